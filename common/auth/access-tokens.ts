@@ -1,0 +1,121 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { Database } from '../clickhouse/database.ts';
+import { textLiteral } from '../clickhouse/literal.ts';
+import { rowLine, timestampText } from '../control/row-values.ts';
+
+/** An access token as it is stored: never the token itself. */
+export interface AccessToken {
+  readonly id: string;
+  /** SHA-256 of the token, in hex. */
+  readonly hash: string;
+  readonly userId: string;
+  readonly name: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+}
+
+export interface AccessTokens {
+  /** Makes a token. Its text is in the answer and nowhere else. @param token a given text instead of a random one */
+  create(args: {
+    userId: string;
+    name: string;
+    expiresAt: Date | null;
+    token?: string | undefined;
+  }): Promise<{ token: string; stored: AccessToken }>;
+  findByHash(hash: string, signal?: AbortSignal): Promise<AccessToken | null>;
+  findById(id: string, signal?: AbortSignal): Promise<AccessToken | null>;
+  /** Whether any token was ever made. */
+  any(): Promise<boolean>;
+  /** Ends a token for good. */
+  revoke(token: AccessToken): Promise<void>;
+  /** Notes when tokens were last used. */
+  noteUses(uses: ReadonlyMap<string, Date>): Promise<void>;
+}
+
+/** SHA-256 in hex. A fast hash is enough for 256 random bits. */
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+interface TokenRow {
+  id: string;
+  hash: string;
+  user_id: string;
+  name: string;
+  created: number;
+  expires: number | null;
+  revoked: number | null;
+}
+
+const columns = ['hash', 'id', 'user_id', 'name', 'expires_at', 'revoked_at', 'created_at', 'version'];
+
+export function createAccessTokens({ db, database }: { db: Database; database: string }): AccessTokens {
+  const table = `${database}.access_tokens`;
+
+  const write = (token: AccessToken): Promise<void> =>
+    db.insert(
+      table,
+      columns,
+      rowLine([
+        token.hash,
+        token.id,
+        token.userId,
+        token.name,
+        token.expiresAt && timestampText(token.expiresAt),
+        token.revokedAt && timestampText(token.revokedAt),
+        timestampText(token.createdAt),
+        // a revoked row wins over every other of its token
+        token.revokedAt === null ? 0 : 1,
+      ]),
+    );
+
+  const find = async (condition: string, signal?: AbortSignal): Promise<AccessToken | null> => {
+    const [row] = await db.rows<TokenRow>(
+      `SELECT id, hash, user_id, name, toUnixTimestamp64Milli(created_at) AS created,
+         toUnixTimestamp64Milli(expires_at) AS expires, toUnixTimestamp64Milli(revoked_at) AS revoked
+       FROM ${table} FINAL WHERE ${condition} LIMIT 1`,
+      signal,
+    );
+    if (row === undefined) return null;
+    return {
+      id: row.id,
+      hash: row.hash,
+      userId: row.user_id,
+      name: row.name,
+      createdAt: new Date(row.created),
+      expiresAt: row.expires === null ? null : new Date(row.expires),
+      revokedAt: row.revoked === null ? null : new Date(row.revoked),
+    };
+  };
+
+  return {
+    async create({ userId, name, expiresAt, token: given }) {
+      const token = given ?? `sluice_${randomBytes(32).toString('base64url')}`;
+      const stored: AccessToken = {
+        id: randomUUID(),
+        hash: hashToken(token),
+        userId,
+        name,
+        createdAt: new Date(),
+        expiresAt,
+        revokedAt: null,
+      };
+      await write(stored);
+      return { token, stored };
+    },
+    findByHash: (hash, signal) => find(`hash = ${textLiteral(hash)}`, signal),
+    findById: (id, signal) => find(`id = ${textLiteral(id)}`, signal),
+    async any() {
+      return (await db.rows(`SELECT 1 AS one FROM ${table} LIMIT 1`)).length > 0;
+    },
+    async revoke(token) {
+      await write({ ...token, revokedAt: new Date() });
+    },
+    async noteUses(uses) {
+      if (uses.size === 0) return;
+      const lines = [...uses].map(([hash, at]) => rowLine([hash, timestampText(at)]));
+      await db.insert(`${database}.access_token_uses`, ['hash', 'last_used_at'], Buffer.concat(lines));
+    },
+  };
+}

@@ -1,0 +1,161 @@
+import type { ChdbQueryStream, Session } from 'chdb';
+import { loadChdb, SessionPool } from './chdb-sessions.ts';
+import type { Database } from './database.ts';
+import { isDirectoryLocked } from './directory-lock.ts';
+import { engineSettings, streamSettings, wholeBlockSettings } from './engine-settings.ts';
+
+/** Sessions that run statements; the engine computes on libuv's threads, of which `npm start` asks for 16. */
+const statementSessions = 8;
+/** Streams that readers hold open; a paused one costs up to about 20 MB. */
+const streamSessions = 16;
+const queueLimit = 10_000;
+
+/**
+ * ClickHouse in this process, on one directory that no other process may have open.
+ * Throws an Error with one clear sentence when the directory is in use or can't be opened.
+ */
+export function openChdb(args: { path: string }): Database {
+  const chdb = loadChdb();
+  if (isDirectoryLocked(args.path)) {
+    throw new Error(`the data directory ${args.path} is in use by another process`);
+  }
+  const open = (settings: Readonly<Record<string, string | number>>): Session => {
+    const session = openSession(chdb, args.path);
+    for (const [name, value] of Object.entries(settings)) {
+      session.query(`SET ${name} = ${typeof value === 'number' ? value : `'${value}'`}`);
+    }
+    return session;
+  };
+  const statements = new SessionPool({
+    open: () => open(engineSettings),
+    limit: statementSessions,
+    queueLimit,
+  });
+  const streams = new SessionPool({
+    open: () => open({ ...engineSettings, ...streamSettings }),
+    limit: streamSessions,
+    queueLimit,
+  });
+  statements.warm();
+
+  /** Runs on a session that nobody else gets before the engine is done, even when the caller stops waiting. */
+  const run = async <Result>(
+    signal: AbortSignal | undefined,
+    work: (session: Session) => Promise<Result>,
+  ): Promise<Result> => {
+    const session = await statements.acquire(signal);
+    const result = work(session).finally(() => statements.release(session));
+    return signal === undefined ? result : unlessAborted(result, signal);
+  };
+
+  return {
+    async command(sql, signal) {
+      await run(signal, (session) => session.queryAsync(sql));
+    },
+    async rows<Row>(sql: string, signal?: AbortSignal) {
+      const result = await run(signal, (session) => session.queryAsync(sql, { format: 'JSONEachRow' }));
+      const text = result.text().trimEnd();
+      return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as Row);
+    },
+    async stream(sql, format, signal) {
+      const session = await streams.acquire(signal);
+      return readStream(session.queryStream(sql, { format }), () => streams.release(session), signal);
+    },
+    async insert(table, columns, lines, signal) {
+      const statement = `INSERT INTO ${table} (${columns.join(', ')})`;
+      const settings = Object.entries(wholeBlockSettings).map(([name, value]) => `${name} = ${value}`);
+      const sql = `${statement} SETTINGS ${settings.join(', ')} FORMAT JSONCompactEachRow\n`;
+      await run(signal, (session) => session.queryAsync(sql + Buffer.from(lines).toString('utf8')));
+    },
+    async ready(signal) {
+      await run(signal, (session) => session.queryAsync('SELECT 1'));
+    },
+    async close() {
+      statements.close();
+      streams.close();
+      await chdb.drainPending();
+    },
+  };
+}
+
+function openSession(chdb: typeof import('chdb'), path: string): Session {
+  try {
+    return new chdb.Session(path);
+  } catch (cause) {
+    throw new Error(`the data directory ${path} can't be opened; another process may have it open`, {
+      cause,
+    });
+  }
+}
+
+/** Settles with the work, or rejects as soon as the signal is aborted; the work itself can't be interrupted. */
+function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+/**
+ * Awaits the first chunk, so that a failing statement rejects here; then hands out chunks while the next one is
+ * being made. The session is free again as soon as the engine has no more, however slow the reader is.
+ */
+async function readStream(
+  stream: ChdbQueryStream,
+  release: () => void,
+  signal: AbortSignal | undefined,
+): Promise<AsyncIterable<Uint8Array>> {
+  const iterator = stream[Symbol.asyncIterator]();
+  let ended = false;
+  const end = (): void => {
+    if (ended) return;
+    ended = true;
+    stream.cancel();
+    release();
+  };
+  const pull = async (): Promise<Uint8Array | null> => {
+    if (ended) return null;
+    try {
+      const next = await iterator.next();
+      if (next.done !== true) return next.value.raw();
+    } catch (error) {
+      end();
+      throw error;
+    }
+    end();
+    return null;
+  };
+  /** Begins the next chunk; a failure waits for the reader without counting as unhandled. */
+  const prefetch = (): Promise<Uint8Array | null> => {
+    const chunk = pull();
+    chunk.catch(() => {});
+    return chunk;
+  };
+  let upcoming = Promise.resolve(await pull());
+  // a reader that has not begun never runs to its end, but its request is aborted
+  const onAbort = (): void => {
+    void upcoming.catch(() => null).then(end);
+  };
+  if (signal?.aborted) onAbort();
+  else signal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        signal?.throwIfAborted();
+        const value = await upcoming;
+        if (value === null) return { done: true, value: undefined };
+        upcoming = prefetch();
+        return { done: false, value };
+      },
+      async return() {
+        // the engine may still be making a chunk: only then is the session free
+        await upcoming.catch(() => null);
+        end();
+        signal?.removeEventListener('abort', onAbort);
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+}

@@ -1,0 +1,24 @@
+/**
+ * What the rooms ask of ClickHouse, embedded or served. SQL text is complete: identifiers come from the
+ * catalogue and are quoted by `quoteIdentifier`, values are rendered by `literal.ts`. Nothing is bound.
+ */
+export interface Database {
+  /** Runs a statement without a result: DDL, or a write. Resolves when it is done and durable. */
+  command(sql: string, signal?: AbortSignal): Promise<void>;
+  /** All rows of a SELECT as objects; for results that are known to be small. `sql` has no FORMAT clause. */
+  rows<Row>(sql: string, signal?: AbortSignal): Promise<Row[]>;
+  /**
+   * The bytes of a SELECT in the given output format, in chunks, as the engine makes them.
+   * Rejects when the statement fails before its first chunk. Stop iterating to cancel.
+   */
+  stream(sql: string, format: string, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
+  /**
+   * Stores rows as one block, so that all or none of them appear: `lines` is JSONCompactEachRow (one JSON array
+   * a line, values in the order of `columns`). Resolves when the rows are durable and visible.
+   * The buffer may not be changed until then. @param table quoted, with its database
+   */
+  insert(table: string, columns: readonly string[], lines: Uint8Array, signal?: AbortSignal): Promise<void>;
+  /** Rejects when the engine doesn't answer. */
+  ready(signal?: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,32 @@
+/** Settings that every statement runs under, embedded or served. */
+export const engineSettings: Readonly<Record<string, string | number>> = {
+  // answers carry ISO 8601 times, and JSON that is no larger than it must be
+  date_time_output_format: 'iso',
+  output_format_json_escape_forward_slashes: 0,
+  output_format_json_quote_64bit_integers: 0,
+  // the query service gathers its own batches, and knows when a row is visible
+  async_insert: 0,
+  // reads must be consistent with writes; this cache is not
+  use_query_cache: 0,
+  // conditions and unique checks carry values in the statement's text
+  max_query_size: 64 * 1024 * 1024,
+  max_ast_elements: 10_000_000,
+  max_expanded_ast_elements: 10_000_000,
+};
+
+/** Settings that keep an INSERT one block, so that all or none of its rows appear. */
+export const wholeBlockSettings: Readonly<Record<string, number>> = {
+  max_insert_block_size: 100_000_000,
+  min_insert_block_size_rows: 100_000_000,
+  min_insert_block_size_bytes: 0,
+  input_format_parallel_parsing: 0,
+};
+
+/**
+ * Settings of results that are streamed. One thread and small blocks are as fast as the defaults when rows leave in
+ * order, and hold a fifth of the memory (docs/decisions/002-embedded-sessions.md).
+ */
+export const streamSettings: Readonly<Record<string, number>> = {
+  max_threads: 1,
+  max_block_size: 2048,
+};

@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import { BlockList, isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { EnvReader } from './validators.ts';
+
+/** Everything the processes may be told. Sizes are bytes, times are milliseconds. */
+export interface Config {
+  readonly host: string;
+  /** 0 asks the system for a free port. */
+  readonly port: number;
+  /** Base address that clients see, without a trailing slash; undefined: made from the address listened on. */
+  readonly publicUrl: string | undefined;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  /** Peers whose X-Forwarded-* headers count. */
+  readonly trustedProxies: BlockList | undefined;
+  readonly corsOrigins: readonly string[];
+  /** Absolute path. */
+  readonly dataDir: string;
+  readonly bootstrapToken: string | undefined;
+  readonly maxUploadBytes: number;
+  readonly maxRecordBytes: number;
+  readonly maxRecordsBytes: number;
+  readonly publicFilesUrl: string | undefined;
+  readonly fileLinks: 'public' | 'private';
+  readonly allowClearAllSpaces: boolean;
+  /** A body that brings nothing for this long is given up with 408. */
+  readonly bodyIdleTimeout: number;
+  /** A request other than a transfer of bytes is given up after this long. */
+  readonly requestTimeout: number;
+  readonly drainTimeout: number;
+  readonly logLevel: LogLevel;
+}
+
+export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** Thrown when the environment holds values that can't be used; `problems` names each of them. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(problems.join('; '));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+const tokenPattern = /^[A-Za-z0-9._~+/=-]{16,256}$/;
+const gibibyte = 1024 ** 3;
+
+/** Variables of deployments that this version does not know yet: refused, not ignored. */
+const unsupported = [
+  'S3_BUCKET',
+  'S3_ENDPOINT',
+  'CLICKHOUSE_URL',
+  'CLICKHOUSE_CLUSTER',
+  'REDIS_URL',
+  'WORKERS',
+  'UPLOAD_MEMORY_BYTES',
+  'UPLOAD_PART_BYTES',
+];
+
+/** Reads the configuration from environment variables. Throws a ConfigError that lists every bad one. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const reader = new EnvReader(env);
+  const config: Config = {
+    host: reader.text('HOST') ?? '127.0.0.1',
+    port: reader.integer('PORT', 8080, 0, 65535),
+    publicUrl: reader.baseUrl('PUBLIC_URL'),
+    tls: readTls(reader),
+    trustedProxies: readTrustedProxies(reader),
+    corsOrigins: reader.list('CORS_ORIGINS', ['*'], originProblem),
+    dataDir: resolve(reader.text('DATA_DIR') ?? './data'),
+    bootstrapToken: readBootstrapToken(reader),
+    maxUploadBytes: reader.integer('MAX_UPLOAD_BYTES', 100_000_000, 1, 5 * 1024 * gibibyte),
+    maxRecordBytes: reader.integer('MAX_RECORD_BYTES', 1024 ** 2, 1024, gibibyte / 16),
+    maxRecordsBytes: reader.integer('MAX_RECORDS_BYTES', 16 * 1024 ** 2, 1024, gibibyte / 4),
+    publicFilesUrl: reader.baseUrl('PUBLIC_FILES_URL'),
+    fileLinks: reader.oneOf('FILE_LINKS', 'public', ['public', 'private']),
+    allowClearAllSpaces: reader.boolean('ALLOW_CLEAR_ALL_SPACES', false),
+    bodyIdleTimeout: reader.integer('BODY_IDLE_TIMEOUT_MS', 60_000, 100, 3_600_000),
+    requestTimeout: reader.integer('REQUEST_TIMEOUT_MS', 60_000, 100, 3_600_000),
+    drainTimeout: reader.integer('DRAIN_TIMEOUT_MS', 10_000, 0, 3_600_000),
+    logLevel: reader.oneOf('LOG_LEVEL', 'info', logLevels),
+  };
+  for (const key of unsupported) {
+    if (reader.text(key) !== undefined) reader.problems.push(`${key} is not supported by this version`);
+  }
+  if (isIP(config.host) === 0 && config.host !== 'localhost') {
+    reader.problems.push(`HOST is ${JSON.stringify(config.host)}: it should be an IP address or localhost`);
+  }
+  if (reader.problems.length > 0) throw new ConfigError(reader.problems);
+  return Object.freeze(config);
+}
+
+function readTls(reader: EnvReader): Config['tls'] {
+  const certFile = reader.text('TLS_CERT_FILE');
+  const keyFile = reader.text('TLS_KEY_FILE');
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile === undefined || keyFile === undefined) {
+    reader.problems.push('TLS_CERT_FILE and TLS_KEY_FILE should be set together');
+    return undefined;
+  }
+  for (const [key, file] of [
+    ['TLS_CERT_FILE', certFile],
+    ['TLS_KEY_FILE', keyFile],
+  ] as const) {
+    try {
+      readFileSync(file);
+    } catch (error) {
+      reader.problems.push(
+        `${key} is ${JSON.stringify(file)}: it can't be read (${(error as NodeJS.ErrnoException).code})`,
+      );
+    }
+  }
+  return { certFile, keyFile };
+}
+
+function readTrustedProxies(reader: EnvReader): BlockList | undefined {
+  const list = new BlockList();
+  const items = reader.list('TRUSTED_PROXIES', [], (item) =>
+    addAddress(list, item) ? null : 'it should be an IP address or a CIDR such as 10.0.0.0/8',
+  );
+  return items.length > 0 ? list : undefined;
+}
+
+function addAddress(list: BlockList, item: string): boolean {
+  const [address = '', bits, rest] = item.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest !== undefined) return false;
+  const family = version === 4 ? 'ipv4' : 'ipv6';
+  if (bits === undefined) {
+    list.addAddress(address, family);
+    return true;
+  }
+  const prefix = /^\d{1,3}$/.test(bits) ? Number(bits) : -1;
+  if (prefix < 0 || prefix > (version === 4 ? 32 : 128)) return false;
+  list.addSubnet(address, prefix, family);
+  return true;
+}
+
+function originProblem(origin: string): string | null {
+  if (origin === '*') return null;
+  if (URL.canParse(origin) && new URL(origin).origin === origin) return null;
+  return 'it should be * or an origin such as https://app.example.com';
+}
+
+function readBootstrapToken(reader: EnvReader): string | undefined {
+  const token = reader.text('BOOTSTRAP_TOKEN');
+  if (token !== undefined && !tokenPattern.test(token)) {
+    // the value is a secret: it is not repeated here
+    reader.problems.push('BOOTSTRAP_TOKEN should be 16 to 256 characters of A-Z a-z 0-9 . _ ~ + / = -');
+  }
+  return token;
+}

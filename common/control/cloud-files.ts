@@ -1,0 +1,117 @@
+import { LRUCache } from 'lru-cache';
+import type { Database } from '../clickhouse/database.ts';
+import { textLiteral } from '../clickhouse/literal.ts';
+import { rowLine, timestampText } from './row-values.ts';
+
+/** A stored file. It never changes once it is there. */
+export interface CloudFile {
+  /** UUID. */
+  readonly id: string;
+  /** Unique; the last segment of the file's address. */
+  readonly name: string;
+  readonly originalName: string;
+  readonly ownerId: string;
+  readonly projectSlug: string;
+  readonly objectKey: string;
+  readonly contentType: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly crc32: number;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+export interface CloudFiles {
+  /** Resolves when the row is durable. After a rejection it may still appear, if the engine was at work on it. */
+  insert(file: CloudFile, signal: AbortSignal): Promise<void>;
+  findByName(name: string, signal: AbortSignal): Promise<CloudFile | null>;
+}
+
+const cachedFiles = 10_000;
+
+const columns = [
+  'id',
+  'name',
+  'original_name',
+  'owner_id',
+  'project_slug',
+  'object_key',
+  'content_type',
+  'size',
+  'crc32',
+  'created_at',
+  'updated_at',
+] as const;
+
+/** Doubles hold every size and time exactly up to 2^53; 64-bit integers would depend on output settings. */
+const selection = `id, name, original_name, owner_id, project_slug, object_key, content_type,
+  toFloat64(size) AS bytes, crc32,
+  toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
+
+interface Row {
+  id: string;
+  name: string;
+  original_name: string;
+  owner_id: string;
+  project_slug: string;
+  object_key: string;
+  content_type: string;
+  bytes: number;
+  crc32: number;
+  created: number;
+  updated: number;
+}
+
+/** @param args.database name of the database that holds the control tables */
+export function createCloudFiles({ db, database }: { db: Database; database: string }): CloudFiles {
+  const table = `${database}.cloud_files`;
+  const known = new LRUCache<string, CloudFile>({ max: cachedFiles });
+  return {
+    async insert(file, signal) {
+      const values = [
+        file.id,
+        file.name,
+        file.originalName,
+        file.ownerId,
+        file.projectSlug,
+        file.objectKey,
+        file.contentType,
+        file.size,
+        file.crc32,
+        timestampText(file.createdAt),
+        timestampText(file.updatedAt),
+      ];
+      await db.insert(table, columns, rowLine(values), signal);
+      known.set(file.name, file);
+    },
+    async findByName(name, signal) {
+      const cached = known.get(name);
+      if (cached !== undefined) return cached;
+      const rows = await db.rows<Row>(
+        `SELECT ${selection} FROM ${table} WHERE name = ${textLiteral(name)} LIMIT 1`,
+        signal,
+      );
+      const row = rows[0];
+      if (row === undefined) return null;
+      const file = fileOf(row);
+      known.set(name, file);
+      return file;
+    },
+  };
+}
+
+function fileOf(row: Row): CloudFile {
+  return {
+    id: row.id,
+    name: row.name,
+    originalName: row.original_name,
+    ownerId: row.owner_id,
+    projectSlug: row.project_slug,
+    objectKey: row.object_key,
+    contentType: row.content_type,
+    size: row.bytes,
+    crc32: row.crc32,
+    createdAt: new Date(row.created),
+    updatedAt: new Date(row.updated),
+  };
+}

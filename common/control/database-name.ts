@@ -1,0 +1,2 @@
+/** The database that holds the control tables and the tables of the record spaces. */
+export const database = 'sluice';

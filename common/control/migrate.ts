@@ -1,0 +1,44 @@
+import type { Database } from '../clickhouse/database.ts';
+import { textLiteral } from '../clickhouse/literal.ts';
+
+export interface Migration {
+  /** Migrations run once each, in ascending order. */
+  readonly version: number;
+  readonly name: string;
+  /** Each must do no harm when it runs again: a process may die between a statement and the note that it ran. */
+  readonly statements: (database: string) => readonly string[];
+}
+
+/** Brings the control tables to the newest version. Throws when the store is newer than this program. */
+export async function migrate(
+  db: Database,
+  database: string,
+  migrations: readonly Migration[],
+): Promise<readonly Migration[]> {
+  await db.command(`CREATE DATABASE IF NOT EXISTS ${database}`);
+  await db.command(
+    `CREATE TABLE IF NOT EXISTS ${database}.migrations (version UInt32, name String, applied_at DateTime64(3, 'UTC'))
+     ENGINE = ReplacingMergeTree ORDER BY version SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+  );
+  const done = await db.rows<{ version: number; name: string }>(
+    `SELECT version, name FROM ${database}.migrations FINAL`,
+  );
+  const newest = Math.max(0, ...migrations.map(({ version }) => version));
+  const unknown = done.find(({ version }) => version > newest);
+  if (unknown !== undefined) {
+    throw new Error(
+      `the data was written by a newer version of Sluice (migration ${unknown.version}, ${unknown.name}): ` +
+        `this one knows migrations up to ${newest}`,
+    );
+  }
+  const pending = migrations
+    .filter(({ version }) => !done.some((row) => row.version === version))
+    .sort((a, b) => a.version - b.version);
+  for (const { version, name, statements } of pending) {
+    for (const statement of statements(database)) await db.command(statement);
+    await db.command(
+      `INSERT INTO ${database}.migrations VALUES (${version}, ${textLiteral(name)}, now64(3, 'UTC'))`,
+    );
+  }
+  return pending;
+}

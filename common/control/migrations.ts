@@ -1,0 +1,5 @@
+import type { Migration } from './migrate.ts';
+import { controlTables } from './migrations/control-tables.ts';
+
+/** All migrations, oldest first. One that was released never changes: a later one mends it. */
+export const migrations: readonly Migration[] = [controlTables];

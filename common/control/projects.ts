@@ -1,0 +1,53 @@
+import { LRUCache } from 'lru-cache';
+import type { Database } from '../clickhouse/database.ts';
+import { textLiteral } from '../clickhouse/literal.ts';
+import { rowLine, timestampText } from './row-values.ts';
+import { uuidV5 } from './uuid-v5.ts';
+
+/** A user's project. Its slug is unique among its owner's, so the id follows from both. */
+export interface Project {
+  readonly id: string;
+  readonly ownerId: string;
+  readonly slug: string;
+}
+
+export interface Projects {
+  find(ownerId: string, slug: string, signal: AbortSignal): Promise<Project | null>;
+  /** Finds the project, or makes it. Two processes that do so at once make the same one. */
+  ensure(ownerId: string, slug: string, signal: AbortSignal): Promise<Project>;
+}
+
+const cachedProjects = 10_000;
+
+export function createProjects({ db, database }: { db: Database; database: string }): Projects {
+  const table = `${database}.projects`;
+  const known = new LRUCache<string, Project>({ max: cachedProjects });
+
+  const find: Projects['find'] = async (ownerId, slug, signal) => {
+    const id = uuidV5(ownerId, slug);
+    const cached = known.get(id);
+    if (cached !== undefined) return cached;
+    const rows = await db.rows(`SELECT id FROM ${table} WHERE id = ${textLiteral(id)} LIMIT 1`, signal);
+    if (rows.length === 0) return null;
+    const project = { id, ownerId, slug };
+    known.set(id, project);
+    return project;
+  };
+
+  return {
+    find,
+    async ensure(ownerId, slug, signal) {
+      const found = await find(ownerId, slug, signal);
+      if (found !== null) return found;
+      const project = { id: uuidV5(ownerId, slug), ownerId, slug };
+      await db.insert(
+        table,
+        ['id', 'owner_id', 'slug', 'created_at', 'version'],
+        rowLine([project.id, ownerId, slug, timestampText(new Date()), 0]),
+        signal,
+      );
+      known.set(project.id, project);
+      return project;
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import { ApiError } from './api-error.ts';
+
+/** 400 with a machine code; the message is the first problem, `error` carries all of them. */
+function badRequest(code: string, problems: string | readonly string[], cause?: unknown): ApiError {
+  const list = typeof problems === 'string' ? [problems] : problems;
+  return new ApiError({ code, status: 400, message: list[0] ?? 'Bad Request', problems: list, cause });
+}
+
+// 400: what the client sent
+export const malformedRequest = (problem: string, cause?: unknown) =>
+  badRequest('malformed_request', problem, cause);
+export const invalidSlug = (problems: readonly string[]) => badRequest('invalid_slug', problems);
+export const missingStructure = () =>
+  badRequest('missing_structure', 'Please set structure in Request Header');
+export const invalidStructure = (problems: readonly string[]) => badRequest('invalid_structure', problems);
+export const structureConflict = (problems: readonly string[]) => badRequest('structure_conflict', problems);
+export const invalidHeader = (problems: readonly string[]) => badRequest('invalid_header', problems);
+export const invalidOptions = (problems: readonly string[], cause?: unknown) =>
+  badRequest('invalid_options', problems, cause);
+export const invalidBody = (problems: string | readonly string[], cause?: unknown) =>
+  badRequest('invalid_body', problems, cause);
+export const invalidValue = (problems: readonly string[]) => badRequest('invalid_value', problems);
+export const invalidCondition = (problems: readonly string[]) => badRequest('invalid_condition', problems);
+export const notUnique = (problems: readonly string[]) => badRequest('not_unique', problems);
+export const clearNotAllowed = (what: string) =>
+  badRequest(
+    'clear_not_allowed',
+    `${what} would delete stored records and is not allowed here; set ALLOW_CLEAR_ALL_SPACES=true to permit it`,
+  );
+export const wrongContentType = (wanted: string) =>
+  badRequest('wrong_content_type', `Content-Type should be ${wanted}`);
+export const invalidMultipart = (problem: string, cause?: unknown) =>
+  badRequest('invalid_multipart', problem, cause);
+export const missingFilePart = () =>
+  badRequest(
+    'missing_file_part',
+    'The form data has no file part: send the file, with a file name, as the part named "file"',
+  );
+
+// 401, 403
+export const unauthorized = (message: string) =>
+  new ApiError({ code: 'unauthorized', status: 401, message, headers: { 'www-authenticate': 'Bearer' } });
+export const httpsRequired = () =>
+  new ApiError({ code: 'https_required', status: 403, message: 'HTTPS is required for all requests' });
+
+// 404, 405, 408, 413, 416, 431
+export const notFound = (message: string) => new ApiError({ code: 'not_found', status: 404, message });
+export const nothingHere = () => notFound('There is nothing at this address');
+export const projectNotFound = (slug: string) =>
+  new ApiError({
+    code: 'project_not_found',
+    status: 404,
+    message: `Project '${slug}' does not exist, and auto-create-project is false`,
+  });
+export const recordSpaceNotFound = (slug: string, reason: string) =>
+  new ApiError({
+    code: 'record_space_not_found',
+    status: 404,
+    message: `Record space '${slug}' does not exist${reason}`,
+  });
+export const methodNotAllowed = (method: string, allow: readonly string[]) =>
+  new ApiError({
+    code: 'method_not_allowed',
+    status: 405,
+    message: `${method} is not allowed here; use ${allow.join(', ')}`,
+    headers: { allow: allow.join(', ') },
+  });
+export const requestTimeout = (message: string) =>
+  new ApiError({ code: 'request_timeout', status: 408, message });
+/** @param limit bytes @param what what was limited, such as "File" or "Request body" */
+export const payloadTooLarge = (limit: number, what: string) =>
+  new ApiError({
+    code: 'payload_too_large',
+    status: 413,
+    message: `${what} exceeds the size limit of ${limit} bytes`,
+  });
+export const rangeNotSatisfiable = (size: number) =>
+  new ApiError({
+    code: 'range_not_satisfiable',
+    status: 416,
+    message: `The requested range lies outside the file of ${size} bytes`,
+    headers: { 'content-range': `bytes */${size}` },
+  });
+
+// 5xx
+export const internalError = (cause?: unknown) =>
+  new ApiError({ code: 'internal_error', status: 500, message: 'Internal server error', cause });
+export const notImplemented = (what: string) =>
+  new ApiError({ code: 'not_implemented', status: 501, message: `${what} is not implemented` });
+export const shuttingDown = () =>
+  new ApiError({
+    code: 'shutting_down',
+    status: 503,
+    message: 'The server is shutting down; try again',
+    headers: { 'retry-after': '1' },
+  });
+export const overloaded = (what: string) =>
+  new ApiError({
+    code: 'overloaded',
+    status: 503,
+    message: `The server is busy: ${what}; try again`,
+    headers: { 'retry-after': '1' },
+  });
+/** @param limit milliseconds */
+export const deadlineExceeded = (limit: number) =>
+  new ApiError({
+    code: 'deadline_exceeded',
+    status: 503,
+    message: `The request was not done within ${limit} ms`,
+    headers: { 'retry-after': '1' },
+  });
+export const notReady = (problems: readonly string[]) =>
+  new ApiError({ code: 'not_ready', status: 503, message: problems[0] ?? 'Not ready', problems });

@@ -1,0 +1,128 @@
+import type * as Uws from 'uWebSockets.js';
+import { randomUUID } from 'node:crypto';
+import type { HttpRequest, QueryPairs } from './http-types.ts';
+import { IncomingBody } from './incoming-body.ts';
+import type { MemoryBudget } from './memory-budget.ts';
+import { parseQueryString } from './query-string.ts';
+
+const requestIdPattern = /^[A-Za-z0-9._-]{8,64}$/;
+
+/** The client closed its connection, or the native parser refused the rest of its request. */
+export class ClientGoneError extends Error {
+  constructor() {
+    super('the client went away before the request was complete');
+    this.name = 'ClientGoneError';
+  }
+}
+
+/**
+ * One request and its answer, from the native callbacks' side. Everything that the native request knows is read
+ * in the constructor, because it is gone when the handler returns.
+ */
+export class Exchange implements HttpRequest {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly rawQuery: string;
+  readonly body: IncomingBody;
+  readonly startedAt: number;
+  readonly res: Uws.HttpResponse;
+  params: Readonly<Record<string, string>> = {};
+  /** The connection is gone: `res` may not be touched. */
+  aborted = false;
+  /** The answer has begun, so there can be no other. */
+  headSent = false;
+  /** The answer's bytes are being written and the client has yet to take them. */
+  writing = false;
+  /** When the client last took bytes of the answer. */
+  lastWrite = 0;
+  /** Called when the client can take more, or is gone. */
+  onWritable: (() => void) | null = null;
+  /** Called when the answer is not waited for any more. */
+  onGivenUp: ((reason: Error) => void) | null = null;
+  /** The request timeout no longer counts. */
+  transfersBytes = false;
+  readonly #headers: Map<string, string>;
+  #query: QueryPairs | null = null;
+  #controller: AbortController | null = null;
+  #abortReason: Error | null = null;
+
+  constructor(res: Uws.HttpResponse, req: Uws.HttpRequest, budget: MemoryBudget) {
+    this.res = res;
+    this.method = req.getCaseSensitiveMethod();
+    this.path = req.getUrl();
+    this.rawQuery = req.getQuery() ?? '';
+    const headers = new Map<string, string>();
+    req.forEach((name, value) => {
+      const earlier = headers.get(name);
+      // RFC 9110 section 5.3: repeated lines are one list
+      headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
+    });
+    this.#headers = headers;
+    const givenId = headers.get('x-request-id');
+    this.id = givenId !== undefined && requestIdPattern.test(givenId) ? givenId : randomUUID();
+    this.startedAt = performance.now();
+    this.body = new IncomingBody({
+      contentLength: declaredLength(headers),
+      flow: {
+        pause: () => {
+          if (!this.aborted) res.pause();
+        },
+        resume: () => {
+          if (!this.aborted) res.resume();
+        },
+      },
+      budget,
+      now: this.startedAt,
+    });
+  }
+
+  get query(): QueryPairs {
+    this.#query ??= parseQueryString(this.rawQuery);
+    return this.#query;
+  }
+
+  header(name: string): string | undefined {
+    return this.#headers.get(name);
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#abortReason !== null) this.#controller.abort(this.#abortReason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Why the answer is not wanted any more, if so. */
+  get abortReason(): Error | null {
+    return this.#abortReason;
+  }
+
+  /** Tells whoever works on the request that its answer is not wanted any more. */
+  abort(reason: Error): void {
+    if (this.#abortReason !== null) return;
+    this.#abortReason = reason;
+    this.#controller?.abort(reason);
+    this.body.fail(reason);
+  }
+
+  /** Ends the request with an error of ours, whether its handler listens to the signal or not. */
+  giveUp(reason: Error): void {
+    this.abort(reason);
+    this.onGivenUp?.(reason);
+  }
+
+  /** The native side reports that the connection is gone. */
+  connectionLost(): void {
+    this.aborted = true;
+    this.giveUp(new ClientGoneError());
+    this.onWritable?.();
+  }
+}
+
+function declaredLength(headers: ReadonlyMap<string, string>): number | undefined {
+  const length = headers.get('content-length');
+  if (length !== undefined) return Number(length);
+  return headers.has('transfer-encoding') ? undefined : 0;
+}

@@ -1,0 +1,76 @@
+/** Name-value pairs of the query string in order of appearance, percent-decoded. */
+export type QueryPairs = readonly (readonly [name: string, value: string])[];
+
+/** A request as handlers see it: plain data that stays valid across awaits. */
+export interface HttpRequest {
+  /** Also the `X-Request-Id` of the answer. */
+  readonly id: string;
+  /** Upper case. */
+  readonly method: string;
+  /** As sent, without the query string. */
+  readonly path: string;
+  /** Path parameters by name, percent-decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: QueryPairs;
+  /** A header's value by its lower-case name; undefined when absent. */
+  header(name: string): string | undefined;
+  /** Aborted when the client goes away, a deadline passes or the server must stop. */
+  readonly signal: AbortSignal;
+  readonly body: RequestBody;
+}
+
+/** Takes a body as it arrives. After `end` or `fail` nothing more is called. */
+export interface BodySink {
+  /**
+   * The next bytes. The memory is only valid during the call: copy what is kept.
+   * Answer false to pause the socket until `resume` is called on the body.
+   */
+  write(chunk: Uint8Array): boolean;
+  /** The whole body has arrived. */
+  end(): void;
+  /** The body will not be complete: the client went away or stalled, or the server must stop. */
+  fail(error: Error): void;
+}
+
+/** A request body with backpressure: nothing is read from the socket before a sink asks for it. */
+export interface RequestBody {
+  /** The declared length in bytes; undefined for a chunked body. 0 when there is no body. */
+  readonly contentLength: number | undefined;
+  /** Starts the flow into the sink. At most once a request. */
+  consume(sink: BodySink): void;
+  /** Goes on after a sink's `write` answered false. */
+  resume(): void;
+  /**
+   * Counts bytes of this body that are held in memory against the budget of the process, until the request ends.
+   * Answers false when the budget is used up.
+   */
+  reserveMemory(bytes: number): boolean;
+}
+
+/** Bytes of an answer that are made while they are sent. */
+export interface StreamBody {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** Bytes in all when known: sent as Content-Length; otherwise the answer is chunked. */
+  readonly length?: number;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array | StreamBody;
+}
+
+export type Handler = (request: HttpRequest) => HttpResponse | Promise<HttpResponse>;
+
+/** One line of a service's route table. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Segments are fixed text or `:name`, such as `/:project/:space`. Fixed text wins over a parameter. */
+  readonly path: string;
+  readonly handler: Handler;
+  /** Probes are answered without TLS as well. */
+  readonly allowPlainHttp?: boolean;
+  /** Not bounded by the request timeout, because bytes flow for as long as they flow. */
+  readonly transfersBytes?: boolean;
+}

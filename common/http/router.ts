@@ -1,0 +1,108 @@
+import { malformedRequest, methodNotAllowed, nothingHere } from '../errors/catalogue.ts';
+import type { Route } from './http-types.ts';
+
+export interface RouteMatch {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** All routes of one path pattern. */
+interface PathGroup {
+  readonly segments: readonly string[];
+  readonly methods: Map<string, Route>;
+}
+
+/**
+ * Finds the route of a request. Where several patterns fit a path the one whose fixed text comes first decides
+ * alone, so `/_f_/:project/upload` answers 405 to GET although `/_f_/:project/:name` would take it.
+ */
+export class Router {
+  readonly #bySegmentCount = new Map<number, PathGroup[]>();
+
+  constructor(routes: readonly Route[]) {
+    for (const route of routes) this.#add(route);
+    for (const groups of this.#bySegmentCount.values()) groups.sort(moreSpecificFirst);
+  }
+
+  #add(route: Route): void {
+    const segments = route.path.split('/').slice(1);
+    const groups = this.#bySegmentCount.get(segments.length) ?? [];
+    this.#bySegmentCount.set(segments.length, groups);
+    const shape = segments.map((segment) => (segment.startsWith(':') ? ':' : segment)).join('/');
+    let group = groups.find(
+      (other) => other.segments.map((s) => (s.startsWith(':') ? ':' : s)).join('/') === shape,
+    );
+    if (group === undefined) {
+      group = { segments, methods: new Map() };
+      groups.push(group);
+    }
+    if (group.methods.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`);
+    group.methods.set(route.method, route);
+  }
+
+  /** Throws 404 or 405 as ApiErrors. `method` is upper case; HEAD is served by GET routes. */
+  match(method: string, path: string): RouteMatch {
+    const segments = path.split('/');
+    const group = this.#bySegmentCount
+      .get(segments.length - 1)
+      ?.find((candidate) => fits(candidate.segments, segments));
+    if (group === undefined) throw nothingHere();
+    const route = group.methods.get(method === 'HEAD' ? 'GET' : method);
+    if (route === undefined) throw methodNotAllowed(method, allowedMethods(group));
+    return { route, params: readParams(group.segments, segments) };
+  }
+
+  /** Methods that a path answers; empty when there is nothing at it. */
+  allowed(path: string): readonly string[] {
+    const segments = path.split('/');
+    const group = this.#bySegmentCount
+      .get(segments.length - 1)
+      ?.find((candidate) => fits(candidate.segments, segments));
+    return group === undefined ? [] : allowedMethods(group);
+  }
+}
+
+function allowedMethods(group: PathGroup): string[] {
+  const methods = [...group.methods.keys()];
+  if (methods.includes('GET')) methods.push('HEAD');
+  methods.push('OPTIONS');
+  return methods;
+}
+
+/** `segments` of a path begin with the empty text before its first slash. */
+function fits(pattern: readonly string[], segments: readonly string[]): boolean {
+  for (let i = 0; i < pattern.length; i++) {
+    const wanted = pattern[i] as string;
+    const given = segments[i + 1] as string;
+    if (wanted.startsWith(':') ? given === '' : given !== wanted) return false;
+  }
+  return true;
+}
+
+function readParams(pattern: readonly string[], segments: readonly string[]): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (let i = 0; i < pattern.length; i++) {
+    const name = pattern[i] as string;
+    if (name.startsWith(':')) params[name.slice(1)] = decodeSegment(segments[i + 1] as string);
+  }
+  return params;
+}
+
+function decodeSegment(segment: string): string {
+  if (segment.includes('\uFFFD')) throw malformedRequest('The path is not valid UTF-8');
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch (cause) {
+    throw malformedRequest('The path has broken percent-encoding', cause);
+  }
+}
+
+function moreSpecificFirst(a: PathGroup, b: PathGroup): number {
+  for (let i = 0; i < a.segments.length; i++) {
+    const aFixed = !(a.segments[i] as string).startsWith(':');
+    const bFixed = !(b.segments[i] as string).startsWith(':');
+    if (aFixed !== bFixed) return aFixed ? -1 : 1;
+  }
+  return 0;
+}

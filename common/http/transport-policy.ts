@@ -1,0 +1,44 @@
+import { type BlockList, isIP } from 'node:net';
+
+export interface TransportPolicy {
+  /**
+   * Whether a request may be served: HTTPS is required (interface.md section 5, rule 3). Plain HTTP passes only
+   * from this machine itself, or through a trusted proxy that says that its client used HTTPS.
+   * @param peer the address of the other end of the connection, as uWebSockets.js writes it
+   */
+  allows(peer: string, forwardedProto: string | undefined): boolean;
+}
+
+export function createTransportPolicy(args: {
+  tls: boolean;
+  trustedProxies: BlockList | undefined;
+}): TransportPolicy {
+  const { tls, trustedProxies } = args;
+  if (tls) return { allows: () => true };
+  return {
+    allows(peer, forwardedProto) {
+      const address = normaliseAddress(peer);
+      if (trustedProxies?.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')) {
+        return forwardedProto?.trim().toLowerCase() === 'https';
+      }
+      return isLoopback(address);
+    },
+  };
+}
+
+/** Writes IPv4 peers of a dual-stack socket as IPv4, and long IPv6 loopback as `::1`. */
+function normaliseAddress(peer: string): string {
+  const mapped = /^(?:::ffff:|(?:0{1,4}:){5}ffff:)(.+)$/i.exec(peer)?.[1];
+  if (mapped !== undefined) {
+    if (isIP(mapped) === 4) return mapped;
+    const [high, low] = mapped.split(':').map((part) => Number.parseInt(part, 16));
+    if (high !== undefined && low !== undefined) {
+      return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+    }
+  }
+  return /^(?:0{1,4}:){7}0{0,3}1$/.test(peer) ? '::1' : peer;
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || (isIP(address) === 4 && address.startsWith('127.'));
+}

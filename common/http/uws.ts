@@ -1,0 +1,21 @@
+import type * as Uws from 'uWebSockets.js';
+import { createRequire } from 'node:module';
+
+/**
+ * Loads the native module. It reads the limit for a request's header block from the environment, once, while it
+ * loads; the `structure` header runs to several kilobytes, which upstream's default of 4 KiB would refuse.
+ * Throws an Error with one clear sentence when there is no binary for this platform.
+ */
+export function loadUws(): typeof Uws {
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(64 * 1024);
+  try {
+    return createRequire(import.meta.url)('uWebSockets.js') as typeof Uws;
+  } catch (cause) {
+    const { platform, arch, version } = process;
+    throw new Error(
+      `uWebSockets.js has no binary that loads on this machine (${platform}-${arch}, Node ${version}): ` +
+        'Sluice runs on Node 20, 22 and 24 on Linux with glibc or on macOS; see "Supported platforms" in README.md',
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,188 @@
+import { STATUS_CODES } from 'node:http';
+import type { Exchange } from './exchange.ts';
+import type { HttpResponse, StreamBody } from './http-types.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Below this many bytes the rest of an unread body is let in and dropped, and the connection lives on. */
+const dropBytes = 256 * 1024;
+
+export function isStream(body: HttpResponse['body']): body is StreamBody {
+  return typeof body === 'object' && 'chunks' in body;
+}
+
+/** Whether so little of the request is still to come that it is cheaper to take it than to close. */
+export function restIsSmall(exchange: Exchange): boolean {
+  const { body } = exchange;
+  if (body.complete) return true;
+  return body.contentLength !== undefined && body.contentLength - body.received <= dropBytes;
+}
+
+function statusLine(status: number): string {
+  return `${status} ${STATUS_CODES[status] ?? 'Unknown'}`;
+}
+
+function writeHead(exchange: Exchange, status: number, headers: Headers): void {
+  const { res } = exchange;
+  exchange.headSent = true;
+  res.writeStatus(statusLine(status));
+  for (const name in headers) res.writeHeader(name, headers[name] as string);
+}
+
+/** Sends an answer whose body is at hand. The request's body must be complete, or small enough to drop. */
+export function writeWhole(
+  exchange: Exchange,
+  response: HttpResponse,
+  headers: Headers,
+  closeConnection: boolean,
+): void {
+  const { res } = exchange;
+  const body = response.body as string | Uint8Array | undefined;
+  exchange.body.discard();
+  res.cork(() => {
+    writeHead(exchange, response.status, headers);
+    if (exchange.method === 'HEAD') {
+      res.endWithoutBody(body === undefined ? 0 : Buffer.byteLength(body), closeConnection);
+    } else if (response.status === 204 || response.status === 304) {
+      // RFC 9110 section 8.6: no Content-Length in a 204
+      res.endWithoutBody();
+    } else {
+      res.end(body ?? '', closeConnection);
+    }
+  });
+}
+
+/**
+ * Sends an answer while the client is still sending its body, in a way that the client can read: the answer is
+ * written in full, then what still arrives is dropped, up to a cap, and only then the connection is closed. Closing
+ * at once would reset the connection and could take the answer with it (RFC 9112 section 9.6).
+ *
+ * The native `end` would give up the handle that is needed to close later, so the answer's body goes out behind the
+ * blank line that ends the head, as part of the last header's bytes.
+ */
+export function writeAndLinger(
+  exchange: Exchange,
+  response: HttpResponse,
+  headers: Headers,
+  limits: { bytes: number; milliseconds: number },
+): Promise<void> {
+  const { res, body } = exchange;
+  const content = Buffer.from((response.body as string | Uint8Array | undefined) ?? '');
+  const sent = exchange.method === 'HEAD' ? Buffer.alloc(0) : content;
+  res.cork(() => {
+    writeHead(exchange, response.status, headers);
+    res.writeHeader('content-length', String(content.byteLength));
+    res.writeHeader('connection', Buffer.concat([Buffer.from('close\r\n\r\n'), sent]));
+  });
+  const lastByte = body.received + limits.bytes;
+  body.discard();
+  return new Promise((resolve) => {
+    const started = performance.now();
+    const timer = setInterval(() => {
+      const over = body.complete || performance.now() - started > limits.milliseconds;
+      if (!exchange.aborted && !over) {
+        if (body.received > lastByte) body.pauseSocket();
+        return;
+      }
+      clearInterval(timer);
+      if (!exchange.aborted) res.close();
+      resolve();
+    }, 20);
+  });
+}
+
+/**
+ * Sends an answer whose bytes are made while they are sent, no faster than the client takes them.
+ * Rejects when the source fails; before its first byte there is still no head, so that there can be another answer.
+ */
+export async function writeStream(
+  exchange: Exchange,
+  response: HttpResponse,
+  headers: Headers,
+  closeConnection: boolean,
+): Promise<void> {
+  const { res } = exchange;
+  const { chunks, length } = response.body as StreamBody;
+  const iterator = chunks[Symbol.asyncIterator]();
+  exchange.body.discard();
+  try {
+    if (exchange.method === 'HEAD') {
+      // a source that has begun can be ended
+      await iterator.next();
+      if (exchange.aborted) return;
+      res.cork(() => {
+        writeHead(exchange, response.status, headers);
+        if (length === undefined) res.endWithoutBody();
+        else res.endWithoutBody(length, closeConnection);
+      });
+      return;
+    }
+    // the first chunk is asked for before the head goes out, so that a failing source gets a proper status
+    let next = await iterator.next();
+    if (exchange.aborted) return;
+    if (next.done === true && length === undefined) {
+      res.cork(() => {
+        writeHead(exchange, response.status, headers);
+        res.end('', closeConnection);
+      });
+      return;
+    }
+    res.onWritable(() => {
+      exchange.onWritable?.();
+      return true;
+    });
+    res.cork(() => writeHead(exchange, response.status, headers));
+    let sent = 0;
+    while (next.done !== true) {
+      const chunk = next.value;
+      sent += chunk.byteLength;
+      if (length !== undefined && sent > length)
+        throw new Error('the body is longer than its declared length');
+      if (chunk.byteLength > 0) await writeChunk(exchange, chunk, length);
+      if (exchange.aborted) return;
+      next = await iterator.next();
+      if (exchange.aborted) return;
+    }
+    if (length === undefined) res.cork(() => res.end(undefined, closeConnection));
+    else if (sent < length) throw new Error('the body is shorter than its declared length');
+    else if (length === 0) res.cork(() => res.end('', closeConnection));
+  } finally {
+    exchange.writing = false;
+    await iterator.return?.();
+  }
+}
+
+/** Writes one chunk and waits until the client has room for the next. */
+async function writeChunk(exchange: Exchange, chunk: Uint8Array, length: number | undefined): Promise<void> {
+  const { res } = exchange;
+  if (length === undefined) {
+    let fits = true;
+    res.cork(() => {
+      fits = res.write(chunk);
+    });
+    if (!fits) await writable(exchange);
+    return;
+  }
+  const start = res.getWriteOffset();
+  let rest = chunk;
+  for (;;) {
+    let fits = true;
+    res.cork(() => {
+      [fits] = res.tryEnd(rest, length);
+    });
+    if (fits) return;
+    await writable(exchange);
+    if (exchange.aborted) return;
+    rest = chunk.subarray(res.getWriteOffset() - start);
+  }
+}
+
+async function writable(exchange: Exchange): Promise<void> {
+  exchange.writing = true;
+  exchange.lastWrite = performance.now();
+  await new Promise<void>((resolve) => {
+    exchange.onWritable = resolve;
+  });
+  exchange.onWritable = null;
+  exchange.writing = false;
+}

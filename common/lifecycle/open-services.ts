@@ -1,0 +1,60 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type AccessTokens, createAccessTokens } from '../auth/access-tokens.ts';
+import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts';
+import { createTokenCheck, type TokenCheck } from '../auth/token-check.ts';
+import { openChdb } from '../clickhouse/chdb-database.ts';
+import type { Database } from '../clickhouse/database.ts';
+import type { Config } from '../config/read-config.ts';
+import { database } from '../control/database-name.ts';
+import { migrate } from '../control/migrate.ts';
+import { migrations } from '../control/migrations.ts';
+import { createProjects, type Projects } from '../control/projects.ts';
+import { createUsers, type Users } from '../control/users.ts';
+import type { Log } from '../log/log.ts';
+
+/** What every process of the service stands on. */
+export interface Services {
+  readonly config: Config;
+  readonly log: Log;
+  readonly db: Database;
+  /** Name of the database that holds all tables. */
+  readonly database: string;
+  readonly users: Users;
+  readonly tokens: AccessTokens;
+  readonly tokenCheck: TokenCheck;
+  readonly authenticate: Authenticate;
+  readonly projects: Projects;
+  close(): Promise<void>;
+}
+
+/** Opens the stores that the configuration names and brings their tables up to date. */
+export async function openServices(config: Config, log: Log): Promise<Services> {
+  try {
+    await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new Error(`the data directory ${config.dataDir} can't be made (${code})`, { cause });
+  }
+  const db = openChdb({ path: join(config.dataDir, 'chdb') });
+  for (const { version, name } of await migrate(db, database, migrations)) {
+    log.info({ version, name }, 'migrated');
+  }
+  const tokens = createAccessTokens({ db, database });
+  const tokenCheck = createTokenCheck({ tokens, log });
+  return {
+    config,
+    log,
+    db,
+    database,
+    users: createUsers({ db, database }),
+    tokens,
+    tokenCheck,
+    authenticate: createAuthenticate(tokenCheck),
+    projects: createProjects({ db, database }),
+    async close() {
+      await tokenCheck.close();
+      await db.close();
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import type { Log } from '../log/log.ts';
+
+/** npm and a terminal may both pass on one key press: what follows so soon is no second wish. Milliseconds. */
+const repetition = 1000;
+
+/**
+ * Stops the process in order on the first SIGTERM or SIGINT, and at once on a later one.
+ * @param stop drains and closes everything @param limit milliseconds after which the process ends regardless
+ */
+export function stopOnSignals(args: { stop: () => Promise<void>; limit: number; log: Log }): void {
+  const { stop, limit, log } = args;
+  let since: number | null = null;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (since !== null) {
+      if (performance.now() - since > repetition) process.exit(1);
+      return;
+    }
+    since = performance.now();
+    log.info({ signal }, 'stopping');
+    setTimeout(() => {
+      log.error('the stop took too long');
+      process.exit(1);
+    }, limit).unref();
+    stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'the stop failed');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}

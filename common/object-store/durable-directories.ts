@@ -1,0 +1,65 @@
+import { mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** A name that was made, renamed or removed in a directory survives a power cut only after this: fsync(2). */
+export async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** Beyond this many the known directories are forgotten; finding one again costs an fsync. */
+const knownLimit = 10_000;
+
+/** Makes directories below a root so that they survive a power cut. */
+export class DurableDirectories {
+  readonly #root: string;
+  readonly #known = new Map<string, Promise<void>>();
+
+  private constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Makes the root itself where it is missing. @param root absolute path */
+  static async open(root: string): Promise<DurableDirectories> {
+    const topmost = await mkdir(root, { recursive: true });
+    if (topmost !== undefined) {
+      for (let made = root; made.length >= topmost.length; made = dirname(made)) {
+        await syncDirectory(dirname(made));
+      }
+    }
+    return new DurableDirectories(root);
+  }
+
+  /** Makes the directory and its parents, once; concurrent callers wait for the same fsync. */
+  make(path: string): Promise<void> {
+    if (path === this.#root) return Promise.resolve();
+    const known = this.#known.get(path);
+    if (known !== undefined) return known;
+    if (this.#known.size >= knownLimit) this.#known.clear();
+    const made = this.#make(path);
+    this.#known.set(path, made);
+    made.catch(() => this.forget(path));
+    return made;
+  }
+
+  /** The directory or one above it may be gone: look again next time. */
+  forget(path: string): void {
+    for (let lost = path; lost.length > this.#root.length; lost = dirname(lost)) this.#known.delete(lost);
+  }
+
+  async #make(path: string): Promise<void> {
+    const parent = dirname(path);
+    await this.make(parent);
+    try {
+      await mkdir(path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    // also when it was there: another process may have made it a moment ago, and not have come to its fsync
+    await syncDirectory(parent);
+  }
+}

@@ -1,0 +1,29 @@
+import { join } from 'node:path';
+import { assertObjectKey } from './object-key.ts';
+
+/** Where the parts of a file system store lie. All paths are absolute. */
+export interface FileSystemLayout {
+  readonly temporary: string;
+  readonly objects: string;
+  /** The file whose existence is the object's. Throws on a bad key. */
+  objectPath(key: string): string;
+  /** The JSON text of the object's description. Throws on a bad key. */
+  metaPath(key: string): string;
+}
+
+export function fileSystemLayout(root: string): FileSystemLayout {
+  const objects = join(root, 'objects');
+  const meta = join(root, 'meta');
+  return {
+    temporary: join(root, 'tmp'),
+    objects,
+    objectPath(key) {
+      assertObjectKey(key);
+      return join(objects, key);
+    },
+    metaPath(key) {
+      assertObjectKey(key);
+      return join(meta, `${key}.json`);
+    },
+  };
+}

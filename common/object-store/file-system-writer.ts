@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { type FileHandle, open, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type DurableDirectories, syncDirectory } from './durable-directories.ts';
+import type { FileSystemLayout } from './file-system-layout.ts';
+import type { ObjectDescription, ObjectWriter } from './object-store.ts';
+
+/** Writes one object into a temporary file that becomes the object by an atomic rename. */
+export class FileSystemWriter implements ObjectWriter {
+  readonly #layout: FileSystemLayout;
+  readonly #directories: DurableDirectories;
+  readonly #key: string;
+  readonly #description: ObjectDescription;
+  readonly #signal: AbortSignal;
+  readonly #path: string;
+  readonly #file: FileHandle;
+  #position = 0;
+  #state: 'open' | 'completing' | 'complete' | 'failed' = 'open';
+  #aborting: Promise<void> | null = null;
+
+  private constructor(target: WriteTarget, path: string, file: FileHandle) {
+    this.#layout = target.layout;
+    this.#directories = target.directories;
+    this.#key = target.key;
+    this.#description = target.description;
+    this.#signal = target.signal;
+    this.#path = path;
+    this.#file = file;
+  }
+
+  static async open(target: WriteTarget): Promise<FileSystemWriter> {
+    target.signal.throwIfAborted();
+    const path = join(target.layout.temporary, randomUUID());
+    const file = await open(path, 'wx', 0o600);
+    return new FileSystemWriter(target, path, file);
+  }
+
+  async writePart(part: Uint8Array): Promise<void> {
+    if (this.#state !== 'open') throw new Error('the object is not open for writing');
+    this.#signal.throwIfAborted();
+    let rest = part;
+    while (rest.byteLength > 0) {
+      // write(2) may take less than it is given
+      const { bytesWritten } = await this.#file.write(rest, 0, rest.byteLength, this.#position);
+      if (bytesWritten === 0) throw new Error('the file system took no byte');
+      this.#position += bytesWritten;
+      rest = rest.subarray(bytesWritten);
+      this.#signal.throwIfAborted();
+    }
+  }
+
+  async complete(): Promise<void> {
+    if (this.#state !== 'open') throw new Error('the object is not open for writing');
+    this.#state = 'completing';
+    const object = this.#layout.objectPath(this.#key);
+    const meta = this.#layout.metaPath(this.#key);
+    let described = false;
+    let visible = false;
+    try {
+      this.#signal.throwIfAborted();
+      await this.#directories.make(dirname(meta));
+      await this.#directories.make(dirname(object));
+      // the description is durable before the object is visible, so that no object is ever without it
+      await allDone([
+        this.#closeFile(),
+        this.#writeMeta(meta).then(() => {
+          described = true;
+        }),
+      ]);
+      this.#signal.throwIfAborted();
+      await rename(this.#path, object);
+      visible = true;
+      await syncDirectory(dirname(object));
+      this.#state = 'complete';
+    } catch (error) {
+      this.#state = 'failed';
+      this.#directories.forget(dirname(meta));
+      this.#directories.forget(dirname(object));
+      if (visible) await removeQuietly(object);
+      if (described && !existsSync(object)) await removeQuietly(meta);
+      await this.abort();
+      throw error;
+    }
+  }
+
+  abort(): Promise<void> {
+    if (this.#state === 'complete' || this.#state === 'completing') return Promise.resolve();
+    this.#state = 'failed';
+    this.#aborting ??= this.#drop();
+    return this.#aborting;
+  }
+
+  async #drop(): Promise<void> {
+    // close waits for a write that is under way
+    await this.#file.close().catch(() => {});
+    await removeQuietly(this.#path);
+  }
+
+  async #closeFile(): Promise<void> {
+    await this.#file.sync();
+    await this.#file.close();
+  }
+
+  async #writeMeta(path: string): Promise<void> {
+    const temporary = join(this.#layout.temporary, randomUUID());
+    const { contentType, metadata } = this.#description;
+    try {
+      await writeFile(temporary, JSON.stringify({ contentType, metadata }), {
+        flag: 'wx',
+        mode: 0o600,
+        flush: true,
+      });
+      await rename(temporary, path);
+    } catch (error) {
+      await removeQuietly(temporary);
+      throw error;
+    }
+    await syncDirectory(dirname(path));
+  }
+}
+
+export interface WriteTarget {
+  readonly layout: FileSystemLayout;
+  readonly directories: DurableDirectories;
+  readonly key: string;
+  readonly description: ObjectDescription;
+  readonly signal: AbortSignal;
+}
+
+/** Waits for all of them, so that a failure of one leaves none running. */
+async function allDone(work: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(work)) {
+    if (result.status === 'rejected') throw result.reason;
+  }
+}
+
+async function removeQuietly(path: string): Promise<void> {
+  await rm(path, { force: true }).catch(() => {});
+}

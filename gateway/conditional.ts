@@ -1,0 +1,69 @@
+/** What identifies the state of a file: a strong entity tag with its quotes, and when it last changed. */
+export interface Validators {
+  readonly etag: string;
+  readonly lastModified: Date;
+}
+
+// RFC 9110 section 8.8.3; obs-text arrives as whatever the server decoded it to
+const entityTag = /(?:W\/)?"[\x21\x23-\x7e\u0080-\uffff]*"/y;
+const separator = /[ \t]*(?:,[ \t]*|$)/y;
+
+/**
+ * Whether the client's copy is still good, so that the answer is 304 (RFC 9110 section 13.2.2): If-None-Match
+ * decides, and If-Modified-Since only without it.
+ */
+export function isNotModified(header: (name: string) => string | undefined, state: Validators): boolean {
+  const noneMatch = header('if-none-match');
+  if (noneMatch !== undefined) return listsTag(noneMatch, state.etag);
+  const modifiedSince = parseHttpDate(header('if-modified-since'));
+  return modifiedSince !== null && wholeSeconds(state.lastModified) <= modifiedSince;
+}
+
+/** RFC 9110 section 13.1.2: `*`, or any tag of the list, compared weakly. A broken list matches nothing. */
+function listsTag(list: string, etag: string): boolean {
+  const text = list.trim();
+  if (text === '*') return true;
+  let found = false;
+  let position = 0;
+  while (position < text.length) {
+    const tag = matchAt(entityTag, text, position);
+    if (tag !== null && tag.replace(/^W\//, '') === etag) found = true;
+    position += tag?.length ?? 0;
+    const gap = matchAt(separator, text, position);
+    // RFC 9110 section 5.6.1.2: empty list elements are allowed
+    if (gap === null || (gap === '' && position < text.length)) return false;
+    position += gap.length;
+  }
+  return found;
+}
+
+function matchAt(pattern: RegExp, text: string, position: number): string | null {
+  pattern.lastIndex = position;
+  return pattern.exec(text)?.[0] ?? null;
+}
+
+/**
+ * Whether a Range is still about the file that the client has a piece of (RFC 9110 section 13.1.5): a strong
+ * comparison of tags, or a date that is exactly Last-Modified. True without If-Range.
+ */
+export function rangeApplies(ifRange: string | undefined, state: Validators): boolean {
+  if (ifRange === undefined) return true;
+  const value = ifRange.trim();
+  if (value.startsWith('"') || value.startsWith('W/')) return value === state.etag;
+  return parseHttpDate(value) === wholeSeconds(state.lastModified);
+}
+
+/** Last-Modified and the like have no fractions of a second. */
+function wholeSeconds(time: Date): number {
+  return Math.floor(time.getTime() / 1000);
+}
+
+const dayName = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/;
+
+/** Seconds since 1970 of an HTTP-date (RFC 9110 section 5.6.7), or null when it is none. */
+function parseHttpDate(text: string | undefined): number | null {
+  if (text === undefined || !dayName.test(text)) return null;
+  // the obsolete asctime form names no zone, and means UTC
+  const milliseconds = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
+  return Number.isNaN(milliseconds) ? null : Math.floor(milliseconds / 1000);
+}

@@ -1,0 +1,22 @@
+import { baseName } from './file-name.ts';
+
+/**
+ * A Content-Disposition value with the file's name: RFC 6266, with an ASCII `filename` for old clients and a
+ * `filename*` (RFC 8187) beside it when that could not carry the name. Never holds a character that ends a header.
+ */
+export function contentDisposition(type: 'inline' | 'attachment', originalName: string): string {
+  // RFC 6266 section 4.3: recipients are not to see a path
+  const name = baseName(originalName).replace(/\p{Cs}/gu, '\uFFFD') || 'file';
+  // a percent sign in `filename` is decoded by some clients and not by others (RFC 6266 appendix D)
+  const ascii = name.replace(/[^\x20-\x7e]/gu, '_').replace(/["\\%]/g, '_');
+  const plain = `${type}; filename="${ascii}"`;
+  return ascii === name ? plain : `${plain}; filename*=UTF-8''${extValue(name)}`;
+}
+
+/** RFC 8187 section 3.2.1: everything but attr-char is percent-encoded. */
+function extValue(text: string): string {
+  return encodeURIComponent(text).replace(
+    /['()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}

@@ -1,0 +1,45 @@
+import { invalidMultipart } from '../common/errors/catalogue.ts';
+
+const maxOriginalCharacters = 1000;
+const maxCleanedBytes = 100;
+const extensionPattern = /(?<=[^.])\.([A-Za-z0-9]{1,16})$/;
+const storedNamePattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}_[A-Za-z0-9._-]{1,100}$/;
+
+/**
+ * The name as the client sent it, which is what `originalName` means (interface.md section 2.1). Nothing in it is
+ * changed: a path stays a path. Throws 400 when it is empty, longer than 1,000 characters, or has control characters.
+ */
+export function cleanOriginalName(raw: string): string {
+  if (raw.trim() === '') throw invalidMultipart('The file has no name');
+  if (/\p{Cc}/u.test(raw)) throw invalidMultipart('The file name has control characters');
+  if (raw.length > maxOriginalCharacters && [...raw].length > maxOriginalCharacters) {
+    throw invalidMultipart(`The file name is longer than ${maxOriginalCharacters} characters`);
+  }
+  return raw;
+}
+
+/** What comes after the last `/` or `\`. */
+export function baseName(path: string): string {
+  return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
+}
+
+/** `<id>_<cleaned name>`: safe as a URL segment, a file name and an object key; at most 137 bytes. */
+export function storedName(id: string, originalName: string): string {
+  return `${id}_${cleanedName(originalName)}`;
+}
+
+/** Whether a name can be one that `storedName` made. */
+export function isStoredName(name: string): boolean {
+  return storedNamePattern.test(name);
+}
+
+function cleanedName(originalName: string): string {
+  const base = baseName(originalName);
+  const extension = extensionPattern.exec(base)?.[0] ?? '';
+  const stem = base
+    .slice(0, base.length - extension.length)
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/^[.-]+/, '')
+    .slice(0, maxCleanedBytes - extension.length);
+  return (stem === '' ? 'file' : stem) + extension;
+}

@@ -1,0 +1,20 @@
+import { invalidMultipart, wrongContentType } from '../../common/errors/catalogue.ts';
+import { parseParameters } from './header-parameters.ts';
+
+/** The boundary that a request's Content-Type announces. Throws 400 unless it is multipart/form-data with one. */
+export function readBoundary(contentType: string | undefined): string {
+  if (!/^[ \t]*multipart\/form-data[ \t]*(?:;|$)/i.test(contentType ?? '')) {
+    throw wrongContentType('multipart/form-data');
+  }
+  const parsed = parseParameters(contentType ?? '');
+  if (parsed === null) throw invalidMultipart('The parameters of the Content-Type are malformed');
+  const boundary = parsed.parameters.get('boundary');
+  if (boundary === undefined || boundary === '') {
+    throw invalidMultipart('The Content-Type has no boundary: let your HTTP library set this header');
+  }
+  // RFC 2046 section 5.1.1: 1 to 70 characters, the last of them no space
+  if (!/^[\x20-\x7e]{0,69}[\x21-\x7e]$/.test(boundary)) {
+    throw invalidMultipart('The boundary should be 1 to 70 ASCII characters and not end with a space');
+  }
+  return boundary;
+}

@@ -1,0 +1,84 @@
+import { isUtf8 } from 'node:buffer';
+import { invalidMultipart } from '../../common/errors/catalogue.ts';
+import { parseParameters } from './header-parameters.ts';
+
+/** What the headers of one part say. */
+export interface PartHead {
+  /** Name of the form's field. */
+  readonly name: string;
+  /** As sent; undefined when the part is no file. */
+  readonly fileName: string | undefined;
+  /** As sent. */
+  readonly contentType: string | undefined;
+}
+
+/** Headers by lower-case name; a byte is a character. */
+export type RawHeaders = Readonly<Record<string, readonly string[]>>;
+
+// RFC 7578 section 4.7: other encodings are deprecated, and their text would be stored in place of the file
+const plainEncodings = ['7bit', '8bit', 'binary'];
+
+/** Throws 400 unless the part is a named field of a form (RFC 7578 section 4.2). @param limit bytes of all headers */
+export function readPartHead(headers: RawHeaders, limit: number): PartHead {
+  if (headerBytes(headers) > limit) {
+    throw invalidMultipart(`The headers of a part are longer than ${limit} bytes`);
+  }
+  const [disposition, ...others] = headers['content-disposition'] ?? [];
+  if (disposition === undefined) throw invalidMultipart('A part has no Content-Disposition');
+  const parsed = others.length === 0 ? parseParameters(disposition) : null;
+  if (parsed === null) throw invalidMultipart('A part has a malformed Content-Disposition');
+  if (parsed.value !== 'form-data')
+    throw invalidMultipart('A part has a Content-Disposition other than form-data');
+  const name = parsed.parameters.get('name');
+  if (name === undefined) throw invalidMultipart('A part has no name');
+  const encoding = headers['content-transfer-encoding']?.[0]?.trim().toLowerCase() ?? 'binary';
+  if (!plainEncodings.includes(encoding)) {
+    throw invalidMultipart('A part has a Content-Transfer-Encoding: send its bytes as they are');
+  }
+  const contentType = headers['content-type']?.[0];
+  return {
+    name: decodeText(name),
+    fileName: readFileName(parsed.parameters),
+    contentType: contentType === undefined ? undefined : decodeText(contentType),
+  };
+}
+
+function headerBytes(headers: RawHeaders): number {
+  let bytes = 0;
+  for (const [name, values] of Object.entries(headers)) {
+    for (const value of values) bytes += name.length + ': '.length + value.length + '\r\n'.length;
+  }
+  return bytes;
+}
+
+/**
+ * RFC 6266 section 4.3: `filename*` goes before `filename`. RFC 7578 section 4.2 rules it out in forms, and some
+ * clients send it all the same.
+ */
+function readFileName(parameters: ReadonlyMap<string, string>): string | undefined {
+  const extended = parameters.get('filename*');
+  const decoded = extended === undefined ? undefined : decodeExtValue(extended);
+  if (decoded !== undefined) return decoded;
+  const plain = parameters.get('filename');
+  if (plain !== undefined) return decodeText(plain);
+  if (extended !== undefined) throw invalidMultipart("A part has a malformed filename*: send UTF-8''<name>");
+  return undefined;
+}
+
+/** RFC 8187 section 3.2.1. Undefined when it is malformed or in a charset that nobody has to know. */
+function decodeExtValue(value: string): string | undefined {
+  const match = /^(utf-8|iso-8859-1)'[^']*'((?:[^%]|%[0-9A-Fa-f]{2})*)$/i.exec(value);
+  if (match === null) return undefined;
+  const bytes = (match[2] as string).replace(/%(..)/g, (_, hex: string) =>
+    String.fromCharCode(parseInt(hex, 16)),
+  );
+  if ((match[1] as string).toLowerCase() === 'iso-8859-1') return bytes;
+  const buffer = Buffer.from(bytes, 'latin1');
+  return isUtf8(buffer) ? buffer.toString('utf8') : undefined;
+}
+
+/** RFC 7578 section 5.1: names are UTF-8 as a rule; what is not is taken for ISO 8859-1. */
+function decodeText(bytes: string): string {
+  const buffer = Buffer.from(bytes, 'latin1');
+  return isUtf8(buffer) ? buffer.toString('utf8') : bytes;
+}

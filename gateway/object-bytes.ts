@@ -1,0 +1,28 @@
+import { notFound } from '../common/errors/catalogue.ts';
+import type { ByteRange, ObjectStore } from '../common/object-store/object-store.ts';
+
+export const fileNotFound = () => notFound('There is no such file');
+
+/**
+ * The bytes of a file that has a row. When its object is not there they fail with 404 before the first chunk; to
+ * find that out costs the store a second call in that case only.
+ */
+export async function* objectBytes(
+  store: ObjectStore,
+  key: string,
+  range: ByteRange | null,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let begun = false;
+  try {
+    for await (const chunk of store.read(key, range, signal)) {
+      begun = true;
+      yield chunk;
+    }
+  } catch (error) {
+    if (begun || signal.aborted) throw error;
+    // a store that can't say whether the object is there keeps its own error
+    const found = await store.head(key, signal).catch(() => undefined);
+    throw found === null ? fileNotFound() : error;
+  }
+}

@@ -1,0 +1,30 @@
+import type { CloudFile } from '../common/control/cloud-files.ts';
+
+/** S3 takes 2 KB of metadata in all. */
+const maxNameBytes = 1024;
+
+/**
+ * What is kept beside an object, so that its row can be made again. Values are ASCII: S3 sends them as headers.
+ * A name that would take too much room loses its end.
+ */
+export function objectMetadata(
+  file: Pick<CloudFile, 'id' | 'originalName' | 'ownerId' | 'projectSlug'>,
+): Record<string, string> {
+  return {
+    'file-id': file.id,
+    'original-name': encodedStart(file.originalName, maxNameBytes),
+    'owner-id': file.ownerId,
+    'project-slug': file.projectSlug,
+  };
+}
+
+/** Percent-encodes as many whole characters as fit. */
+function encodedStart(text: string, limit: number): string {
+  let encoded = '';
+  for (const character of text) {
+    const next = encodeURIComponent(character);
+    if (encoded.length + next.length > limit) break;
+    encoded += next;
+  }
+  return encoded;
+}

@@ -1,0 +1,68 @@
+import type { Authenticate } from '../../common/auth/authenticate.ts';
+import type { CloudFile, CloudFiles } from '../../common/control/cloud-files.ts';
+import type { Handler, HttpRequest } from '../../common/http/http-types.ts';
+import type { ByteRange, ObjectStore } from '../../common/object-store/object-store.ts';
+import { parseRange } from '../byte-range.ts';
+import { isNotModified, rangeApplies } from '../conditional.ts';
+import { servingHeaders } from '../content-type-policy.ts';
+import { isStoredName } from '../file-name.ts';
+import { fileNotFound, objectBytes } from '../object-bytes.ts';
+
+export interface DownloadDeps {
+  readonly authenticate: Authenticate;
+  readonly cloudFiles: Pick<CloudFiles, 'findByName'>;
+  readonly store: ObjectStore;
+  /** public: who knows a file's address may read it. private: only its owner. */
+  readonly fileLinks: 'public' | 'private';
+}
+
+/** GET /_f_/{project_slug}/{name}: a stored file, whole or in part. */
+export function downloadOperation(deps: DownloadDeps): Handler {
+  return async (request) => {
+    const file = await findFile(deps, request);
+    const state = { etag: `"${file.id}"`, lastModified: file.createdAt };
+    const header = (name: string) => request.header(name);
+    const cacheHeaders = {
+      etag: state.etag,
+      'last-modified': state.lastModified.toUTCString(),
+      // what is stored under a name never changes
+      'cache-control':
+        deps.fileLinks === 'public' ? 'public, max-age=31536000, immutable' : 'private, no-cache',
+    };
+    // RFC 9110 section 13.2.2: preconditions come before Range
+    if (isNotModified(header, state)) return { status: 304, headers: cacheHeaders };
+    const range = readRange(request, file.size, rangeApplies(header('if-range'), state));
+    return {
+      status: range === null ? 200 : 206,
+      headers: {
+        ...servingHeaders(file.contentType, file.originalName),
+        ...cacheHeaders,
+        'accept-ranges': 'bytes',
+        ...(range === null ? {} : { 'content-range': `bytes ${range.start}-${range.end}/${file.size}` }),
+      },
+      body: {
+        chunks: objectBytes(deps.store, file.objectKey, range, request.signal),
+        length: range === null ? file.size : range.end - range.start + 1,
+      },
+    };
+  };
+}
+
+/** RFC 9110 section 14.2: Range means something for GET only. */
+function readRange(request: HttpRequest, size: number, applies: boolean): ByteRange | null {
+  return request.method === 'GET' && applies ? parseRange(request.header('range'), size) : null;
+}
+
+/** Throws 401 for a bad token, and 404 for a file that does not exist or belongs to somebody else alike. */
+async function findFile(
+  { authenticate, cloudFiles, fileLinks }: DownloadDeps,
+  request: HttpRequest,
+): Promise<CloudFile> {
+  const identified = fileLinks === 'private' || request.header('authorization') !== undefined;
+  const principal = identified ? await authenticate(request) : null;
+  const { project, name = '' } = request.params;
+  const file = isStoredName(name) ? await cloudFiles.findByName(name, request.signal) : null;
+  if (file === null || file.projectSlug !== project) throw fileNotFound();
+  if (principal !== null && principal.userId !== file.ownerId) throw fileNotFound();
+  return file;
+}

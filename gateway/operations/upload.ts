@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import type { Authenticate } from '../../common/auth/authenticate.ts';
+import type { CloudFile, CloudFiles } from '../../common/control/cloud-files.ts';
+import type { Projects } from '../../common/control/projects.ts';
+import { slugProblem } from '../../common/control/slug.ts';
+import { internalError, invalidSlug, payloadTooLarge } from '../../common/errors/catalogue.ts';
+import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
+import type { Log } from '../../common/log/log.ts';
+import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { cleanOriginalName, storedName } from '../file-name.ts';
+import { mediaTypeOf } from '../media-type.ts';
+import { readBoundary } from '../multipart/boundary.ts';
+import { createMultipartSink, type FilePart, type ReceivedFile } from '../multipart/multipart-sink.ts';
+import { objectMetadata } from '../object-metadata.ts';
+
+/** What a form may hold beside its file: boundaries, headers, other fields. */
+const formOverheadBytes = 1024 * 1024;
+/** How long the store may take for a file's row, or to take the object back. Milliseconds. */
+const commitTimeout = 30_000;
+
+export interface UploadDeps {
+  readonly authenticate: Authenticate;
+  readonly projects: Pick<Projects, 'ensure'>;
+  readonly cloudFiles: Pick<CloudFiles, 'insert'>;
+  readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes'>;
+  readonly maxUploadBytes: number;
+  /** Address under which clients get the file. */
+  readonly fileUrl: (file: CloudFile) => string;
+  readonly log: Log;
+}
+
+/** What is known of a file before its bytes are. */
+type Draft = Omit<CloudFile, 'size' | 'crc32' | 'createdAt' | 'updatedAt'>;
+
+/** POST /_f_/{project_slug}/upload (interface.md section 4.1). */
+export function uploadOperation(deps: UploadDeps): Handler {
+  return async (request) => {
+    const projectSlug = readProjectSlug(request);
+    const boundary = readBoundary(request.header('content-type'));
+    const maxBodyBytes = deps.maxUploadBytes + formOverheadBytes;
+    if ((request.body.contentLength ?? 0) > maxBodyBytes) throw payloadTooLarge(deps.maxUploadBytes, 'File');
+    // nothing of the body is read before the token is known to be good
+    const { userId } = await deps.authenticate(request);
+
+    const id = randomUUID();
+    const describe = (part: FilePart) => draftFile(id, part, userId, projectSlug);
+    const { sink, received } = createMultipartSink({
+      boundary,
+      body: request.body,
+      partBytes: deps.store.partBytes,
+      maxFileBytes: deps.maxUploadBytes,
+      maxBodyBytes,
+      signal: request.signal,
+      begin: async (part, signal) => {
+        const draft = describe(part);
+        return deps.store.create(
+          draft.objectKey,
+          { contentType: draft.contentType, metadata: objectMetadata(draft) },
+          signal,
+        );
+      },
+    });
+    request.body.consume(sink);
+    const { part, writer, size, crc32 } = await received;
+    await completeObject(deps, request, { writer, userId, projectSlug });
+    const now = new Date();
+    const file: CloudFile = { ...describe(part), size, crc32, createdAt: now, updatedAt: now };
+    await storeRow(deps, request, file);
+    return answer(file, deps.fileUrl(file));
+  };
+}
+
+function readProjectSlug(request: HttpRequest): string {
+  const slug = request.params.project ?? '';
+  const problem = slugProblem('project', slug);
+  if (problem !== null) throw invalidSlug([problem]);
+  return slug;
+}
+
+function draftFile(id: string, part: FilePart, ownerId: string, projectSlug: string): Draft {
+  const originalName = cleanOriginalName(part.fileName);
+  const name = storedName(id, originalName);
+  const contentType = mediaTypeOf(part.contentType, originalName);
+  return {
+    id,
+    name,
+    originalName,
+    ownerId,
+    projectSlug,
+    objectKey: `${ownerId}/${projectSlug}/${name}`,
+    contentType,
+  };
+}
+
+/** Makes the object visible, in a project that exists. Until then a client that has gone away leaves nothing. */
+async function completeObject(
+  { projects }: UploadDeps,
+  { signal }: HttpRequest,
+  upload: { writer: ReceivedFile['writer']; userId: string; projectSlug: string },
+): Promise<void> {
+  try {
+    await projects.ensure(upload.userId, upload.projectSlug, signal);
+    // rejects when the signal is aborted
+    await upload.writer.complete();
+  } catch (error) {
+    await upload.writer.abort();
+    throw error;
+  }
+}
+
+/**
+ * Stores the row, or takes the object back. The request's own signal has no say here: an insert that is given up
+ * may still succeed, and would leave a row without an object for no reason but a closed connection.
+ */
+async function storeRow(
+  { cloudFiles, store, log }: UploadDeps,
+  request: HttpRequest,
+  file: CloudFile,
+): Promise<void> {
+  try {
+    await cloudFiles.insert(file, AbortSignal.timeout(commitTimeout));
+  } catch (cause) {
+    try {
+      await store.delete(file.objectKey, AbortSignal.timeout(commitTimeout));
+    } catch (error) {
+      log.error({ requestId: request.id, objectKey: file.objectKey, err: error }, 'an object has no row');
+    }
+    throw internalError(cause);
+  }
+}
+
+/** The seven fields of interface.md section 2.1. */
+function answer(file: CloudFile, s3Link: string): HttpResponse {
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+    body: JSON.stringify({
+      _id: file.id,
+      name: file.name,
+      originalName: file.originalName,
+      ownedBy: file.ownerId,
+      s3Link,
+      updatedAt: file.updatedAt.toISOString(),
+      createdAt: file.createdAt.toISOString(),
+    }),
+  };
+}

@@ -1,0 +1,13 @@
+import type { Route } from '../common/http/http-types.ts';
+import { type DownloadDeps, downloadOperation } from './operations/download.ts';
+import { type UploadDeps, uploadOperation } from './operations/upload.ts';
+
+export type GatewayDeps = UploadDeps & DownloadDeps;
+
+/** Every address of the upload gateway. */
+export function gatewayRoutes(deps: GatewayDeps): Route[] {
+  return [
+    { method: 'POST', path: '/_f_/:project/upload', handler: uploadOperation(deps), transfersBytes: true },
+    { method: 'GET', path: '/_f_/:project/:name', handler: downloadOperation(deps), transfersBytes: true },
+  ];
+}

@@ -1,0 +1,53 @@
+import { availableParallelism } from 'node:os';
+import { hash, verify } from '@node-rs/argon2';
+import type { StoredValue } from '../structure/field.ts';
+import { Semaphore } from './semaphore.ts';
+
+/** Makes and checks the stored form of hashed fields. */
+export interface Hasher {
+  /** Hashes in the order of the values; each with a salt of its own. */
+  hashValues(values: readonly StoredValue[], signal: AbortSignal): Promise<readonly string[]>;
+  verifyValue(stored: string, value: StoredValue, signal: AbortSignal): Promise<boolean>;
+}
+
+/** https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html: argon2id (the library's default). */
+const owasp = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+
+/** Hashing runs on the threads that the engine and the file system use too: some are left to them. */
+const concurrency = Math.min(4, availableParallelism());
+const queueLimit = 1000;
+
+export function createHasher(): Hasher {
+  const turns = new Semaphore(concurrency, queueLimit);
+  return {
+    async hashValues(values, signal) {
+      const hashes: string[] = [];
+      let next = 0;
+      let failed = false;
+      // a request never has more in the queue than can run, so that others are not kept behind a long list
+      const worker = async (): Promise<void> => {
+        while (next < values.length && !failed) {
+          const index = next++;
+          hashes[index] = await turns.run(
+            () => hash(hashedText(values[index] as StoredValue), owasp),
+            signal,
+          );
+        }
+      };
+      const workers = Array.from({ length: Math.min(concurrency, values.length) }, worker);
+      try {
+        await Promise.all(workers);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+      return hashes;
+    },
+    verifyValue: (stored, value, signal) => turns.run(() => verify(stored, hashedText(value)), signal),
+  };
+}
+
+/** A field has one type, so values of different types never meet. */
+function hashedText(value: StoredValue): string {
+  return String(value);
+}

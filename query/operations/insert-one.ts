@@ -1,0 +1,16 @@
+import type { Handler } from '../../common/http/http-types.ts';
+import { readJson } from '../../common/http/read-json.ts';
+import { jsonAnswer } from '../json-answer.ts';
+import { validateRecord } from '../values/validate-record.ts';
+import { type NewRecord, recordJson } from '../write/record-row.ts';
+import type { WriteDeps } from './insert.ts';
+
+/** POST /{project}/{space}/_single_: stores a record and answers it. */
+export function insertOne({ records, openSpace, bodyLimit }: WriteDeps): Handler {
+  return async (request) => {
+    const space = await openSpace(request);
+    const values = validateRecord(await readJson(request, bodyLimit), space.structure);
+    const [stored] = await records.store(space, [values], request.signal);
+    return jsonAnswer(recordJson(space.structure, stored as NewRecord));
+  };
+}

@@ -1,0 +1,65 @@
+import { structureConflict } from '../../common/errors/catalogue.ts';
+import { shownName } from '../shown-name.ts';
+import type { Field } from '../structure/field.ts';
+import { maxFields } from '../structure/parse-structure.ts';
+import { createStructure, type Structure } from '../structure/structure.ts';
+
+/**
+ * The structure that a space has after a request came with another one: fields are told by their slugs, new ones are
+ * added, the others take on the request's definition, and those that the request lacks stay as they are, because
+ * their columns do. Throws a 400 that lists every field that can't be reconciled.
+ */
+export function mergeStructure(stored: Structure, requested: Structure, mutate: boolean): Structure {
+  const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
+  const problems = requested.fields.flatMap((field) => fieldProblems(bySlug.get(field.slug), field, mutate));
+  if (problems.length > 0) throw structureConflict(problems);
+  if (!mutate) return stored;
+  const replaced = new Map(requested.fields.map((field) => [field.slug, field]));
+  const fields = [
+    ...stored.fields.map((field) => replaced.get(field.slug) ?? field),
+    ...requested.fields.filter((field) => !bySlug.has(field.slug)),
+  ];
+  const clashes = nameClashes(fields);
+  if (clashes.length > 0) throw structureConflict(clashes);
+  if (fields.length > maxFields) {
+    throw structureConflict([
+      `With the stored fields there would be ${fields.length}; at most ${maxFields} are allowed`,
+    ]);
+  }
+  return createStructure({ ...requested, fields, clear: false });
+}
+
+function fieldProblems(stored: Field | undefined, requested: Field, mutate: boolean): string[] {
+  const name = shownName(requested.name);
+  if (stored === undefined) {
+    return mutate ? [] : [`Field ${name} is not in the stored structure, and mutate is false`];
+  }
+  if (stored.type !== requested.type) {
+    return [`Field ${name} is stored as ${stored.type} and can not become ${requested.type}`];
+  }
+  if (stored.hashed !== requested.hashed) {
+    return [
+      `Field ${name} is stored ${stored.hashed ? '' : 'un'}hashed and can not become ${requested.hashed ? '' : 'un'}hashed`,
+    ];
+  }
+  return [];
+}
+
+/** A field of the request may be called like a stored one that the request lacks: both could not be told apart. */
+function nameClashes(fields: readonly Field[]): string[] {
+  const owners = new Map<string, Field>();
+  const found = new Set<string>();
+  for (const field of fields) {
+    for (const word of [field.name, field.slug]) {
+      const owner = owners.get(word) ?? field;
+      owners.set(word, owner);
+      if (owner !== field) {
+        found.add(
+          `Field ${shownName(word)} would stand for two stored fields, with the slugs ` +
+            `${shownName(owner.slug)} and ${shownName(field.slug)}`,
+        );
+      }
+    }
+  }
+  return [...found];
+}

@@ -1,0 +1,12 @@
+import type { Structure } from '../structure/structure.ts';
+
+/** A record space as one request sees it. */
+export interface RecordSpace {
+  /** UUIDv5 of owner, project slug and space slug. */
+  readonly id: string;
+  readonly projectId: string;
+  /** Quoted, with its database. */
+  readonly table: string;
+  /** The request's structure, or the stored one when the request asks for it. Every field has its column. */
+  readonly structure: Structure;
+}

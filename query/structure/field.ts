@@ -1,0 +1,35 @@
+export const fieldTypes = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT'] as const;
+export type FieldType = (typeof fieldTypes)[number];
+
+/** A value as it is stored: ARRAY and OBJECT are their canonical JSON text, the others are themselves. */
+export type StoredValue = string | number | boolean;
+
+/** One field of a record space's structure (interface.md section 2.2). */
+export interface Field {
+  /** Its key in answers. */
+  readonly name: string;
+  /** Names its column. */
+  readonly slug: string;
+  readonly type: FieldType;
+  readonly required: boolean;
+  readonly unique: boolean;
+  readonly hashed: boolean;
+  readonly description: string;
+  readonly comment: string;
+  readonly defaultValue: StoredValue | null;
+}
+
+/** Keys of every record that are not fields; no field may be called so. */
+export const systemKeys = ['id', 'createdAt', 'updatedAt'] as const;
+export type SystemKey = (typeof systemKeys)[number];
+
+/** No field's slug starts with `_`, so these columns never clash with one. */
+export const systemColumns: Readonly<Record<SystemKey, string>> = {
+  id: '_id',
+  createdAt: '_created_at',
+  updatedAt: '_updated_at',
+};
+
+export function isSystemKey(key: string): key is SystemKey {
+  return (systemKeys as readonly string[]).includes(key);
+}

@@ -1,0 +1,110 @@
+import { shownName } from '../shown-name.ts';
+import type { Field } from './field.ts';
+import { parseField } from './parse-field.ts';
+import { createStructure, type Structure } from './structure.ts';
+
+/** A parsed `structure` header. Without problems there is a structure. */
+export interface ParsedStructure {
+  readonly structure: Structure | null;
+  readonly problems: readonly string[];
+  /** As far as they could be read, to be compared with the path. */
+  readonly projectSlug: string | null;
+  readonly slug: string | null;
+}
+
+export const maxFields = 500;
+
+/** Parses the `structure` header of interface.md section 2.2, and finds every problem in it. */
+export function parseStructure(text: string): ParsedStructure {
+  const unreadable = (problem: string): ParsedStructure => ({
+    structure: null,
+    problems: [problem],
+    projectSlug: null,
+    slug: null,
+  });
+  let input: unknown;
+  try {
+    input = JSON.parse(text);
+  } catch {
+    return unreadable('The structure header is not valid JSON');
+  }
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    return unreadable('The structure header is not a JSON object');
+  }
+  const raw = input as Readonly<Record<string, unknown>>;
+  const problems: string[] = [];
+  const projectSlug = requiredText(raw, 'projectSlug', problems);
+  const slug = requiredText(raw, 'slug', problems);
+  const name = optionalText(raw, 'name', problems) ?? slug ?? '';
+  const description = optionalText(raw, 'description', problems) ?? '';
+  const clear = raw.clear ?? false;
+  if (typeof clear !== 'boolean') problems.push('The structure has a clear that is not true or false');
+  const fields = parseFields(raw, problems);
+  const structure =
+    problems.length > 0 || projectSlug === null || slug === null
+      ? null
+      : createStructure({ name, description, projectSlug, slug, fields, clear: clear === true });
+  return { structure, problems, projectSlug, slug };
+}
+
+function requiredText(
+  raw: Readonly<Record<string, unknown>>,
+  key: string,
+  problems: string[],
+): string | null {
+  const value = raw[key];
+  if (value === undefined || value === null || value === '') problems.push(`The structure lacks ${key}`);
+  else if (typeof value === 'string') return value;
+  else problems.push(`The structure has a ${key} that is not text`);
+  return null;
+}
+
+function optionalText(
+  raw: Readonly<Record<string, unknown>>,
+  key: string,
+  problems: string[],
+): string | null {
+  const value = raw[key] ?? null;
+  if (value === null || typeof value === 'string') return value;
+  problems.push(`The structure has a ${key} that is not text`);
+  return null;
+}
+
+function parseFields(raw: Readonly<Record<string, unknown>>, problems: string[]): readonly Field[] {
+  // the published client calls it recordFieldStructures
+  const list = raw.recordStructure ?? raw.recordFieldStructures;
+  if (!Array.isArray(list)) {
+    problems.push('The structure lacks recordStructure, an array of fields');
+    return [];
+  }
+  if (list.length > maxFields) {
+    problems.push(`The structure has ${list.length} fields; at most ${maxFields} are allowed`);
+    return [];
+  }
+  const fields = list
+    .map((item, index) => parseField(item, index, problems))
+    .filter((field): field is Field => field !== null);
+  problems.push(...ambiguities(list));
+  return fields;
+}
+
+/** A name or slug that stands for two fields, also where the fields have other problems. */
+function ambiguities(list: readonly unknown[]): string[] {
+  const owners = new Map<string, number>();
+  const found = new Set<string>();
+  list.forEach((item, index) => {
+    if (typeof item !== 'object' || item === null) return;
+    const { name, slug } = item as { name?: unknown; slug?: unknown };
+    for (const [kind, text] of [
+      ['name', name],
+      ['slug', slug],
+    ]) {
+      if (typeof text !== 'string' || text === '') continue;
+      const owner = owners.get(text);
+      if (owner === undefined) owners.set(text, index);
+      else if (owner !== index)
+        found.add(`The structure repeats ${shownName(text)} as the ${kind} of a field`);
+    }
+  });
+  return [...found];
+}

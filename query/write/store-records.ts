@@ -1,0 +1,106 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import type { Hasher } from '../hashed/hasher.ts';
+import type { RecordSpace } from '../space/record-space.ts';
+import type { StoredValue } from '../structure/field.ts';
+import type { Structure } from '../structure/structure.ts';
+import { untilAborted } from '../until-aborted.ts';
+import type { RecordValues } from '../values/validate-record.ts';
+import type { GroupCommit } from './group-commit.ts';
+import { type NewRecord, rowLayout, rowLines } from './record-row.ts';
+import type { Reservation, UniqueReservations } from './unique-reservations.ts';
+import { alreadyStored, collectUniqueValues, findStored, type UniqueValue } from './unique-values.ts';
+
+export interface RecordStore {
+  /**
+   * Stores the records of one request, all or none, in their order. Resolves when they are durable and a find sees
+   * them; throws a 400 when a value of a unique field is taken.
+   */
+  store(
+    space: RecordSpace,
+    records: readonly RecordValues[],
+    signal: AbortSignal,
+  ): Promise<readonly NewRecord[]>;
+}
+
+export function createRecordStore(deps: {
+  db: Database;
+  hasher: Hasher;
+  reservations: UniqueReservations;
+  groupCommit: GroupCommit;
+  newId: () => string;
+}): RecordStore {
+  const { db, hasher, reservations, groupCommit, newId } = deps;
+
+  const reserve = async (
+    values: ReadonlyMap<string, UniqueValue>,
+    signal: AbortSignal,
+  ): Promise<Reservation | null> => {
+    if (values.size === 0) return null;
+    const result = await reservations.reserve([...values.keys()], signal);
+    if ('takenKey' in result) throw alreadyStored(values, [result.takenKey]);
+    return result.reservation;
+  };
+
+  return {
+    async store(space, records, signal) {
+      const unique = collectUniqueValues(space, records);
+      const hashed = await withHashes(hasher, space.structure, records, signal);
+      const reservation = await reserve(unique, signal);
+      let stored: Iterable<string> = [];
+      const settle = async (): Promise<void> => reservation?.settle(stored);
+      let written: NewRecord[];
+      let outcome: Promise<void>;
+      try {
+        if (reservation !== null) {
+          const taken = await findStored(db, space, unique, signal);
+          stored = taken;
+          if (taken.size > 0) throw alreadyStored(unique, taken);
+        }
+        const createdAt = new Date();
+        written = hashed.map((values) => ({ id: newId(), createdAt, values }));
+        const layout = rowLayout(space.structure);
+        outcome = groupCommit.write({
+          table: space.table,
+          columns: layout.columns,
+          lines: rowLines(layout, written),
+          id: (written[0] as NewRecord).id,
+          signal,
+        });
+      } catch (error) {
+        await settle();
+        throw error;
+      }
+      // the values stay reserved until the outcome is known, even when the client has gone
+      const settled = outcome
+        .then(() => {
+          stored = unique.keys();
+        })
+        .finally(settle);
+      await untilAborted(settled, signal);
+      return written;
+    },
+  };
+}
+
+/** The records with the values of hashed fields replaced by their hashes. */
+async function withHashes(
+  hasher: Hasher,
+  { fields }: Structure,
+  records: readonly RecordValues[],
+  signal: AbortSignal,
+): Promise<readonly RecordValues[]> {
+  const indexes = fields.flatMap((field, index) => (field.hashed ? [index] : []));
+  if (indexes.length === 0) return records;
+  const places = records.flatMap((record, row) =>
+    indexes.filter((index) => (record[index] ?? null) !== null).map((index) => ({ row, index })),
+  );
+  const hashes = await hasher.hashValues(
+    places.map(({ row, index }) => records[row]?.[index] as StoredValue),
+    signal,
+  );
+  const result = records.map((record) => [...record]);
+  places.forEach(({ row, index }, place) => {
+    (result[row] as (StoredValue | null)[])[index] = hashes[place] as string;
+  });
+  return result;
+}

@@ -1,0 +1,84 @@
+import { overloaded } from '../../common/errors/catalogue.ts';
+import { untilAborted } from '../until-aborted.ts';
+
+/** Values of unique fields that a write has to itself until it is settled. */
+export interface Reservation {
+  /** Gives the keys back. @param stored those of which a record is now known to be stored */
+  settle(stored: Iterable<string>): Promise<void>;
+}
+
+/**
+ * Keeps writes of the same unique value apart, between the look into the table and the INSERT.
+ * A key stands for one value of one field of one space.
+ */
+export interface UniqueReservations {
+  /**
+   * Takes all keys at once or none. While another write has one of them it waits for that write to settle; a key that
+   * turns out to be stored then is answered as `takenKey`. Rejects with 503 when it waits too long or too many keys
+   * are reserved. @param keys without repetition
+   */
+  reserve(
+    keys: readonly string[],
+    signal: AbortSignal,
+  ): Promise<{ readonly reservation: Reservation } | { readonly takenKey: string }>;
+}
+
+interface Holder {
+  readonly settled: Promise<void>;
+  readonly stored: Set<string>;
+}
+
+/** @param args.waitLimit milliseconds @param args.keyLimit keys that may be reserved at once */
+export function createLocalReservations(
+  args: { waitLimit?: number; keyLimit?: number } = {},
+): UniqueReservations {
+  const { waitLimit = 15_000, keyLimit = 1_000_000 } = args;
+  const holders = new Map<string, Holder>();
+
+  return {
+    async reserve(keys, signal) {
+      let deadline: AbortSignal | null = null;
+      for (;;) {
+        signal.throwIfAborted();
+        const wanted = keys.find((key) => holders.has(key));
+        if (wanted === undefined) break;
+        const holder = holders.get(wanted) as Holder;
+        deadline ??= AbortSignal.timeout(waitLimit);
+        await waitFor(holder.settled, signal, deadline);
+        if (holder.stored.has(wanted)) return { takenKey: wanted };
+      }
+      // one request alone may have more, as its size is bounded elsewhere
+      if (holders.size > 0 && holders.size + keys.length > keyLimit) {
+        throw overloaded('too many values of unique fields are being stored');
+      }
+      return { reservation: take(keys) };
+    },
+  };
+
+  function take(keys: readonly string[]): Reservation {
+    const stored = new Set<string>();
+    let release: () => void = () => {};
+    const settled = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const holder = { settled, stored };
+    for (const key of keys) holders.set(key, holder);
+    return {
+      async settle(storedKeys) {
+        for (const key of storedKeys) stored.add(key);
+        for (const key of keys) {
+          if (holders.get(key) === holder) holders.delete(key);
+        }
+        release();
+      },
+    };
+  }
+}
+
+async function waitFor(settled: Promise<void>, signal: AbortSignal, deadline: AbortSignal): Promise<void> {
+  try {
+    await untilAborted(untilAborted(settled, deadline), signal);
+  } catch (error) {
+    throw signal.aborted ? error : overloaded('another write of the same unique value takes too long');
+  }
+}

@@ -1,0 +1,244 @@
+import { type ChildProcess, execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { connectRaw } from '../services/raw-http.ts';
+import { call, structureOf } from '../services/record-client.ts';
+import { removeData, runScript, type Sluice, startSluice } from '../services/start-sluice.ts';
+
+const run = promisify(execFile);
+const structure = structureOf('life', 'things', [{ name: 'n', type: 'NUMBER' }]);
+
+async function outcome(
+  child: ChildProcess,
+): Promise<{ status: number | null; stdout: string; stderr: string }> {
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.on('data', (text: Buffer) => {
+    stdout += text.toString();
+  });
+  child.stderr?.on('data', (text: Buffer) => {
+    stderr += text.toString();
+  });
+  const [status] = (await once(child, 'exit')) as [number | null];
+  return { status, stdout, stderr };
+}
+
+const insert = (sluice: Sluice, n: number) =>
+  call({
+    baseUrl: sluice.baseUrl,
+    token: sluice.token,
+    path: '/life/things/_single_',
+    structure,
+    body: { n },
+  });
+const find = (sluice: Sluice) =>
+  call({ baseUrl: sluice.baseUrl, token: sluice.token, path: '/life/things', structure });
+async function upload(sluice: Sluice, content: string): Promise<{ status: number; s3Link: string }> {
+  const body = new FormData();
+  body.set('file', new Blob([content]), 'a.txt');
+  const response = await fetch(`${sluice.baseUrl}/_f_/life/upload`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${sluice.token}` },
+    body,
+  });
+  return { status: response.status, ...((await response.json()) as { s3Link: string }) };
+}
+
+t.test('the first start prints a token and three commands that work as printed', async (t) => {
+  const sluice = await startSluice();
+  t.teardown(() => removeData(sluice));
+  const printed = sluice.stdout();
+  t.match(printed, sluice.baseUrl);
+  t.match(printed, sluice.token);
+  const commands = printed.split('\n').filter((line) => line.startsWith('curl '));
+  t.equal(commands.length, 3);
+  const answers: unknown[] = [];
+  for (const command of commands) {
+    const { stdout } = await run('sh', ['-c', `${command} -sS --fail-with-body`], {
+      cwd: join(import.meta.dirname, '../..'),
+    });
+    answers.push(JSON.parse(stdout));
+  }
+  t.match(answers[0], { originalName: 'README.md', s3Link: String });
+  t.match(answers[1], [{ name: 'Ada' }, { name: 'Grace' }]);
+  t.match(answers[2], [{ name: 'Ada', age: 36 }]);
+  t.equal(await sluice.stop(), 0);
+
+  const again = await sluice.restart();
+  t.notMatch(again.stdout(), sluice.token, 'the token is shown once');
+  await again.stop();
+});
+
+t.test('a restart keeps everything', async (t) => {
+  const sluice = await startSluice();
+  t.teardown(() => removeData(sluice));
+  t.equal((await insert(sluice, 1)).status, 200);
+  const { s3Link } = await upload(sluice, 'kept');
+  const before = await find(sluice);
+  t.equal(await sluice.stop(), 0);
+  const again = await sluice.restart();
+  t.strictSame((await find(again)).body, before.body);
+  t.equal((await insert(again, 2)).status, 200);
+  t.equal((await find(again)).body.length, 2);
+  const { pathname } = new URL(s3Link);
+  t.equal(await (await fetch(again.baseUrl + pathname)).text(), 'kept');
+  t.equal(await again.stop(), 0);
+});
+
+t.test('kill -9 during inserts and uploads loses nothing acknowledged', async (t) => {
+  let sluice = await startSluice();
+  t.teardown(async () => {
+    await sluice.stop();
+    await removeData(sluice);
+  });
+  const records = new Set<number>();
+  const attempted = new Set<number>();
+  const files = new Map<string, string>();
+  let n = 0;
+  for (let round = 0; round < 4; round++) {
+    let running = true;
+    const current = sluice;
+    const writers = Array.from({ length: 8 }, async (_, writer) => {
+      while (running) {
+        const mine = n++;
+        attempted.add(mine);
+        try {
+          if (writer < 5) {
+            if ((await insert(current, mine)).status === 200) records.add(mine);
+          } else {
+            const { status, s3Link } = await upload(current, `content ${mine}`);
+            if (status === 200) files.set(new URL(s3Link).pathname, `content ${mine}`);
+          }
+        } catch {
+          // the server is being killed
+          return;
+        }
+      }
+    });
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    await current.kill();
+    running = false;
+    await Promise.all(writers);
+    sluice = await current.restart();
+  }
+  const found = (await find(sluice)).body.map((record: { n: number }) => record.n) as number[];
+  t.equal(new Set(found).size, found.length, 'no record is there twice');
+  for (const record of records) t.ok(found.includes(record), `record ${record}`);
+  for (const record of found) t.ok(attempted.has(record));
+  for (const [path, content] of files) t.equal(await (await fetch(sluice.baseUrl + path)).text(), content);
+  t.ok(records.size > 20 && files.size > 20, `${records.size} records, ${files.size} files`);
+});
+
+t.test('SIGTERM lets a running upload finish, refuses new ones, and exits 0', async (t) => {
+  const sluice = await startSluice();
+  t.teardown(() => removeData(sluice));
+  const head = '--b\r\nContent-Disposition: form-data; name="file"; filename="slow.txt"\r\n\r\n';
+  const tail = '\r\n--b--\r\n';
+  const raw = connectRaw(sluice.baseUrl);
+  raw.send(
+    `POST /_f_/life/upload HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${sluice.token}\r\n` +
+      `Content-Type: multipart/form-data; boundary=b\r\nContent-Length: ${head.length + 10 + tail.length}\r\n\r\n${head}01234`,
+  );
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  sluice.process.kill('SIGTERM');
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await t.rejects(fetch(`${sluice.baseUrl}/healthz`), 'no new connection is accepted');
+  raw.send(`56789${tail}`);
+  t.match(await raw.until(/\}\r?\n?$/), /^HTTP\/1.1 200 /);
+  t.equal(await sluice.ended(), 0);
+});
+
+t.test('an upload past the drain deadline gets 503 and leaves nothing', async (t) => {
+  const sluice = await startSluice({ env: { DRAIN_TIMEOUT_MS: '300' } });
+  t.teardown(() => removeData(sluice));
+  const raw = connectRaw(sluice.baseUrl);
+  raw.send(
+    `POST /_f_/life/upload HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${sluice.token}\r\n` +
+      'Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 100000\r\n\r\n' +
+      '--b\r\nContent-Disposition: form-data; name="file"; filename="never.txt"\r\n\r\n0123',
+  );
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  sluice.process.kill('SIGINT');
+  t.match(await raw.until(/\}\r?\n?$/), /^HTTP\/1.1 503 .*shutting_down/s);
+  t.equal(await sluice.ended(), 0);
+  const { stdout } = await run('find', [join(sluice.dataDir, 'files'), '-type', 'f']);
+  t.equal(stdout, '');
+});
+
+t.test('starts that can not succeed say why in one sentence, and exit 1', async (t) => {
+  const sluice = await startSluice();
+  t.teardown(async () => {
+    await sluice.stop();
+    await removeData(sluice);
+  });
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-bad-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, 'file');
+  await writeFile(file, '');
+  const port = new URL(sluice.baseUrl).port;
+  const cases: [string, Record<string, string>, RegExp][] = [
+    [
+      'a port in use',
+      { PORT: port, DATA_DIR: join(folder, 'a') },
+      new RegExp(`127.0.0.1:${port} can't be listened on`),
+    ],
+    [
+      'a data directory in use',
+      { PORT: '0', DATA_DIR: sluice.dataDir },
+      /data directory .* is in use by another process/,
+    ],
+    ['a data directory that is a file', { PORT: '0', DATA_DIR: file }, /data directory/],
+    ['bad values', { PORT: 'x', MAX_UPLOAD_BYTES: '-1' }, /PORT is "x".*MAX_UPLOAD_BYTES is "-1"/],
+    ['half of TLS', { PORT: '0', TLS_CERT_FILE: file }, /TLS_CERT_FILE and TLS_KEY_FILE/],
+    ['a variable of a later version', { PORT: '0', REDIS_URL: 'redis://x' }, /REDIS_URL is not supported/],
+  ];
+  for (const [name, env, expected] of cases) {
+    const { status, stdout, stderr } = await outcome(runScript('main.ts', [], { DATA_DIR: folder, ...env }));
+    t.equal(status, 1, name);
+    t.match(stderr, expected, name);
+    t.equal(stderr.split('\n').filter((line) => line.startsWith('sluice: ')).length, 1, stderr);
+    t.notMatch(stderr, /^\s+at /m, 'no stack trace');
+    t.notMatch(stdout, /listens/);
+  }
+});
+
+t.test('npm run token makes and revokes tokens while the server runs', async (t) => {
+  const sluice = await startSluice();
+  t.teardown(async () => {
+    await sluice.stop();
+    await removeData(sluice);
+  });
+  const token = async (...args: string[]) =>
+    outcome(runScript('token.ts', args, { DATA_DIR: sluice.dataDir }));
+  const status = async (text: string) =>
+    (await call({ baseUrl: sluice.baseUrl, token: text, path: '/life/things', structure })).status;
+
+  const made = await token();
+  t.equal(made.status, 0, made.stderr);
+  t.match(made.stdout, /^sluice_[A-Za-z0-9_-]{43}\n$/, 'the token stands alone on stdout');
+  t.equal(await status(made.stdout.trim()), 200);
+
+  const short = await token('--expires-in', '1s');
+  t.equal(await status(short.stdout.trim()), 200);
+  await new Promise((resolve) => setTimeout(resolve, 1100));
+  const expired = await call({
+    baseUrl: sluice.baseUrl,
+    token: short.stdout.trim(),
+    path: '/life/things',
+    structure,
+  });
+  t.match([expired.status, expired.body.message], [401, /expired/]);
+
+  t.match(await token('--user', 'nobody@example.com'), { status: 1, stderr: /--create-user/ });
+  const other = await token('--user', 'other@example.com', '--create-user');
+  t.equal(await status(other.stdout.trim()), 200);
+  t.match(await token('--expires-in', 'soon'), { status: 1, stderr: /--expires-in/ });
+  const socket = await readFile(join(sluice.dataDir, 'control.sock')).catch(
+    (error: NodeJS.ErrnoException) => error.code,
+  );
+  t.equal(socket, 'ENXIO', 'a socket, and not a file with a token in it');
+});

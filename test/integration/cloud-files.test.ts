@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { openChdb } from '../../common/clickhouse/chdb-database.ts';
+import { type CloudFile, createCloudFiles } from '../../common/control/cloud-files.ts';
+import { migrate } from '../../common/control/migrate.ts';
+import { migrations } from '../../common/control/migrations.ts';
+
+const signal = new AbortController().signal;
+
+t.test('cloud files', async (t) => {
+  const path = await mkdtemp(join(tmpdir(), 'sluice-chdb-'));
+  const db = openChdb({ path });
+  t.teardown(async () => {
+    await db.close();
+    await rm(path, { recursive: true, force: true });
+  });
+  await migrate(db, 'sluice', migrations);
+  let queries = 0;
+  const counted = {
+    ...db,
+    rows: <Row>(...args: Parameters<typeof db.rows>) => {
+      queries++;
+      return db.rows<Row>(...args);
+    },
+  };
+  const newFile = (change: Partial<CloudFile> = {}): CloudFile => {
+    const id = randomUUID();
+    return {
+      id,
+      name: `${id}_a.txt`,
+      originalName: 'a.txt',
+      ownerId: randomUUID(),
+      projectSlug: 'demo',
+      objectKey: `o/demo/${id}_a.txt`,
+      contentType: 'text/plain',
+      size: 1,
+      crc32: 2,
+      createdAt: new Date('2026-01-02T03:04:05.678Z'),
+      updatedAt: new Date('2026-01-02T03:04:05.679Z'),
+      ...change,
+    };
+  };
+
+  await t.test('every field comes back as it was, also in another process', async (t) => {
+    for (const file of [
+      newFile(),
+      newFile({ size: 0, crc32: 0 }),
+      newFile({ size: Number.MAX_SAFE_INTEGER, crc32: 0xffffffff }),
+      newFile({ size: 2 ** 32 + 1 }),
+      newFile({ originalName: `'"\\ \`; DROP TABLE x -- \u{1F600} é % {a:String}` }),
+      newFile({ createdAt: new Date('2038-12-31T23:59:59.999Z') }),
+    ]) {
+      await createCloudFiles({ db, database: 'sluice' }).insert(file, signal);
+      t.strictSame(await createCloudFiles({ db, database: 'sluice' }).findByName(file.name, signal), file);
+    }
+  });
+
+  await t.test('what is not there is null, and not remembered', async (t) => {
+    const files = createCloudFiles({ db: counted, database: 'sluice' });
+    const file = newFile();
+    t.equal(await files.findByName(file.name, signal), null);
+    t.equal(await files.findByName(`' OR '1'='1`, signal), null);
+    await createCloudFiles({ db, database: 'sluice' }).insert(file, signal);
+    t.match(await files.findByName(file.name, signal), { id: file.id });
+  });
+
+  await t.test('a file that is known is not asked for again', async (t) => {
+    const file = newFile();
+    await createCloudFiles({ db, database: 'sluice' }).insert(file, signal);
+    const files = createCloudFiles({ db: counted, database: 'sluice' });
+    queries = 0;
+    await files.findByName(file.name, signal);
+    await files.findByName(file.name, signal);
+    t.equal(queries, 1);
+    const own = newFile();
+    await files.insert(own, signal);
+    t.match(await files.findByName(own.name, signal), { id: own.id });
+    t.equal(queries, 1, 'a file that this process stored is known');
+  });
+});

@@ -1,0 +1,202 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, open, readdir, readlink, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
+import { collect, objectStoreContract, patternBytes } from './object-store-contract.ts';
+
+const plain = { contentType: 'text/plain', metadata: { a: 'b' } };
+const never = new AbortController().signal;
+
+async function newRoot(t: Test): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-files-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  return join(folder, 'deeper', 'files');
+}
+
+/** Every plain file below a folder, as relative paths. */
+async function filesBelow(folder: string): Promise<string[]> {
+  if (!existsSync(folder)) return [];
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .sort();
+}
+
+/** Files below a folder that this process holds open. */
+async function openFilesBelow(folder: string): Promise<string[]> {
+  const targets = await Promise.all(
+    (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+  );
+  return targets.filter((target) => target.startsWith(folder));
+}
+
+t.test('contract', async (t) => {
+  const root = await newRoot(t);
+  await objectStoreContract(t, () => createFileSystemStore({ root }));
+  if (process.platform === 'linux') t.strictSame(await openFilesBelow(root), [], 'no file is left open');
+  t.strictSame(await filesBelow(join(root, 'tmp')), [], 'no temporary file is left');
+});
+
+t.test('objects, descriptions and temporary files have their folders', async (t) => {
+  const root = await newRoot(t);
+  const store = await createFileSystemStore({ root });
+  const writer = await store.create('o/p/n.txt', plain, never);
+  await writer.writePart(Buffer.from('text'));
+  const before = await filesBelow(root);
+  t.equal(before.length, 1, 'one temporary file and nothing else before complete');
+  t.match(before[0], /^tmp\//);
+  await writer.complete();
+  t.strictSame(await filesBelow(root), ['meta/o/p/n.txt.json', 'objects/o/p/n.txt']);
+});
+
+t.test('another store on the same root finds the object with its description', async (t) => {
+  const root = await newRoot(t);
+  const writer = await (await createFileSystemStore({ root })).create('o/p/n', plain, never);
+  await writer.writePart(Buffer.from('text'));
+  await writer.complete();
+  const again = await createFileSystemStore({ root });
+  t.match(await again.head('o/p/n', never), { size: 4, ...plain });
+});
+
+t.test('abort leaves no file at all', async (t) => {
+  const root = await newRoot(t);
+  const store = await createFileSystemStore({ root });
+  const writer = await store.create('o/p/n', plain, never);
+  const writing = writer.writePart(patternBytes(store.partBytes));
+  await writer.abort();
+  await writing.catch(() => {});
+  t.strictSame(await filesBelow(root), []);
+});
+
+t.test('delete leaves no file at all', async (t) => {
+  const root = await newRoot(t);
+  const store = await createFileSystemStore({ root });
+  await (await store.create('o/p/n', plain, never)).complete();
+  await store.delete('o/p/n', never);
+  t.strictSame(await filesBelow(root), []);
+});
+
+t.test('a start removes temporary files that nobody has touched for an hour, and no others', async (t) => {
+  const root = await newRoot(t);
+  await createFileSystemStore({ root });
+  const old = join(root, 'tmp', 'old');
+  const fresh = join(root, 'tmp', 'fresh');
+  await writeFile(old, 'x');
+  await writeFile(fresh, 'x');
+  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000);
+  await utimes(old, hoursAgo(1.1), hoursAgo(1.1));
+  await utimes(fresh, hoursAgo(0.9), hoursAgo(0.9));
+  await createFileSystemStore({ root });
+  t.strictSame(await filesBelow(root), ['tmp/fresh']);
+});
+
+t.test('hostile keys are refused before a file is touched', async (t) => {
+  const root = await newRoot(t);
+  const store = await createFileSystemStore({ root });
+  const hostile = ['', '/etc/passwd', '../x', 'a/../../x', 'a//b', 'a/./b', 'a/', '.', '..', 'a\0b', 'a\\b'];
+  for (const key of hostile) {
+    const name = JSON.stringify(key);
+    await t.rejects(store.create(key, plain, never), { message: /bad object key/ }, `create ${name}`);
+    await t.rejects(store.head(key, never), { message: /bad object key/ }, `head ${name}`);
+    await t.rejects(store.delete(key, never), { message: /bad object key/ }, `delete ${name}`);
+    t.throws(() => store.read(key, null, never), { message: /bad object key/ }, `read ${name}`);
+  }
+  for (const prefix of ['/', '../', 'a/../', 'a//', './', 'a\0', 'a\\']) {
+    t.throws(
+      () => store.list(prefix, never),
+      { message: /bad object key/ },
+      `list ${JSON.stringify(prefix)}`,
+    );
+  }
+  t.strictSame(await filesBelow(root), []);
+});
+
+t.test('a complete that fails leaves nothing, and the store recovers', async (t) => {
+  const root = await newRoot(t);
+  const store = await createFileSystemStore({ root });
+  await mkdir(join(root, 'objects', 'o'), { recursive: true });
+  // works for root as well, whom permissions don't stop
+  await writeFile(join(root, 'objects', 'o', 'p'), 'a file where a folder should be');
+  const writer = await store.create('o/p/n', plain, never);
+  await writer.writePart(Buffer.from('text'));
+  await t.rejects(writer.complete(), { code: 'ENOTDIR' });
+  await writer.abort();
+  t.strictSame(await filesBelow(root), ['objects/o/p']);
+  t.strictSame(await openFilesBelow(root), []);
+  t.equal(await store.head('o/p/n', never), null);
+
+  await rm(join(root, 'objects', 'o', 'p'));
+  const second = await store.create('o/p/n', plain, never);
+  await second.complete();
+  t.match(await store.head('o/p/n', never), { size: 0 });
+});
+
+t.test('folders that vanish under a running store are made again', async (t) => {
+  const root = await newRoot(t);
+  const store = await createFileSystemStore({ root });
+  await (await store.create('o/p/1', plain, never)).complete();
+  await rm(join(root, 'objects', 'o'), { recursive: true });
+  const failing = await store.create('o/p/2', plain, never);
+  await t.rejects(failing.complete(), { code: 'ENOENT' });
+  t.notOk(
+    (await filesBelow(root)).some((file) => file.includes('2')),
+    'nothing of it is left',
+  );
+  await (await store.create('o/p/3', plain, never)).complete();
+  t.match(await store.head('o/p/3', never), { size: 0 });
+});
+
+t.test('ready and create reject when the folder for new files is gone', async (t) => {
+  const root = await newRoot(t);
+  const store = await createFileSystemStore({ root });
+  await rm(join(root, 'tmp'), { recursive: true });
+  await writeFile(join(root, 'tmp'), 'a file where a folder should be');
+  await t.rejects(store.ready(never), { code: 'ENOTDIR' });
+  await t.rejects(store.create('o/p/n', plain, never), { code: 'ENOTDIR' });
+});
+
+t.test('a start says that its root is a file', async (t) => {
+  const root = await newRoot(t);
+  await createFileSystemStore({ root });
+  await rm(root, { recursive: true });
+  await writeFile(root, '');
+  await t.rejects(createFileSystemStore({ root }));
+});
+
+t.test('a reader that stops early, and one that fails, close their file', async (t) => {
+  const root = await newRoot(t);
+  const store = await createFileSystemStore({ root });
+  const writer = await store.create('o/p/n', plain, never);
+  await writer.writePart(patternBytes(1024 * 1024));
+  await writer.complete();
+  for await (const _ of store.read('o/p/n', null, never)) break;
+  await t.rejects(collect(store.read('o/p/n', { start: 5, end: 2_000_000 }, never)), RangeError);
+  if (process.platform === 'linux') t.strictSame(await openFilesBelow(root), []);
+});
+
+t.test('an object that is cut while it is read is an error, not a short answer', async (t) => {
+  const root = await newRoot(t);
+  const store = await createFileSystemStore({ root });
+  const writer = await store.create('o/p/n', plain, never);
+  await writer.writePart(patternBytes(1024 * 1024));
+  await writer.complete();
+  const reader = store.read('o/p/n', null, never)[Symbol.asyncIterator]();
+  await reader.next();
+  const file = await open(join(root, 'objects/o/p/n'), 'r+');
+  await file.truncate(10);
+  await file.close();
+  await t.rejects(reader.next(), { message: /shorter/ });
+});
+
+t.test('writing after the end is refused', async (t) => {
+  const root = await newRoot(t);
+  const store = await createFileSystemStore({ root });
+  const writer = await store.create('o/p/n', plain, never);
+  await writer.complete();
+  await t.rejects(writer.writePart(Buffer.from('x')));
+  await t.rejects(writer.complete());
+  t.match(await store.head('o/p/n', never), { size: 0 });
+});

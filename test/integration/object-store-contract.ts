@@ -1,0 +1,221 @@
+import { randomUUID } from 'node:crypto';
+import type { Test } from 'tap';
+import type { ObjectStore } from '../../common/object-store/object-store.ts';
+
+const png = { contentType: 'image/png', metadata: { 'file-id': 'a', 'original-name': 'b%20c' } };
+const never = new AbortController().signal;
+
+/** Bytes that differ from place to place, so that a swapped or repeated part shows. */
+export function patternBytes(length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length);
+  for (let i = 0; i < length; i++) bytes[i] = (i * 31 + (i >>> 8) * 17 + (i >>> 16)) & 0xff;
+  return bytes;
+}
+
+export async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return Buffer.concat(parts);
+}
+
+/** What every ObjectStore promises. `makeStore` answers a store that may be shared with others: keys are our own. */
+export async function objectStoreContract(t: Test, makeStore: () => Promise<ObjectStore>): Promise<void> {
+  const store = await makeStore();
+  t.teardown(() => store.close());
+  const owner = randomUUID();
+  let made = 0;
+  const newKey = () => `${owner}/project/${++made}_file.bin`;
+
+  const put = async (key: string, bytes: Uint8Array): Promise<void> => {
+    const writer = await store.create(key, png, never);
+    for (let at = 0; at < bytes.byteLength; at += store.partBytes) {
+      await writer.writePart(bytes.subarray(at, at + store.partBytes));
+    }
+    await writer.complete();
+  };
+  const read = (key: string, range: { start: number; end: number } | null = null) =>
+    collect(store.read(key, range, never));
+  const keys = async (prefix: string): Promise<string[]> => {
+    const found: string[] = [];
+    for await (const { key } of store.list(prefix, never)) found.push(key);
+    return found.sort();
+  };
+
+  await t.test('an object of several parts comes back byte for byte', async (t) => {
+    const key = newKey();
+    const bytes = patternBytes(2 * store.partBytes + 12_345);
+    await put(key, bytes);
+    t.ok((await read(key)).equals(bytes));
+  });
+
+  await t.test('objects of 0 and 1 bytes and of exactly one part', async (t) => {
+    for (const size of [0, 1, store.partBytes]) {
+      const key = newKey();
+      await put(key, patternBytes(size));
+      t.equal((await store.head(key, never))?.size, size);
+      t.ok((await read(key)).equals(patternBytes(size)), `${size} bytes`);
+    }
+  });
+
+  await t.test('a part may be reused as soon as writePart has resolved', async (t) => {
+    const key = newKey();
+    const writer = await store.create(key, png, never);
+    const part = Buffer.alloc(store.partBytes, 1);
+    await writer.writePart(part);
+    part.fill(2);
+    await writer.writePart(part);
+    part.fill(3);
+    await writer.complete();
+    const expected = Buffer.concat([Buffer.alloc(store.partBytes, 1), Buffer.alloc(store.partBytes, 2)]);
+    t.ok((await read(key)).equals(expected));
+  });
+
+  await t.test('head describes an object', async (t) => {
+    const key = newKey();
+    const before = Date.now();
+    await put(key, patternBytes(321));
+    const found = await store.head(key, never);
+    t.match(found, { key, size: 321, ...png });
+    // stores may keep whole seconds, and have a clock of their own
+    t.ok(Math.abs((found?.lastModified.getTime() ?? 0) - before) < 60_000);
+    t.equal(await store.head(newKey(), never), null);
+  });
+
+  await t.test('ranges have both ends inclusive', async (t) => {
+    const key = newKey();
+    const bytes = patternBytes(store.partBytes + 5000);
+    await put(key, bytes);
+    const last = bytes.byteLength - 1;
+    for (const [start, end] of [
+      [0, 0],
+      [0, last],
+      [last, last],
+      [7, 4096],
+      [store.partBytes - 1, store.partBytes + 1],
+    ] as const) {
+      t.ok((await read(key, { start, end })).equals(bytes.subarray(start, end + 1)), `${start}-${end}`);
+    }
+  });
+
+  await t.test('nothing is visible before complete', async (t) => {
+    const key = newKey();
+    const writer = await store.create(key, png, never);
+    await writer.writePart(patternBytes(store.partBytes));
+    t.equal(await store.head(key, never), null);
+    await t.rejects(read(key));
+    t.strictSame(await keys(key), []);
+    await writer.complete();
+    t.strictSame(await keys(key), [key]);
+  });
+
+  await t.test('abort leaves nothing, may be called twice, and spares what is complete', async (t) => {
+    const key = newKey();
+    const writer = await store.create(key, png, never);
+    await writer.writePart(patternBytes(10));
+    await writer.abort();
+    await writer.abort();
+    t.equal(await store.head(key, never), null);
+    await t.rejects(writer.complete(), 'an aborted object stays aborted');
+    t.equal(await store.head(key, never), null);
+
+    const done = await store.create(key, png, never);
+    await done.complete();
+    await done.abort();
+    t.not(await store.head(key, never), null);
+  });
+
+  await t.test('an aborted signal stops a writer', async (t) => {
+    const key = newKey();
+    await t.rejects(store.create(key, png, AbortSignal.abort(new Error('gone'))), { message: 'gone' });
+    const early = new AbortController();
+    const one = await store.create(key, png, early.signal);
+    early.abort(new Error('gone'));
+    await t.rejects(one.writePart(patternBytes(10)), { message: 'gone' });
+    await one.abort();
+    const late = new AbortController();
+    const two = await store.create(key, png, late.signal);
+    await two.writePart(patternBytes(10));
+    late.abort(new Error('gone'));
+    await t.rejects(two.complete(), { message: 'gone' });
+    await two.abort();
+    t.equal(await store.head(key, never), null);
+  });
+
+  await t.test('an aborted signal stops a reader', async (t) => {
+    const key = newKey();
+    await put(key, patternBytes(store.partBytes));
+    const controller = new AbortController();
+    await t.rejects(
+      (async () => {
+        for await (const _ of store.read(key, null, controller.signal)) controller.abort(new Error('gone'));
+      })(),
+      { message: 'gone' },
+    );
+    const gone = AbortSignal.abort(new Error('gone'));
+    await t.rejects(store.head(key, gone), { message: 'gone' });
+    await t.rejects(store.delete(key, gone), { message: 'gone' });
+    t.not(await store.head(key, never), null);
+  });
+
+  await t.test('chunks are bounded, and a reader may stop early', async (t) => {
+    const key = newKey();
+    await put(key, patternBytes(store.partBytes));
+    for await (const chunk of store.read(key, null, never)) {
+      t.ok(chunk.byteLength <= 256 * 1024);
+      break;
+    }
+    await store.delete(key, never);
+  });
+
+  await t.test('reading what is not there rejects', async (t) => {
+    await t.rejects(read(newKey()));
+  });
+
+  await t.test('delete removes, and resolves when there is nothing', async (t) => {
+    const key = newKey();
+    await put(key, patternBytes(10));
+    await store.delete(key, never);
+    t.equal(await store.head(key, never), null);
+    await t.rejects(read(key));
+    await store.delete(key, never);
+  });
+
+  await t.test('list finds by prefix, also one that ends inside a name', async (t) => {
+    const base = `${owner}/list`;
+    const all = [`${base}/a/1`, `${base}/a/12`, `${base}/ab/1`, `${base}/b/c/d`].sort();
+    for (const key of all) await put(key, patternBytes(3));
+    t.strictSame(await keys(`${base}/`), all);
+    t.strictSame(await keys(`${base}/a`), [`${base}/a/1`, `${base}/a/12`, `${base}/ab/1`]);
+    t.strictSame(await keys(`${base}/a/`), [`${base}/a/1`, `${base}/a/12`]);
+    t.strictSame(await keys(`${base}/a/12`), [`${base}/a/12`]);
+    t.strictSame(await keys(`${base}/b/c`), [`${base}/b/c/d`]);
+    t.strictSame(await keys(`${base}/nothing/`), []);
+    for await (const info of store.list(`${base}/b`, never)) {
+      t.match(info, { key: `${base}/b/c/d`, size: 3, lastModified: Date });
+    }
+  });
+
+  await t.test('objects written at once do not mix', async (t) => {
+    const written = await Promise.all(
+      Array.from({ length: 8 }, async (_, i) => {
+        const key = `${owner}/at-once-${i}/${randomUUID()}`;
+        const bytes = Buffer.alloc(store.partBytes + 100, i + 1);
+        await put(key, bytes);
+        return { key, bytes };
+      }),
+    );
+    for (const { key, bytes } of written) t.ok((await read(key)).equals(bytes));
+  });
+
+  await t.test('an object written again is replaced whole', async (t) => {
+    const key = newKey();
+    await put(key, patternBytes(5000));
+    await put(key, Buffer.from('second'));
+    t.equal((await read(key)).toString(), 'second');
+  });
+
+  await t.test('ready resolves', async (t) => {
+    await t.resolves(store.ready(never));
+    await t.rejects(store.ready(AbortSignal.abort(new Error('gone'))));
+  });
+}

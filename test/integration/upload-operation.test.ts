@@ -1,0 +1,244 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { CloudFile } from '../../common/control/cloud-files.ts';
+import { unauthorized } from '../../common/errors/catalogue.ts';
+import type { HttpRequest } from '../../common/http/http-types.ts';
+import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
+import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { type UploadDeps, uploadOperation } from '../../gateway/operations/upload.ts';
+import { type FakeRequestArgs, fakeRequest, responseBytes } from '../services/fake-request.ts';
+import { formBody, inChunks } from '../services/multipart-harness.ts';
+import { silentLog } from '../services/silent-log.ts';
+
+const owner = '7c0ce7f0-6f0e-4a51-8a62-1f0c8a3d0b11';
+const never = new AbortController().signal;
+
+/** The operation over a real file system store; rows and projects are noted. */
+async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
+  const root = await mkdtemp(join(tmpdir(), 'sluice-upload-'));
+  t.teardown(() => rm(root, { recursive: true, force: true }));
+  const store: ObjectStore = await createFileSystemStore({ root });
+  const rows: CloudFile[] = [];
+  const ensured: string[] = [];
+  const log = silentLog();
+  const upload = uploadOperation({
+    authenticate: async () => ({ userId: owner, tokenId: 't' }),
+    projects: {
+      async ensure(ownerId, slug) {
+        ensured.push(`${ownerId}/${slug}`);
+        return { id: 'p', ownerId, slug };
+      },
+    },
+    cloudFiles: {
+      async insert(file) {
+        rows.push(file);
+      },
+    },
+    store,
+    maxUploadBytes: 1_000_000,
+    fileUrl: (file) => `https://files.test/_f_/${file.projectSlug}/${file.name}`,
+    log,
+    ...change,
+  });
+  /** Every file of the store, finished or not. */
+  const filesLeft = async (): Promise<string[]> => {
+    const entries = await readdir(root, { recursive: true, withFileTypes: true });
+    return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+  };
+  return { root, store, rows, ensured, log, upload, filesLeft };
+}
+
+function uploadRequest(body: Uint8Array, args: FakeRequestArgs = {}) {
+  return fakeRequest({
+    method: 'POST',
+    params: { project: 'demo' },
+    chunks: [...inChunks(body, 60_000)],
+    contentLength: body.byteLength,
+    ...args,
+    headers: { 'content-type': 'multipart/form-data; boundary=B', ...args.headers },
+  });
+}
+
+const content = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * 13 + (i >> 8)) & 0xff));
+const goodBody = formBody('B', [
+  { name: 'file', fileName: 'dir/Größe 1.png', headers: ['Content-Type: image/png'], content },
+]);
+
+t.test('stores the file and answers exactly the seven fields', async (t) => {
+  const { upload, store, rows, ensured } = await setUp(t);
+  const response = await upload(uploadRequest(goodBody));
+  t.match(response, { status: 200, headers: { 'content-type': /^application\/json/ } });
+  const file = JSON.parse((await responseBytes(response)).toString()) as Record<string, string>;
+  t.strictSame(Object.keys(file).sort(), [
+    '_id',
+    'createdAt',
+    'name',
+    'originalName',
+    'ownedBy',
+    's3Link',
+    'updatedAt',
+  ]);
+  t.match(file._id, /^[0-9a-f-]{36}$/);
+  t.equal(file.name, `${file._id}_Gr-e-1.png`);
+  t.equal(file.originalName, 'dir/Größe 1.png');
+  t.equal(file.ownedBy, owner);
+  t.equal(file.s3Link, `https://files.test/_f_/demo/${file.name}`);
+  t.equal(file.createdAt, new Date(file.createdAt as string).toISOString());
+  t.equal(file.updatedAt, file.createdAt);
+
+  const key = `${owner}/demo/${file.name}`;
+  t.match(rows, [{ id: file._id, objectKey: key, size: content.byteLength, contentType: 'image/png' }]);
+  t.strictSame(ensured, [`${owner}/demo`]);
+  t.match(await store.head(key, never), {
+    size: content.byteLength,
+    contentType: 'image/png',
+    metadata: { 'file-id': file._id, 'owner-id': owner, 'project-slug': 'demo' },
+  });
+  const parts: Uint8Array[] = [];
+  for await (const chunk of store.read(key, null, never)) parts.push(chunk);
+  t.ok(Buffer.concat(parts).equals(content));
+});
+
+t.test('refuses before it reads anything of the body', async (t) => {
+  const denied = { authenticate: () => Promise.reject(unauthorized('no')) };
+  const cases: [name: string, deps: Partial<UploadDeps>, args: FakeRequestArgs, code: string][] = [
+    ['bad slug', {}, { params: { project: '_f_' } }, 'invalid_slug'],
+    ['wrong content type', {}, { headers: { 'content-type': 'application/json' } }, 'wrong_content_type'],
+    ['no boundary', {}, { headers: { 'content-type': 'multipart/form-data' } }, 'invalid_multipart'],
+    ['too long', {}, { contentLength: 1_000_000 + 1024 * 1024 + 1 }, 'payload_too_large'],
+    ['bad token', denied, {}, 'unauthorized'],
+    ['too long, bad token', denied, { contentLength: 10_000_000_000 }, 'payload_too_large'],
+  ];
+  for (const [name, deps, args, code] of cases) {
+    const { upload, filesLeft, ensured } = await setUp(t, deps);
+    const request = uploadRequest(goodBody, args);
+    await t.rejects(Promise.resolve(upload(request)), { code }, name);
+    t.equal(request.consumed, false, name);
+    t.strictSame(await filesLeft(), []);
+    t.strictSame(ensured, []);
+  }
+});
+
+t.test('a refused body leaves no file, no row and no project', async (t) => {
+  const file = { name: 'file', fileName: 'a', content };
+  const cases: [name: string, body: Uint8Array, code: string][] = [
+    ['truncated', goodBody.subarray(0, 200_000), 'invalid_multipart'],
+    ['two files', formBody('B', [file, file]), 'invalid_multipart'],
+    ['no file', formBody('B', [{ name: 'x', content: 'y' }]), 'missing_file_part'],
+    ['empty', Buffer.alloc(0), 'invalid_multipart'],
+    ['NUL in the name', formBody('B', [{ ...file, fileName: 'a\0b' }]), 'invalid_multipart'],
+    ['no file name', formBody('B', [{ ...file, fileName: '' }]), 'invalid_multipart'],
+    ['1,001 characters', formBody('B', [{ ...file, fileName: 'x'.repeat(1001) }]), 'invalid_multipart'],
+    ['too large', formBody('B', [{ ...file, content: Buffer.alloc(1_000_001) }]), 'payload_too_large'],
+  ];
+  for (const [name, body, code] of cases) {
+    const { upload, filesLeft, rows, ensured } = await setUp(t);
+    await t.rejects(Promise.resolve(upload(uploadRequest(body))), { code }, name);
+    t.strictSame(await filesLeft(), [], name);
+    t.strictSame([rows, ensured], [[], []], name);
+  }
+});
+
+t.test('a name of 1,000 characters, four bytes each', async (t) => {
+  const { upload } = await setUp(t);
+  const fileName = '😀'.repeat(1000);
+  const response = await upload(uploadRequest(formBody('B', [{ name: 'file', fileName, content: 'x' }])));
+  t.match(JSON.parse((await responseBytes(response)).toString()), { originalName: fileName });
+});
+
+t.test('a client that goes away before the end leaves nothing', async (t) => {
+  for (const bytes of [0, 50, 200_000, goodBody.byteLength]) {
+    const { upload, filesLeft, rows } = await setUp(t);
+    const request = uploadRequest(goodBody, {
+      onConsume(sink) {
+        if (bytes > 0) sink.write(new Uint8Array(goodBody.subarray(0, bytes)));
+        sink.fail(new Error('gone'));
+      },
+    });
+    await t.rejects(Promise.resolve(upload(request)), { message: 'gone' });
+    t.strictSame(await filesLeft(), [], `after ${bytes} bytes`);
+    t.strictSame(rows, []);
+  }
+});
+
+t.test(
+  'a client that goes away after its last byte but before the object is complete leaves nothing',
+  async (t) => {
+    const controller = new AbortController();
+    const { upload, filesLeft, rows } = await setUp(t, {
+      projects: {
+        async ensure(ownerId: string, slug: string) {
+          controller.abort(new Error('gone'));
+          return { id: 'p', ownerId, slug };
+        },
+      },
+    });
+    const request: HttpRequest = uploadRequest(goodBody, { signal: controller.signal });
+    await t.rejects(Promise.resolve(upload(request)), { message: 'gone' });
+    t.strictSame(await filesLeft(), []);
+    t.strictSame(rows, []);
+  },
+);
+
+t.test('a client that goes away once the object is complete still gets its row', async (t) => {
+  const controller = new AbortController();
+  const rows: CloudFile[] = [];
+  const { upload } = await setUp(t, {
+    cloudFiles: {
+      async insert(file: CloudFile, signal: AbortSignal) {
+        controller.abort(new Error('gone'));
+        signal.throwIfAborted();
+        rows.push(file);
+      },
+    },
+  });
+  await upload(uploadRequest(goodBody, { signal: controller.signal }));
+  t.equal(rows.length, 1);
+});
+
+t.test('a row that cannot be stored takes the object with it, and the answer is 500', async (t) => {
+  const { upload, filesLeft } = await setUp(t, {
+    cloudFiles: { insert: () => Promise.reject(new Error('disk full')) },
+  });
+  await t.rejects(Promise.resolve(upload(uploadRequest(goodBody))), {
+    code: 'internal_error',
+    cause: { message: 'disk full' },
+  });
+  t.strictSame(await filesLeft(), []);
+});
+
+t.test('an object that cannot be taken back is logged', async (t) => {
+  const { upload, log, store } = await setUp(t, {});
+  const failing = uploadOperation({
+    authenticate: async () => ({ userId: owner, tokenId: 't' }),
+    projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
+    cloudFiles: { insert: () => Promise.reject(new Error('disk full')) },
+    store: {
+      partBytes: store.partBytes,
+      create: store.create,
+      delete: () => Promise.reject(new Error('store away')),
+    },
+    maxUploadBytes: 1_000_000,
+    fileUrl: () => '',
+    log,
+  });
+  await t.rejects(Promise.resolve(failing(uploadRequest(goodBody))), { code: 'internal_error' });
+  t.match(log.failures, [/an object has no row/]);
+  t.ok(upload);
+});
+
+t.test('a store without room fails the upload and leaves nothing', async (t) => {
+  const { upload, root, rows } = await setUp(t);
+  await rm(join(root, 'objects'), { recursive: true });
+  await writeFile(join(root, 'objects'), 'a file where a folder should be');
+  await t.rejects(Promise.resolve(upload(uploadRequest(goodBody))));
+  t.strictSame(await readdir(join(root, 'tmp')), []);
+  t.notOk(
+    existsSync(join(root, 'meta', owner, 'demo')) &&
+      (await readdir(join(root, 'meta', owner, 'demo'))).length,
+  );
+  t.strictSame(rows, []);
+});

@@ -1,0 +1,161 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openChdb } from '../../common/clickhouse/chdb-database.ts';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { migrate } from '../../common/control/migrate.ts';
+import { migrations } from '../../common/control/migrations.ts';
+import { createProjects } from '../../common/control/projects.ts';
+import { visibleError } from '../../common/errors/render-error.ts';
+import type { HttpResponse } from '../../common/http/http-types.ts';
+import { parseQueryString } from '../../common/http/query-string.ts';
+import { Router } from '../../common/http/router.ts';
+import { type QueryDeps, queryRoutes } from '../../query/routes.ts';
+import { fakeRequest, responseBytes } from './fake-request.ts';
+
+export interface QueryAnswer {
+  readonly status: number;
+  /** Machine code of an error; null for an answer. */
+  readonly code: string | null;
+  readonly problems: readonly string[];
+  // biome-ignore lint/suspicious/noExplicitAny: answers are JSON of any shape, which each test looks into
+  readonly body: any;
+  readonly text: string;
+}
+
+export interface QueryCall {
+  readonly path: string;
+  readonly structure?: string;
+  /** After the question mark. */
+  readonly query?: string | readonly (readonly [string, string])[];
+  readonly headers?: Record<string, string>;
+  /** JSON text, or a value to be sent as JSON. */
+  readonly body?: unknown;
+  readonly owner?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** The query service's routes over a real embedded engine, without a server before them. */
+export interface QueryHarness {
+  readonly db: Database;
+  readonly dataDir: string;
+  call(call: QueryCall): Promise<QueryAnswer>;
+  /** The same, with the answer's body untouched. Throws what the handler throws. */
+  respond(call: QueryCall): Promise<HttpResponse>;
+  /** Fresh routes, with empty caches, over the same engine. */
+  forget(): void;
+  /** Closes the engine, and starts anew on the same directory. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const testDatabase = 'sluice';
+
+export async function openQueryHarness(
+  options: {
+    config?: Partial<QueryDeps['config']>;
+    /** Puts something between the service and the engine. */
+    wrap?: (db: Database) => Database;
+  } = {},
+): Promise<QueryHarness> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-query-'));
+  const wrap = options.wrap ?? ((db) => db);
+  let db: Database;
+  let router: Router;
+
+  const forget = (): void => {
+    const projects = createProjects({ db, database: testDatabase });
+    router = new Router(
+      queryRoutes({
+        config: {
+          maxRecordBytes: 1024 ** 2,
+          maxRecordsBytes: 16 * 1024 ** 2,
+          allowClearAllSpaces: false,
+          ...options.config,
+        },
+        db: wrap(db),
+        database: testDatabase,
+        projects,
+        authenticate: async (request) => ({ userId: request.header('test-owner') ?? 'owner', tokenId: 't' }),
+      }),
+    );
+  };
+  const open = async (): Promise<void> => {
+    db = openChdb({ path: join(dataDir, 'chdb') });
+    await migrate(db, testDatabase, migrations);
+    forget();
+  };
+  await open();
+
+  const respond = async (call: QueryCall): Promise<HttpResponse> => {
+    const method = call.body === undefined ? 'GET' : 'POST';
+    const { route, params } = router.match(method, call.path);
+    const body = typeof call.body === 'string' ? call.body : JSON.stringify(call.body ?? null);
+    const bytes = Buffer.from(method === 'GET' ? '' : body);
+    const request = fakeRequest({
+      method,
+      params,
+      headers: {
+        ...(call.structure === undefined ? {} : { structure: call.structure }),
+        ...(call.owner === undefined ? {} : { 'test-owner': call.owner }),
+        ...call.headers,
+      },
+      chunks: bytes.byteLength === 0 ? [] : [bytes],
+      contentLength: bytes.byteLength,
+      ...(call.signal === undefined ? {} : { signal: call.signal }),
+    });
+    const query = typeof call.query === 'string' ? parseQueryString(call.query) : (call.query ?? []);
+    return route.handler({ ...request, query, path: call.path });
+  };
+
+  return {
+    get db() {
+      return db;
+    },
+    dataDir,
+    respond,
+    forget,
+    async call(call) {
+      try {
+        const response = await respond(call);
+        const text = (await responseBytes(response)).toString('utf8');
+        return { status: response.status, code: null, problems: [], body: JSON.parse(text), text };
+      } catch (thrown) {
+        const error = visibleError(thrown);
+        // what is hidden from clients is what a test must show
+        if (error.status === 500) throw thrown;
+        return { status: error.status, code: error.code, problems: error.problems, body: null, text: '' };
+      }
+    },
+    async restart() {
+      await db.close();
+      await open();
+    },
+    async close() {
+      await db.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** One space of a harness, with a structure to send along. */
+export function spaceOf(harness: QueryHarness, project: string, slug: string, structure: string) {
+  const path = `/${project}/${slug}`;
+  const optionsHeader = (options?: object | string): Record<string, string> =>
+    options === undefined ? {} : { options: typeof options === 'string' ? options : JSON.stringify(options) };
+  return {
+    insert: (body: unknown, headers: Record<string, string> = {}) =>
+      harness.call({ path, structure, body, headers }),
+    insertOne: (body: unknown, headers: Record<string, string> = {}) =>
+      harness.call({ path: `${path}/_single_`, structure, body, headers }),
+    find: (query: QueryCall['query'] = '', options?: object | string, headers: Record<string, string> = {}) =>
+      harness.call({ path, structure, query, headers: { ...optionsHeader(options), ...headers } }),
+    findOne: (query: QueryCall['query'] = '', options?: object | string) =>
+      harness.call({
+        path: `${path}/_single_`,
+        structure,
+        query,
+        headers: optionsHeader(options),
+      }),
+  };
+}

@@ -1,0 +1,13 @@
+import type { Log } from '../../common/log/log.ts';
+
+/** A log that keeps the messages of failures, so that a test can look at them. */
+export function silentLog(): Log & { readonly failures: string[] } {
+  const failures: string[] = [];
+  const ignore = (): void => {};
+  const keep = (...args: unknown[]): void => {
+    failures.push(args.map((arg) => (typeof arg === 'string' ? arg : JSON.stringify(arg))).join(' '));
+  };
+  return { failures, debug: ignore, info: ignore, warn: keep, error: keep, fatal: keep } as Log & {
+    failures: string[];
+  };
+}

@@ -1,0 +1,121 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '../..');
+const startTimeout = 60_000;
+
+/** A server of ours in a process of its own, on a free port and a data directory of its own. */
+export interface Sluice {
+  readonly baseUrl: string;
+  readonly token: string;
+  readonly dataDir: string;
+  readonly process: ChildProcess;
+  /** What the process wrote so far. */
+  stdout(): string;
+  stderr(): string;
+  /** Resident memory in bytes. */
+  rss(): Promise<number>;
+  /** SIGTERM; answers the exit status once the process is gone. */
+  stop(): Promise<number | null>;
+  /** Waits until the process is gone, and answers its exit status. */
+  ended(): Promise<number | null>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** Starts it again on the same data directory; the old object is of no more use. */
+  restart(env?: Record<string, string>): Promise<Sluice>;
+}
+
+export interface StartOptions {
+  readonly env?: Record<string, string>;
+  readonly dataDir?: string;
+}
+
+export const acceptanceToken = 'acceptance-token-0123456789abcdef';
+
+/** Runs a script of the project with a clean environment. */
+export function runScript(
+  script: string,
+  args: readonly string[],
+  env: Record<string, string>,
+): ChildProcess {
+  return spawn(process.execPath, ['--import', 'tsx', script, ...args], {
+    cwd: root,
+    env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), UV_THREADPOOL_SIZE: '16', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+/** Starts the server and waits until it listens; it is killed when the test process ends. */
+export async function startSluice(options: StartOptions = {}): Promise<Sluice> {
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-test-')));
+  const child = runScript('main.ts', [], {
+    PORT: '0',
+    DATA_DIR: dataDir,
+    BOOTSTRAP_TOKEN: acceptanceToken,
+    ...options.env,
+  });
+  const output = { stdout: '', stderr: '' };
+  child.stdout?.on('data', (text: Buffer) => {
+    output.stdout += text.toString();
+  });
+  child.stderr?.on('data', (text: Buffer) => {
+    output.stderr += text.toString();
+  });
+  const killWithUs = (): void => void child.kill('SIGKILL');
+  process.once('exit', killWithUs);
+  const exited = once(child, 'exit').finally(() => process.off('exit', killWithUs));
+
+  const baseUrl = await new Promise<string>((resolve, reject) => {
+    const fail = (reason: string): void => reject(new Error(`${reason}: ${output.stderr}${output.stdout}`));
+    const timer = setTimeout(() => fail('the server did not start in time'), startTimeout);
+    child.stdout?.on('data', () => {
+      const match = /^Sluice listens on (\S+)$/m.exec(output.stdout);
+      if (match === null) return;
+      clearTimeout(timer);
+      resolve(match[1] as string);
+    });
+    child.once('exit', (status) => {
+      clearTimeout(timer);
+      fail(`the server ended with ${status}`);
+    });
+  });
+
+  return {
+    baseUrl,
+    token: acceptanceToken,
+    dataDir,
+    process: child,
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
+    async rss() {
+      const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
+      return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+    },
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGTERM');
+        await exited;
+      }
+      return child.exitCode;
+    },
+    async ended() {
+      await exited;
+      return child.exitCode;
+    },
+    async kill() {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGKILL');
+        await exited;
+      }
+    },
+    restart: (env) => startSluice({ dataDir, env: { ...options.env, ...env } }),
+  };
+}
+
+/** Removes what a stopped server left. */
+export async function removeData(sluice: Sluice): Promise<void> {
+  await rm(sluice.dataDir, { recursive: true, force: true });
+}

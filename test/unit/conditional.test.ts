@@ -1,0 +1,72 @@
+import t from 'tap';
+import { isNotModified, rangeApplies } from '../../gateway/conditional.ts';
+
+const state = { etag: '"abc"', lastModified: new Date('1994-11-06T08:49:37.500Z') };
+const notModified = (headers: Record<string, string>) => isNotModified((name) => headers[name], state);
+
+t.test('If-None-Match', async (t) => {
+  for (const [value, expected] of [
+    ['"abc"', true],
+    ['W/"abc"', true],
+    ['*', true],
+    [' * ', true],
+    ['"x", "abc"', true],
+    ['"x","abc","y"', true],
+    ['"a,b", "abc"', true],
+    [', "abc" ,', true],
+    ['"x"', false],
+    ['abc', false],
+    ['"ABC"', false],
+    ['"abc" "x"', false],
+    ['"x" "abc"', false],
+    ['"abc', false],
+    ['', false],
+    ['w/"abc"', false],
+  ] as const) {
+    t.equal(notModified({ 'if-none-match': value }), expected, value);
+  }
+});
+
+t.test('If-Modified-Since, in the three forms of a date', async (t) => {
+  for (const [value, expected] of [
+    ['Sun, 06 Nov 1994 08:49:37 GMT', true],
+    ['Sunday, 06-Nov-94 08:49:37 GMT', true],
+    ['Sun Nov  6 08:49:37 1994', true],
+    ['Sun, 06 Nov 1994 08:49:38 GMT', true],
+    ['Sun, 06 Nov 1994 08:49:36 GMT', false],
+    ['Sat Nov  5 08:49:37 1994', false],
+    ['yesterday', false],
+    ['Sun, nonsense', false],
+    ['0', false],
+    ['2099', false],
+    ['', false],
+  ] as const) {
+    t.equal(notModified({ 'if-modified-since': value }), expected, value);
+  }
+});
+
+t.test('If-None-Match goes before If-Modified-Since', async (t) => {
+  const later = 'Sun, 06 Nov 2094 08:49:37 GMT';
+  t.equal(notModified({ 'if-none-match': '"x"', 'if-modified-since': later }), false);
+  t.equal(
+    notModified({ 'if-none-match': '"abc"', 'if-modified-since': 'Sun, 06 Nov 1964 08:49:37 GMT' }),
+    true,
+  );
+  t.equal(notModified({}), false);
+});
+
+t.test('If-Range', async (t) => {
+  for (const [value, expected] of [
+    [undefined, true],
+    ['"abc"', true],
+    ['W/"abc"', false],
+    ['"x"', false],
+    ['Sun, 06 Nov 1994 08:49:37 GMT', true],
+    ['Sun, 06 Nov 1994 08:49:38 GMT', false],
+    ['Sun, 06 Nov 1994 08:49:36 GMT', false],
+    ['nonsense', false],
+    ['', false],
+  ] as const) {
+    t.equal(rangeApplies(value, state), expected, String(value));
+  }
+});

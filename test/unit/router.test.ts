@@ -1,0 +1,62 @@
+import t from 'tap';
+import type { Route } from '../../common/http/http-types.ts';
+import { Router } from '../../common/http/router.ts';
+import { thrownBy } from '../services/thrown-by.ts';
+
+const route = (method: Route['method'], path: string): Route => ({
+  method,
+  path,
+  handler: () => ({ status: 200 }),
+});
+const router = new Router([
+  route('GET', '/:project/:space'),
+  route('POST', '/:project/:space'),
+  route('GET', '/:project/:space/_single_'),
+  route('GET', '/_f_/:project/:name'),
+  route('POST', '/_f_/:project/upload'),
+  route('GET', '/healthz'),
+]);
+
+t.test('the pattern whose fixed text comes first decides', async (t) => {
+  const path = (method: string, text: string) => router.match(method, text).route.path;
+  t.equal(path('GET', '/a/b'), '/:project/:space');
+  t.equal(path('GET', '/a/b/_single_'), '/:project/:space/_single_');
+  t.equal(path('GET', '/_f_/b/_single_'), '/_f_/:project/:name');
+  t.equal(path('POST', '/_f_/b/upload'), '/_f_/:project/upload');
+  t.equal(path('HEAD', '/healthz'), '/healthz');
+  t.match(
+    thrownBy(() => router.match('GET', '/_f_/b/upload')),
+    { status: 405 },
+  );
+});
+
+t.test('parameters are percent-decoded once', async (t) => {
+  t.strictSame(router.match('GET', '/a%2541/%E2%82%AC').params, { project: 'a%41', space: '€' });
+  t.match(
+    thrownBy(() => router.match('GET', '/a/%E2%82')),
+    { status: 400 },
+  );
+});
+
+t.test('what is not there, and what is not allowed', async (t) => {
+  for (const path of ['/', '/a', '/a/', '//', '/a/b/c', '/a/b/c/d', '/healthz/']) {
+    t.match(
+      thrownBy(() => router.match('GET', path)),
+      { status: 404 },
+      path,
+    );
+  }
+  t.match(
+    thrownBy(() => router.match('DELETE', '/a/b')),
+    {
+      status: 405,
+      headers: { allow: 'GET, POST, HEAD, OPTIONS' },
+    },
+  );
+  t.strictSame(router.allowed('/_f_/p/upload'), ['POST', 'OPTIONS']);
+  t.strictSame(router.allowed('/nothing/at/all'), []);
+});
+
+t.test('two routes for one method and address are a mistake of ours', async (t) => {
+  t.throws(() => new Router([route('GET', '/:a'), route('GET', '/:b')]), /two routes/);
+});

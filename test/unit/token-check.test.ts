@@ -1,0 +1,92 @@
+import t from 'tap';
+import { type AccessToken, type AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
+import { createTokenCheck } from '../../common/auth/token-check.ts';
+import { silentLog } from '../services/silent-log.ts';
+
+const { signal } = new AbortController();
+
+function stored(token: string, more: Partial<AccessToken> = {}): AccessToken {
+  return {
+    id: `id of ${token}`,
+    hash: hashToken(token),
+    userId: 'user',
+    name: '',
+    createdAt: new Date(),
+    expiresAt: null,
+    revokedAt: null,
+    ...more,
+  };
+}
+
+/** A store that counts its lookups and answers when told to. */
+function countingStore(rows: AccessToken[]) {
+  const state = { lookups: 0, gate: Promise.resolve() };
+  const noted: string[] = [];
+  const tokens = {
+    async findByHash(hash: string) {
+      state.lookups++;
+      const row = rows.find((candidate) => candidate.hash === hash) ?? null;
+      await state.gate;
+      return row;
+    },
+    async noteUses(uses: ReadonlyMap<string, Date>) {
+      noted.push(...uses.keys());
+    },
+  } as unknown as AccessTokens;
+  return { state, noted, tokens, check: createTokenCheck({ tokens, log: silentLog() }) };
+}
+
+t.test('a known token is looked up once, even by many at a time', async (t) => {
+  const { check, state } = countingStore([stored('good')]);
+  const results = await Promise.all(Array.from({ length: 50 }, () => check.check('good', signal)));
+  for (const result of results) t.match(result, { userId: 'user' });
+  await check.check('good', signal);
+  t.equal(state.lookups, 1);
+  await check.close();
+});
+
+t.test('unknown, expired and revoked tokens are told apart', async (t) => {
+  const { check, state } = countingStore([
+    stored('old', { expiresAt: new Date(Date.now() - 1) }),
+    stored('gone', { revokedAt: new Date() }),
+  ]);
+  t.equal(await check.check('nobody', signal), 'unknown');
+  t.equal(await check.check('nobody', signal), 'unknown');
+  t.equal(await check.check('old', signal), 'expired');
+  t.equal(await check.check('gone', signal), 'revoked');
+  t.equal(state.lookups, 3);
+  await check.close();
+});
+
+t.test('a token that expires while it is cached is refused', async (t) => {
+  const { check } = countingStore([stored('short', { expiresAt: new Date(Date.now() + 50) })]);
+  t.match(await check.check('short', signal), { userId: 'user' });
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  t.equal(await check.check('short', signal), 'expired');
+  await check.close();
+});
+
+t.test('a revocation counts at once, also against a lookup that is under way', async (t) => {
+  const rows = [stored('t')];
+  const { check, state } = countingStore(rows);
+  let open: () => void = () => {};
+  state.gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  const early = check.check('t', signal);
+  rows[0] = stored('t', { revokedAt: new Date() });
+  check.invalidate(hashToken('t'));
+  open();
+  await early;
+  t.equal(await check.check('t', signal), 'revoked');
+  await check.close();
+});
+
+t.test('uses are noted when it closes', async (t) => {
+  const { check, noted } = countingStore([stored('a'), stored('b')]);
+  await check.check('a', signal);
+  await check.check('a', signal);
+  await check.check('b', signal);
+  await check.close();
+  t.strictSame(noted.sort(), [hashToken('a'), hashToken('b')].sort());
+});

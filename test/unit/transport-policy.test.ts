@@ -1,0 +1,46 @@
+import { BlockList } from 'node:net';
+import t from 'tap';
+import { createTransportPolicy } from '../../common/http/transport-policy.ts';
+
+const proxies = new BlockList();
+proxies.addSubnet('10.0.0.0', 8, 'ipv4');
+proxies.addAddress('fd00::1', 'ipv6');
+
+t.test('plain HTTP passes from this machine only', async (t) => {
+  const { allows } = createTransportPolicy({ tls: false, trustedProxies: undefined });
+  for (const peer of [
+    '127.0.0.1',
+    '127.8.9.1',
+    '::1',
+    '0000:0000:0000:0000:0000:0000:0000:0001',
+    '::ffff:127.0.0.1',
+    '0000:0000:0000:0000:0000:ffff:7f00:0001',
+  ]) {
+    t.ok(allows(peer, undefined), peer);
+  }
+  for (const peer of [
+    '10.0.0.1',
+    '128.0.0.1',
+    '::2',
+    '0000:0000:0000:0000:0000:ffff:0a00:0001',
+    '',
+    'localhost',
+  ]) {
+    t.notOk(allows(peer, 'https'), peer);
+  }
+});
+
+t.test('a trusted proxy speaks for its clients, and nobody else does', async (t) => {
+  const { allows } = createTransportPolicy({ tls: false, trustedProxies: proxies });
+  t.ok(allows('10.1.2.3', 'https'));
+  t.ok(allows('::ffff:10.1.2.3', ' HTTPS '));
+  t.ok(allows('fd00::1', 'https'));
+  t.notOk(allows('10.1.2.3', 'http'));
+  t.notOk(allows('10.1.2.3', undefined));
+  t.notOk(allows('11.1.2.3', 'https'));
+  t.ok(allows('127.0.0.1', undefined));
+});
+
+t.test('with TLS of its own every connection passes', async (t) => {
+  t.ok(createTransportPolicy({ tls: true, trustedProxies: undefined }).allows('11.1.2.3', undefined));
+});

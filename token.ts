@@ -1,0 +1,78 @@
+/**
+ * Makes or revokes an access token, whether the server runs or not. Prints the token alone on standard output.
+ *
+ *   npm run -s token -- [--user EMAIL] [--create-user] [--name TEXT] [--expires-in 30d]
+ *   npm run -s token -- --revoke TOKEN_ID
+ */
+import { mkdir } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { createAccessTokens } from './common/auth/access-tokens.ts';
+import { createTokenDesk, developerEmail, type TokenOrder } from './common/auth/issue-token.ts';
+import { sendTokenOrder } from './common/auth/token-socket.ts';
+import { openChdb } from './common/clickhouse/chdb-database.ts';
+import { readConfig } from './common/config/read-config.ts';
+import { database } from './common/control/database-name.ts';
+import { migrate } from './common/control/migrate.ts';
+import { migrations } from './common/control/migrations.ts';
+import { createUsers } from './common/control/users.ts';
+import { failStart } from './common/lifecycle/fail-start.ts';
+
+const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+function readOrder(): TokenOrder {
+  const { values } = parseArgs({
+    options: {
+      user: { type: 'string', default: developerEmail },
+      'create-user': { type: 'boolean', default: false },
+      name: { type: 'string', default: 'made by npm run token' },
+      'expires-in': { type: 'string' },
+      revoke: { type: 'string' },
+    },
+  });
+  if (values.revoke !== undefined) return { action: 'revoke', id: values.revoke };
+  if (!/^[^\s@]{1,64}@[^\s@]{1,190}$/.test(values.user)) {
+    throw new Error(`--user is ${JSON.stringify(values.user)}: it should be an e-mail address`);
+  }
+  return {
+    action: 'create',
+    email: values.user,
+    createUser: values['create-user'],
+    name: values.name,
+    expiresIn: readDuration(values['expires-in']),
+  };
+}
+
+function readDuration(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const match = /^(\d{1,6})([smhd])$/.exec(text);
+  if (match === null) {
+    throw new Error(
+      `--expires-in is ${JSON.stringify(text)}: it should be a number and s, m, h or d, such as 30d`,
+    );
+  }
+  return Number(match[1]) * units[match[2] as keyof typeof units];
+}
+
+async function executeAlone(dataDir: string, order: TokenOrder): Promise<string> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const db = openChdb({ path: `${dataDir}/chdb` });
+  try {
+    await migrate(db, database, migrations);
+    const desk = createTokenDesk({
+      users: createUsers({ db, database }),
+      tokens: createAccessTokens({ db, database }),
+    });
+    return await desk.execute(order);
+  } finally {
+    await db.close();
+  }
+}
+
+try {
+  const { dataDir } = readConfig(process.env);
+  const order = readOrder();
+  const text = (await sendTokenOrder(dataDir, order)) ?? (await executeAlone(dataDir, order));
+  process.stdout.write(`${text}\n`);
+} catch (error) {
+  failStart(error);
+}
