@@ -124,23 +124,22 @@ export function createGroupCommit(args: {
   };
 }
 
-/** Takes what goes into the next INSERT: rows of the same columns as the first, in turn. */
+/** Takes what goes into the next INSERT: rows of the same columns as the first, in turn, until one does not fit. */
 function takeNext(queue: Entry[], limit: number): Entry[] {
   const taken: Entry[] = [];
   const left: Entry[] = [];
   let size = 0;
+  let full = false;
   for (const entry of queue) {
     if (entry.signal.aborted) {
       entry.reject(entry.signal.reason);
-      continue;
-    }
-    const fits = taken.length === 0 || size + entry.lines.byteLength <= limit;
-    if (!fits || (taken[0] ?? entry).shape !== entry.shape) {
+    } else if ((taken[0] ?? entry).shape !== entry.shape) {
       left.push(entry);
-      continue;
+    } else {
+      full ||= taken.length > 0 && size + entry.lines.byteLength > limit;
+      (full ? left : taken).push(entry);
+      size += entry.lines.byteLength;
     }
-    taken.push(entry);
-    size += entry.lines.byteLength;
   }
   queue.splice(0, queue.length, ...left);
   return taken;

@@ -2,16 +2,15 @@ import { randomFillSync } from 'node:crypto';
 
 const poolBytes = 4096;
 const idBytes = 8;
-/** 26 bits, of which a new millisecond begins in the lower half, so that there is room to count up. */
-const counterLimit = 2 ** 26;
-const seedLimit = 2 ** 25;
 
 /**
  * Makes UUIDv7s (RFC 9562 section 5.7) that only grow, also within a millisecond and when the clock goes back: after
  * the time stands a counter (section 6.2 method 1), in `rand_a` and the first 14 bits of `rand_b`; 48 bits stay random.
- * @param now milliseconds since 1970
+ * @param args.now milliseconds since 1970
+ * @param args.counterLimit at most 26 bits; a new millisecond begins in the lower half, so there is room to count up
  */
-export function createUuidV7(now: () => number = Date.now): () => string {
+export function createUuidV7(args: { now?: () => number; counterLimit?: number } = {}): () => string {
+  const { now = Date.now, counterLimit = 2 ** 26 } = args;
   const pool = Buffer.alloc(poolBytes);
   let used = poolBytes;
   let last = 0;
@@ -27,7 +26,7 @@ export function createUuidV7(now: () => number = Date.now): () => string {
     const time = now();
     if (time > last) {
       last = time;
-      counter = pool.readUInt32BE(offset) % seedLimit;
+      counter = pool.readUInt32BE(offset) % (counterLimit / 2);
     } else if (++counter === counterLimit) {
       last++;
       counter = 0;

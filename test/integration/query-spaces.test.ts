@@ -1,0 +1,226 @@
+import t from 'tap';
+import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
+import { type FieldInput, structureOf } from '../services/record-client.ts';
+
+const harness = await openQueryHarness();
+t.teardown(() => harness.close());
+
+const text = (name: string, more: object = {}): FieldInput => ({ name, type: 'TEXT', ...more });
+const number = (name: string, more: object = {}): FieldInput => ({ name, type: 'NUMBER', ...more });
+function space(slug: string, fields: readonly FieldInput[], project = 'p', more: object = {}) {
+  return spaceOf(harness, project, slug, structureOf(project, slug, fields, more));
+}
+const stored = (slug: string, headers: Record<string, string> = {}) =>
+  harness.call({ path: `/p/${slug}`, headers: { 'use-pre-stored-structure': 'true', ...headers } });
+const catalogue = (slug: string) =>
+  harness.db.rows<{ version: number; structure: string; name: string }>(
+    `SELECT toFloat64(version) AS version, structure, name FROM ${testDatabase}.record_spaces FINAL WHERE slug = '${slug}'`,
+  );
+
+t.test('a structure gains and loses fields', async (t) => {
+  const before = space('growing', [text('a')]);
+  await before.insertOne({ a: 'one' });
+  const grown = space('growing', [number('b', { defaultValue: 5 }), text('a'), text('c')]);
+  t.match(await grown.find('', {}, { mutate: 'false' }), {
+    status: 400,
+    code: 'structure_conflict',
+    problems: [/'b'.*mutate/, /'c'/],
+  });
+  t.match((await grown.find()).body, [{ a: 'one', b: null, c: null }]);
+  t.match((await grown.insertOne({ a: 'two', c: 'x' }, { mutate: 'false' })).body, {
+    a: 'two',
+    b: 5,
+    c: 'x',
+  });
+  t.strictSame(Object.keys((await grown.find()).body[0]), ['id', 'b', 'a', 'c', 'createdAt', 'updatedAt']);
+  t.match((await before.find()).body, [{ a: 'one' }, { a: 'two' }]);
+  t.notOk('b' in (await before.find()).body[1], 'the request says which fields it knows');
+  await before.insertOne({ a: 'three' });
+  t.match((await stored('growing')).body, [
+    { a: 'one' },
+    { a: 'two', b: 5, c: 'x' },
+    { a: 'three', b: null },
+  ]);
+  t.equal((await catalogue('growing')).length, 1);
+});
+
+t.test('types and hashing do not change', async (t) => {
+  await space('fixed', [text('a'), text('b'), text('c', { hashed: true })]).find();
+  t.match(await space('fixed', [number('a'), text('b', { hashed: true }), text('c')]).find(), {
+    status: 400,
+    code: 'structure_conflict',
+    problems: [/'a' is stored as TEXT and can not become NUMBER/, /'b'.*hashed/, /'c'.*unhashed/],
+  });
+  await space('fixed', [text('d')]).find();
+  t.match(await space('fixed', [number('a')]).find(), { status: 400, problems: [/'a'.*TEXT.*NUMBER/] });
+  t.match(await space('fixed', [{ name: 'a', slug: 'x', type: 'TEXT' }]).find(), {
+    status: 400,
+    code: 'structure_conflict',
+    problems: [/'a'.*'a' and 'x'/],
+  });
+});
+
+t.test('a field is told by its slug, so it can be renamed', async (t) => {
+  await space('renamed', [{ name: 'old', slug: 'f', type: 'TEXT' }]).insertOne({ old: 'x' });
+  const after = space('renamed', [{ name: 'new', slug: 'f', type: 'TEXT' }]);
+  t.match((await after.find([['new', 'x']])).body, [{ new: 'x' }]);
+  t.match((await stored('renamed')).body, [{ new: 'x' }]);
+});
+
+t.test('the stored structure follows the first sight of a newer one, and does not flap', async (t) => {
+  const a = space('flags', [text('x')]);
+  const b = space('flags', [text('x', { required: true, defaultValue: 'd', description: 'more' })], 'p', {
+    name: 'Flags',
+  });
+  await a.find();
+  await b.find();
+  t.match(JSON.parse((await catalogue('flags'))[0]?.structure as string), {
+    name: 'Flags',
+    recordStructure: [{ required: true, defaultValue: 'd', description: 'more' }],
+  });
+  const version = (await catalogue('flags'))[0]?.version;
+  for (let i = 0; i < 5; i++) {
+    t.equal((await a.find()).status, 200);
+    t.equal((await b.find()).status, 200);
+  }
+  t.equal((await catalogue('flags'))[0]?.version, version);
+});
+
+t.test('a structure that was first seen with mutate false is stored when it may be', async (t) => {
+  await space('later', [text('x'), text('y')]).find();
+  const other = space('later', [text('x', { description: 'new' })]);
+  await other.find('', {}, { mutate: 'false' });
+  await other.find('', {}, { mutate: 'false' });
+  t.notMatch((await catalogue('later'))[0]?.structure, /new/);
+  await other.find();
+  t.match((await catalogue('later'))[0]?.structure, /new/);
+});
+
+t.test('projects and spaces are made as the headers say', async (t) => {
+  const fields = [text('a')];
+  const noSpace = { 'auto-create-record-space': 'false' };
+  const noProject = { 'auto-create-project': 'false' };
+  const there = space('there', fields, 'auto');
+  t.match(await there.find('', {}, noProject), {
+    status: 404,
+    code: 'project_not_found',
+    problems: [/auto/],
+  });
+  t.match(await there.find('', {}, noSpace), {
+    status: 404,
+    code: 'record_space_not_found',
+    problems: [/there/],
+  });
+  t.match(await there.find('', {}, noProject), { status: 404 }, 'a refused request makes no project');
+  t.strictSame((await there.find()).body, []);
+  t.strictSame((await there.find('', {}, { ...noSpace, ...noProject })).body, []);
+  t.match(await space('other', fields, 'auto').find('', {}, noSpace), {
+    status: 404,
+    code: 'record_space_not_found',
+  });
+  t.equal((await space('other', fields, 'auto').find('', {}, noProject)).status, 200);
+  t.match(await stored('nowhere'), {
+    status: 404,
+    code: 'record_space_not_found',
+    problems: [/stored structure/],
+  });
+  t.match(await harness.call({ path: '/p/there' }), { status: 400, code: 'missing_structure' });
+});
+
+t.test('owners do not see each other, whatever their slugs', async (t) => {
+  const structure = structureOf('p', 'shared', [text('a')]);
+  const call = (owner: string, body?: unknown) =>
+    harness.call({ path: '/p/shared', structure, owner, ...(body === undefined ? {} : { body }) });
+  await call('ann', [{ a: 'of ann' }]);
+  await call('bob', [{ a: 'of bob' }]);
+  t.match((await call('ann')).body, [{ a: 'of ann' }]);
+  t.match((await call('bob')).body, [{ a: 'of bob' }]);
+  t.strictSame((await call('eve')).body, []);
+  const peek = { path: '/p/shared', headers: { 'use-pre-stored-structure': 'true' } };
+  t.match(await harness.call({ ...peek, owner: 'mallory' }), { status: 404 });
+  t.match((await harness.call({ ...peek, owner: 'ann' })).body, [{ a: 'of ann' }]);
+});
+
+t.test('slugs of the path', async (t) => {
+  for (const [project, slug, count] of [
+    ['_x', 'a', 1],
+    ['p', '_a', 1],
+    ['p', 'a b', 1],
+    ['p', 'function', 1],
+    ['p`', 'x'.repeat(64), 2],
+    ['p', '-', 1],
+  ] as const) {
+    const answer = await space(slug, [text('a')], project).find();
+    t.match(answer, { status: 400, code: 'invalid_slug' });
+    t.equal(answer.problems.length, count);
+  }
+});
+
+t.test('many at once make one space', async (t) => {
+  const structures = Array.from({ length: 8 }, (_, i) => [text('a'), number(`n${i}`)]);
+  const answers = await Promise.all(
+    Array.from({ length: 64 }, (_, i) =>
+      space('crowd', structures[i % 8] as FieldInput[]).insertOne({ a: `r${i}`, [`n${i % 8}`]: i }),
+    ),
+  );
+  t.strictSame([...new Set(answers.map(({ status }) => status))], [200]);
+  const { body } = await stored('crowd');
+  t.equal(body.length, 64);
+  t.equal((await catalogue('crowd')).length, 1);
+  t.strictSame(
+    body.map(
+      (record: Record<string, unknown>) =>
+        [0, 1, 2, 3, 4, 5, 6, 7].filter((i) => record[`n${i}`] !== null).length,
+    ),
+    Array(64).fill(1),
+  );
+});
+
+t.test('a restart, and a service that forgot everything, find what was there', async (t) => {
+  const fields = [text('a', { unique: true }), number('b')];
+  const people = space('durable', fields);
+  const { body } = await people.insert([{ a: 'x', b: 1 }, { a: 'y' }]);
+  harness.forget();
+  t.strictSame((await people.find()).body, body);
+  await harness.restart();
+  t.strictSame((await people.find('', {}, { 'auto-create-record-space': 'false' })).body, body);
+  t.match(await people.insertOne({ a: 'x' }), { status: 400, code: 'not_unique' });
+  t.strictSame((await stored('durable')).body, body);
+  t.match(await space('durable', [number('a')]).find(), { status: 400, code: 'structure_conflict' });
+  const more = await people.insertOne({ a: 'z' });
+  t.strictSame((await people.find()).body, [...body, more.body]);
+});
+
+t.test('what a process left half done when it died is finished', async (t) => {
+  await space('half', [text('a')]).insertOne({ a: 'x' });
+  const [row] = await harness.db.rows<{ id: string }>(
+    `SELECT id FROM ${testDatabase}.record_spaces FINAL WHERE slug = 'half'`,
+  );
+  const table = `${testDatabase}.records_${String(row?.id).replaceAll('-', '')}`;
+  const grown = [text('a'), number('b', { unique: true })];
+  await space('half', grown).find();
+  // as if it had died between the catalogue and the table
+  await harness.db.command(`ALTER TABLE ${table} DROP INDEX \`unique_b\``);
+  await harness.db.command(`ALTER TABLE ${table} DROP COLUMN b`);
+  harness.forget();
+  t.match((await space('half', grown).insertOne({ a: 'y', b: 1 })).body, { a: 'y', b: 1 });
+  t.match((await space('half', grown).find()).body, [{ a: 'x', b: null }, { b: 1 }]);
+  await harness.db.command(`DROP TABLE ${table}`);
+  harness.forget();
+  t.strictSame((await stored('half')).body, [], 'a table that is not there is made');
+});
+
+t.test('nothing is cleared unless that is allowed', async (t) => {
+  const fields = [text('a')];
+  const people = space('kept', fields);
+  await people.insertOne({ a: 'x' });
+  t.match(await people.find('', {}, { 'clear-all-spaces': 'true' }), {
+    status: 400,
+    code: 'clear_not_allowed',
+  });
+  t.match(await space('kept', fields, 'p', { clear: true }).find(), {
+    status: 400,
+    code: 'clear_not_allowed',
+  });
+  t.equal((await people.find()).body.length, 1);
+});

@@ -1,0 +1,183 @@
+import t from 'tap';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
+import { type FieldInput, structureOf } from '../services/record-client.ts';
+
+/** INSERTs into tables of records fail meanwhile, without storing anything. */
+let failInserts = false;
+/** Ends before INSERTs into tables of records begin. */
+let gate = Promise.resolve();
+let onGate: () => void = () => {};
+const harness = await openQueryHarness({
+  wrap: (db): Database => ({
+    ...db,
+    async insert(table, ...rest) {
+      if (failInserts && table.includes('records_')) throw new Error('disk full');
+      if (table.includes('records_')) {
+        onGate();
+        await gate;
+      }
+      return db.insert(table, ...rest);
+    },
+  }),
+});
+t.teardown(() => harness.close());
+
+const users: FieldInput[] = [
+  { name: 'email', type: 'TEXT', unique: true },
+  { name: 'code', type: 'NUMBER', unique: true },
+  { name: 'flag', type: 'BOOLEAN', unique: true },
+  { name: 'tags', type: 'ARRAY', unique: true },
+  { name: 'other', type: 'TEXT' },
+];
+function space(slug: string, fields: readonly FieldInput[] = users) {
+  return spaceOf(harness, 'u', slug, structureOf('u', slug, fields));
+}
+const count = (answers: readonly { status: number }[], status: number): number =>
+  answers.filter((answer) => answer.status === status).length;
+
+t.test('of 200 equal inserts at once exactly one is stored', async (t) => {
+  const people = space('race');
+  const single = await Promise.all(Array.from({ length: 200 }, () => people.insertOne({ email: 'a@x' })));
+  t.equal(count(single, 200), 1);
+  t.equal(count(single, 400), 199);
+  t.match(
+    single.find(({ status }) => status === 400),
+    { code: 'not_unique', problems: [/'email'/] },
+  );
+  const again = await Promise.all(Array.from({ length: 200 }, () => people.insertOne({ email: 'a@x' })));
+  t.equal(count(again, 400), 200);
+  t.equal((await people.find()).body.length, 1);
+});
+
+t.test('overlapping batches at once: all or nothing, every value once', async (t) => {
+  const people = space('batches');
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, i) =>
+      people.insert(
+        Array.from({ length: 10 }, (_, j) => ({ email: `v${(i * 5 + j) % 100}`, other: `b${i}` })),
+      ),
+    ),
+  );
+  const { body } = await people.find();
+  t.equal(body.length, count(answers, 200) * 10);
+  t.equal(count(answers, 200) + count(answers, 400), 60);
+  t.ok(count(answers, 200) > 0);
+  t.equal(new Set(body.map(({ email }: { email: string }) => email)).size, body.length);
+});
+
+t.test('every type, within a request and against the table', async (t) => {
+  const people = space('types');
+  const long = 'x'.repeat(5000);
+  const first = await people.insertOne({
+    email: "it's \\ \0",
+    code: 0.1,
+    flag: true,
+    tags: [{ b: 1, a: 2 }],
+  });
+  t.equal(first.status, 200, first.problems.join());
+  await people.insertOne({ email: long });
+  for (const [record, name] of [
+    [{ email: "it's \\ \0" }, 'email'],
+    [{ email: long }, 'email'],
+    [{ code: 0.1 }, 'code'],
+    [{ flag: true }, 'flag'],
+    [{ tags: [{ a: 2, b: 1 }] }, 'tags'],
+  ] as const) {
+    t.match(await people.insertOne(record), {
+      status: 400,
+      code: 'not_unique',
+      problems: [new RegExp(`'${name}'`)],
+    });
+  }
+  t.match(await people.insertOne({ email: long, code: 0.1, flag: true }), {
+    status: 400,
+    problems: [/'email'/, /'code'/, /'flag'/],
+  });
+  t.match(await people.insert([{ code: 1 }, { code: 1.0 }, { email: 'q' }, { email: 'q' }]), {
+    status: 400,
+    code: 'not_unique',
+    problems: [/'email'.*two/, /'code'.*two/],
+  });
+  t.match(await people.insert([{ code: 0 }, { code: -0 }]), { status: 400 });
+  t.equal((await people.insertOne({ code: -0 })).status, 200);
+  t.match(await people.insertOne({ code: 0 }), { status: 400, code: 'not_unique' });
+  t.equal(
+    (await people.insert([{ email: `${long}y` }, { code: 2 }, { flag: false }, { tags: [] }])).status,
+    200,
+  );
+  t.equal(
+    (await people.insert(Array.from({ length: 5 }, () => ({ other: 'same', email: null })))).status,
+    200,
+  );
+  t.equal((await people.find([['other', 'same']])).body.length, 5, 'there may be many without a value');
+});
+
+t.test('more values than one statement takes', async (t) => {
+  const people = space('many');
+  const values = Array.from({ length: 3500 }, (_, i) => ({ email: `v${i}` }));
+  t.equal((await people.insert(values)).status, 200);
+  t.equal((await people.insert(values.map(({ email }) => ({ email: `${email}x` })))).status, 200);
+  t.match(await people.insert([...values.map((_, i) => ({ email: `new${i}` })), { email: 'v3499' }]), {
+    status: 400,
+    code: 'not_unique',
+  });
+  t.equal((await people.find()).body.length, 7000);
+});
+
+t.test('values of a failed write are free again, for those who wait as well', async (t) => {
+  const people = space('failing');
+  await people.find();
+  failInserts = true;
+  const failed = people.insertOne({ email: 'a' });
+  const waiting = people.insertOne({ email: 'a' });
+  await t.rejects(failed, { message: 'disk full' });
+  await t.rejects(waiting, { message: 'disk full' });
+  failInserts = false;
+  t.equal((await people.insertOne({ email: 'a' })).status, 200);
+  t.equal((await people.insertOne({ email: 'a' })).status, 400);
+});
+
+t.test('a value stays reserved while its INSERT goes on without its client', async (t) => {
+  const people = space('gone');
+  await people.find();
+  let open: () => void = () => {};
+  gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  const begun = new Promise<void>((resolve) => {
+    onGate = resolve;
+  });
+  const gone = new AbortController();
+  const first = harness.call({
+    path: '/u/gone/_single_',
+    structure: structureOf('u', 'gone', users),
+    body: { email: 'a' },
+    signal: gone.signal,
+  });
+  await begun;
+  gone.abort(new Error('client gone'));
+  await t.rejects(first, { message: 'client gone' });
+  let settled = false;
+  const second = people.insertOne({ email: 'a' }).finally(() => {
+    settled = true;
+  });
+  // long enough for a look into the table, which does not have the value yet
+  await people.find([['email', 'a']]);
+  await people.find([['email', 'a']]);
+  t.equal(settled, false, 'it waits for the INSERT');
+  open();
+  t.match(await second, { status: 400, code: 'not_unique' });
+  t.equal((await people.find([['email', 'a']])).body.length, 1);
+});
+
+t.test('a field that becomes unique later has its index', async (t) => {
+  const before = space('later', [{ name: 'a', type: 'TEXT' }]);
+  await before.insertOne({ a: 'x' });
+  const after = space('later', [{ name: 'a', type: 'TEXT', unique: true }]);
+  t.match(await after.insertOne({ a: 'x' }), { status: 400, code: 'not_unique' });
+  const indexes = await harness.db.rows<{ name: string; type: string }>(
+    `SELECT name, type FROM system.data_skipping_indices WHERE database = 'sluice' AND name = 'unique_a'`,
+  );
+  t.match(indexes, [{ type: 'bloom_filter' }]);
+});

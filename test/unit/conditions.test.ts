@@ -1,0 +1,225 @@
+import t from 'tap';
+import { ApiError } from '../../common/errors/api-error.ts';
+import { conditionsSql } from '../../query/conditions/condition-sql.ts';
+import { parseConditions } from '../../query/conditions/parse-conditions.ts';
+import { parseStructure } from '../../query/structure/parse-structure.ts';
+import type { Structure } from '../../query/structure/structure.ts';
+import { structureOf } from '../services/record-client.ts';
+import { thrownBy } from '../services/thrown-by.ts';
+
+const structure = parseStructure(
+  structureOf('p', 's', [
+    { name: 'fullName', slug: 'full-name', type: 'TEXT' },
+    { name: 'age', type: 'NUMBER' },
+    { name: 'active', type: 'BOOLEAN' },
+    { name: 'tags', type: 'ARRAY' },
+    { name: 'extra', type: 'OBJECT' },
+    { name: 'secret', type: 'TEXT', hashed: true },
+    { name: 'pin', type: 'NUMBER', hashed: true },
+    { name: '__proto__', slug: 'proto', type: 'TEXT' },
+  ]),
+).structure as Structure;
+
+type Pairs = [string, string][];
+const sql = (pairs: Pairs, relationship: 'And' | 'Or' = 'And'): string | null =>
+  conditionsSql(parseConditions(pairs, structure, relationship));
+const problems = (pairs: Pairs, relationship: 'And' | 'Or' = 'And'): readonly string[] => {
+  const error = thrownBy(() => parseConditions(pairs, structure, relationship));
+  if (!(error instanceof ApiError)) throw new Error(`not refused: ${JSON.stringify(pairs)} ${error}`);
+  t.equal(error.status, 400);
+  t.equal(error.code, 'invalid_condition');
+  return error.problems;
+};
+
+t.test('one literal a type', async (t) => {
+  t.equal(sql([]), null);
+  t.equal(sql([['fullName', 'Ada']]), "(`full-name` = 'Ada')");
+  t.equal(sql([['full-name', 'Ada']]), "(`full-name` = 'Ada')");
+  t.equal(sql([['age', '36']]), "(`age` = toFloat64('36'))");
+  t.equal(sql([['active', 'true']]), '(`active` = true)');
+  t.equal(sql([['active', 'false']]), '(`active` = false)');
+  t.equal(sql([['tags', ' [1, {"b":1,"a":2}] ']]), `(\`tags\` = '[1,{"a":2,"b":1}]')`);
+  t.equal(sql([['extra', '{"b":1,"a":"it\'s"}']]), `(\`extra\` = '{"a":"it\\'s","b":1}')`);
+  t.equal(sql([['id', 'x']]), "(`_id` = 'x')");
+  t.equal(
+    sql([['createdAt', '2026-01-31T12:00:00.5Z']]),
+    "(`_created_at` = toDateTime64('2026-01-31 12:00:00.500', 3, 'UTC'))",
+  );
+  t.equal(
+    sql([['updatedAt', '2024-02-29T00:00:00Z']]),
+    "(`_updated_at` = toDateTime64('2024-02-29 00:00:00.000', 3, 'UTC'))",
+  );
+  t.equal(sql([['__proto__', 'x']]), "(`proto` = 'x')");
+});
+
+t.test('And and Or', async (t) => {
+  const pairs: Pairs = [
+    ['age', '1'],
+    ['age', '2'],
+    ['fullName', 'x'],
+  ];
+  const parts = ["`age` = toFloat64('1')", "`age` = toFloat64('2')", "`full-name` = 'x'"];
+  t.equal(sql(pairs), `(${parts.join(' AND ')})`);
+  t.equal(sql(pairs, 'Or'), `(${parts.join(' OR ')})`);
+});
+
+t.test('hostile text is only text', async (t) => {
+  for (const [value, literal] of [
+    ["'; DROP TABLE x; --", "'\\'; DROP TABLE x; --'"],
+    ['\\', "'\\\\'"],
+    ["\\'", "'\\\\\\''"],
+    ['{x:String}', "'{x:String}'"],
+    ['a\0b', "'a\0b'"],
+    ['`', "'`'"],
+    ['NULL', "'NULL'"],
+    ['', "''"],
+    ['😀\u2028', "'😀\u2028'"],
+  ] as const) {
+    t.equal(sql([['fullName', value]]), `(\`full-name\` = ${literal})`);
+    t.equal(sql([['id', value]]), `(\`_id\` = ${literal})`);
+  }
+});
+
+t.test('numbers are strict decimal text', async (t) => {
+  for (const [text, literal] of [
+    ['0', '0'],
+    ['-0', '0'],
+    ['+1', '1'],
+    ['007', '7'],
+    ['.5', '0.5'],
+    ['-1.50', '-1.5'],
+    ['1e0', '1'],
+    ['1E+2', '100'],
+    ['1e-7', '1e-7'],
+    ['1e21', '1e+21'],
+    ['5e-324', '5e-324'],
+    ['1e-999', '0'],
+  ]) {
+    t.equal(sql([['age', text as string]]), `(\`age\` = toFloat64('${literal}'))`, text as string);
+  }
+  for (const text of [
+    '',
+    ' 1',
+    '1 ',
+    'x',
+    '1 OR 1=1',
+    '0x10',
+    '1_000',
+    '1,5',
+    '1.',
+    '.',
+    'e5',
+    '--1',
+    'NaN',
+    'Infinity',
+    '-Infinity',
+    '1e999',
+    '١',
+    '1\n',
+    '1e',
+    'null',
+    '1n',
+    '0b1',
+  ]) {
+    t.strictSame(problems([['age', text]]), ["Value for Query field: 'age' should be a valid number"], text);
+  }
+});
+
+t.test('the other types are as strict', async (t) => {
+  for (const text of ['', 'True', 'TRUE', '1', '0', 'yes', ' true', 'null']) {
+    t.strictSame(problems([['active', text]]), ["Value for Query field: 'active' should be a valid boolean"]);
+  }
+  for (const text of [
+    '',
+    'x',
+    '{}',
+    '[',
+    '"[]"',
+    'null',
+    '1',
+    `[1e999]`,
+    `${'['.repeat(101)}${']'.repeat(101)}`,
+    '['.repeat(100_000),
+  ]) {
+    t.match(problems([['tags', text]]), [/^Value for Query field: 'tags' should be a valid array/]);
+  }
+  for (const text of ['', 'x', '[]', '{', 'null', '{"a":1e999}', '{a:1}']) {
+    t.match(problems([['extra', text]]), [/^Value for Query field: 'extra' should be a valid object/]);
+  }
+  t.match(problems([['fullName', '\ud800']]), [/fullName.*valid string/]);
+  t.match(problems([['id', '\udc00']]), [/'id'.*valid string/]);
+  for (const text of [
+    '',
+    '2026',
+    '2026-02-30T00:00:00Z',
+    '2026-13-01T00:00:00Z',
+    '2026-01-01T24:00:00Z',
+    '1899-12-31T00:00:00Z',
+    '2300-01-01T00:00:00Z',
+    '2026-01-01T00:00:00',
+    '2026-01-01T00:00:00.0000Z',
+    "2026-01-01T00:00:00Z'",
+  ]) {
+    t.match(problems([['createdAt', text]]), [/'createdAt' should be a valid time/], text);
+  }
+});
+
+t.test('unknown fields are named, and all problems are listed', async (t) => {
+  t.match(
+    problems([
+      ['nosuch', '1'],
+      ['age', 'x'],
+      ['_id', 'x'],
+      ['', 'x'],
+      ['constructor', 'x'],
+      ['searchableFields[]', 'a'],
+    ]),
+    [/'nosuch'/, /'age'/, /'_id'/, /''/, /'constructor'/, /searchableFields/],
+  );
+  t.equal(parseConditions(Array(100).fill(['age', '1']), structure, 'And').plain.length, 100);
+  t.match(problems(Array(101).fill(['age', '1'])), [/101 conditions; at most 100/]);
+  t.match(problems([['x'.repeat(10_000), '1']]), [/^.{100,160}$/]);
+});
+
+t.test('conditions on hashed fields stand apart', async (t) => {
+  const both = parseConditions(
+    [
+      ['fullName', 'a'],
+      ['secret', 'p'],
+      ['pin', '01'],
+    ],
+    structure,
+    'And',
+  );
+  t.equal(conditionsSql(both), "(`full-name` = 'a')");
+  t.match(both.hashed, [
+    { field: { slug: 'secret' }, value: 'p' },
+    { field: { slug: 'pin' }, value: 1 },
+  ]);
+  t.match(problems([['secret', 'p']]), [/'secret' is hashed/]);
+  t.match(
+    problems([
+      ['secret', 'p'],
+      ['pin', '1'],
+    ]),
+    [/'secret' is hashed/],
+  );
+  t.match(
+    problems(
+      [
+        ['fullName', 'a'],
+        ['secret', 'p'],
+      ],
+      'Or',
+    ),
+    [/'secret' is hashed.*Or/],
+  );
+  t.match(
+    problems([
+      ['fullName', 'a'],
+      ['pin', 'p'],
+    ]),
+    [/'pin' should be a valid number/],
+  );
+  t.match(problems([['fullName', 'a'], ...Array(6).fill(['secret', 'p'])]), [/at most 5/]);
+});

@@ -1,0 +1,190 @@
+import t from 'tap';
+import { ApiError } from '../../common/errors/api-error.ts';
+import { parseStructure } from '../../query/structure/parse-structure.ts';
+import { structureText } from '../../query/structure/structure.ts';
+import { createStructureCache } from '../../query/structure/structure-cache.ts';
+import { thrownBy } from '../services/thrown-by.ts';
+
+const head = { name: 'People', description: 'd', projectSlug: 'p', slug: 's' };
+const field = (more: object = {}) => ({ name: 'a', slug: 'a', type: 'TEXT', ...more });
+const parse = (input: unknown) => parseStructure(typeof input === 'string' ? input : JSON.stringify(input));
+const withFields = (...recordStructure: unknown[]) => parse({ ...head, recordStructure });
+
+t.test('a right structure, with both spellings of its fields', async (t) => {
+  for (const key of ['recordStructure', 'recordFieldStructures']) {
+    const { structure, problems } = parse({
+      ...head,
+      [key]: [
+        field({ required: true, unique: true, description: 'x', comment: 'y', defaultValue: 'z' }),
+        { name: 'firstName', slug: 'first-name', type: 'NUMBER', defaultValue: 0 },
+        { name: 'Name', slug: '-name', type: 'OBJECT', defaultValue: { b: 1, a: 2 } },
+        { name: 'secret', slug: 'secret', type: 'TEXT', hashed: true },
+      ],
+      authOptions: { active: true },
+      functionOptions: {},
+      initialData: [],
+      webhooks: null,
+      surprise: 1,
+    });
+    t.strictSame(problems, []);
+    t.match(structure, { name: 'People', description: 'd', projectSlug: 'p', slug: 's', clear: false });
+    t.strictSame(structure?.fields[0], {
+      name: 'a',
+      slug: 'a',
+      type: 'TEXT',
+      required: true,
+      unique: true,
+      hashed: false,
+      description: 'x',
+      comment: 'y',
+      defaultValue: 'z',
+    });
+    t.match(structure?.fields[1], { required: false, unique: false, hashed: false, defaultValue: 0 });
+    t.equal(structure?.fields[2]?.defaultValue, '{"a":2,"b":1}');
+    t.equal(structure?.lookup.get('first-name'), structure?.fields[1]);
+    t.equal(structure?.lookup.get('firstName'), structure?.fields[1]);
+    t.equal(structure?.lookup.get('toString'), undefined);
+    t.match(parse(structureText(structure as NonNullable<typeof structure>)), { structure, problems: [] });
+  }
+});
+
+t.test('texts that are no structure', async (t) => {
+  for (const [text, problem] of [
+    ['{', /not valid JSON/],
+    ['', /not valid JSON/],
+    ['[]', /not a JSON object/],
+    ['null', /not a JSON object/],
+    ['"x"', /not a JSON object/],
+    ['1', /not a JSON object/],
+    ['['.repeat(100_000), /not valid JSON/],
+    [`${'['.repeat(50_000)}${']'.repeat(50_000)}`, /not a JSON object/],
+  ] as const) {
+    t.match(parse(text), { structure: null, problems: [problem] }, text.slice(0, 20));
+  }
+  t.match(parse({}).problems, [/projectSlug/, /\bslug/, /recordStructure/]);
+  t.match(parse({ ...head, name: 1, description: [], clear: 'yes', recordStructure: {} }).problems, [
+    /name/,
+    /description/,
+    /clear/,
+    /recordStructure/,
+  ]);
+});
+
+t.test('every problem of every field is listed', async (t) => {
+  const { problems, structure } = withFields(
+    { name: 'a', slug: 'a', type: 'DATE', required: 'yes', unique: 1, hashed: {} },
+    'text',
+    {},
+    { name: 'id', slug: 'x', type: 'TEXT' },
+    { name: 'x2', slug: 'createdAt', type: 'TEXT' },
+    { name: 'b', slug: '_b', type: 'TEXT' },
+    { name: 'c', slug: 'sl ug', type: 'TEXT' },
+    { name: 'd', slug: 'd'.repeat(64), type: 'TEXT' },
+    { name: 'e'.repeat(129), slug: 'e', type: 'TEXT' },
+    { name: 'f\u0007', slug: 'f', type: 'TEXT' },
+    { name: 'g\uFFFD', slug: 'g', type: 'TEXT' },
+    { name: 'h\ud800', slug: 'h', type: 'TEXT' },
+    { name: 'i', slug: 'i', type: 'TEXT', hashed: true, unique: true },
+    { name: 5, slug: 6, type: 7 },
+    { name: 'j', slug: 'a`; DROP TABLE x', type: 'TEXT' },
+  );
+  t.equal(structure, null);
+  t.match(problems, [
+    /'a' has an unknown type 'DATE'.*TEXT, NUMBER, BOOLEAN, ARRAY, OBJECT/,
+    /'a' has a required/,
+    /'a' has a unique/,
+    /'a' has a hashed/,
+    /index 1 .*not an object/,
+    /index 2 lacks a name/,
+    /index 2 lacks a slug/,
+    /index 2 lacks a type.*TEXT, NUMBER, BOOLEAN, ARRAY, OBJECT/,
+    /'id' has a reserved name/,
+    /'x2' has the reserved slug 'createdAt'/,
+    /'b' has the slug '_b'/,
+    /'c' has the slug 'sl ug'/,
+    /'d' has the slug/,
+    /more than 128/,
+    /control characters/,
+    /'g\uFFFD' .*UTF-8/,
+    /UTF-8/,
+    /'i' is both hashed and unique/,
+    /index 13 has a name that is not text/,
+    /index 13 has a slug that is not text/,
+    /index 13 has an unknown type/,
+    /'j' has the slug/,
+  ]);
+  t.equal(problems.length, 22);
+});
+
+t.test('repeated names and slugs, also across', async (t) => {
+  t.match(withFields(field(), field({ name: 'b' })).problems, [/repeats 'a' as the slug/]);
+  t.match(withFields(field(), field({ slug: 'b' })).problems, [/repeats 'a' as the name/]);
+  t.match(
+    withFields(field(), { name: 'b', slug: 'c', type: 'TEXT' }, { name: 'c', slug: 'd', type: 'TEXT' })
+      .problems,
+    [/repeats 'c' as the name/],
+  );
+  t.equal(
+    withFields(field(), { name: 'A', slug: 'A', type: 'TEXT' }).problems.length,
+    0,
+    'letter case counts',
+  );
+});
+
+t.test('default values have the type of their field', async (t) => {
+  const wrong = { TEXT: 1, NUMBER: '1', BOOLEAN: 'true', ARRAY: {}, OBJECT: [] };
+  for (const [type, defaultValue] of Object.entries(wrong)) {
+    t.match(
+      withFields(field({ type, defaultValue })).problems,
+      [/defaultValue that should be a valid/],
+      type,
+    );
+  }
+  t.match(withFields(field({ type: 'TEXT', defaultValue: 'a\uFFFD' })).problems, [/UTF-8/]);
+  const right = { TEXT: '', NUMBER: 0, BOOLEAN: false, ARRAY: [], OBJECT: {} };
+  for (const [type, defaultValue] of Object.entries(right)) {
+    t.strictSame(withFields(field({ type, defaultValue })).problems, [], type);
+  }
+  t.equal(withFields(field({ defaultValue: null })).structure?.fields[0]?.defaultValue, null);
+});
+
+t.test('the number of fields is bounded', async (t) => {
+  const many = (count: number) =>
+    withFields(...Array.from({ length: count }, (_, i) => ({ name: `f${i}`, slug: `f${i}`, type: 'TEXT' })));
+  t.strictSame(many(500).problems, []);
+  t.match(many(501).problems, [/501 fields; at most 500/]);
+});
+
+t.test('names that every object has are only names', async (t) => {
+  const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf'];
+  const { structure } = withFields(...names.map((name, i) => ({ name, slug: `f${i}`, type: 'TEXT' })));
+  t.strictSame(
+    names.map((name) => structure?.lookup.get(name)?.slug),
+    ['f0', 'f1', 'f2', 'f3', 'f4'],
+  );
+  t.same(parse('{"__proto__":{"slug":"s","projectSlug":"p","recordStructure":[]}}').problems.length, 3);
+});
+
+t.test('the cache parses once, compares with the path, and keeps nothing that is wrong', async (t) => {
+  const cache = createStructureCache();
+  const text = JSON.stringify({ ...head, recordStructure: [field()] });
+  const path = { projectSlug: 'p', slug: 's' };
+  const first = cache.read(text, path);
+  t.equal(cache.read(text.slice(), path), first, 'the same object');
+  const problemsOf = (header: string | undefined, where = path): readonly string[] => {
+    const error = thrownBy(() => cache.read(header, where));
+    t.ok(error instanceof ApiError && error.status === 400);
+    return (error as ApiError).problems;
+  };
+  t.match(problemsOf(undefined), ['Please set structure in Request Header']);
+  t.match(problemsOf(''), ['Please set structure in Request Header']);
+  t.match(problemsOf(text, { projectSlug: 'q', slug: 'r' }), [/projectSlug is 'p'.*'q'/, /slug is 's'.*'r'/]);
+  t.match(
+    problemsOf(JSON.stringify({ ...head, recordStructure: [field({ type: 'X' })] }), {
+      projectSlug: 'q',
+      slug: 's',
+    }),
+    [/unknown type/, /projectSlug/],
+  );
+  t.equal(cache.read(text, path), first);
+});

@@ -1,0 +1,124 @@
+import t from 'tap';
+import { ApiError } from '../../common/errors/api-error.ts';
+import { parseOptions } from '../../query/options/parse-options.ts';
+import { readRecordHeaders } from '../../query/record-headers.ts';
+import { parseStructure } from '../../query/structure/parse-structure.ts';
+import type { Structure } from '../../query/structure/structure.ts';
+import { structureOf } from '../services/record-client.ts';
+import { thrownBy } from '../services/thrown-by.ts';
+
+const structure = parseStructure(
+  structureOf('p', 's', [
+    { name: 'firstName', slug: 'first-name', type: 'TEXT' },
+    { name: 'age', type: 'NUMBER' },
+    { name: 'secret', type: 'TEXT', hashed: true },
+  ]),
+).structure as Structure;
+
+const read = (options: unknown) =>
+  parseOptions(typeof options === 'string' ? options : JSON.stringify(options), structure);
+
+t.test('what is absent has its default', async (t) => {
+  const defaults = { paramRelationship: 'And', page: null, sort: null };
+  t.strictSame(parseOptions(undefined, structure), defaults);
+  t.strictSame(read(''), defaults);
+  t.strictSame(read({}), defaults);
+  t.strictSame(read({ token: 't', populate: ['x'], anything: {}, sort: null, pagination: null }), defaults);
+});
+
+t.test('relationship, pages and order', async (t) => {
+  t.equal(read({ paramRelationship: 'Or' }).paramRelationship, 'Or');
+  t.strictSame(read({ pagination: { limit: 10, page: 3 } }).page, { limit: 10, offset: 20 });
+  t.strictSame(read({ pagination: { limit: 10 } }).page, { limit: 10, offset: 0 });
+  t.strictSame(read({ sort: { by: 'firstName', order: 'desc' } }).sort, {
+    column: 'first-name',
+    systemKey: null,
+    descending: true,
+  });
+  t.strictSame(read({ sort: { by: 'first-name' } }).sort, {
+    column: 'first-name',
+    systemKey: null,
+    descending: false,
+  });
+  for (const [key, column] of [
+    ['id', '_id'],
+    ['createdAt', '_created_at'],
+    ['updatedAt', '_updated_at'],
+  ]) {
+    t.strictSame(read({ sort: { by: key, order: 'asc' } }).sort, {
+      column,
+      systemKey: key,
+      descending: false,
+    });
+  }
+});
+
+t.test('every problem is listed', async (t) => {
+  const problems = (options: unknown): readonly string[] => {
+    const error = thrownBy(() => read(options));
+    t.ok(error instanceof ApiError && error.status === 400 && error.code === 'invalid_options');
+    return (error as ApiError).problems;
+  };
+  for (const text of ['{', '[]', 'null', '"And"', '7', '[['.repeat(9999)]) t.equal(problems(text).length, 1);
+  t.match(
+    problems({
+      paramRelationship: 'Xor',
+      pagination: { limit: 0, page: '1' },
+      sort: { by: 'nosuch', order: 'up' },
+    }),
+    [/paramRelationship/, /limit/, /page/, /order/, /nosuch/],
+  );
+  for (const page of [0, -1, 1.5, '1', null, true, 2 ** 53, 1e300]) {
+    t.match(problems({ pagination: { limit: 1, page } }), [/pagination.page/], String(page));
+    if (page !== null) t.match(problems({ pagination: { limit: page, page: 1 } }), [/pagination.limit/]);
+  }
+  t.match(problems({ pagination: { page: 1 } }), [/limit/]);
+  t.match(problems({ pagination: [] }), [/pagination/]);
+  t.match(problems({ pagination: { limit: 2 ** 52, page: 3 } }), [/beyond/]);
+  t.match(problems({ sort: 'age' }), [/sort/]);
+  for (const by of ['', 1, null, 'age`; DROP', '__proto__', 'constructor', '_id', 'secret']) {
+    t.match(problems({ sort: { by, order: 'asc' } }), [/sort.by/], String(by));
+  }
+  for (const order of ['ASC', 'up', 1, null, '__proto__']) {
+    t.match(problems({ sort: { by: 'age', order } }), [/sort.order/], String(order));
+  }
+});
+
+t.test('the fixed headers', async (t) => {
+  const readAll = (headers: Record<string, string>) =>
+    readRecordHeaders({ header: (name) => (Object.hasOwn(headers, name) ? headers[name] : undefined) });
+  t.strictSame(readAll({}), {
+    autoCreateProject: true,
+    autoCreateRecordSpace: true,
+    clearAllSpaces: false,
+    mutate: true,
+    usePreStoredStructure: false,
+  });
+  t.strictSame(
+    readAll({
+      'auto-create-project': 'false',
+      'auto-create-record-space': 'false',
+      'clear-all-spaces': 'true',
+      mutate: 'false',
+      'use-pre-stored-structure': 'true',
+    }),
+    {
+      autoCreateProject: false,
+      autoCreateRecordSpace: false,
+      clearAllSpaces: true,
+      mutate: false,
+      usePreStoredStructure: true,
+    },
+  );
+  const error = thrownBy(() =>
+    readAll({
+      'auto-create-project': '1',
+      'auto-create-record-space': 'TRUE',
+      'clear-all-spaces': '',
+      mutate: 'perhaps',
+      'use-pre-stored-structure': 'true, true',
+    }),
+  );
+  t.ok(error instanceof ApiError && error.code === 'invalid_header');
+  t.match((error as ApiError).problems, [/project/, /record-space/, /clear/, /mutate/, /pre-stored/]);
+});
