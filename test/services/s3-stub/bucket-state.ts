@@ -1,0 +1,122 @@
+import { type Blob, joinBlobs } from './blob.ts';
+import { s3Error } from './s3-error.ts';
+
+export type ChecksumType = 'FULL_OBJECT' | 'COMPOSITE';
+
+/** What PutObject and CreateMultipartUpload say about an object beside its bytes. */
+export interface ObjectDescription {
+  /** Content-Type and the other headers that S3 keeps and gives back. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** x-amz-meta-*, without the prefix. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface StoredObject extends ObjectDescription {
+  readonly key: string;
+  readonly etag: string;
+  readonly lastModified: Date;
+  /** Of all bytes; null when it isn't known. */
+  readonly crc32: number | null;
+  /** What is given back as x-amz-checksum-crc32; null when the upload had none. */
+  readonly checksum: { readonly type: ChecksumType; readonly value: string } | null;
+  readonly blob: Blob;
+}
+
+export interface Part {
+  readonly partNumber: number;
+  readonly etag: string;
+  readonly md5: Buffer | null;
+  readonly crc32: number | null;
+  readonly lastModified: Date;
+  readonly blob: Blob;
+}
+
+export interface MultipartUpload extends ObjectDescription {
+  readonly key: string;
+  readonly uploadId: string;
+  readonly initiated: Date;
+  /** Null when it was created without a checksum algorithm. */
+  readonly checksumType: ChecksumType | null;
+  readonly parts: Map<number, Part>;
+}
+
+/** One bucket. All changes are synchronous, so a request is either done or not done. */
+export class BucketState {
+  readonly #objects = new Map<string, StoredObject>();
+  readonly #uploads = new Map<string, MultipartUpload>();
+
+  object(key: string): StoredObject {
+    const object = this.#objects.get(key);
+    if (object === undefined) throw s3Error('NoSuchKey', 'The specified key does not exist.', { Key: key });
+    return object;
+  }
+
+  has(key: string): boolean {
+    return this.#objects.has(key);
+  }
+
+  putObject(object: StoredObject): void {
+    this.deleteObject(object.key);
+    this.#objects.set(object.key, object);
+  }
+
+  deleteObject(key: string): void {
+    drop(this.#objects.get(key)?.blob);
+    this.#objects.delete(key);
+  }
+
+  addUpload(upload: MultipartUpload): void {
+    this.#uploads.set(upload.uploadId, upload);
+  }
+
+  upload(uploadId: string, key: string): MultipartUpload {
+    const upload = this.#uploads.get(uploadId);
+    if (upload === undefined || upload.key !== key) {
+      throw s3Error(
+        'NoSuchUpload',
+        'The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted or completed.',
+        { UploadId: uploadId },
+      );
+    }
+    return upload;
+  }
+
+  putPart(upload: MultipartUpload, part: Part): void {
+    drop(upload.parts.get(part.partNumber)?.blob);
+    upload.parts.set(part.partNumber, part);
+  }
+
+  /** Makes the object of the chosen parts; the others go. */
+  completeUpload(upload: MultipartUpload, parts: readonly Part[], object: Omit<StoredObject, 'blob'>): void {
+    this.#uploads.delete(upload.uploadId);
+    const chosen = new Set(parts);
+    for (const part of upload.parts.values()) if (!chosen.has(part)) drop(part.blob);
+    this.putObject({ ...object, blob: joinBlobs(parts.map((part) => part.blob)) });
+  }
+
+  abortUpload(upload: MultipartUpload): void {
+    this.#uploads.delete(upload.uploadId);
+    for (const part of upload.parts.values()) drop(part.blob);
+  }
+
+  /** In the order that S3 lists: "UTF-8 binary order". */
+  objects(): StoredObject[] {
+    return [...this.#objects.values()].sort((a, b) => compareUtf8(a.key, b.key));
+  }
+
+  /** By key, then by upload id, which is given out in ascending order. */
+  uploads(): MultipartUpload[] {
+    return [...this.#uploads.values()].sort(
+      (a, b) => compareUtf8(a.key, b.key) || compareUtf8(a.uploadId, b.uploadId),
+    );
+  }
+}
+
+export function compareUtf8(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+/** Files may go later than the answer; a file that can't be removed is the folder's owner's to find. */
+function drop(blob: Blob | undefined): void {
+  blob?.drop().catch(() => {});
+}

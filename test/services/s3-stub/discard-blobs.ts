@@ -1,0 +1,28 @@
+import type { BlobStorage } from './blob.ts';
+import { s3Error } from './s3-error.ts';
+
+/** Counts only: a receiver that costs a benchmark as little as can be. */
+export const discardBlobs: BlobStorage = {
+  keepsBytes: false,
+  open() {
+    let size = 0;
+    return {
+      write(chunk) {
+        size += chunk.length;
+        return undefined;
+      },
+      async finish() {
+        return {
+          size,
+          // biome-ignore lint/correctness/useYield: there is nothing to give
+          async *chunks() {
+            throw s3Error('NotImplemented', 'This store keeps no bytes');
+          },
+          bytes: () => null,
+          async drop() {},
+        };
+      },
+      async discard() {},
+    };
+  },
+};

@@ -1,0 +1,93 @@
+import { timingSafeEqual } from 'node:crypto';
+import { type Authorization, readAuthorization } from './authorization.ts';
+import { canonicalRequest, type SignableRequest } from './canonical-request.ts';
+import { s3Error } from './s3-error.ts';
+import { type CredentialScope, requestSignature, scopeText, signingKey } from './sigv4.ts';
+
+export interface Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly region: string;
+}
+
+/** What chunk signatures go on from, and what the body must hash to. */
+export interface VerifiedRequest {
+  readonly payloadHash: string;
+  readonly signature: string;
+  readonly amzDate: string;
+  readonly scope: CredentialScope;
+  readonly key: Buffer;
+}
+
+const maxSkewMs = 15 * 60_000;
+
+export function verifySignature(
+  request: SignableRequest,
+  headerNames: Iterable<string>,
+  credentials: Credentials,
+  now: number,
+): VerifiedRequest {
+  const claim = readAuthorization(request);
+  if (claim.accessKeyId !== credentials.accessKeyId) {
+    throw s3Error('InvalidAccessKeyId', 'The AWS Access Key Id you provided does not exist in our records.', {
+      AWSAccessKeyId: claim.accessKeyId,
+    });
+  }
+  verifyScope(claim, credentials);
+  verifyTime(claim, now);
+  verifySignedHeaders(claim, headerNames);
+  const key = signingKey(credentials.secretAccessKey, claim.scope);
+  const canonical = canonicalRequest(request, claim.signedHeaders, claim.payloadHash);
+  const expected = requestSignature(key, claim.amzDate, claim.scope, canonical);
+  if (!timingSafeEqual(Buffer.from(expected), Buffer.from(claim.signature))) {
+    throw s3Error(
+      'SignatureDoesNotMatch',
+      'The request signature we calculated does not match the signature you provided. Check your key and signing method.',
+      { AWSAccessKeyId: claim.accessKeyId, SignatureProvided: claim.signature, CanonicalRequest: canonical },
+    );
+  }
+  return { ...claim, key };
+}
+
+function verifyScope({ scope, amzDate, expires }: Authorization, credentials: Credentials): void {
+  const expected = { date: amzDate.slice(0, 8), region: credentials.region, service: 's3' };
+  if (scopeText(scope) === scopeText(expected)) return;
+  throw s3Error(
+    expires === null ? 'AuthorizationHeaderMalformed' : 'AuthorizationQueryParametersError',
+    `The credential scope is wrong; expecting '${scopeText(expected)}'`,
+    { Region: credentials.region },
+  );
+}
+
+function verifyTime({ amzDate, expires }: Authorization, now: number): void {
+  const signedAt = Date.parse(
+    amzDate.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'),
+  );
+  if (Number.isNaN(signedAt)) throw s3Error('AccessDenied', 'The date of the request is no date');
+  if (expires !== null && now > signedAt + expires * 1000)
+    throw s3Error('AccessDenied', 'Request has expired');
+  const skewed = expires === null ? Math.abs(now - signedAt) > maxSkewMs : signedAt - now > maxSkewMs;
+  if (skewed) {
+    throw s3Error(
+      'RequestTimeTooSkewed',
+      'The difference between the request time and the current time is too large.',
+      {
+        RequestTime: amzDate,
+        ServerTime: new Date(now).toISOString(),
+        MaxAllowedSkewMilliseconds: `${maxSkewMs}`,
+      },
+    );
+  }
+}
+
+/** "The CanonicalHeaders list must include ... the HTTP host header ... [and] any x-amz-* headers". */
+function verifySignedHeaders({ signedHeaders }: Authorization, headerNames: Iterable<string>): void {
+  const unsigned = ['host', ...headerNames].filter(
+    (name) => (name === 'host' || name.startsWith('x-amz-')) && !signedHeaders.includes(name),
+  );
+  if (unsigned.length > 0) {
+    throw s3Error('AccessDenied', 'There were headers present in the request which were not signed', {
+      HeadersNotSigned: unsigned.join(', '),
+    });
+  }
+}

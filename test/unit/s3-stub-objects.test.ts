@@ -1,0 +1,252 @@
+import { Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
+import {
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  paginateListObjectsV2,
+} from '@aws-sdk/client-s3';
+import t, { type Test } from 'tap';
+import { rejectionOf } from '../services/rejection-of.ts';
+import { sdkClient } from '../services/s3-sdk-client.ts';
+import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
+
+async function setUp(t: Test) {
+  const stub = await startS3Stub();
+  const s3 = sdkClient(stub);
+  t.teardown(() => {
+    s3.destroy();
+    return stub.close();
+  });
+  const at = (Key: string) => ({ Bucket: stub.bucket, Key });
+  return { stub, s3, at };
+}
+
+t.test('what is put is got, with its description', async (t) => {
+  const { stub, s3, at } = await setUp(t);
+  const put = await s3.send(
+    new PutObjectCommand({
+      ...at('owner/project/name.txt'),
+      Body: 'hello',
+      ContentType: 'text/plain',
+      ContentDisposition: 'attachment; filename="a b.txt"',
+      CacheControl: 'max-age=60',
+      ContentEncoding: 'identity',
+      Metadata: { one: '1', two: 'b  c' },
+    }),
+  );
+  t.equal(put.ETag, '"5d41402abc4b2a76b9719d911017c592"');
+  t.equal(put.ChecksumCRC32, 'NhCmhg==');
+  t.equal(put.ChecksumType, 'FULL_OBJECT');
+
+  const got = await s3.send(new GetObjectCommand(at('owner/project/name.txt')));
+  t.equal(await got.Body?.transformToString(), 'hello');
+  const head = await s3.send(
+    new HeadObjectCommand({ ...at('owner/project/name.txt'), ChecksumMode: 'ENABLED' }),
+  );
+  for (const answer of [got, head]) {
+    t.equal(answer.ContentLength, 5);
+    t.equal(answer.ContentType, 'text/plain');
+    t.equal(answer.ContentDisposition, 'attachment; filename="a b.txt"');
+    t.equal(answer.CacheControl, 'max-age=60');
+    t.equal(answer.ContentEncoding, 'identity');
+    t.strictSame(answer.Metadata, { one: '1', two: 'b  c' });
+    t.equal(answer.ETag, put.ETag);
+    t.equal(answer.ChecksumCRC32, put.ChecksumCRC32);
+    t.ok(Math.abs((answer.LastModified?.getTime() ?? 0) - Date.now()) < 3_600_000);
+  }
+  const [object] = stub.objects();
+  t.match(object, {
+    key: 'owner/project/name.txt',
+    size: 5,
+    crc32: crc32('hello'),
+    contentType: 'text/plain',
+    metadata: { one: '1', two: 'b  c' },
+  });
+  t.equal(object?.bytes?.toString(), 'hello');
+  t.match(stub.requests[0], {
+    operation: 'PutObject',
+    key: 'owner/project/name.txt',
+    status: 200,
+    code: null,
+  });
+  t.strictSame(stub.counts(), { PutObject: 1, GetObject: 1, HeadObject: 1 });
+  t.equal(stub.openConnections(), 1, 'the connection is kept');
+});
+
+t.test('a stream of known length comes with a trailing checksum', async (t) => {
+  const { stub, s3, at } = await setUp(t);
+  const pieces = [Buffer.alloc(100_000, 1), Buffer.alloc(23_456, 2), Buffer.alloc(1, 3)];
+  await s3.send(
+    new PutObjectCommand({ ...at('stream'), Body: Readable.from(pieces), ContentLength: 123_457 }),
+  );
+  const [object] = stub.objects();
+  t.ok(object?.bytes?.equals(Buffer.concat(pieces)));
+  const head = await s3.send(new HeadObjectCommand({ ...at('stream'), ChecksumMode: 'ENABLED' }));
+  t.equal(head.ContentEncoding, undefined, 'aws-chunked is not kept');
+  t.ok(head.ChecksumCRC32);
+});
+
+t.test('empty objects and strange keys', async (t) => {
+  const { stub, s3, at } = await setUp(t);
+  const keys = [
+    'plain',
+    'with space',
+    ' both ends ',
+    'a//b/../c/.',
+    "-_.!~*'()",
+    ';:@&=+$,/?#[]%',
+    '%2F%zz',
+    'ünïcödé/日本/😀',
+    'quote"<xml>&amp;',
+    'k'.repeat(1024),
+  ];
+  for (const key of keys) await s3.send(new PutObjectCommand({ ...at(key), Body: Buffer.alloc(0) }));
+  t.strictSame(
+    stub.objects().map(({ key, size }) => [key, size]),
+    keys.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map((key) => [key, 0]),
+  );
+  for (const key of keys) {
+    const got = await s3.send(new GetObjectCommand(at(key)));
+    t.equal(await got.Body?.transformToString(), '', key.slice(0, 20));
+  }
+  const listed = await s3.send(new ListObjectsV2Command({ Bucket: stub.bucket }));
+  t.strictSame(new Set(listed.Contents?.map(({ Key }) => Key)), new Set(keys));
+  await s3.send(
+    new DeleteObjectsCommand({ Bucket: stub.bucket, Delete: { Objects: keys.map((Key) => ({ Key })) } }),
+  );
+  t.strictSame(stub.objects(), []);
+  t.equal(
+    (await rejectionOf(s3.send(new PutObjectCommand({ ...at('k'.repeat(1025)), Body: 'x' })))).name,
+    'KeyTooLongError',
+  );
+});
+
+t.test('ranges', async (t) => {
+  const { s3, at } = await setUp(t);
+  await s3.send(new PutObjectCommand({ ...at('digits'), Body: '0123456789' }));
+  const range = async (Range: string) => {
+    const got = await s3.send(new GetObjectCommand({ ...at('digits'), Range }));
+    return [got.$metadata.httpStatusCode, await got.Body?.transformToString(), got.ContentRange];
+  };
+  t.strictSame(await range('bytes=0-0'), [206, '0', 'bytes 0-0/10']);
+  t.strictSame(await range('bytes=2-5'), [206, '2345', 'bytes 2-5/10']);
+  t.strictSame(await range('bytes=7-'), [206, '789', 'bytes 7-9/10']);
+  t.strictSame(await range('bytes=8-100'), [206, '89', 'bytes 8-9/10']);
+  t.strictSame(await range('bytes=-3'), [206, '789', 'bytes 7-9/10']);
+  t.strictSame(await range('bytes=-100'), [206, '0123456789', 'bytes 0-9/10']);
+  t.strictSame(await range('bytes=5-2'), [200, '0123456789', undefined]);
+  t.strictSame(await range('lines=1-2'), [200, '0123456789', undefined]);
+  for (const outside of ['bytes=10-', 'bytes=10-20', 'bytes=-0']) {
+    const error = await rejectionOf(range(outside));
+    t.equal(error.name, 'InvalidRange', outside);
+  }
+});
+
+t.test('missing things are missing by their names', async (t) => {
+  const { stub, s3, at } = await setUp(t);
+  const get = await rejectionOf(s3.send(new GetObjectCommand(at('none'))));
+  t.match(get, { name: 'NoSuchKey', $metadata: { httpStatusCode: 404 }, Key: 'none' });
+  t.match((get.$metadata as { requestId?: string }).requestId, /^STUB\d{12}$/);
+  const head = await rejectionOf(s3.send(new HeadObjectCommand(at('none'))));
+  t.match(head, { name: 'NotFound', $metadata: { httpStatusCode: 404 } });
+  const bucket = await rejectionOf(s3.send(new PutObjectCommand({ Bucket: 'other', Key: 'a', Body: 'a' })));
+  t.match(bucket, { name: 'NoSuchBucket', $metadata: { httpStatusCode: 404 } });
+  await s3.send(new DeleteObjectCommand(at('none')));
+  t.ok(await s3.send(new HeadBucketCommand({ Bucket: stub.bucket })));
+  t.match(await rejectionOf(s3.send(new HeadBucketCommand({ Bucket: 'other' }))), { name: 'NotFound' });
+  t.match(stub.requests.at(-1), { operation: 'HeadBucket', status: 404, code: 'NoSuchBucket' });
+});
+
+t.test('an object is replaced and deleted whole', async (t) => {
+  const { stub, s3, at } = await setUp(t);
+  await s3.send(new PutObjectCommand({ ...at('a'), Body: 'one', Metadata: { v: '1' } }));
+  await s3.send(new PutObjectCommand({ ...at('a'), Body: 'two!' }));
+  t.strictSame(
+    stub.objects().map((object) => [object.bytes?.toString(), object.metadata]),
+    [['two!', {}]],
+  );
+  await s3.send(new DeleteObjectCommand(at('a')));
+  t.strictSame(stub.objects(), []);
+});
+
+t.test('a write may ask that nothing be there', async (t) => {
+  const { stub, s3, at } = await setUp(t);
+  const put = (Body: string) => s3.send(new PutObjectCommand({ ...at('a'), Body, IfNoneMatch: '*' }));
+  await put('first');
+  t.equal((await rejectionOf(put('second'))).name, 'PreconditionFailed');
+  t.equal(stub.objects()[0]?.bytes?.toString(), 'first');
+});
+
+t.test('lists go in pages, by prefix and from a start', async (t) => {
+  const { stub, s3, at } = await setUp(t);
+  const keys = Array.from({ length: 25 }, (_, index) => `a/${`${index}`.padStart(2, '0')}`);
+  for (const key of ['A', 'b/1', ...keys]) await s3.send(new PutObjectCommand({ ...at(key), Body: key }));
+  const pages: (string | undefined)[][] = [];
+  const input = { Bucket: stub.bucket, Prefix: 'a/' };
+  for await (const page of paginateListObjectsV2({ client: s3, pageSize: 10 }, input)) {
+    pages.push((page.Contents ?? []).map(({ Key }) => Key));
+  }
+  t.strictSame(pages, [keys.slice(0, 10), keys.slice(10, 20), keys.slice(20)]);
+
+  const first = await s3.send(new ListObjectsV2Command({ Bucket: stub.bucket, MaxKeys: 2 }));
+  t.match(first, { Name: stub.bucket, KeyCount: 2, MaxKeys: 2, IsTruncated: true, Prefix: '' });
+  t.match(first.Contents?.[0], { Key: 'A', Size: 1, ETag: /^"[0-9a-f]{32}"$/, StorageClass: 'STANDARD' });
+  t.type(first.Contents?.[0]?.LastModified, Date);
+
+  const after = await s3.send(new ListObjectsV2Command({ Bucket: stub.bucket, StartAfter: 'a/23' }));
+  t.strictSame(
+    after.Contents?.map(({ Key }) => Key),
+    ['a/24', 'b/1'],
+  );
+  t.equal(after.IsTruncated, false);
+  const none = await s3.send(new ListObjectsV2Command({ Bucket: stub.bucket, Prefix: 'zzz' }));
+  t.equal(none.KeyCount, 0);
+  const wrong = s3.send(new ListObjectsV2Command({ Bucket: stub.bucket, ContinuationToken: 'wrong' }));
+  t.equal((await rejectionOf(wrong)).name, 'InvalidArgument');
+});
+
+t.test('many objects are deleted at once, quietly or not', async (t) => {
+  const { stub, s3, at } = await setUp(t);
+  for (const key of ['a', 'b', 'c']) await s3.send(new PutObjectCommand({ ...at(key), Body: key }));
+  const remove = (keys: string[], Quiet: boolean) =>
+    s3.send(
+      new DeleteObjectsCommand({
+        Bucket: stub.bucket,
+        Delete: { Objects: keys.map((Key) => ({ Key })), Quiet },
+      }),
+    );
+  const loud = await remove(['a', 'none'], false);
+  t.strictSame(
+    loud.Deleted?.map(({ Key }) => Key),
+    ['a', 'none'],
+  );
+  t.equal((await remove(['b'], true)).Deleted, undefined);
+  t.strictSame(
+    stub.objects().map(({ key }) => key),
+    ['c'],
+  );
+  const tooMany = Array.from({ length: 1001 }, (_, index) => `${index}`);
+  t.equal((await rejectionOf(remove(tooMany, true))).name, 'MalformedXML');
+});
+
+t.test('what the stub does not know is refused', async (t) => {
+  const { stub, s3, at } = await setUp(t);
+  const refused = [
+    new PutObjectCommand({ ...at('a'), Body: 'x', StorageClass: 'GLACIER' }),
+    new PutObjectCommand({ ...at('a'), Body: 'x', ChecksumAlgorithm: 'SHA256' }),
+    new PutObjectCommand({ ...at('a'), Body: 'x', Tagging: 'a=b' }),
+  ];
+  for (const command of refused) {
+    t.equal((await rejectionOf(s3.send(command))).name, 'NotImplemented', JSON.stringify(command.input));
+  }
+  const get = s3.send(new GetObjectCommand({ ...at('a'), VersionId: '1' }));
+  t.equal((await rejectionOf(get)).name, 'NotImplemented');
+  const list = s3.send(new ListObjectsV2Command({ Bucket: stub.bucket, Delimiter: '/' }));
+  t.equal((await rejectionOf(list)).name, 'NotImplemented');
+  t.strictSame(stub.objects(), []);
+});
