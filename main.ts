@@ -1,6 +1,8 @@
-import { runProcess } from './common/lifecycle/run-process.ts';
-import { gatewayService } from './gateway/gateway-service.ts';
-import { queryService } from './query/query-service.ts';
+import { requirePlatform } from './common/lifecycle/require-platform.ts';
 
 /** Everything on one port, on the embedded stores. */
+requirePlatform();
+const { runProcess } = await import('./common/lifecycle/run-process.ts');
+const { gatewayService } = await import('./gateway/gateway-service.ts');
+const { queryService } = await import('./query/query-service.ts');
 await runProcess([gatewayService, queryService]);

@@ -1,20 +1,22 @@
 /**
- * Makes or revokes an access token, whether the server runs or not. Prints the token alone on standard output.
+ * Makes, lists or revokes access tokens, whether the server runs or not. A new token stands alone on
+ * standard output.
  *
  *   npm run -s token -- [--user EMAIL] [--create-user] [--name TEXT] [--expires-in 30d]
- *   npm run -s token -- --revoke TOKEN_ID
+ *   npm run -s token -- --list [--user EMAIL]
+ *   npm run -s token -- --revoke TOKEN_ID (or the token itself)
  */
 import { mkdir } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { createAccessTokens } from './common/auth/access-tokens.ts';
 import { createTokenDesk, developerEmail, type TokenOrder } from './common/auth/issue-token.ts';
-import { sendTokenOrder } from './common/auth/token-socket.ts';
 import { openChdb } from './common/clickhouse/chdb-database.ts';
 import { readConfig } from './common/config/read-config.ts';
 import { database } from './common/control/database-name.ts';
 import { migrate } from './common/control/migrate.ts';
 import { migrations } from './common/control/migrations.ts';
 import { createUsers } from './common/control/users.ts';
+import { sendCommand } from './common/lifecycle/control-socket.ts';
 import { failStart } from './common/lifecycle/fail-start.ts';
 
 const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -26,13 +28,15 @@ function readOrder(): TokenOrder {
       'create-user': { type: 'boolean', default: false },
       name: { type: 'string', default: 'made by npm run token' },
       'expires-in': { type: 'string' },
+      list: { type: 'boolean', default: false },
       revoke: { type: 'string' },
     },
   });
-  if (values.revoke !== undefined) return { action: 'revoke', id: values.revoke };
+  if (values.revoke !== undefined) return { action: 'revoke', token: values.revoke };
   if (!/^[^\s@]{1,64}@[^\s@]{1,190}$/.test(values.user)) {
     throw new Error(`--user is ${JSON.stringify(values.user)}: it should be an e-mail address`);
   }
+  if (values.list) return { action: 'list', email: values.user };
   return {
     action: 'create',
     email: values.user,
@@ -71,7 +75,8 @@ async function executeAlone(dataDir: string, order: TokenOrder): Promise<string>
 try {
   const { dataDir } = readConfig(process.env);
   const order = readOrder();
-  const text = (await sendTokenOrder(dataDir, order)) ?? (await executeAlone(dataDir, order));
+  const text =
+    (await sendCommand({ dataDir, command: 'token', order })) ?? (await executeAlone(dataDir, order));
   process.stdout.write(`${text}\n`);
 } catch (error) {
   failStart(error);

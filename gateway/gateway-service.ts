@@ -1,29 +1,60 @@
-import { join } from 'node:path';
 import { type CloudFile, createCloudFiles } from '../common/control/cloud-files.ts';
 import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
-import { createFileSystemStore } from '../common/object-store/file-system-store.ts';
+import { openObjectStore } from '../common/object-store/open-object-store.ts';
+import { createJanitor } from './janitor/janitor.ts';
+import { UploadMemory } from './memory/upload-memory.ts';
 import { gatewayRoutes } from './routes.ts';
 
 /** The upload gateway on the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   const { config, log, db, database, authenticate, projects } = services;
-  const store = await createFileSystemStore({ root: join(config.dataDir, 'files') });
-  const fileUrl = ({ objectKey, projectSlug, name }: CloudFile): string =>
-    config.publicFilesUrl === undefined
-      ? `${baseUrl()}/_f_/${projectSlug}/${encodeURIComponent(name)}`
-      : `${config.publicFilesUrl}/${objectKey.split('/').map(encodeURIComponent).join('/')}`;
+  const { store, largestPart, objectUrl } = await openObjectStore(config, log);
+  const cloudFiles = createCloudFiles({ db, database });
+  const memory = new UploadMemory({
+    bytes: config.uploadMemoryBytes,
+    largestPart,
+    minRate: config.uploadMinRate,
+    ratePeriod: config.uploadMinRatePeriod,
+    waitLimit: config.uploadWaitTimeout,
+  });
+  const janitor = createJanitor({
+    store,
+    cloudFiles,
+    log,
+    staleAfter: config.janitorStaleAfter,
+    grace: config.janitorGrace,
+    interval: config.janitorInterval,
+  });
+  const fileUrl = ({ objectKey, projectSlug, name }: CloudFile): string => {
+    if (config.publicFilesUrl !== undefined) {
+      return `${config.publicFilesUrl}/${objectKey.split('/').map(encodeURIComponent).join('/')}`;
+    }
+    return objectUrl?.(objectKey) ?? `${baseUrl()}/_f_/${projectSlug}/${encodeURIComponent(name)}`;
+  };
   return {
     routes: gatewayRoutes({
       authenticate,
       projects,
-      cloudFiles: createCloudFiles({ db, database }),
+      cloudFiles,
       store,
+      memory,
       maxUploadBytes: config.maxUploadBytes,
       fileLinks: config.fileLinks,
       fileUrl,
       log,
     }),
     readiness: [{ name: 'the object store', check: (signal) => store.ready(signal) }],
-    close: () => store.close(),
+    started: () => janitor.start(),
+    commands: {
+      async janitor(order) {
+        const { dryRun } = order as { dryRun: boolean };
+        return JSON.stringify(await janitor.run({ dryRun }), null, 2);
+      },
+    },
+    async close() {
+      await janitor.close();
+      memory.close();
+      await store.close();
+    },
   };
 };

@@ -1,5 +1,7 @@
-import { runProcess } from '../common/lifecycle/run-process.ts';
-import { gatewayService } from './gateway-service.ts';
+import { requirePlatform } from '../common/lifecycle/require-platform.ts';
 
 /** The upload gateway as a process of its own. */
+requirePlatform();
+const { runProcess } = await import('../common/lifecycle/run-process.ts');
+const { gatewayService } = await import('./gateway-service.ts');
 await runProcess([gatewayService]);

@@ -28,3 +28,21 @@ function encodedStart(text: string, limit: number): string {
   }
   return encoded;
 }
+
+/** What `objectMetadata` wrote, or null when it is not all there: the object is none of ours. */
+export function readObjectMetadata(
+  metadata: Readonly<Record<string, string>>,
+): Pick<CloudFile, 'id' | 'originalName' | 'ownerId' | 'projectSlug'> | null {
+  const id = metadata['file-id'];
+  const name = metadata['original-name'];
+  const ownerId = metadata['owner-id'];
+  const projectSlug = metadata['project-slug'];
+  if (id === undefined || name === undefined || ownerId === undefined || projectSlug === undefined)
+    return null;
+  try {
+    return { id, originalName: decodeURIComponent(name), ownerId, projectSlug };
+  } catch {
+    // somebody else's idea of a name
+    return null;
+  }
+}

@@ -1,5 +1,7 @@
-import { runProcess } from '../common/lifecycle/run-process.ts';
-import { queryService } from './query-service.ts';
+import { requirePlatform } from '../common/lifecycle/require-platform.ts';
 
 /** The query service as a process of its own. */
+requirePlatform();
+const { runProcess } = await import('../common/lifecycle/run-process.ts');
+const { queryService } = await import('./query-service.ts');
 await runProcess([queryService]);

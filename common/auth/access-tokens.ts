@@ -25,6 +25,8 @@ export interface AccessTokens {
   }): Promise<{ token: string; stored: AccessToken }>;
   findByHash(hash: string, signal?: AbortSignal): Promise<AccessToken | null>;
   findById(id: string, signal?: AbortSignal): Promise<AccessToken | null>;
+  /** All tokens of a user, oldest first. */
+  list(userId: string): Promise<readonly AccessToken[]>;
   /** Whether any token was ever made. */
   any(): Promise<boolean>;
   /** Ends a token for good. */
@@ -70,15 +72,14 @@ export function createAccessTokens({ db, database }: { db: Database; database: s
       ]),
     );
 
-  const find = async (condition: string, signal?: AbortSignal): Promise<AccessToken | null> => {
-    const [row] = await db.rows<TokenRow>(
+  const select = async (condition: string, signal?: AbortSignal): Promise<AccessToken[]> => {
+    const rows = await db.rows<TokenRow>(
       `SELECT id, hash, user_id, name, toUnixTimestamp64Milli(created_at) AS created,
          toUnixTimestamp64Milli(expires_at) AS expires, toUnixTimestamp64Milli(revoked_at) AS revoked
-       FROM ${table} FINAL WHERE ${condition} LIMIT 1`,
+       FROM ${table} FINAL WHERE ${condition}`,
       signal,
     );
-    if (row === undefined) return null;
-    return {
+    return rows.map((row) => ({
       id: row.id,
       hash: row.hash,
       userId: row.user_id,
@@ -86,8 +87,10 @@ export function createAccessTokens({ db, database }: { db: Database; database: s
       createdAt: new Date(row.created),
       expiresAt: row.expires === null ? null : new Date(row.expires),
       revokedAt: row.revoked === null ? null : new Date(row.revoked),
-    };
+    }));
   };
+  const find = async (condition: string, signal?: AbortSignal): Promise<AccessToken | null> =>
+    (await select(`${condition} LIMIT 1`, signal))[0] ?? null;
 
   return {
     async create({ userId, name, expiresAt, token: given }) {
@@ -106,6 +109,7 @@ export function createAccessTokens({ db, database }: { db: Database; database: s
     },
     findByHash: (hash, signal) => find(`hash = ${textLiteral(hash)}`, signal),
     findById: (id, signal) => find(`id = ${textLiteral(id)}`, signal),
+    list: (userId) => select(`user_id = ${textLiteral(userId)} ORDER BY created_at, id`),
     async any() {
       return (await db.rows(`SELECT 1 AS one FROM ${table} LIMIT 1`)).length > 0;
     },

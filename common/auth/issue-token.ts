@@ -1,5 +1,6 @@
 import type { Users } from '../control/users.ts';
-import type { AccessTokens } from './access-tokens.ts';
+import { CommandError } from '../lifecycle/control-socket.ts';
+import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
 import type { TokenCheck } from './token-check.ts';
 
 /** The account that the first start makes. */
@@ -15,13 +16,12 @@ export type TokenOrder =
       /** Milliseconds from now; null: never. */
       readonly expiresIn: number | null;
     }
-  | { readonly action: 'revoke'; readonly id: string };
-
-/** Refused for a reason that whoever asked should read. */
-export class TokenOrderError extends Error {}
+  /** By the token's id, or by the token itself. */
+  | { readonly action: 'revoke'; readonly token: string }
+  | { readonly action: 'list'; readonly email: string };
 
 export interface TokenDesk {
-  /** Carries out an order. Answers the text to print: the new token, or the revoked token's id. */
+  /** Carries out an order. Answers the text to print: the new token, the revoked token's id, or a line a token. */
   execute(order: TokenOrder): Promise<string>;
 }
 
@@ -35,16 +35,22 @@ export function createTokenDesk(args: {
   return {
     async execute(order) {
       if (order.action === 'revoke') {
-        const token = await tokens.findById(order.id);
-        if (token === null) throw new TokenOrderError(`there is no access token with the id ${order.id}`);
+        const token =
+          (await tokens.findByHash(hashToken(order.token))) ?? (await tokens.findById(order.token));
+        // what was given may be a secret that was mistyped: it is not repeated
+        if (token === null) throw new CommandError('there is no such access token');
         await tokens.revoke(token);
         tokenCheck?.invalidate(token.hash);
         return token.id;
       }
       let user = await users.findByEmail(order.email);
+      if (order.action === 'list') {
+        if (user === null) throw new CommandError(`there is no account ${order.email}`);
+        return (await tokens.list(user.id)).map(describe).join('\n');
+      }
       if (user === null && order.createUser) user = await users.create({ email: order.email, name: '' });
       if (user === null) {
-        throw new TokenOrderError(`there is no account ${order.email}; --create-user makes it`);
+        throw new CommandError(`there is no account ${order.email}; --create-user makes it`);
       }
       const expiresAt = order.expiresIn === null ? null : new Date(Date.now() + order.expiresIn);
       const { token, stored } = await tokens.create({ userId: user.id, name: order.name, expiresAt });
@@ -52,4 +58,15 @@ export function createTokenDesk(args: {
       return token;
     },
   };
+}
+
+/** Id, name, and what became or will become of it. */
+function describe({ id, name, createdAt, expiresAt, revokedAt }: AccessToken): string {
+  const end =
+    revokedAt !== null
+      ? `revoked ${revokedAt.toISOString()}`
+      : expiresAt !== null
+        ? `expires ${expiresAt.toISOString()}`
+        : 'does not expire';
+  return `${id}  made ${createdAt.toISOString()}  ${end}  ${name}`;
 }

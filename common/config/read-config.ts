@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { fileSystemPartBytes } from '../object-store/file-system-part.ts';
+import { largestPart } from '../object-store/s3-part-sizes.ts';
+import { readS3, type S3Config } from './read-s3.ts';
 import { EnvReader } from './validators.ts';
 
 /** Everything the processes may be told. Sizes are bytes, times are milliseconds. */
@@ -18,6 +21,24 @@ export interface Config {
   readonly dataDir: string;
   readonly bootstrapToken: string | undefined;
   readonly maxUploadBytes: number;
+  /** What all uploads of a process may hold in memory. */
+  readonly uploadMemoryBytes: number;
+  /** Bytes a second below which an upload is cut, when it holds memory for which others wait. */
+  readonly uploadMinRate: number;
+  readonly uploadMinRatePeriod: number;
+  /** How long an upload may wait for memory before it gets 503. */
+  readonly uploadWaitTimeout: number;
+  /** An upload that was begun and not heard of for so long is aborted by the janitor. */
+  readonly janitorStaleAfter: number;
+  /** What is younger is left alone by the janitor. */
+  readonly janitorGrace: number;
+  readonly janitorInterval: number;
+  /** The size of the parts in which S3 gets an object, where a larger one is not needed. */
+  readonly uploadPartBytes: number;
+  /** undefined: files are stored under `dataDir`. */
+  readonly s3: S3Config | undefined;
+  /** What S3 does not do within this time, with all its retries, has failed. */
+  readonly s3RequestTimeout: number;
   readonly maxRecordBytes: number;
   readonly maxRecordsBytes: number;
   readonly publicFilesUrl: string | undefined;
@@ -48,16 +69,7 @@ const tokenPattern = /^[A-Za-z0-9._~+/=-]{16,256}$/;
 const gibibyte = 1024 ** 3;
 
 /** Variables of deployments that this version does not know yet: refused, not ignored. */
-const unsupported = [
-  'S3_BUCKET',
-  'S3_ENDPOINT',
-  'CLICKHOUSE_URL',
-  'CLICKHOUSE_CLUSTER',
-  'REDIS_URL',
-  'WORKERS',
-  'UPLOAD_MEMORY_BYTES',
-  'UPLOAD_PART_BYTES',
-];
+const unsupported = ['CLICKHOUSE_URL', 'CLICKHOUSE_CLUSTER', 'REDIS_URL', 'WORKERS'];
 
 /** Reads the configuration from environment variables. Throws a ConfigError that lists every bad one. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
@@ -72,6 +84,17 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     dataDir: resolve(reader.text('DATA_DIR') ?? './data'),
     bootstrapToken: readBootstrapToken(reader),
     maxUploadBytes: reader.integer('MAX_UPLOAD_BYTES', 100_000_000, 1, 5 * 1024 * gibibyte),
+    uploadMemoryBytes: reader.integer('UPLOAD_MEMORY_BYTES', 256 * 1024 ** 2, 1024 ** 2, 1024 * gibibyte),
+    uploadMinRate: reader.integer('UPLOAD_MIN_RATE', 8192, 0, gibibyte),
+    uploadMinRatePeriod: reader.integer('UPLOAD_MIN_RATE_PERIOD_MS', 30_000, 1000, 3_600_000),
+    uploadWaitTimeout: reader.integer('UPLOAD_WAIT_TIMEOUT_MS', 60_000, 100, 3_600_000),
+    janitorStaleAfter: reader.integer('JANITOR_STALE_AFTER_MS', 86_400_000, 1000, 30 * 86_400_000),
+    janitorGrace: reader.integer('JANITOR_GRACE_MS', 900_000, 1000, 86_400_000),
+    janitorInterval: reader.integer('JANITOR_INTERVAL_MS', 3_600_000, 1000, 86_400_000),
+    // the least that S3 takes for a part that is not the last
+    uploadPartBytes: reader.integer('UPLOAD_PART_BYTES', 8 * 1024 ** 2, 5 * 1024 ** 2, gibibyte),
+    s3: readS3(reader),
+    s3RequestTimeout: reader.integer('S3_REQUEST_TIMEOUT_MS', 60_000, 100, 3_600_000),
     maxRecordBytes: reader.integer('MAX_RECORD_BYTES', 1024 ** 2, 1024, gibibyte / 16),
     maxRecordsBytes: reader.integer('MAX_RECORDS_BYTES', 16 * 1024 ** 2, 1024, gibibyte / 4),
     publicFilesUrl: reader.baseUrl('PUBLIC_FILES_URL'),
@@ -85,11 +108,28 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   for (const key of unsupported) {
     if (reader.text(key) !== undefined) reader.problems.push(`${key} is not supported by this version`);
   }
+  checkUploadMemory(config, reader.problems);
   if (isIP(config.host) === 0 && config.host !== 'localhost') {
     reader.problems.push(`HOST is ${JSON.stringify(config.host)}: it should be an IP address or localhost`);
   }
   if (reader.problems.length > 0) throw new ConfigError(reader.problems);
   return Object.freeze(config);
+}
+
+/** Memory holds the part that an upload gathers, and what the sockets have brought meanwhile. */
+const memoryBesidePart = 1024 ** 2;
+
+function checkUploadMemory(config: Config, problems: string[]): void {
+  const { s3, uploadPartBytes, uploadMemoryBytes, maxUploadBytes } = config;
+  const part =
+    s3 === undefined
+      ? fileSystemPartBytes
+      : largestPart({ partBytes: uploadPartBytes, maxObjectBytes: maxUploadBytes });
+  const needed = part + memoryBesidePart;
+  if (uploadMemoryBytes >= needed) return;
+  problems.push(
+    `UPLOAD_MEMORY_BYTES is ${uploadMemoryBytes}: it should be at least ${needed}, because a file of MAX_UPLOAD_BYTES (${maxUploadBytes}) is stored in parts of up to ${part} bytes`,
+  );
 }
 
 function readTls(reader: EnvReader): Config['tls'] {

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../clickhouse/database.ts';
+import { createGroupCommit } from '../clickhouse/group-commit.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
 import { rowLine, timestampText } from './row-values.ts';
 
@@ -25,6 +26,12 @@ export interface CloudFiles {
   /** Resolves when the row is durable. After a rejection it may still appear, if the engine was at work on it. */
   insert(file: CloudFile, signal: AbortSignal): Promise<void>;
   findByName(name: string, signal: AbortSignal): Promise<CloudFile | null>;
+  /** Which of the names have a row. @param names a few thousand at most */
+  namesWithRow(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /** Rows that were made between two times, newest first. */
+  madeBetween(after: Date, before: Date, limit: number, signal: AbortSignal): Promise<readonly CloudFile[]>;
+  /** Removes the row of a file whose object is not there. */
+  remove(name: string, signal: AbortSignal): Promise<void>;
 }
 
 const cachedFiles = 10_000;
@@ -62,9 +69,15 @@ interface Row {
   updated: number;
 }
 
+/** Bytes of rows that may wait to be stored, and that are gathered for one INSERT. */
+const pendingLimit = 64 * 1024 * 1024;
+const insertLimit = 4 * 1024 * 1024;
+
 /** @param args.database name of the database that holds the control tables */
 export function createCloudFiles({ db, database }: { db: Database; database: string }): CloudFiles {
   const table = `${database}.cloud_files`;
+  // one INSERT costs milliseconds and a part, however few its rows: uploads that end together share one
+  const groupCommit = createGroupCommit({ db, pendingLimit, insertLimit });
   const known = new LRUCache<string, CloudFile>({ max: cachedFiles });
   return {
     async insert(file, signal) {
@@ -81,7 +94,13 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
         timestampText(file.createdAt),
         timestampText(file.updatedAt),
       ];
-      await db.insert(table, columns, rowLine(values), signal);
+      await groupCommit.write({
+        table,
+        columns,
+        lines: rowLine(values),
+        proof: `name = ${textLiteral(file.name)}`,
+        signal,
+      });
       known.set(file.name, file);
     },
     async findByName(name, signal) {
@@ -97,7 +116,32 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
       known.set(name, file);
       return file;
     },
+    async namesWithRow(names, signal) {
+      if (names.length === 0) return new Set();
+      const rows = await db.rows<{ name: string }>(
+        `SELECT name FROM ${table} WHERE name IN (${names.map(textLiteral).join(', ')})`,
+        signal,
+      );
+      return new Set(rows.map(({ name }) => name));
+    },
+    async madeBetween(after, before, limit, signal) {
+      const rows = await db.rows<Row>(
+        `SELECT ${selection} FROM ${table}
+         WHERE created_at >= ${timeLiteral(after)} AND created_at < ${timeLiteral(before)}
+         ORDER BY created_at DESC LIMIT ${limit}`,
+        signal,
+      );
+      return rows.map(fileOf);
+    },
+    async remove(name, signal) {
+      await db.command(`DELETE FROM ${table} WHERE name = ${textLiteral(name)}`, signal);
+      known.delete(name);
+    },
   };
+}
+
+function timeLiteral(time: Date): string {
+  return `toDateTime64(${textLiteral(timestampText(time))}, 3, 'UTC')`;
 }
 
 function fileOf(row: Row): CloudFile {

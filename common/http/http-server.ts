@@ -258,13 +258,9 @@ function peerAddress(exchange: Exchange): string {
   return Buffer.from(exchange.res.getRemoteAddressAsText()).toString('latin1');
 }
 
-/** Ends the source of a streamed answer that nobody will read. */
+/** Ends the source of a streamed answer that nobody will read. The request's signal has been aborted already. */
 async function dispose(response: HttpResponse): Promise<void> {
-  if (!isStream(response.body)) return;
-  const iterator = response.body.chunks[Symbol.asyncIterator]();
-  // a source that has begun can be ended; that it fails is of no interest any more
-  await iterator.next().catch(() => {});
-  await iterator.return?.();
+  if (isStream(response.body)) await response.body.chunks[Symbol.asyncIterator]().return?.();
 }
 
 /** The handler's answer, or a rejection as soon as the exchange is given up; a later answer is disposed of. */

@@ -107,14 +107,13 @@ export async function writeStream(
   exchange.body.discard();
   try {
     if (exchange.method === 'HEAD') {
-      // a source that has begun can be ended
-      await iterator.next();
-      if (exchange.aborted) return;
       res.cork(() => {
         writeHead(exchange, response.status, headers);
         if (length === undefined) res.endWithoutBody();
         else res.endWithoutBody(length, closeConnection);
       });
+      // a source that has not begun has no end of its own, but it listens to the request's signal
+      exchange.abort(new Error('the answer to HEAD needs no body'));
       return;
     }
     // the first chunk is asked for before the head goes out, so that a failing source gets a proper status

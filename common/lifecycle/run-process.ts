@@ -1,12 +1,11 @@
 import { bootstrap } from '../auth/bootstrap.ts';
-import { createTokenDesk } from '../auth/issue-token.ts';
-import { serveTokenSocket } from '../auth/token-socket.ts';
+import { createTokenDesk, type TokenOrder } from '../auth/issue-token.ts';
 import { type Config, readConfig } from '../config/read-config.ts';
 import { healthRoutes, type ReadinessCheck } from '../http/health-routes.ts';
 import { type HttpServer, startHttpServer } from '../http/http-server.ts';
 import type { Route } from '../http/http-types.ts';
-import { loadUws } from '../http/uws.ts';
 import { createLog } from '../log/log.ts';
+import { type Commands, serveControlSocket } from './control-socket.ts';
 import { failStart } from './fail-start.ts';
 import { firstStartText } from './first-start-text.ts';
 import { openServices, type Services } from './open-services.ts';
@@ -16,6 +15,10 @@ import { stopOnSignals } from './stop-signals.ts';
 export interface Service {
   readonly routes: readonly Route[];
   readonly readiness: readonly ReadinessCheck[];
+  /** Called once the process serves requests. */
+  started?(): void;
+  /** What its operator may ask of it while it runs. */
+  readonly commands?: Commands;
   close(): Promise<void>;
 }
 
@@ -35,8 +38,6 @@ export async function runProcess(factories: readonly ServiceFactory[]): Promise<
 }
 
 async function start(config: Config, factories: readonly ServiceFactory[]): Promise<void> {
-  // before any store is touched: without the native module nothing can work
-  loadUws();
   const log = createLog(config.logLevel);
   const services = await openServices(config, log);
   let server: HttpServer | null = null;
@@ -53,7 +54,11 @@ async function start(config: Config, factories: readonly ServiceFactory[]): Prom
   server = await startHttpServer({ ...config, routes, log });
   const { users, tokens, tokenCheck } = services;
   const desk = createTokenDesk({ users, tokens, tokenCheck });
-  const socket = await serveTokenSocket({ dataDir: config.dataDir, desk, log });
+  const commands: Commands = {
+    token: (order) => desk.execute(order as TokenOrder),
+    ...Object.assign({}, ...running.map((service) => service.commands)),
+  };
+  const socket = await serveControlSocket({ dataDir: config.dataDir, commands, log });
 
   const stop = async (): Promise<void> => {
     await server?.close(config.drainTimeout);
@@ -66,6 +71,7 @@ async function start(config: Config, factories: readonly ServiceFactory[]): Prom
   // the address is ours by now, so the one token that is shown can't get lost to a failing start
   const firstToken = await bootstrap({ users, tokens, token: config.bootstrapToken });
   if (firstToken !== null) process.stdout.write(firstStartText(baseUrl(), firstToken));
+  for (const service of running) service.started?.();
   process.stdout.write(`Sluice listens on ${baseUrl()}\n`);
 }
 

@@ -9,13 +9,16 @@ export interface FileSystemLayout {
   objectPath(key: string): string;
   /** The JSON text of the object's description. Throws on a bad key. */
   metaPath(key: string): string;
+  /** A file that is being written. Throws on what is no name of one. */
+  temporaryPath(id: string): string;
 }
 
 export function fileSystemLayout(root: string): FileSystemLayout {
   const objects = join(root, 'objects');
   const meta = join(root, 'meta');
+  const temporary = join(root, 'tmp');
   return {
-    temporary: join(root, 'tmp'),
+    temporary,
     objects,
     objectPath(key) {
       assertObjectKey(key);
@@ -24,6 +27,11 @@ export function fileSystemLayout(root: string): FileSystemLayout {
     metaPath(key) {
       assertObjectKey(key);
       return join(meta, `${key}.json`);
+    },
+    temporaryPath(id) {
+      assertObjectKey(id);
+      if (id.includes('/')) throw new Error(`bad upload id ${JSON.stringify(id)}`);
+      return join(temporary, id);
     },
   };
 }

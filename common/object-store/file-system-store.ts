@@ -4,11 +4,11 @@ import { open, opendir, readFile, rm, stat, unlink, writeFile } from 'node:fs/pr
 import { dirname, join, resolve } from 'node:path';
 import { DurableDirectories, syncDirectory } from './durable-directories.ts';
 import { type FileSystemLayout, fileSystemLayout } from './file-system-layout.ts';
+import { fileSystemPartBytes } from './file-system-part.ts';
 import { FileSystemWriter } from './file-system-writer.ts';
 import { assertKeyPrefix } from './object-key.ts';
-import type { ByteRange, ObjectDescription, ObjectInfo, ObjectStore } from './object-store.ts';
+import type { ByteRange, ObjectDescription, ObjectInfo, ObjectStore, OpenUpload } from './object-store.ts';
 
-const partBytes = 1024 * 1024;
 const readBytes = 256 * 1024;
 /** A temporary file that nobody wrote to for this long belongs to a process that is gone. Milliseconds. */
 const leftoverAge = 60 * 60 * 1000;
@@ -25,7 +25,9 @@ export async function createFileSystemStore({ root }: { root: string }): Promise
   await directories.make(layout.objects);
   await removeLeftovers(layout.temporary);
   return {
-    partBytes,
+    // one file, written from its beginning to its end
+    concurrentParts: 1,
+    partBytes: () => fileSystemPartBytes,
     async create(key, description, signal) {
       layout.objectPath(key);
       return FileSystemWriter.open({ layout, directories, key, description, signal });
@@ -48,6 +50,13 @@ export async function createFileSystemStore({ root }: { root: string }): Promise
     list(prefix, signal) {
       assertKeyPrefix(prefix);
       return listObjects(layout, prefix, signal);
+    },
+    listOpenUploads(signal) {
+      return listTemporary(layout, signal);
+    },
+    async abortUpload({ id }, signal) {
+      signal.throwIfAborted();
+      await rm(layout.temporaryPath(id), { force: true });
     },
     async ready(signal) {
       signal.throwIfAborted();
@@ -152,6 +161,22 @@ async function* listObjects(
         if (stats !== null) yield { key, size: stats.size, lastModified: stats.mtime };
       }
     }
+  }
+}
+
+/**
+ * Files that are being written, and those that a crash left; one that is dropped meanwhile is left out. Which key a
+ * file is for is not known to other processes, because nothing but its bytes is stored before it is complete.
+ */
+async function* listTemporary(
+  layout: FileSystemLayout,
+  signal: AbortSignal,
+): AsyncGenerator<OpenUpload, void, undefined> {
+  signal.throwIfAborted();
+  for await (const { name } of await opendir(layout.temporary)) {
+    signal.throwIfAborted();
+    const stats = await fileStats(layout.temporaryPath(name));
+    if (stats !== null) yield { key: '', id: name, since: stats.mtime };
   }
 }
 

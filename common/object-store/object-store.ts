@@ -20,17 +20,42 @@ export interface ObjectDescription {
 
 export interface StoredObject extends ObjectInfo, ObjectDescription {}
 
+/** Consecutive bytes of an object, in the chunks in which they were gathered. */
+export interface Part {
+  readonly chunks: readonly Uint8Array[];
+  /** Bytes of all chunks. */
+  readonly size: number;
+  /** CRC-32 (IEEE) of the bytes; 0 for none. */
+  readonly crc32: number;
+}
+
 /**
- * One object being written. Nothing of it is visible under its key before `complete` resolves;
- * afterwards it is durable. Call `writePart` one at a time, then exactly one of `complete` and `abort`.
+ * One object being written. Nothing of it is visible under its key before `complete` resolves; afterwards it is
+ * durable. Call `writePart` for every part but the last, then exactly one of `complete` and `abort`.
  */
 export interface ObjectWriter {
-  /** Stores the next bytes. Resolves when the caller may reuse `part`. */
-  writePart(part: Uint8Array): Promise<void>;
-  /** Makes the object visible and durable. When it rejects, nothing is left under the key. */
-  complete(): Promise<void>;
+  /**
+   * Stores a part of the size that the store asks for. Resolves when the chunks may be reused; rejects when the part
+   * could not be stored, after the store's own retries. As many calls may overlap as `concurrentParts` says; parts
+   * take their place in the order of the calls.
+   */
+  writePart(part: Part): Promise<void>;
+  /**
+   * Stores the last part, which may be short or empty, and makes the object visible and durable. Waits for parts
+   * that are under way. When it rejects, nothing is left under the key, as far as the store can be reached.
+   */
+  complete(last: Part): Promise<void>;
   /** Drops what was written. Safe to call twice and after a failed `complete`; never rejects. */
   abort(): Promise<void>;
+}
+
+/** An object that somebody began to write and has neither completed nor aborted. */
+export interface OpenUpload {
+  readonly key: string;
+  /** What the store calls it. */
+  readonly id: string;
+  /** When bytes of it were last heard of, or when it was begun. */
+  readonly since: Date;
 }
 
 /** A byte range, both ends inclusive, as in RFC 9110 section 14.1.2. */
@@ -40,8 +65,14 @@ export interface ByteRange {
 }
 
 export interface ObjectStore {
-  /** How many bytes the caller should gather for one `writePart`. */
-  readonly partBytes: number;
+  /** How many `writePart` calls of one writer may overlap. At least 1. */
+  readonly concurrentParts: number;
+  /**
+   * How many bytes the caller should gather for a part. Grows where it must, so that the largest object that the
+   * store was made for fits into as many parts as it takes. @param index of the part, from 0
+   * @param maxBytes what is known of the object's size: it is no larger
+   */
+  partBytes(index: number, maxBytes: number): number;
   /** Begins an object. Rejects when the signal is aborted; a later abort of the signal fails the writer's calls. */
   create(key: string, description: ObjectDescription, signal: AbortSignal): Promise<ObjectWriter>;
   /** The object's description, or null when there is none under the key. */
@@ -52,6 +83,10 @@ export interface ObjectStore {
   delete(key: string, signal: AbortSignal): Promise<void>;
   /** All objects whose key starts with the prefix, in no given order. */
   list(prefix: string, signal: AbortSignal): AsyncIterable<ObjectInfo>;
+  /** What was begun and neither completed nor aborted, by any process. */
+  listOpenUploads(signal: AbortSignal): AsyncIterable<OpenUpload>;
+  /** Drops an upload that was begun; resolves as well when there is no such upload any more. */
+  abortUpload(upload: OpenUpload, signal: AbortSignal): Promise<void>;
   /** Rejects when the store can't take a write now. */
   ready(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;

@@ -9,8 +9,9 @@ import type { Log } from '../../common/log/log.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { cleanOriginalName, storedName } from '../file-name.ts';
 import { mediaTypeOf } from '../media-type.ts';
+import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
-import { createMultipartSink, type FilePart, type ReceivedFile } from '../multipart/multipart-sink.ts';
+import { type FilePart, type ReceivedFile, receiveFile } from '../multipart/receive-file.ts';
 import { objectMetadata } from '../object-metadata.ts';
 
 /** What a form may hold beside its file: boundaries, headers, other fields. */
@@ -22,7 +23,8 @@ export interface UploadDeps {
   readonly authenticate: Authenticate;
   readonly projects: Pick<Projects, 'ensure'>;
   readonly cloudFiles: Pick<CloudFiles, 'insert'>;
-  readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes'>;
+  readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes' | 'concurrentParts'>;
+  readonly memory: UploadMemory;
   readonly maxUploadBytes: number;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
@@ -44,10 +46,11 @@ export function uploadOperation(deps: UploadDeps): Handler {
 
     const id = randomUUID();
     const describe = (part: FilePart) => draftFile(id, part, userId, projectSlug);
-    const { sink, received } = createMultipartSink({
+    const received = await receiveFile({
       boundary,
       body: request.body,
-      partBytes: deps.store.partBytes,
+      rules: deps.store,
+      memory: deps.memory,
       maxFileBytes: deps.maxUploadBytes,
       maxBodyBytes,
       signal: request.signal,
@@ -60,10 +63,13 @@ export function uploadOperation(deps: UploadDeps): Handler {
         );
       },
     });
-    request.body.consume(sink);
-    const { part, writer, size, crc32 } = await received;
-    await completeObject(deps, request, { writer, userId, projectSlug });
+    try {
+      await completeObject(deps, request, { received, userId, projectSlug });
+    } finally {
+      received.release();
+    }
     const now = new Date();
+    const { part, size, crc32 } = received;
     const file: CloudFile = { ...describe(part), size, crc32, createdAt: now, updatedAt: now };
     await storeRow(deps, request, file);
     return answer(file, deps.fileUrl(file));
@@ -96,14 +102,15 @@ function draftFile(id: string, part: FilePart, ownerId: string, projectSlug: str
 async function completeObject(
   { projects }: UploadDeps,
   { signal }: HttpRequest,
-  upload: { writer: ReceivedFile['writer']; userId: string; projectSlug: string },
+  upload: { received: ReceivedFile; userId: string; projectSlug: string },
 ): Promise<void> {
+  const { writer, last } = upload.received;
   try {
     await projects.ensure(upload.userId, upload.projectSlug, signal);
     // rejects when the signal is aborted
-    await upload.writer.complete();
+    await writer.complete(last);
   } catch (error) {
-    await upload.writer.abort();
+    await writer.abort();
     throw error;
   }
 }

@@ -206,6 +206,17 @@ t.test('starts that can not succeed say why in one sentence, and exit 1', async 
   }
 });
 
+t.test('a machine without a binary of the HTTP server is told so', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-platform-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  // late enough for the TypeScript loader, whose own binary is there
+  const otherMachine = `data:text/javascript,Object.defineProperty(process, 'arch', { value: 'mips' })`;
+  const child = runScript('main.ts', [], { DATA_DIR: folder }, ['--import', otherMachine]);
+  const { status, stderr } = await outcome(child);
+  t.equal(status, 1);
+  t.match(stderr, /^sluice: uWebSockets.js has no binary that loads on this machine \(.*mips.*\n$/);
+});
+
 t.test('npm run token makes and revokes tokens while the server runs', async (t) => {
   const sluice = await startSluice();
   t.teardown(async () => {
@@ -232,6 +243,24 @@ t.test('npm run token makes and revokes tokens while the server runs', async (t)
     structure,
   });
   t.match([expired.status, expired.body.message], [401, /expired/]);
+
+  const list = await token('--list');
+  t.equal(list.stdout.trim().split('\n').length, 3);
+  t.notMatch(list.stdout, made.stdout.trim());
+  const id = /^(\S+) .* does not expire {2}made by npm run token$/m.exec(list.stdout)?.[1] as string;
+  t.match(await token('--revoke', id), { status: 0, stdout: `${id}\n` });
+  const revoked = await call({
+    baseUrl: sluice.baseUrl,
+    token: made.stdout.trim(),
+    path: '/life/things',
+    structure,
+  });
+  t.match([revoked.status, revoked.body.message], [401, /revoked/]);
+  t.match(await token('--revoke', 'no-such-token'), { status: 1, stderr: /no such access token/ });
+  const spare = (await token()).stdout.trim();
+  t.equal(await status(spare), 200);
+  t.match(await token('--revoke', spare), { status: 0 });
+  t.equal(await status(spare), 401);
 
   t.match(await token('--user', 'nobody@example.com'), { status: 1, stderr: /--create-user/ });
   const other = await token('--user', 'other@example.com', '--create-user');

@@ -8,7 +8,7 @@ import type { CloudFile } from '../../common/control/cloud-files.ts';
 import { startHttpServer } from '../../common/http/http-server.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
-import { formBody } from '../services/multipart-harness.ts';
+import { formBody, plentyOfMemory } from '../services/multipart-harness.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 /** The gateway behind a real server, over a real file system store; rows are kept in memory. */
@@ -36,6 +36,7 @@ async function serveGateway(t: Test, maxUploadBytes = 10_000_000) {
         findByName: async (name) => rows.get(name) ?? null,
       },
       store,
+      memory: plentyOfMemory(),
       maxUploadBytes,
       fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
       fileLinks: 'public',

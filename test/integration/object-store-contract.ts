@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Test } from 'tap';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import type { ObjectStore, OpenUpload } from '../../common/object-store/object-store.ts';
+import { emptyPart, partOf, storeObject } from '../services/store-object.ts';
 
 const png = { contentType: 'image/png', metadata: { 'file-id': 'a', 'original-name': 'b%20c' } };
 const never = new AbortController().signal;
@@ -26,13 +27,8 @@ export async function objectStoreContract(t: Test, makeStore: () => Promise<Obje
   let made = 0;
   const newKey = () => `${owner}/project/${++made}_file.bin`;
 
-  const put = async (key: string, bytes: Uint8Array): Promise<void> => {
-    const writer = await store.create(key, png, never);
-    for (let at = 0; at < bytes.byteLength; at += store.partBytes) {
-      await writer.writePart(bytes.subarray(at, at + store.partBytes));
-    }
-    await writer.complete();
-  };
+  const put = (key: string, bytes: Uint8Array) => storeObject(store, key, bytes, png);
+  const partBytes = store.partBytes(0, Number.POSITIVE_INFINITY);
   const read = (key: string, range: { start: number; end: number } | null = null) =>
     collect(store.read(key, range, never));
   const keys = async (prefix: string): Promise<string[]> => {
@@ -40,16 +36,21 @@ export async function objectStoreContract(t: Test, makeStore: () => Promise<Obje
     for await (const { key } of store.list(prefix, never)) found.push(key);
     return found.sort();
   };
+  const openUploads = async (): Promise<OpenUpload[]> => {
+    const found: OpenUpload[] = [];
+    for await (const upload of store.listOpenUploads(never)) found.push(upload);
+    return found;
+  };
 
   await t.test('an object of several parts comes back byte for byte', async (t) => {
     const key = newKey();
-    const bytes = patternBytes(2 * store.partBytes + 12_345);
+    const bytes = patternBytes(2 * partBytes + 12_345);
     await put(key, bytes);
     t.ok((await read(key)).equals(bytes));
   });
 
-  await t.test('objects of 0 and 1 bytes and of exactly one part', async (t) => {
-    for (const size of [0, 1, store.partBytes]) {
+  await t.test('objects of 0 and 1 bytes, and around one and two parts', async (t) => {
+    for (const size of [0, 1, partBytes - 1, partBytes, partBytes + 1, 2 * partBytes]) {
       const key = newKey();
       await put(key, patternBytes(size));
       t.equal((await store.head(key, never))?.size, size);
@@ -57,17 +58,46 @@ export async function objectStoreContract(t: Test, makeStore: () => Promise<Obje
     }
   });
 
-  await t.test('a part may be reused as soon as writePart has resolved', async (t) => {
+  await t.test('the last part may be empty', async (t) => {
     const key = newKey();
     const writer = await store.create(key, png, never);
-    const part = Buffer.alloc(store.partBytes, 1);
-    await writer.writePart(part);
-    part.fill(2);
-    await writer.writePart(part);
-    part.fill(3);
-    await writer.complete();
-    const expected = Buffer.concat([Buffer.alloc(store.partBytes, 1), Buffer.alloc(store.partBytes, 2)]);
+    await writer.writePart(partOf(patternBytes(partBytes)));
+    await writer.complete(emptyPart);
+    t.ok((await read(key)).equals(patternBytes(partBytes)));
+  });
+
+  await t.test('chunks may be reused as soon as writePart has resolved', async (t) => {
+    const key = newKey();
+    const writer = await store.create(key, png, never);
+    const bytes = Buffer.alloc(partBytes, 1);
+    await writer.writePart(partOf(bytes));
+    bytes.fill(2);
+    await writer.complete(partOf(bytes));
+    bytes.fill(3);
+    const expected = Buffer.concat([Buffer.alloc(partBytes, 1), Buffer.alloc(partBytes, 2)]);
     t.ok((await read(key)).equals(expected));
+  });
+
+  await t.test('chunks of any length, also none, make a part', async (t) => {
+    const key = newKey();
+    const bytes = patternBytes(partBytes + 2000);
+    const writer = await store.create(key, png, never);
+    await writer.writePart(partOf(bytes.subarray(0, partBytes), 4999));
+    const last = partOf(bytes.subarray(partBytes), 1);
+    await writer.complete({ ...last, chunks: [new Uint8Array(0), ...last.chunks, new Uint8Array(0)] });
+    t.ok((await read(key)).equals(bytes));
+  });
+
+  await t.test('parts take their place in the order of the calls, and complete waits for them', async (t) => {
+    const key = newKey();
+    const bytes = patternBytes((store.concurrentParts + 1) * partBytes);
+    const writer = await store.create(key, png, never);
+    const writing = Array.from({ length: store.concurrentParts }, (_, i) =>
+      writer.writePart(partOf(bytes.subarray(i * partBytes, (i + 1) * partBytes))),
+    );
+    await writer.complete(partOf(bytes.subarray(store.concurrentParts * partBytes)));
+    await Promise.all(writing);
+    t.ok((await read(key)).equals(bytes));
   });
 
   await t.test('head describes an object', async (t) => {
@@ -83,7 +113,7 @@ export async function objectStoreContract(t: Test, makeStore: () => Promise<Obje
 
   await t.test('ranges have both ends inclusive', async (t) => {
     const key = newKey();
-    const bytes = patternBytes(store.partBytes + 5000);
+    const bytes = patternBytes(partBytes + 5000);
     await put(key, bytes);
     const last = bytes.byteLength - 1;
     for (const [start, end] of [
@@ -91,7 +121,7 @@ export async function objectStoreContract(t: Test, makeStore: () => Promise<Obje
       [0, last],
       [last, last],
       [7, 4096],
-      [store.partBytes - 1, store.partBytes + 1],
+      [partBytes - 1, partBytes + 1],
     ] as const) {
       t.ok((await read(key, { start, end })).equals(bytes.subarray(start, end + 1)), `${start}-${end}`);
     }
@@ -100,26 +130,26 @@ export async function objectStoreContract(t: Test, makeStore: () => Promise<Obje
   await t.test('nothing is visible before complete', async (t) => {
     const key = newKey();
     const writer = await store.create(key, png, never);
-    await writer.writePart(patternBytes(store.partBytes));
+    await writer.writePart(partOf(patternBytes(partBytes)));
     t.equal(await store.head(key, never), null);
     await t.rejects(read(key));
     t.strictSame(await keys(key), []);
-    await writer.complete();
+    await writer.complete(emptyPart);
     t.strictSame(await keys(key), [key]);
   });
 
   await t.test('abort leaves nothing, may be called twice, and spares what is complete', async (t) => {
     const key = newKey();
     const writer = await store.create(key, png, never);
-    await writer.writePart(patternBytes(10));
+    await writer.writePart(partOf(patternBytes(10)));
     await writer.abort();
     await writer.abort();
     t.equal(await store.head(key, never), null);
-    await t.rejects(writer.complete(), 'an aborted object stays aborted');
+    await t.rejects(writer.complete(emptyPart), 'an aborted object stays aborted');
     t.equal(await store.head(key, never), null);
 
     const done = await store.create(key, png, never);
-    await done.complete();
+    await done.complete(emptyPart);
     await done.abort();
     t.not(await store.head(key, never), null);
   });
@@ -130,20 +160,30 @@ export async function objectStoreContract(t: Test, makeStore: () => Promise<Obje
     const early = new AbortController();
     const one = await store.create(key, png, early.signal);
     early.abort(new Error('gone'));
-    await t.rejects(one.writePart(patternBytes(10)), { message: 'gone' });
+    await t.rejects(one.writePart(partOf(patternBytes(10))), { message: 'gone' });
     await one.abort();
     const late = new AbortController();
     const two = await store.create(key, png, late.signal);
-    await two.writePart(patternBytes(10));
+    await two.writePart(partOf(patternBytes(10)));
     late.abort(new Error('gone'));
-    await t.rejects(two.complete(), { message: 'gone' });
+    await t.rejects(two.complete(emptyPart), { message: 'gone' });
     await two.abort();
+    t.equal(await store.head(key, never), null);
+  });
+
+  await t.test('an abort settles parts that are under way', async (t) => {
+    const key = newKey();
+    const writer = await store.create(key, png, never);
+    const writing = Promise.allSettled([writer.writePart(partOf(patternBytes(partBytes)))]);
+    await writer.abort();
+    await writing;
+    await t.rejects(writer.writePart(partOf(patternBytes(10))));
     t.equal(await store.head(key, never), null);
   });
 
   await t.test('an aborted signal stops a reader', async (t) => {
     const key = newKey();
-    await put(key, patternBytes(store.partBytes));
+    await put(key, patternBytes(partBytes));
     const controller = new AbortController();
     await t.rejects(
       (async () => {
@@ -159,7 +199,7 @@ export async function objectStoreContract(t: Test, makeStore: () => Promise<Obje
 
   await t.test('chunks are bounded, and a reader may stop early', async (t) => {
     const key = newKey();
-    await put(key, patternBytes(store.partBytes));
+    await put(key, patternBytes(partBytes));
     for await (const chunk of store.read(key, null, never)) {
       t.ok(chunk.byteLength <= 256 * 1024);
       break;
@@ -199,7 +239,7 @@ export async function objectStoreContract(t: Test, makeStore: () => Promise<Obje
     const written = await Promise.all(
       Array.from({ length: 8 }, async (_, i) => {
         const key = `${owner}/at-once-${i}/${randomUUID()}`;
-        const bytes = Buffer.alloc(store.partBytes + 100, i + 1);
+        const bytes = Buffer.alloc(partBytes + 100, i + 1);
         await put(key, bytes);
         return { key, bytes };
       }),
@@ -212,6 +252,48 @@ export async function objectStoreContract(t: Test, makeStore: () => Promise<Obje
     await put(key, patternBytes(5000));
     await put(key, Buffer.from('second'));
     t.equal((await read(key)).toString(), 'second');
+  });
+
+  await t.test('open uploads are listed until they end', async (t) => {
+    const before = new Set((await openUploads()).map(({ id }) => id));
+    const begun = Date.now();
+    const writers = await Promise.all(
+      Array.from({ length: 3 }, async () => {
+        const writer = await store.create(newKey(), png, never);
+        await writer.writePart(partOf(patternBytes(partBytes)));
+        return writer;
+      }),
+    );
+    const open = (await openUploads()).filter(({ id }) => !before.has(id));
+    t.equal(open.length, 3);
+    // stores may have a clock of their own
+    for (const { since } of open) t.ok(Math.abs(since.getTime() - begun) < 60_000);
+    const [first, second, third] = writers;
+    await first?.complete(emptyPart);
+    await second?.abort();
+    const left = (await openUploads()).filter(({ id }) => !before.has(id));
+    t.equal(left.length, 1);
+    await third?.abort();
+    t.strictSame(
+      (await openUploads()).filter(({ id }) => !before.has(id)),
+      [],
+    );
+  });
+
+  await t.test('abortUpload drops an upload, and resolves when there is none', async (t) => {
+    const before = new Set((await openUploads()).map(({ id }) => id));
+    const key = newKey();
+    const writer = await store.create(key, png, never);
+    await writer.writePart(partOf(patternBytes(partBytes)));
+    const [open] = (await openUploads()).filter(({ id }) => !before.has(id));
+    if (open === undefined) throw new Error('the upload is not listed');
+    await t.rejects(store.abortUpload(open, AbortSignal.abort(new Error('gone'))), { message: 'gone' });
+    await store.abortUpload(open, never);
+    await store.abortUpload(open, never);
+    t.notOk((await openUploads()).some(({ id }) => id === open.id));
+    await t.rejects(writer.complete(emptyPart), 'what was dropped can not be completed');
+    await writer.abort();
+    t.equal(await store.head(key, never), null);
   });
 
   await t.test('ready resolves', async (t) => {

@@ -10,7 +10,7 @@ import { createFileSystemStore } from '../../common/object-store/file-system-sto
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { type UploadDeps, uploadOperation } from '../../gateway/operations/upload.ts';
 import { type FakeRequestArgs, fakeRequest, responseBytes } from '../services/fake-request.ts';
-import { formBody, inChunks } from '../services/multipart-harness.ts';
+import { formBody, inChunks, plentyOfMemory } from '../services/multipart-harness.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const owner = '7c0ce7f0-6f0e-4a51-8a62-1f0c8a3d0b11';
@@ -38,6 +38,7 @@ async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
       },
     },
     store,
+    memory: plentyOfMemory(),
     maxUploadBytes: 1_000_000,
     fileUrl: (file) => `https://files.test/_f_/${file.projectSlug}/${file.name}`,
     log,
@@ -217,10 +218,12 @@ t.test('an object that cannot be taken back is logged', async (t) => {
     projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
     cloudFiles: { insert: () => Promise.reject(new Error('disk full')) },
     store: {
+      concurrentParts: store.concurrentParts,
       partBytes: store.partBytes,
       create: store.create,
       delete: () => Promise.reject(new Error('store away')),
     },
+    memory: plentyOfMemory(),
     maxUploadBytes: 1_000_000,
     fileUrl: () => '',
     log,

@@ -1,11 +1,13 @@
-import type { RequestBody } from '../../common/http/http-types.ts';
-import type { ObjectWriter } from '../../common/object-store/object-store.ts';
+import { crc32 } from 'node:zlib';
+import type { BodySink, RequestBody } from '../../common/http/http-types.ts';
+import type { ObjectWriter, Part } from '../../common/object-store/object-store.ts';
+import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import {
-  createMultipartSink,
   type FilePart,
-  type MultipartSinkArgs,
   type ReceivedFile,
-} from '../../gateway/multipart/multipart-sink.ts';
+  type ReceiveFileArgs,
+  receiveFile,
+} from '../../gateway/multipart/receive-file.ts';
 
 /** One part of a form; a text disposition replaces the one made from the name and file name. */
 export interface FormPart {
@@ -32,56 +34,62 @@ export function formBody(boundary: string, parts: readonly FormPart[]): Buffer {
 /** Keeps what is written to it in memory, and notes how it is used. Each call waits for `gate`. */
 export class RecordingWriter implements ObjectWriter {
   readonly parts: Buffer[] = [];
-  /** The memory that parts came in: as many as there were buffers. */
-  readonly buffers = new Set<ArrayBufferLike>();
   completed = 0;
   aborted = 0;
   writing = 0;
+  mostAtOnce = 0;
   gate: () => Promise<void> = () => Promise.resolve();
 
   get content(): Buffer {
     return Buffer.concat(this.parts);
   }
 
-  async writePart(part: Uint8Array): Promise<void> {
-    if (++this.writing > 1) throw new Error('two writePart calls at once');
+  async writePart(part: Part): Promise<void> {
     if (this.aborted + this.completed > 0) throw new Error('writePart after the end');
-    this.buffers.add(part.buffer);
-    const before = Buffer.from(part);
+    this.mostAtOnce = Math.max(this.mostAtOnce, ++this.writing);
+    const index = this.parts.push(Buffer.alloc(0)) - 1;
+    const before = this.#check(part);
     await this.gate();
-    if (!before.equals(part)) throw new Error('a part changed while it was being written');
-    this.parts.push(before);
+    if (!before.equals(Buffer.concat(part.chunks)))
+      throw new Error('a part changed while it was being written');
+    this.parts[index] = before;
     this.writing--;
   }
 
-  async complete(): Promise<void> {
+  async complete(last: Part): Promise<void> {
+    if (this.writing > 0) throw new Error('complete while parts are under way');
+    if (last.size > 0) this.parts.push(this.#check(last));
     this.completed++;
   }
 
   async abort(): Promise<void> {
     this.aborted++;
   }
+
+  #check(part: Part): Buffer {
+    const bytes = Buffer.concat(part.chunks);
+    if (bytes.byteLength !== part.size) throw new Error('a part has another size than it says');
+    if (crc32(bytes) !== part.crc32) throw new Error('a part has another checksum than it says');
+    return bytes;
+  }
 }
 
 /** A request body that a test feeds by hand, by the rules of RequestBody. */
-export class FakeBody implements Pick<RequestBody, 'contentLength' | 'resume' | 'reserveMemory'> {
+export class FakeBody implements Pick<RequestBody, 'contentLength' | 'consume' | 'resume'> {
   readonly contentLength: number | undefined;
-  budget = Number.POSITIVE_INFINITY;
-  reserved = 0;
+  sink: BodySink | null = null;
   #resumed: (() => void) | null = null;
 
   constructor(contentLength?: number) {
     this.contentLength = contentLength;
   }
 
-  resume(): void {
-    this.#resumed?.();
+  consume(sink: BodySink): void {
+    this.sink = sink;
   }
 
-  reserveMemory(bytes: number): boolean {
-    if (this.reserved + bytes > this.budget) return false;
-    this.reserved += bytes;
-    return true;
+  resume(): void {
+    this.#resumed?.();
   }
 
   resumed(): Promise<void> {
@@ -94,22 +102,40 @@ export class FakeBody implements Pick<RequestBody, 'contentLength' | 'resume' | 
 export interface Upload {
   readonly writer: RecordingWriter;
   readonly body: FakeBody;
+  readonly memory: UploadMemory;
   readonly begun: FilePart[];
-  readonly sink: ReturnType<typeof createMultipartSink>['sink'];
+  readonly sink: BodySink;
   readonly received: Promise<ReceivedFile>;
   /** Feeds chunks as a socket would, and waits where the sink asks for it; stops when the upload has settled. */
   send(chunks: Iterable<Uint8Array>): Promise<void>;
 }
 
-export function startUpload(
-  args: Partial<Omit<MultipartSinkArgs, 'body'>> & { body?: FakeBody; writer?: RecordingWriter } = {},
-): Upload {
-  const writer = args.writer ?? new RecordingWriter();
-  const body = args.body ?? new FakeBody();
+/** Memory that is never short. */
+export function plentyOfMemory(): UploadMemory {
+  const megabyte = 1024 * 1024;
+  return new UploadMemory({
+    bytes: 256 * megabyte,
+    largestPart: 8 * megabyte,
+    minRate: 0,
+    ratePeriod: 1e9,
+    waitLimit: 1e9,
+  });
+}
+
+export interface UploadArgs extends Partial<Omit<ReceiveFileArgs, 'body'>> {
+  readonly body?: FakeBody;
+  readonly writer?: RecordingWriter;
+  readonly partBytes?: number;
+  readonly concurrentParts?: number;
+}
+
+export function startUpload(args: UploadArgs = {}): Upload {
+  const { writer = new RecordingWriter(), body = new FakeBody(), memory = plentyOfMemory() } = args;
+  const { partBytes = 64 * 1024, concurrentParts = 1 } = args;
   const begun: FilePart[] = [];
-  const { sink, received } = createMultipartSink({
+  const received = receiveFile({
     boundary: 'B',
-    partBytes: 64 * 1024,
+    rules: { concurrentParts, partBytes: () => partBytes },
     maxFileBytes: 10_000_000,
     maxBodyBytes: 11_000_000,
     signal: new AbortController().signal,
@@ -118,6 +144,7 @@ export function startUpload(
       return writer;
     },
     ...args,
+    memory,
     body,
   });
   let settled = false;
@@ -126,9 +153,11 @@ export function startUpload(
     body.resume();
   };
   received.then(settle, settle);
+  const sink = body.sink as BodySink;
   return {
     writer,
     body,
+    memory,
     begun,
     sink,
     received,
@@ -136,10 +165,10 @@ export function startUpload(
       for (const chunk of chunks) {
         if (settled) return;
         // the socket's memory is gone when write returns
-        const memory = new Uint8Array(chunk);
+        const bytes = new Uint8Array(chunk);
         const resumed = body.resumed();
-        const goOn = sink.write(memory);
-        memory.fill(0xee);
+        const goOn = sink.write(bytes);
+        bytes.fill(0xee);
         if (!goOn && !settled) await resumed;
       }
       if (!settled) sink.end();
@@ -147,15 +176,18 @@ export function startUpload(
   };
 }
 
-/** Sends a whole body and answers what came of it. */
+/** Sends a whole body, has the object completed, and answers what came of it. */
 export async function receive(
   chunks: Iterable<Uint8Array>,
-  args: Parameters<typeof startUpload>[0] = {},
+  args: UploadArgs = {},
 ): Promise<Upload & { file: ReceivedFile }> {
   const upload = startUpload(args);
   const sent = upload.send(chunks);
   const file = await upload.received;
   await sent;
+  await file.writer.complete(file.last);
+  file.release();
+  if (upload.memory.used !== 0) throw new Error('memory was not given back');
   return { ...upload, file };
 }
 

@@ -40,8 +40,9 @@ export function runScript(
   script: string,
   args: readonly string[],
   env: Record<string, string>,
+  nodeArgs: readonly string[] = [],
 ): ChildProcess {
-  return spawn(process.execPath, ['--import', 'tsx', script, ...args], {
+  return spawn(process.execPath, ['--import', 'tsx', ...nodeArgs, script, ...args], {
     cwd: root,
     env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), UV_THREADPOOL_SIZE: '16', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

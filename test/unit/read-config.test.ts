@@ -25,6 +25,10 @@ t.test('defaults', async (t) => {
     dataDir: resolve('data'),
     bootstrapToken: undefined,
     maxUploadBytes: 100_000_000,
+    uploadMemoryBytes: 268_435_456,
+    uploadPartBytes: 8_388_608,
+    s3: undefined,
+    s3RequestTimeout: 60_000,
     maxRecordBytes: 1_048_576,
     maxRecordsBytes: 16_777_216,
     fileLinks: 'public',
@@ -47,7 +51,9 @@ t.test('every bad value is reported at once, with its range', async (t) => {
     PUBLIC_URL: 'ftp://x',
     HOST: 'example.com',
     ALLOW_CLEAR_ALL_SPACES: 'yes',
-    S3_BUCKET: 'b',
+    UPLOAD_PART_BYTES: '5242879',
+    S3_REQUEST_TIMEOUT_MS: '99',
+    S3_SECRET_ACCESS_KEY: 'hunter2',
     TLS_KEY_FILE: '/none',
   });
   for (const text of [
@@ -60,6 +66,9 @@ t.test('every bad value is reported at once, with its range', async (t) => {
     'HOST is "example.com"',
     'ALLOW_CLEAR_ALL_SPACES is "yes"',
     'TLS_CERT_FILE and TLS_KEY_FILE should be set together',
+    'UPLOAD_PART_BYTES is "5242879": it should be a whole number from 5242880 to 1073741824',
+    'S3_REQUEST_TIMEOUT_MS is "99": it should be a whole number from 100 to 3600000',
+    'S3_SECRET_ACCESS_KEY is set, but S3_BUCKET is not',
   ]) {
     t.ok(
       found.some((problem) => problem.startsWith(text)),
@@ -73,6 +82,85 @@ t.test('a bad secret is not repeated', async (t) => {
   t.equal(found.length, 1);
   t.match(found[0], /BOOTSTRAP_TOKEN/);
   t.notMatch(found[0], /hunter2/);
+});
+
+t.test('S3 is used as soon as it has a bucket', async (t) => {
+  t.strictSame(readConfig({ S3_BUCKET: 'photos' }).s3, {
+    bucket: 'photos',
+    endpoint: undefined,
+    region: 'us-east-1',
+    credentials: undefined,
+    forcePathStyle: false,
+  });
+  const own = {
+    S3_BUCKET: 'My_photos',
+    S3_ENDPOINT: 'https://s3.example.com/base/',
+    S3_REGION: 'auto',
+    S3_ACCESS_KEY_ID: 'id',
+    S3_SECRET_ACCESS_KEY: 'secret',
+  };
+  t.strictSame(readConfig(own).s3, {
+    bucket: 'My_photos',
+    endpoint: 'https://s3.example.com/base',
+    region: 'auto',
+    credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
+    forcePathStyle: true,
+  });
+  t.equal(readConfig({ ...own, S3_FORCE_PATH_STYLE: 'false' }).s3?.forcePathStyle, false);
+  t.equal(readConfig({ S3_BUCKET: 'photos', S3_FORCE_PATH_STYLE: 'true' }).s3?.forcePathStyle, true);
+});
+
+t.test('bad S3 settings are reported, and no secret with them', async (t) => {
+  const secret = 'hunter2';
+  for (const [env, problem] of [
+    [{ S3_ENDPOINT: 'http://x' }, 'S3_ENDPOINT is set, but S3_BUCKET is not'],
+    [{ S3_REGION: 'x' }, 'S3_REGION is set, but S3_BUCKET is not'],
+    [{ S3_FORCE_PATH_STYLE: 'true' }, 'S3_FORCE_PATH_STYLE is set, but S3_BUCKET is not'],
+    [{ S3_BUCKET: 'a/b' }, 'S3_BUCKET is "a/b": it should be the name of a bucket'],
+    [
+      { S3_BUCKET: 'photos', S3_REGION: 'EU West' },
+      'S3_REGION is "EU West": it should be the name of a region',
+    ],
+    [{ S3_BUCKET: 'photos', S3_ENDPOINT: 's3.example.com' }, 'S3_ENDPOINT is "s3.example.com"'],
+    [{ S3_BUCKET: 'photos', S3_ENDPOINT: 'https://s3.example.com?x=1' }, 'S3_ENDPOINT is'],
+    [
+      { S3_BUCKET: 'photos', S3_ENDPOINT: `https://user:${secret}@s3.example.com` },
+      'S3_ENDPOINT should hold no user name and no password',
+    ],
+    [{ S3_BUCKET: 'photos', S3_FORCE_PATH_STYLE: 'no' }, 'S3_FORCE_PATH_STYLE is "no"'],
+    [
+      { S3_BUCKET: 'photos', S3_SECRET_ACCESS_KEY: secret },
+      'S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY should be set together',
+    ],
+    [
+      { S3_BUCKET: 'photos', S3_ACCESS_KEY_ID: secret },
+      'S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY should be set together',
+    ],
+  ] as const) {
+    const found = problems(env);
+    t.equal(found.length, 1, JSON.stringify(env));
+    t.equal(found[0]?.slice(0, problem.length), problem);
+    t.notMatch(found[0], new RegExp(secret));
+  }
+});
+
+t.test('the upload memory must hold the largest part', async (t) => {
+  const MiB = 1024 ** 2;
+  const s3 = { S3_BUCKET: 'photos' };
+  t.strictSame(problems({ ...s3, UPLOAD_MEMORY_BYTES: `${9 * MiB}` }), []);
+  t.match(problems({ ...s3, UPLOAD_MEMORY_BYTES: `${9 * MiB - 1}` }), [
+    /^UPLOAD_MEMORY_BYTES is 9437183: it should be at least 9437184/,
+  ]);
+  t.match(problems({ ...s3, UPLOAD_PART_BYTES: `${512 * MiB}` }), [/it should be at least 537919488/]);
+  // one that needs larger parts than the memory holds, and the value that is asked for
+  const huge = { ...s3, MAX_UPLOAD_BYTES: `${5 * 1024 ** 4}` };
+  const [problem = ''] = problems(huge);
+  const [, needed = ''] = /at least (\d+)/.exec(problem) ?? [];
+  t.strictSame(problems({ ...huge, UPLOAD_MEMORY_BYTES: needed }), []);
+  t.equal(problems({ ...huge, UPLOAD_MEMORY_BYTES: `${Number(needed) - 1}` }).length, 1);
+  // files on the file system come in parts of 1 MiB, however large they are
+  t.strictSame(problems({ MAX_UPLOAD_BYTES: `${5 * 1024 ** 4}`, UPLOAD_MEMORY_BYTES: `${2 * MiB}` }), []);
+  t.match(problems({ UPLOAD_MEMORY_BYTES: `${2 * MiB - 1}` }), [/at least 2097152/]);
 });
 
 t.test('lists, addresses and files are read', async (t) => {

@@ -4,15 +4,20 @@ import { createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Log } from '../log/log.ts';
-import { type TokenDesk, type TokenOrder, TokenOrderError } from './issue-token.ts';
 
 /** Longest path that a Unix socket address holds on every platform we run on, in bytes. */
 const longestSocketPath = 100;
 const orderBytes = 16 * 1024;
-const timeout = 10_000;
+const sendTimeout = 10_000;
 
-/** Where the server of a data directory takes orders for tokens from this machine's user. */
-export function tokenSocketPath(dataDir: string): string {
+/** Refused for a reason that whoever asked should read. */
+export class CommandError extends Error {}
+
+/** What a running process does for its operator, by name. Each answers the text to print. */
+export type Commands = Readonly<Record<string, (order: unknown) => Promise<string>>>;
+
+/** Where the process of a data directory takes commands from this machine's user. */
+export function controlSocketPath(dataDir: string): string {
   const path = join(dataDir, 'control.sock');
   if (Buffer.byteLength(path) <= longestSocketPath) return path;
   const digest = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
@@ -20,17 +25,22 @@ export function tokenSocketPath(dataDir: string): string {
 }
 
 /**
- * Lets `npm run token` work while the server holds the data directory. Who may write to the socket file (its owner
- * alone) could read the data directory as well, so no other proof is asked for.
+ * Lets commands such as `npm run token` work while the server holds the data directory. Who may write to the socket
+ * file (its owner alone) could read the data directory as well, so no other proof is asked for.
  */
-export async function serveTokenSocket(args: {
+export async function serveControlSocket(args: {
   dataDir: string;
-  desk: TokenDesk;
+  commands: Commands;
   log: Log;
 }): Promise<{ close(): Promise<void> }> {
-  const { desk, log } = args;
-  const path = tokenSocketPath(args.dataDir);
-  const server = createServer({ requestTimeout: timeout }, (incoming, answer) => {
+  const { commands, log } = args;
+  const path = controlSocketPath(args.dataDir);
+  const execute = async (name: string, text: string): Promise<string> => {
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (command === undefined) throw new CommandError(`the server that runs does not know ${name}`);
+    return command(JSON.parse(text));
+  };
+  const server = createServer({ requestTimeout: sendTimeout }, (incoming, answer) => {
     const chunks: Buffer[] = [];
     let size = 0;
     incoming.on('data', (chunk: Buffer) => {
@@ -38,14 +48,13 @@ export async function serveTokenSocket(args: {
       if (size > orderBytes) incoming.destroy();
       else chunks.push(chunk);
     });
-    incoming.on('error', (error) => log.debug({ err: error }, 'a token order broke off'));
+    incoming.on('error', (error) => log.debug({ err: error }, 'a command broke off'));
     incoming.on('end', () => {
-      const text = Buffer.concat(chunks).toString('utf8');
-      execute(text).then(
+      execute((incoming.url ?? '').slice(1), Buffer.concat(chunks).toString('utf8')).then(
         (result) => answer.writeHead(200).end(result),
         (error: unknown) => {
-          const refused = error instanceof TokenOrderError;
-          if (!refused) log.error({ err: error }, 'a token order failed');
+          const refused = error instanceof CommandError;
+          if (!refused) log.error({ err: error }, 'a command failed');
           answer
             .writeHead(refused ? 400 : 500)
             .end(refused ? error.message : 'the server failed; see its log');
@@ -53,7 +62,6 @@ export async function serveTokenSocket(args: {
       );
     });
   });
-  const execute = async (text: string): Promise<string> => desk.execute(JSON.parse(text) as TokenOrder);
   // the data directory is ours (the engine holds its lock), so a socket file that is there is a leftover
   await rm(path, { force: true });
   await new Promise<void>((resolve, reject) => {
@@ -72,17 +80,27 @@ export async function serveTokenSocket(args: {
   };
 }
 
-/** Sends an order to the running server. Answers null when no server runs on the data directory. */
-export function sendTokenOrder(dataDir: string, order: TokenOrder): Promise<string | null> {
+/**
+ * Has the running server carry out a command. Answers null when no server runs on the data directory.
+ * @param timeout milliseconds without an answer
+ */
+export function sendCommand(args: {
+  dataDir: string;
+  command: string;
+  order: unknown;
+  timeout?: number;
+}): Promise<string | null> {
+  const { dataDir, command, order, timeout = sendTimeout } = args;
   return new Promise((resolve, reject) => {
-    const outgoing = request({ socketPath: tokenSocketPath(dataDir), method: 'POST', timeout }, (answer) => {
+    const options = { socketPath: controlSocketPath(dataDir), method: 'POST', path: `/${command}`, timeout };
+    const outgoing = request(options, (answer) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
       answer.on('error', reject);
       answer.on('end', () => {
         const text = Buffer.concat(chunks).toString('utf8');
         if (answer.statusCode === 200) resolve(text);
-        else reject(new TokenOrderError(text));
+        else reject(new CommandError(text));
       });
     });
     outgoing.on('timeout', () => outgoing.destroy(new Error('the server does not answer')));

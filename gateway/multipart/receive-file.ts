@@ -1,9 +1,15 @@
-import { crc32 } from 'node:zlib';
-import { invalidMultipart, missingFilePart, payloadTooLarge } from '../../common/errors/catalogue.ts';
+import {
+  invalidMultipart,
+  missingFilePart,
+  overloaded,
+  payloadTooLarge,
+  requestTimeout,
+} from '../../common/errors/catalogue.ts';
 import type { BodySink, RequestBody } from '../../common/http/http-types.ts';
 import type { ObjectWriter } from '../../common/object-store/object-store.ts';
+import type { UploadMemory } from '../memory/upload-memory.ts';
 import { MultipartParser } from './multipart-parser.ts';
-import { PartBuffers } from './part-buffers.ts';
+import { type Assembled, PartAssembler, type PartRules } from './part-assembler.ts';
 import type { PartHead } from './part-head.ts';
 
 /** Name of the part that is stored (interface.md section 4.1). */
@@ -17,19 +23,18 @@ export interface FilePart {
   readonly contentType: string | undefined;
 }
 
-/** A file whose bytes are all with the store: its writer waits for `complete` or `abort`. */
-export interface ReceivedFile {
+/** A file whose bytes have all arrived: its writer waits for `complete` with the last part, or for `abort`. */
+export interface ReceivedFile extends Assembled {
   readonly part: FilePart;
-  readonly writer: ObjectWriter;
-  /** Bytes. */
-  readonly size: number;
-  readonly crc32: number;
+  /** Gives the memory of the last part back, once the writer is done with it. Call it in any case. */
+  readonly release: () => void;
 }
 
-export interface MultipartSinkArgs {
+export interface ReceiveFileArgs {
   readonly boundary: string;
-  readonly body: Pick<RequestBody, 'contentLength' | 'resume' | 'reserveMemory'>;
-  readonly partBytes: number;
+  readonly body: Pick<RequestBody, 'contentLength' | 'consume' | 'resume'>;
+  readonly rules: PartRules;
+  readonly memory: UploadMemory;
   readonly maxFileBytes: number;
   readonly maxBodyBytes: number;
   readonly signal: AbortSignal;
@@ -37,17 +42,12 @@ export interface MultipartSinkArgs {
   readonly begin: (file: FilePart, signal: AbortSignal) => Promise<ObjectWriter>;
 }
 
-export interface MultipartSink {
-  readonly sink: BodySink;
-  /**
-   * Resolves when the body was a whole form with one file. Rejects with 400, 413, 503 or what the store or the body
-   * failed with, after the object has been aborted, so that nothing of it is left.
-   */
-  readonly received: Promise<ReceivedFile>;
-}
-
-/** Takes a multipart body and stores the bytes of its part named `file`, no faster than the store takes them. */
-export function createMultipartSink(args: MultipartSinkArgs): MultipartSink {
+/**
+ * Takes a multipart body and stores the bytes of its part named `file`, no faster than store and memory allow; nothing
+ * is read before there is memory for it. Resolves when the body was a whole form with one file. Rejects with 400,
+ * 408, 413, 503 or what the store or the body failed with, after the object has been aborted, so that nothing is left.
+ */
+export function receiveFile(args: ReceiveFileArgs): Promise<ReceivedFile> {
   const { body, maxFileBytes, maxBodyBytes } = args;
   const failed = new AbortController();
   const signal = AbortSignal.any([args.signal, failed.signal]);
@@ -60,48 +60,64 @@ export function createMultipartSink(args: MultipartSinkArgs): MultipartSink {
 
   let bodyBytes = 0;
   let fileBytes = 0;
-  let checksum = 0;
   let file: FilePart | null = null;
   let settled = false;
-  /** A copy of what could not be handed on yet. */
-  let waiting: Uint8Array | null = null;
+  let consuming = false;
+  /** The memory allows to read on. */
+  let admitted = false;
+  /** The socket was told to stop. */
   let paused = false;
-  /** The last byte has arrived; some may still be waiting. */
-  let ended = false;
   let bodyOver = false;
   let formOver = false;
 
   const fail = (error: unknown): void => {
     if (settled) return;
     settled = true;
-    waiting = null;
     failed.abort(error);
-    void parts.abort().then(() => reject(error));
+    lease.idle();
+    void parts.abort().then(() => {
+      lease.close();
+      reject(error);
+    });
   };
 
-  const onRoom = (): void => {
-    if (settled || !paused) return;
-    try {
-      const rest = waiting === null ? null : feed(waiting);
+  const lease = args.memory.open({
+    pause() {
+      admitted = false;
+    },
+    resume() {
+      admitted = true;
       if (settled) return;
-      waiting = rest;
-      if (rest !== null || parts.room() === 0) return;
-    } catch (error) {
-      fail(error);
-      return;
-    }
-    paused = false;
-    if (ended) endOfBody();
-    else body.resume();
-  };
+      if (consuming) return goOn();
+      consuming = true;
+      body.consume(sink);
+    },
+    cut(reason) {
+      fail(
+        reason === 'slow'
+          ? requestTimeout('The upload was too slow while others waited for its memory')
+          : overloaded('too many uploads wait for memory'),
+      );
+    },
+  });
 
-  const parts = new PartBuffers({
-    partBytes: args.partBytes,
+  const parts = new PartAssembler({
+    rules: args.rules,
     maxBytes: body.contentLength ?? Number.POSITIVE_INFINITY,
-    reserveMemory: (bytes) => body.reserveMemory(bytes),
-    onRoom,
+    memory: lease,
+    onRoom() {
+      if (settled || bodyOver || parts.blocked) return;
+      lease.want();
+      goOn();
+    },
     onError: fail,
   });
+
+  const goOn = (): void => {
+    if (!paused || !admitted || settled || parts.blocked) return;
+    paused = false;
+    body.resume();
+  };
 
   const parser = new MultipartParser(args.boundary, {
     onPart: (head) => (head.name === filePartName ? storeFile(head) : skip(head)),
@@ -112,35 +128,33 @@ export function createMultipartSink(args: MultipartSinkArgs): MultipartSink {
     onError: fail,
   });
 
-  const endOfBody = (): void => {
-    bodyOver = true;
-    if (formOver) finish();
-    else parser.end();
-  };
-
   const finish = (): void => {
     const part = file;
     if (part === null) {
       fail(missingFilePart());
       return;
     }
-    parts.finish().then((writer) => {
+    parts.finish().then((assembled) => {
+      const release = (): void => {
+        parts.release(assembled.last);
+        lease.close();
+      };
       if (settled) return;
       settled = true;
-      resolve({ part, writer, size: fileBytes, crc32: checksum });
+      resolve({ ...assembled, part, release });
     }, fail);
   };
 
   const storeFile = (head: PartHead): ((chunk: Uint8Array) => void) => {
     if (head.fileName === undefined) throw missingFilePart();
-    if (file !== null)
+    if (file !== null) {
       throw invalidMultipart('The form has two parts named "file": only one file is accepted');
+    }
     file = { fileName: head.fileName, contentType: head.contentType };
     parts.start(args.begin(file, signal));
     return (chunk) => {
       fileBytes += chunk.byteLength;
       if (fileBytes > maxFileBytes) throw payloadTooLarge(maxFileBytes, 'File');
-      checksum = crc32(chunk, checksum);
       parts.write(chunk);
     };
   };
@@ -158,18 +172,6 @@ export function createMultipartSink(args: MultipartSinkArgs): MultipartSink {
     };
   };
 
-  /** Parses as much as there is room for, and answers the rest. */
-  const feed = (bytes: Uint8Array): Uint8Array | null => {
-    let rest = bytes;
-    while (rest.byteLength > 0) {
-      const room = parts.room();
-      if (room === 0) return rest;
-      parser.feed(rest.subarray(0, room));
-      rest = rest.subarray(room);
-    }
-    return null;
-  };
-
   const sink: BodySink = {
     write(chunk) {
       // an upload that has failed reads no more; whoever answers the request decides what to do with the rest
@@ -177,20 +179,31 @@ export function createMultipartSink(args: MultipartSinkArgs): MultipartSink {
       bodyBytes += chunk.byteLength;
       try {
         if (bodyBytes > maxBodyBytes) throw payloadTooLarge(maxBodyBytes, 'Request body');
-        const rest = feed(chunk);
-        if (rest !== null) waiting = new Uint8Array(rest);
-        paused = rest !== null || parts.room() === 0;
+        parser.feed(chunk);
       } catch (error) {
         fail(error);
         return false;
       }
-      return !paused;
+      lease.arrived(chunk.byteLength);
+      // the store's turn: memory is for those who can use it
+      if (parts.blocked) {
+        admitted = false;
+        lease.idle();
+      }
+      paused = !admitted;
+      return admitted;
     },
     end() {
-      ended = true;
-      if (!settled && !paused) endOfBody();
+      bodyOver = true;
+      if (settled) return;
+      lease.idle();
+      if (formOver) finish();
+      else parser.end();
     },
     fail,
   };
-  return { sink, received };
+  args.signal.addEventListener('abort', () => fail(args.signal.reason), { once: true });
+  if (args.signal.aborted) fail(args.signal.reason);
+  else lease.want();
+  return received;
 }

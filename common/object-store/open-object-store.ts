@@ -1,0 +1,32 @@
+import { join } from 'node:path';
+import type { Config } from '../config/read-config.ts';
+import type { Log } from '../log/log.ts';
+import { fileSystemPartBytes } from './file-system-part.ts';
+import { createFileSystemStore } from './file-system-store.ts';
+import type { ObjectStore } from './object-store.ts';
+import { largestPart } from './s3-part-sizes.ts';
+
+export interface OpenedObjectStore {
+  readonly store: ObjectStore;
+  /** The most that `partBytes` asks for. */
+  readonly largestPart: number;
+  /** An object's own address; null where it has none, because files are on the file system. */
+  readonly objectUrl: ((key: string) => string) | null;
+}
+
+/** The store that the configuration names. The S3 client is loaded only where it is used. */
+export async function openObjectStore(config: Config, log: Log): Promise<OpenedObjectStore> {
+  const { s3 } = config;
+  if (s3 === undefined) {
+    const store = await createFileSystemStore({ root: join(config.dataDir, 'files') });
+    return { store, largestPart: fileSystemPartBytes, objectUrl: null };
+  }
+  const { createS3Store } = await import('./s3-store.ts');
+  const { s3ObjectUrls } = await import('./s3-object-urls.ts');
+  const sizes = { partBytes: config.uploadPartBytes, maxObjectBytes: config.maxUploadBytes };
+  return {
+    store: createS3Store({ ...s3, ...sizes, timing: { request: config.s3RequestTimeout }, log }),
+    largestPart: largestPart(sizes),
+    objectUrl: s3ObjectUrls(s3),
+  };
+}

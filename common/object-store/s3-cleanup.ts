@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectCommand,
+  HeadObjectCommand,
+  ListPartsCommand,
+} from '@aws-sdk/client-s3';
+import { type S3Context, tryControl } from './s3-context.ts';
+import { withDeadline } from './s3-deadline.ts';
+import { isRefusal, isStatus } from './s3-failure.ts';
+import { listUploads } from './s3-list.ts';
+
+/** What a failed writer may have left. */
+export interface Leftovers {
+  readonly key: string;
+  readonly uploadId: string | undefined;
+  /** An upload may have been begun whose id was never learnt. */
+  readonly unknownUpload: boolean;
+  /** The object may have become visible. */
+  readonly object: boolean;
+}
+
+/** How often a removal is looked after before the store's word is taken for it. */
+const rounds = 5;
+
+/**
+ * Takes back what a writer may have left, within a time of its own, because the request that failed may be long gone.
+ * Never rejects: what could not be removed is logged, and left to the janitor.
+ */
+export async function removeLeftovers(context: S3Context, leftovers: Leftovers): Promise<void> {
+  const { key, uploadId, unknownUpload, object } = leftovers;
+  const steps: [what: string, needed: boolean, remove: (signal: AbortSignal) => Promise<void>][] = [
+    ['upload', uploadId !== undefined, (signal) => dropUpload(context, key, uploadId ?? '', signal)],
+    ['unknown upload', unknownUpload, (signal) => dropUploadsOf(context, key, signal)],
+    // last: a complete that is under way at the server ends one way or the other when its upload is gone
+    ['object', object, (signal) => dropObject(context, key, signal)],
+  ];
+  const { cleanup } = context.timing;
+  const never = new AbortController().signal;
+  for (const [what, needed, remove] of steps) {
+    if (!needed) continue;
+    try {
+      await withDeadline(never, cleanup, remove);
+    } catch (err) {
+      context.log.warn({ key, uploadId, what, err }, 'a failed object could not be taken back');
+    }
+  }
+}
+
+/**
+ * "If any part uploads are currently in progress, those part uploads might or might not succeed. As a result, it might
+ * be necessary to abort a given multipart upload multiple times in order to completely free all storage":
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/API_AbortMultipartUpload.html
+ */
+export async function dropUpload(
+  context: S3Context,
+  key: string,
+  uploadId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, bucket } = context;
+  const input = { Bucket: bucket, Key: key, UploadId: uploadId };
+  for (let round = 0; round < rounds; round++) {
+    if (round > 0) await sleep(context.timing.firstPause * 2 ** round, undefined, { signal });
+    const aborted = await isGone(context, signal, (abortSignal) =>
+      client.send(new AbortMultipartUploadCommand(input), { abortSignal }),
+    );
+    if (aborted) return;
+    try {
+      const gone = await isGone(context, signal, (abortSignal) =>
+        client.send(new ListPartsCommand({ ...input, MaxParts: 1 }), { abortSignal }),
+      );
+      if (gone) return;
+    } catch (error) {
+      // who may not list parts takes the word of the second abort
+      if (!isRefusal(error)) throw error;
+      if (round > 0) return;
+    }
+  }
+  throw new Error('the upload is still there');
+}
+
+/** An id that was lost with the answer is found by the key, which no other writer has. */
+async function dropUploadsOf(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
+  for await (const upload of listUploads(context, key, signal)) {
+    if (upload.key === key) await dropUpload(context, key, upload.id, signal);
+  }
+}
+
+/** Until it is seen to be gone: a request that was given up may take effect a little later. */
+async function dropObject(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
+  const { client, bucket } = context;
+  const input = { Bucket: bucket, Key: key };
+  for (let round = 0; round < rounds; round++) {
+    if (round > 0) await sleep(context.timing.firstPause * 2 ** round, undefined, { signal });
+    await tryControl(context, signal, (abortSignal) =>
+      client.send(new DeleteObjectCommand(input), { abortSignal }),
+    );
+    const gone = await isGone(context, signal, (abortSignal) =>
+      client.send(new HeadObjectCommand(input), { abortSignal }),
+    );
+    if (gone) return;
+  }
+  throw new Error('the object is still there');
+}
+
+/** Whether the answer is that there is no such thing. */
+async function isGone(
+  context: S3Context,
+  signal: AbortSignal,
+  send: (signal: AbortSignal) => Promise<unknown>,
+): Promise<boolean> {
+  try {
+    await tryControl(context, signal, send);
+    return false;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isStatus(error, 404)) return true;
+    throw error;
+  }
+}

@@ -1,0 +1,62 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { type S3Place, usesPathStyle } from './s3-address.ts';
+import type { S3StoreOptions, S3Timing } from './s3-options.ts';
+
+/** A connection is closed before the server would: S3 keeps idle ones for longer. Milliseconds. */
+const idleConnection = 10_000;
+
+export interface S3Connection {
+  readonly client: S3Client;
+  readonly agent: HttpAgent;
+}
+
+/**
+ * The SDK's client on one agent. Retries and deadlines of answers are ours, so that one rule covers the requests of
+ * the SDK and our own; nothing but the options decides where requests go.
+ */
+export function connectS3(
+  place: S3Place,
+  {
+    credentials,
+    maxSockets,
+    timing,
+    log,
+  }: {
+    readonly credentials: S3ClientConfig['credentials'];
+    readonly maxSockets: number;
+    readonly timing: Pick<S3Timing, 'connect'>;
+    readonly log: S3StoreOptions['log'];
+  },
+): S3Connection {
+  const { endpoint, region } = place;
+  const secure = endpoint === undefined || endpoint.startsWith('https:');
+  const agentOptions = { keepAlive: true, maxSockets, timeout: idleConnection };
+  const agent = secure ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions);
+  const silent = () => {};
+  const client = new S3Client({
+    region,
+    ...(endpoint !== undefined && { endpoint }),
+    ...(credentials !== undefined && { credentials }),
+    forcePathStyle: usesPathStyle(place),
+    ignoreConfiguredEndpointUrls: true,
+    useFipsEndpoint: false,
+    useDualstackEndpoint: false,
+    maxAttempts: 1,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    expectContinueHeader: false,
+    requestHandler: {
+      ...(secure ? { httpsAgent: agent as HttpsAgent } : { httpAgent: agent }),
+      connectionTimeout: timing.connect,
+      logger: {
+        debug: silent,
+        info: silent,
+        warn: (text: string) => log.warn({ s3: text }, 'the S3 client warns'),
+        error: silent,
+      },
+    },
+  });
+  return { client, agent };
+}

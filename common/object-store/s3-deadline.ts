@@ -1,0 +1,49 @@
+/** What was asked of S3 took longer than it may. */
+export class S3Timeout extends Error {
+  constructor(what: string, milliseconds: number) {
+    super(`${what} for ${Math.round(milliseconds)} ms`);
+    this.name = 'S3Timeout';
+  }
+}
+
+/**
+ * Runs the work with a signal that is aborted together with the given one, and at the deadline. Rejects with the
+ * reason of the abort, whatever the work makes of it. Unlike AbortSignal.any, it leaves no trace on a signal that
+ * lives longer.
+ */
+export async function withDeadline<T>(
+  signal: AbortSignal,
+  milliseconds: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const controller = new AbortController();
+  const stop = () => controller.abort(signal.reason);
+  const expire = () => controller.abort(new S3Timeout('no answer', milliseconds));
+  const timer = setTimeout(expire, milliseconds);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await work(controller.signal);
+  } catch (error) {
+    controller.signal.throwIfAborted();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Settles as the work does, or rejects with the signal's reason: for work that doesn't listen to one. */
+export async function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  let stop = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

@@ -1,0 +1,102 @@
+import { S3Timeout } from './s3-deadline.ts';
+
+/** An error answer to a request of our own; those of the SDK are told apart by `failureOf`. */
+export class S3Failure extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly bucketRegion: string | undefined;
+
+  constructor(status: number, code: string, message: string, bucketRegion?: string) {
+    super(message);
+    this.name = 'S3Failure';
+    this.status = status;
+    this.code = code;
+    this.bucketRegion = bucketRegion;
+  }
+}
+
+/** What is known of something that was thrown. */
+export interface FailureFacts {
+  /** Of the answer; undefined when there was none. */
+  readonly status: number | undefined;
+  /** S3's code such as NoSuchUpload, or the system's such as ECONNRESET. */
+  readonly code: string;
+  /** Where the bucket is, when S3 says so. */
+  readonly bucketRegion: string | undefined;
+}
+
+interface SdkError extends Error {
+  readonly code?: unknown;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+  readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
+}
+
+export function failureOf(thrown: unknown): FailureFacts {
+  if (thrown instanceof S3Failure) return thrown;
+  if (!(thrown instanceof Error)) return { status: undefined, code: '', bucketRegion: undefined };
+  const { name, code, $metadata, $response } = thrown as SdkError;
+  return {
+    status: $metadata?.httpStatusCode,
+    code: typeof code === 'string' ? code : name,
+    bucketRegion: $response?.headers?.['x-amz-bucket-region'],
+  };
+}
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html: what a client is told to try again. */
+const transientCodes = new Set(['InternalError', 'RequestTimeout', 'ServiceUnavailable', 'SlowDown']);
+
+/** What the system says of a connection that could not be made, or was lost. */
+const connectionCodes = new Set([
+  'EAI_AGAIN',
+  'ECONNABORTED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+  'TimeoutError',
+]);
+/** No connection, a certificate that is not trusted, or no credentials. */
+const neverSent =
+  /^(?:EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|UNABLE_TO_.*|.*CERT.*|CredentialsProviderError)$/;
+
+/** Whether the same request may succeed when it is sent again. */
+export function isTransient(thrown: unknown): boolean {
+  if (thrown instanceof S3Timeout) return true;
+  const { status, code } = failureOf(thrown);
+  if (transientCodes.has(code)) return true;
+  // HPE: what came was cut off or is no HTTP
+  if (status === undefined || status < 300) return connectionCodes.has(code) || code.startsWith('HPE_');
+  // 501: Not Implemented stays so
+  return status === 408 || status === 429 || (status >= 500 && status !== 501);
+}
+
+/** Whether it is sure that the request has changed nothing; otherwise it may have been carried out. */
+export function isRefusal(thrown: unknown): boolean {
+  const { status, code } = failureOf(thrown);
+  if (status === undefined) return neverSent.test(code);
+  return status >= 300 && status < 500;
+}
+
+export function isStatus(thrown: unknown, status: number): boolean {
+  return failureOf(thrown).status === status;
+}
+
+/** What the log and the operator are told. */
+export function storageError(operation: string, key: string, cause: unknown): Error {
+  const { status, code, bucketRegion } = failureOf(cause);
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const place =
+    bucketRegion === undefined || !(isMoved(status) || code === 'AuthorizationHeaderMalformed')
+      ? ''
+      : `; the bucket is in the region ${bucketRegion}: set S3_REGION`;
+  const answer = status === undefined ? code : `${status} ${code}`;
+  const subject = key === '' ? operation : `${operation} of ${JSON.stringify(key)}`;
+  return new Error(`S3 failed at ${subject}: ${answer}: ${reason}${place}`, { cause });
+}
+
+function isMoved(status: number | undefined): boolean {
+  return status !== undefined && status >= 300 && status < 400;
+}

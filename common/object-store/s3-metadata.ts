@@ -1,0 +1,48 @@
+/**
+ * S3 sends metadata as headers, and what is not ASCII arrives in different shapes with different servers. Such values
+ * are kept as in RFC 8187 section 3.2.1; plain ones stay readable.
+ */
+const marker = "utf-8''";
+const plain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+const namePattern = /^[a-z0-9-]+$/;
+
+/** Ours alone: which writer made the object. */
+const writerName = 'sluice-writer';
+
+/** What is stored, with the writer's id. Names are lower case: S3 makes them so. */
+export function storedMetadata(
+  metadata: Readonly<Record<string, string>>,
+  writerId: string,
+): Record<string, string> {
+  const stored: Record<string, string> = { [writerName]: writerId };
+  for (const [name, value] of Object.entries(metadata)) {
+    if (!namePattern.test(name) || name === writerName) throw new Error(`bad metadata name ${name}`);
+    stored[name] =
+      (plain.test(value) || value === '') && !value.startsWith(marker)
+        ? value
+        : marker + encodeURIComponent(value);
+  }
+  return stored;
+}
+
+/** What was given when the object was made. */
+export function givenMetadata(stored: Readonly<Record<string, string>>): Record<string, string> {
+  const given: Record<string, string> = {};
+  for (const [name, value] of Object.entries(stored)) {
+    if (name !== writerName) given[name] = value.startsWith(marker) ? decoded(value) : value;
+  }
+  return given;
+}
+
+export function writerIdOf(stored: Readonly<Record<string, string>>): string | undefined {
+  return stored[writerName];
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value.slice(marker.length));
+  } catch {
+    // somebody else's
+    return value;
+  }
+}

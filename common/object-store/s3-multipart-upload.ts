@@ -1,0 +1,149 @@
+import {
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  HeadObjectCommand,
+} from '@aws-sdk/client-s3';
+import type { Part } from './object-store.ts';
+import { checksumText, withoutChecksumsIfRefused } from './s3-checksums.ts';
+import { type S3Context, tryControl } from './s3-context.ts';
+import { type Doubts, inDoubt } from './s3-doubts.ts';
+import { isRefusal, S3Failure } from './s3-failure.ts';
+import { writerIdOf } from './s3-metadata.ts';
+import { retrying } from './s3-retry.ts';
+import type { WriteTarget } from './s3-writer.ts';
+
+/** Parts may be large, and S3 far away: a part may take a second more for each of these. Bytes. */
+const bytesASecond = 1024 ** 2;
+
+/** What a part may take with all its attempts. Milliseconds. */
+export function partTime({ timing }: Pick<S3Context, 'timing'>, part: Pick<Part, 'size'>): number {
+  return timing.request + Math.ceil((part.size / bytesASecond) * 1000);
+}
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html */
+export interface MultipartUpload {
+  readonly id: string;
+  /** @param number from 1 */
+  storePart(number: number, part: Part, signal: AbortSignal): Promise<void>;
+  complete(
+    whole: { readonly size: number; readonly crc32: number },
+    doubts: Doubts,
+    signal: AbortSignal,
+  ): Promise<void>;
+}
+
+export async function openMultipartUpload(
+  context: S3Context,
+  target: WriteTarget,
+  doubts: Doubts,
+  signal: AbortSignal,
+): Promise<MultipartUpload> {
+  return withoutChecksumsIfRefused(context, async (checksums) => {
+    const id = await begin(context, target, { checksums, doubts, signal });
+    const etags: string[] = [];
+    return {
+      id,
+      async storePart(number, part, signal) {
+        etags[number - 1] = await uploadPart(context, target, { id, number, part, checksums }, signal);
+      },
+      complete: (whole, doubts, signal) =>
+        finish(context, target, { id, etags, whole, checksums, doubts }, signal),
+    };
+  });
+}
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateMultipartUpload.html */
+async function begin(
+  context: S3Context,
+  { key, contentType, metadata }: WriteTarget,
+  { checksums, doubts, signal }: { checksums: boolean; doubts: Doubts; signal: AbortSignal },
+): Promise<string> {
+  const command = new CreateMultipartUploadCommand({
+    Bucket: context.bucket,
+    Key: key,
+    ContentType: contentType,
+    Metadata: { ...metadata },
+    ...(checksums && { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' }),
+  });
+  const { UploadId } = await tryControl(context, signal, (abortSignal) =>
+    inDoubt(doubts, 'upload', () => context.client.send(command, { abortSignal })),
+  );
+  if (UploadId === undefined) throw new Error('CreateMultipartUpload answered no upload id');
+  return UploadId;
+}
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPart.html */
+function uploadPart(
+  context: S3Context,
+  { key }: WriteTarget,
+  { id, number, part, checksums }: { id: string; number: number; part: Part; checksums: boolean },
+  signal: AbortSignal,
+): Promise<string> {
+  const request = {
+    key,
+    query: { partNumber: `${number}`, uploadId: id },
+    headers: checksums ? { 'x-amz-checksum-crc32': checksumText(part.crc32) } : {},
+    part,
+  };
+  const time = partTime(context, part);
+  return retrying(context.timing, { total: time, attempt: time }, signal, (attempt) =>
+    context.sendPart(request, attempt),
+  );
+}
+
+interface Completion {
+  readonly id: string;
+  readonly etags: readonly string[];
+  readonly whole: { readonly size: number; readonly crc32: number };
+  readonly checksums: boolean;
+  readonly doubts: Doubts;
+}
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/API/API_CompleteMultipartUpload.html */
+async function finish(
+  context: S3Context,
+  target: WriteTarget,
+  { id, etags, whole, checksums, doubts }: Completion,
+  signal: AbortSignal,
+): Promise<void> {
+  const command = new CompleteMultipartUploadCommand({
+    Bucket: context.bucket,
+    Key: target.key,
+    UploadId: id,
+    MultipartUpload: { Parts: etags.map((ETag, index) => ({ ETag, PartNumber: index + 1 })) },
+    ...(checksums && { ChecksumCRC32: checksumText(whole.crc32), ChecksumType: 'FULL_OBJECT' }),
+  });
+  // "Processing of a CompleteMultipartUpload request could take several minutes to finalize"
+  const limits = { total: 2 * context.timing.request, attempt: 2 * context.timing.quiet };
+  const send = async (abortSignal: AbortSignal): Promise<void> => {
+    try {
+      await inDoubt(doubts, 'object', async () => {
+        const done = await context.client.send(command, { abortSignal });
+        // "it is possible that a failure occurs after the initial 200 OK response has been sent"
+        if (done.ETag === undefined && done.Key === undefined) {
+          throw new S3Failure(200, 'InternalError', 'the answer to CompleteMultipartUpload says nothing');
+        }
+      });
+    } catch (error) {
+      // an earlier attempt may have done it, and have lost its answer
+      const maybeDone = isRefusal(error) && doubts.object > 0;
+      if (!maybeDone || !(await isOurs(context, target, whole.size, abortSignal))) throw error;
+    }
+  };
+  await tryControl(context, signal, send, limits);
+}
+
+async function isOurs(
+  { client, bucket }: S3Context,
+  { key, writerId }: WriteTarget,
+  size: number,
+  abortSignal: AbortSignal,
+): Promise<boolean> {
+  try {
+    const found = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }), { abortSignal });
+    return found.ContentLength === size && writerIdOf(found.Metadata ?? {}) === writerId;
+  } catch (error) {
+    if (isRefusal(error)) return false;
+    throw error;
+  }
+}

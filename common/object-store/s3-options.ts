@@ -1,0 +1,49 @@
+import type { Log } from '../log/log.ts';
+import type { S3Place } from './s3-address.ts';
+
+export interface S3StoreOptions extends S3Place {
+  /** undefined: the SDK's default credential chain (environment, profile, container, instance). */
+  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
+  /** Size of a part where nothing speaks against it. S3 takes no less than 5 MiB. */
+  readonly partBytes: number;
+  /** The largest object there may be. */
+  readonly maxObjectBytes: number;
+  readonly log: Pick<Log, 'warn'>;
+  /** Parts of one object that are under way at once. */
+  readonly concurrentParts?: number;
+  /** Connections for everything but reading objects. */
+  readonly maxSockets?: number;
+  readonly timing?: Partial<S3Timing>;
+}
+
+/** Milliseconds. */
+export interface S3Timing {
+  /** What a request may take with all its retries; a part gets a second more for each of its MiB, completing twice as long. */
+  readonly request: number;
+  /** What a new connection may take. */
+  readonly connect: number;
+  /** How long a connection may bring nothing and take nothing, or a small request may stay without an answer. */
+  readonly quiet: number;
+  /** What taking back a failed object may take. */
+  readonly cleanup: number;
+  /** The pause before retry n is random, up to firstPause * 2^n and no more than longestPause. */
+  readonly firstPause: number;
+  readonly longestPause: number;
+}
+
+/** So that within one request's time at least four attempts can hang. */
+const attemptsInARequest = 4;
+
+export function s3Timing(given: Partial<S3Timing> = {}): S3Timing {
+  const request = given.request ?? 60_000;
+  const share = Math.ceil(request / attemptsInARequest);
+  return {
+    request,
+    connect: Math.min(5_000, share),
+    quiet: share,
+    cleanup: Math.min(30_000, request),
+    firstPause: 100,
+    longestPause: 5_000,
+    ...given,
+  };
+}

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { withDeadline } from './s3-deadline.ts';
+import { failureOf, isTransient } from './s3-failure.ts';
+import type { S3Timing } from './s3-options.ts';
+
+export interface RetryLimits {
+  /** What all attempts may take together. Milliseconds. */
+  readonly total: number;
+  /** What one attempt may take. Milliseconds. */
+  readonly attempt: number;
+}
+
+/**
+ * Tries until it succeeds, fails for good, or the time is over: exponential backoff with full jitter, so that many
+ * who failed together do not come back together. Rejects with the last failure, or the signal's reason.
+ */
+export async function retrying<T>(
+  timing: Pick<S3Timing, 'firstPause' | 'longestPause'>,
+  { total, attempt }: RetryLimits,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const end = performance.now() + total;
+  // an attempt that has less time would only be cut off, and leave its outcome in doubt
+  const least = Math.min(attempt, total / 10);
+  let skewSeen = false;
+  for (let tries = 0; ; tries++) {
+    try {
+      return await withDeadline(signal, Math.min(attempt, end - performance.now()), work);
+    } catch (error) {
+      signal.throwIfAborted();
+      // the clock has been set by the Date of the answer; if that didn't help, nothing will
+      const skewed: boolean = failureOf(error).code === 'RequestTimeTooSkewed' && !skewSeen;
+      skewSeen ||= skewed;
+      if (!skewed && !isTransient(error)) throw error;
+      const pause = Math.random() * Math.min(timing.longestPause, timing.firstPause * 2 ** tries);
+      if (performance.now() + pause + least > end) throw error;
+      await pauseFor(pause, signal);
+    }
+  }
+}
+
+async function pauseFor(milliseconds: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(milliseconds, undefined, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+}

@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { combineCrc32 } from './crc32-combine.ts';
+import type { ObjectDescription, ObjectWriter, Part } from './object-store.ts';
+import { removeLeftovers } from './s3-cleanup.ts';
+import type { S3Context } from './s3-context.ts';
+import type { Doubts } from './s3-doubts.ts';
+import { storageError } from './s3-failure.ts';
+import { storedMetadata } from './s3-metadata.ts';
+import { type MultipartUpload, openMultipartUpload } from './s3-multipart-upload.ts';
+import { putObject } from './s3-put-object.ts';
+
+/**
+ * Writes one object. No request is sent before it is needed: an object of one part is one PutObject, a larger one a
+ * multipart upload that begins with its first part.
+ */
+export class S3Writer implements ObjectWriter {
+  readonly #context: S3Context;
+  readonly #target: WriteTarget;
+  readonly #cancel = new AbortController();
+  readonly #outer: AbortSignal;
+  readonly #onOuterAbort: () => void;
+  readonly #doubts: Doubts = { upload: 0, object: 0 };
+  readonly #underWay = new Set<Promise<void>>();
+  #upload: Promise<MultipartUpload> | null = null;
+  #parts = 0;
+  #size = 0;
+  #crc32 = 0;
+  #state: 'open' | 'completing' | 'complete' | 'failed' = 'open';
+  #aborting: Promise<void> | null = null;
+
+  constructor(context: S3Context, key: string, description: ObjectDescription, signal: AbortSignal) {
+    this.#context = context;
+    const writerId = randomUUID();
+    this.#target = {
+      key,
+      writerId,
+      contentType: description.contentType,
+      metadata: storedMetadata(description.metadata, writerId),
+    };
+    this.#outer = signal;
+    this.#onOuterAbort = () => this.#cancel.abort(signal.reason);
+    signal.addEventListener('abort', this.#onOuterAbort, { once: true });
+    // one listener for each request under way
+    setMaxListeners(0, this.#cancel.signal);
+  }
+
+  async writePart(part: Part): Promise<void> {
+    if (this.#state !== 'open') throw new Error('the object is not open for writing');
+    await this.#store(part);
+  }
+
+  async complete(last: Part): Promise<void> {
+    if (this.#state !== 'open') throw new Error('the object is not open for writing');
+    this.#state = 'completing';
+    try {
+      this.#cancel.signal.throwIfAborted();
+      if (this.#upload === null) await this.#put(last);
+      else await this.#finish(this.#upload, last);
+      this.#state = 'complete';
+    } catch (error) {
+      this.#state = 'failed';
+      await this.abort();
+      throw error;
+    }
+    this.#outer.removeEventListener('abort', this.#onOuterAbort);
+    // it is complete; but a begin that was tried twice may have begun two
+    if (this.#doubts.upload > 0) {
+      await removeLeftovers(this.#context, {
+        key: this.#target.key,
+        uploadId: undefined,
+        unknownUpload: true,
+        object: false,
+      });
+    }
+  }
+
+  abort(): Promise<void> {
+    if (this.#state === 'complete' || this.#state === 'completing') return Promise.resolve();
+    this.#state = 'failed';
+    this.#aborting ??= this.#takeBack();
+    return this.#aborting;
+  }
+
+  #store(part: Part): Promise<void> {
+    this.#cancel.signal.throwIfAborted();
+    this.#upload ??= this.#begin();
+    const number = ++this.#parts;
+    this.#size += part.size;
+    this.#crc32 = combineCrc32(this.#crc32, part.crc32, part.size);
+    const stored = this.#upload
+      .then((upload) => upload.storePart(number, part, this.#cancel.signal))
+      .catch((error: unknown) => {
+        throw this.#failure('UploadPart', error);
+      });
+    this.#underWay.add(stored);
+    // complete waits for it as well
+    stored.catch(() => {});
+    return stored;
+  }
+
+  async #begin(): Promise<MultipartUpload> {
+    try {
+      return await openMultipartUpload(this.#context, this.#target, this.#doubts, this.#cancel.signal);
+    } catch (error) {
+      throw this.#failure('CreateMultipartUpload', error);
+    }
+  }
+
+  async #put(part: Part): Promise<void> {
+    try {
+      await putObject(this.#context, this.#target, part, this.#doubts, this.#cancel.signal);
+    } catch (error) {
+      throw this.#failure('PutObject', error);
+    }
+  }
+
+  async #finish(begun: Promise<MultipartUpload>, last: Part): Promise<void> {
+    if (last.size > 0) await this.#store(last);
+    await Promise.all(this.#underWay);
+    const upload = await begun;
+    const whole = { size: this.#size, crc32: this.#crc32 };
+    try {
+      await upload.complete(whole, this.#doubts, this.#cancel.signal);
+    } catch (error) {
+      throw this.#failure('CompleteMultipartUpload', error);
+    }
+  }
+
+  /** Waits until nothing of ours is under way, then removes what there may be. */
+  async #takeBack(): Promise<void> {
+    this.#outer.removeEventListener('abort', this.#onOuterAbort);
+    this.#cancel.abort(new Error('the object was aborted'));
+    await Promise.allSettled(this.#underWay);
+    const upload = await this.#upload?.catch(() => null);
+    await removeLeftovers(this.#context, {
+      key: this.#target.key,
+      uploadId: upload?.id,
+      unknownUpload: this.#doubts.upload > 0,
+      object: this.#doubts.object > 0,
+    });
+  }
+
+  #failure(operation: string, error: unknown): unknown {
+    const { signal } = this.#cancel;
+    if (signal.aborted) return signal.reason;
+    return error instanceof Error && error.message.startsWith('S3 failed at')
+      ? error
+      : storageError(operation, this.#target.key, error);
+  }
+}
+
+/** What is written, and how it is recognised. */
+export interface WriteTarget {
+  readonly key: string;
+  /** Also in the metadata. */
+  readonly writerId: string;
+  readonly contentType: string;
+  /** As stored. */
+  readonly metadata: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,216 @@
+import type { CloudFile, CloudFiles } from '../../common/control/cloud-files.ts';
+import { slugProblem } from '../../common/control/slug.ts';
+import type { Log } from '../../common/log/log.ts';
+import type { ObjectInfo, ObjectStore } from '../../common/object-store/object-store.ts';
+import { isStoredName } from '../file-name.ts';
+import { readObjectMetadata } from '../object-metadata.ts';
+import { emptyReport, type JanitorReport } from './janitor-report.ts';
+
+export interface JanitorOptions {
+  readonly store: ObjectStore;
+  readonly cloudFiles: CloudFiles;
+  readonly log: Log;
+  /** Milliseconds without a sign of life after which an upload that was begun is aborted. */
+  readonly staleAfter: number;
+  /**
+   * Milliseconds for which nothing younger is touched. Longer than an upload takes from its complete object to its
+   * row, so that a run beside live uploads takes nothing from them.
+   */
+  readonly grace: number;
+  /** Milliseconds between runs. */
+  readonly interval: number;
+}
+
+export interface Janitor {
+  /** Looks once. Runs do not overlap: a call during a run waits for its turn. */
+  run(args: { dryRun: boolean }): Promise<JanitorReport>;
+  /** Runs now and on a timer. */
+  start(): void;
+  close(): Promise<void>;
+}
+
+/** Objects that are looked up with one statement, and rows that are checked in one run. */
+const batchSize = 1000;
+const rowsPerRun = 10_000;
+/** Rows older than this were checked by earlier runs. */
+const rowWindow = 48 * 3600 * 1000;
+const headsAtOnce = 8;
+const fewRows = 10;
+const progressEvery = 100_000;
+
+/**
+ * Puts right what interrupted uploads left: uploads that never ended, objects without a row, rows without an object.
+ * Only keys that an upload of ours could have made are ever touched.
+ */
+export function createJanitor(options: JanitorOptions): Janitor {
+  const { store, cloudFiles, log, staleAfter, grace, interval } = options;
+  const closing = new AbortController();
+  const { signal } = closing;
+  let last: Promise<unknown> = Promise.resolve();
+  let timer: NodeJS.Timeout | null = null;
+
+  /** Does one thing; a failure is counted and left to the next run. */
+  const attempt = async (report: JanitorReport, what: string, work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      if (signal.aborted) throw error;
+      report.failures++;
+      log.warn({ err: error, what }, 'the janitor could not do something');
+    }
+  };
+
+  const abortStaleUploads = async (report: JanitorReport): Promise<void> => {
+    const limit = Date.now() - staleAfter;
+    for await (const upload of store.listOpenUploads(signal)) {
+      if (upload.since.getTime() > limit) continue;
+      await attempt(report, 'abort an upload', async () => {
+        if (!report.dryRun) await store.abortUpload(upload, signal);
+        report.uploadsAborted++;
+      });
+    }
+  };
+
+  const matchObjects = async (report: JanitorReport): Promise<void> => {
+    const limit = Date.now() - grace;
+    let batch: ObjectInfo[] = [];
+    const flush = async (): Promise<void> => {
+      const objects = batch;
+      batch = [];
+      await attempt(report, 'look up rows', async () => {
+        const withRow = await cloudFiles.namesWithRow(
+          objects.map(({ key }) => nameOf(key)),
+          signal,
+        );
+        for (const object of objects) {
+          if (withRow.has(nameOf(object.key))) continue;
+          await attempt(report, 'give an object its row', () => adopt(report, object));
+        }
+      });
+    };
+    for await (const object of store.list('', signal)) {
+      report.objectsSeen++;
+      if (report.objectsSeen % progressEvery === 0) log.info({ report }, 'the janitor goes on');
+      if (!isOurKey(object.key)) report.foreignObjects++;
+      else if (object.lastModified.getTime() <= limit) batch.push(object);
+      if (batch.length === batchSize) await flush();
+    }
+    await flush();
+  };
+
+  const adopt = async (report: JanitorReport, { key }: ObjectInfo): Promise<void> => {
+    const stored = await store.head(key, signal);
+    if (stored === null) return;
+    const known = readObjectMetadata(stored.metadata);
+    const name = nameOf(key);
+    if (known === null || key !== `${known.ownerId}/${known.projectSlug}/${name}`) {
+      if (!report.dryRun) await store.delete(key, signal);
+      report.objectsRemoved++;
+      return;
+    }
+    const file: CloudFile = {
+      ...known,
+      name,
+      objectKey: key,
+      contentType: stored.contentType,
+      size: stored.size,
+      // it was not kept beside the object; the bytes are not read for it
+      crc32: 0,
+      createdAt: stored.lastModified,
+      updatedAt: stored.lastModified,
+    };
+    if (!report.dryRun) await cloudFiles.insert(file, signal);
+    report.rowsMade++;
+  };
+
+  const matchRows = async (report: JanitorReport): Promise<void> => {
+    const now = Date.now();
+    const files = await cloudFiles.madeBetween(
+      new Date(now - rowWindow - grace),
+      new Date(now - grace),
+      rowsPerRun,
+      signal,
+    );
+    const waiting = [...files];
+    const lost: CloudFile[] = [];
+    const check = async (): Promise<void> => {
+      for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+        const row = file;
+        await attempt(report, 'check a row', async () => {
+          report.rowsChecked++;
+          if ((await store.head(row.objectKey, signal)) === null) lost.push(row);
+        });
+      }
+    };
+    await Promise.all(Array.from({ length: headsAtOnce }, check));
+    // interrupted uploads leave few; where many are missing it is rather the store that is not the right one
+    if (lost.length > fewRows && lost.length > report.rowsChecked / 10) {
+      report.failures++;
+      log.error(
+        { lost: lost.length, checked: report.rowsChecked },
+        'too many files are not in the store: their rows are kept',
+      );
+      return;
+    }
+    for (const { name } of lost) {
+      await attempt(report, 'remove a row', async () => {
+        if (!report.dryRun) await cloudFiles.remove(name, signal);
+        report.rowsRemoved++;
+      });
+    }
+  };
+
+  const runOnce = async (dryRun: boolean): Promise<JanitorReport> => {
+    const started = performance.now();
+    const report = emptyReport(dryRun);
+    await attempt(report, 'list uploads', () => abortStaleUploads(report));
+    await attempt(report, 'list objects', () => matchObjects(report));
+    await attempt(report, 'check rows', () => matchRows(report));
+    report.milliseconds = Math.round(performance.now() - started);
+    log.info({ report }, 'the janitor is done');
+    return report;
+  };
+
+  const run: Janitor['run'] = ({ dryRun }) => {
+    const next = last.then(() => {
+      signal.throwIfAborted();
+      return runOnce(dryRun);
+    });
+    last = next.catch(() => {});
+    return next;
+  };
+  const runByItself = (): void => {
+    run({ dryRun: false }).catch((error: unknown) => {
+      if (!signal.aborted) log.error({ err: error }, 'the janitor failed');
+    });
+  };
+
+  return {
+    run,
+    start() {
+      runByItself();
+      timer = setInterval(runByItself, interval);
+      timer.unref();
+    },
+    async close() {
+      if (timer !== null) clearInterval(timer);
+      closing.abort(new Error('the server stops'));
+      await last;
+    },
+  };
+}
+
+function nameOf(key: string): string {
+  return key.slice(key.lastIndexOf('/') + 1);
+}
+
+/** Whether an upload of ours could have made the key: `<owner>/<project_slug>/<name>`. */
+function isOurKey(key: string): boolean {
+  const [owner = '', project = '', name = '', ...more] = key.split('/');
+  return (
+    more.length === 0 &&
+    /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(owner) &&
+    slugProblem('project', project) === null &&
+    isStoredName(name)
+  );
+}

@@ -1,0 +1,35 @@
+/**
+ * Puts right what interrupted uploads left, whether the server runs or not, and prints what it found.
+ *
+ *   npm run janitor [-- --dry-run]
+ */
+import { parseArgs } from 'node:util';
+import { readConfig } from './common/config/read-config.ts';
+import { sendCommand } from './common/lifecycle/control-socket.ts';
+import { failStart } from './common/lifecycle/fail-start.ts';
+import { openServices } from './common/lifecycle/open-services.ts';
+import { createLog } from './common/log/log.ts';
+import { gatewayService } from './gateway/gateway-service.ts';
+
+/** Milliseconds without an answer of the running server: it may have many objects to look at. */
+const timeout = 3_600_000;
+
+try {
+  const { values } = parseArgs({ options: { 'dry-run': { type: 'boolean', default: false } } });
+  const order = { dryRun: values['dry-run'] };
+  const config = readConfig(process.env);
+  let text = await sendCommand({ dataDir: config.dataDir, command: 'janitor', order, timeout });
+  if (text === null) {
+    const services = await openServices(config, createLog(config.logLevel));
+    const gateway = await gatewayService(services, () => '');
+    try {
+      text = (await gateway.commands?.janitor?.(order)) ?? '';
+    } finally {
+      await gateway.close();
+      await services.close();
+    }
+  }
+  process.stdout.write(`${text}\n`);
+} catch (error) {
+  failStart(error);
+}

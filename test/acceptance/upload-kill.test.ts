@@ -1,0 +1,70 @@
+/** kill -9 of the gateway in the middle of 50 uploads: after a restart and the janitor nothing is half there. */
+import { once } from 'node:events';
+import t from 'tap';
+import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
+import { removeData, runScript, startSluice } from '../services/start-sluice.ts';
+
+const uploads = 50;
+const content = Buffer.alloc(12 * 1024 * 1024, 'sluice');
+
+t.test('kill -9 in the middle of 50 uploads', { timeout: 240_000 }, async (t) => {
+  const stub = await startS3Stub({ storage: 'discard' });
+  const env = {
+    S3_BUCKET: stub.bucket,
+    S3_ENDPOINT: stub.endpoint,
+    S3_REGION: stub.region,
+    S3_ACCESS_KEY_ID: stub.accessKeyId,
+    S3_SECRET_ACCESS_KEY: stub.secretAccessKey,
+    UPLOAD_PART_BYTES: String(5 * 1024 * 1024),
+    JANITOR_STALE_AFTER_MS: '1000',
+    JANITOR_GRACE_MS: '1000',
+  };
+  const sluice = await startSluice({ env });
+  const acknowledged: string[] = [];
+  let cut = 0;
+  const one = async (i: number): Promise<void> => {
+    const body = new FormData();
+    body.set('file', new Blob([content]), `f${i}.bin`);
+    const headers = { authorization: `Bearer ${sluice.token}` };
+    try {
+      const response = await fetch(`${sluice.baseUrl}/_f_/kill/upload`, { method: 'POST', headers, body });
+      if (response.status === 200) acknowledged.push(((await response.json()) as { name: string }).name);
+    } catch {
+      cut++;
+    }
+  };
+  const running = Promise.all(Array.from({ length: uploads }, (_, i) => one(i)));
+  // once some are through, and many are not
+  while (acknowledged.length < 5) await new Promise((resolve) => setTimeout(resolve, 10));
+  await sluice.kill();
+  await running;
+  t.comment(`${acknowledged.length} acknowledged, ${cut} cut, ${stub.openUploads().length} open in S3`);
+  t.ok(cut > 10, `${cut} uploads were cut`);
+
+  const again = await sluice.restart();
+  t.teardown(async () => {
+    await again.stop();
+    await removeData(again);
+    await stub.close();
+  });
+  await new Promise((resolve) => setTimeout(resolve, 1200));
+  const janitor = runScript('janitor.ts', [], { DATA_DIR: again.dataDir, ...env });
+  let text = '';
+  janitor.stdout?.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  const [status] = (await once(janitor, 'exit')) as [number];
+  t.equal(status, 0);
+  t.match(JSON.parse(text), { dryRun: false, failures: 0 });
+
+  t.strictSame(stub.openUploads(), [], 'no open multipart upload');
+  const stored = stub.objects().map(({ key }) => key.slice(key.lastIndexOf('/') + 1));
+  const head = async (name: string): Promise<[number, string | null]> => {
+    const response = await fetch(`${again.baseUrl}/_f_/kill/${name}`, { method: 'HEAD' });
+    return [response.status, response.headers.get('content-length')];
+  };
+  for (const name of stored) {
+    t.strictSame(await head(name), [200, String(content.length)], 'an object has its row');
+  }
+  for (const name of acknowledged) t.ok(stored.includes(name), 'an acknowledged file is there');
+});

@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { payloadTooLarge } from '../../common/errors/catalogue.ts';
+import { startHttpServer } from '../../common/http/http-server.ts';
+import { silentLog } from '../services/silent-log.ts';
+
+const run = promisify(execFile);
+const folder = await mkdtemp(join(tmpdir(), 'sluice-tls-'));
+t.teardown(() => rm(folder, { recursive: true, force: true }));
+const certFile = join(folder, 'cert.pem');
+const keyFile = join(folder, 'key.pem');
+await run('openssl', [
+  ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
+  ...[
+    '-subj',
+    '/CN=localhost',
+    '-addext',
+    'subjectAltName=IP:127.0.0.1',
+    '-out',
+    certFile,
+    '-keyout',
+    keyFile,
+  ],
+]);
+
+const common = {
+  host: '127.0.0.1',
+  port: 0,
+  trustedProxies: undefined,
+  corsOrigins: [],
+  bodyIdleTimeout: 60_000,
+  requestTimeout: 60_000,
+  log: silentLog(),
+};
+
+t.test('serves HTTPS, both ways, and a refusal that can be read', async (t) => {
+  const server = await startHttpServer({
+    ...common,
+    tls: { certFile, keyFile },
+    routes: [
+      {
+        method: 'POST',
+        path: '/count',
+        transfersBytes: true,
+        handler: ({ body }) =>
+          new Promise((resolve, reject) => {
+            let size = 0;
+            body.consume({
+              write(chunk) {
+                size += chunk.byteLength;
+                return true;
+              },
+              end: () => resolve({ status: 200, body: String(size) }),
+              fail: reject,
+            });
+          }),
+      },
+      {
+        method: 'POST',
+        path: '/refuse',
+        transfersBytes: true,
+        handler: () => {
+          throw payloadTooLarge(1, 'File');
+        },
+      },
+    ],
+  });
+  t.teardown(() => server.close(0));
+  const ca = await readFile(certFile);
+  const post = (path: string, size: number) =>
+    new Promise<[number | undefined, string]>((resolve, reject) => {
+      const outgoing = request(
+        { port: server.port, host: '127.0.0.1', ca, path, method: 'POST' },
+        (answer) => {
+          let text = '';
+          answer.on('data', (chunk: Buffer) => {
+            text += chunk.toString();
+          });
+          answer.on('end', () => resolve([answer.statusCode, text]));
+        },
+      );
+      outgoing.on('error', reject);
+      outgoing.end(Buffer.alloc(size));
+    });
+  t.strictSame(await post('/count', 20_000_000), [200, '20000000']);
+  const [status, text] = await post('/refuse', 20_000_000);
+  t.equal(status, 413);
+  t.match(JSON.parse(text), { code: 'payload_too_large' });
+});
+
+t.test('files that are no certificate and key are refused with one sentence', async (t) => {
+  await writeFile(join(folder, 'nonsense.pem'), 'nonsense');
+  const start = startHttpServer({
+    ...common,
+    tls: { certFile: join(folder, 'nonsense.pem'), keyFile },
+    routes: [],
+  });
+  await t.rejects(start, { message: /TLS_CERT_FILE and TLS_KEY_FILE/ });
+});

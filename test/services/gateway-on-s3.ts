@@ -1,0 +1,77 @@
+import type { Test } from 'tap';
+import type { CloudFile, CloudFiles } from '../../common/control/cloud-files.ts';
+import { startHttpServer } from '../../common/http/http-server.ts';
+import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
+import { gatewayRoutes } from '../../gateway/routes.ts';
+import { silentLog } from './silent-log.ts';
+
+const megabyte = 1024 * 1024;
+
+/** The gateway behind a real HTTP server, over a store that a test brings; rows are kept in a map. */
+export async function serveGatewayOn(
+  t: Test,
+  store: ObjectStore,
+  options: {
+    maxUploadBytes?: number;
+    memoryBytes?: number;
+    largestPart?: number;
+    bodyIdleTimeout?: number;
+  } = {},
+) {
+  const rows = new Map<string, CloudFile>();
+  const log = silentLog();
+  const state = { failRows: false };
+  const cloudFiles: CloudFiles = {
+    async insert(file) {
+      if (state.failRows) throw new Error('the row can not be stored');
+      rows.set(file.name, file);
+    },
+    findByName: async (name) => rows.get(name) ?? null,
+    namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),
+    madeBetween: async (after, before) =>
+      [...rows.values()].filter(({ createdAt }) => createdAt >= after && createdAt < before),
+    async remove(name) {
+      rows.delete(name);
+    },
+  };
+  const memory = new UploadMemory({
+    bytes: options.memoryBytes ?? 64 * megabyte,
+    largestPart: options.largestPart ?? 8 * megabyte,
+    minRate: 0,
+    ratePeriod: 1e9,
+    waitLimit: 60_000,
+  });
+  const server = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    tls: undefined,
+    trustedProxies: undefined,
+    corsOrigins: ['*'],
+    bodyIdleTimeout: options.bodyIdleTimeout ?? 60_000,
+    requestTimeout: 60_000,
+    log,
+    routes: gatewayRoutes({
+      authenticate: async () => ({ userId: '0b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6a', tokenId: 't' }),
+      projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
+      cloudFiles,
+      store,
+      memory,
+      maxUploadBytes: options.maxUploadBytes ?? 100_000_000,
+      fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
+      fileLinks: 'public',
+      log,
+    }),
+  });
+  t.teardown(async () => {
+    await server.close(0);
+    memory.close();
+  });
+  const baseUrl = `http://127.0.0.1:${server.port}`;
+  const upload = (content: Uint8Array, init: RequestInit = {}): Promise<Response> => {
+    const form = new FormData();
+    form.set('file', new Blob([content]), 'f.bin');
+    return fetch(`${baseUrl}/_f_/demo/upload`, { method: 'POST', body: form, ...init });
+  };
+  return { server, baseUrl, cloudFiles, rows, log, memory, state, upload };
+}

@@ -1,0 +1,111 @@
+import { S3ServiceException } from '@aws-sdk/client-s3';
+import t from 'tap';
+import { S3Timeout } from '../../common/object-store/s3-deadline.ts';
+import { readFailure } from '../../common/object-store/s3-error-answer.ts';
+import { isRefusal, isTransient, S3Failure, storageError } from '../../common/object-store/s3-failure.ts';
+
+const systemError = (code: string) => Object.assign(new Error(code), { code });
+const ofSdk = (status: number, name: string, headers: Record<string, string> = {}) =>
+  Object.assign(
+    new S3ServiceException({
+      name,
+      $fault: 'server',
+      message: 'told by the SDK',
+      $metadata: { httpStatusCode: status },
+    }),
+    { $response: { headers } },
+  );
+
+t.test('what is worth another attempt', async (t) => {
+  for (const status of [408, 429, 500, 502, 503, 504, 520]) {
+    t.ok(isTransient(new S3Failure(status, 'X', '')), `${status}`);
+    t.ok(isTransient(ofSdk(status, 'X')), `${status} of the SDK`);
+  }
+  for (const status of [301, 307, 400, 401, 403, 404, 409, 411, 412, 501]) {
+    t.notOk(isTransient(new S3Failure(status, 'X', '')), `${status}`);
+    t.notOk(isTransient(ofSdk(status, 'X')), `${status} of the SDK`);
+  }
+  t.ok(isTransient(new S3Failure(400, 'RequestTimeout', '')));
+  t.ok(isTransient(ofSdk(200, 'InternalError')));
+  t.ok(isTransient(new S3Timeout('x', 1)));
+  for (const code of [
+    'ECONNRESET',
+    'EPIPE',
+    'ETIMEDOUT',
+    'ECONNREFUSED',
+    'EAI_AGAIN',
+    'HPE_INVALID_EOF_STATE',
+  ]) {
+    t.ok(isTransient(systemError(code)), code);
+  }
+  for (const error of [
+    new Error('a bug'),
+    new TypeError('x'),
+    systemError('CERT_HAS_EXPIRED'),
+    'text',
+    null,
+  ]) {
+    t.notOk(isTransient(error), `${error}`);
+  }
+});
+
+t.test('what is sure to have changed nothing', async (t) => {
+  for (const error of [
+    new S3Failure(403, 'AccessDenied', ''),
+    ofSdk(404, 'NoSuchUpload'),
+    systemError('ECONNREFUSED'),
+    systemError('DEPTH_ZERO_SELF_SIGNED_CERT'),
+    systemError('ERR_TLS_CERT_ALTNAME_INVALID'),
+    Object.assign(new Error('no keys'), { name: 'CredentialsProviderError' }),
+  ]) {
+    t.ok(isRefusal(error), `${error}`);
+  }
+  for (const error of [
+    new S3Failure(500, 'InternalError', ''),
+    new S3Failure(200, 'InternalError', ''),
+    ofSdk(503, 'SlowDown'),
+    systemError('ECONNRESET'),
+    new S3Timeout('x', 1),
+    new Error('a bug'),
+  ]) {
+    t.notOk(isRefusal(error), `${error}`);
+  }
+});
+
+t.test('error answers are read', async (t) => {
+  const xml =
+    '<?xml version="1.0"?>\n<Error><Code>NoSuchUpload</Code><Message>It is &lt;gone&gt;.</Message><Region>eu-west-3</Region></Error>';
+  t.match(readFailure({ statusCode: 404, statusMessage: 'Not Found', headers: {} }, xml), {
+    status: 404,
+    code: 'NoSuchUpload',
+    message: 'It is &lt;gone&gt;.',
+    bucketRegion: 'eu-west-3',
+  });
+  t.match(readFailure({ statusCode: 502, statusMessage: 'Bad Gateway', headers: {} }, '<html>nginx</html>'), {
+    status: 502,
+    code: 'Http502',
+    message: 'Bad Gateway',
+    bucketRegion: undefined,
+  });
+  t.equal(
+    readFailure({ statusCode: 301, headers: { 'x-amz-bucket-region': 'eu-west-1' } }, '').bucketRegion,
+    'eu-west-1',
+  );
+});
+
+t.test('an error says what failed, and where the bucket is', async (t) => {
+  const cause = new S3Failure(301, 'PermanentRedirect', 'Use another endpoint', 'eu-west-1');
+  const error = storageError('PutObject', 'o/p/n', cause);
+  t.equal(
+    error.message,
+    'S3 failed at PutObject of "o/p/n": 301 PermanentRedirect: Use another endpoint; the bucket is in the region eu-west-1: set S3_REGION',
+  );
+  t.equal(error.cause, cause);
+  const moved = ofSdk(301, '301', { 'x-amz-bucket-region': 'eu-west-2' });
+  t.match(storageError('HeadBucket', '', moved).message, /^S3 failed at HeadBucket: 301 .*eu-west-2/);
+  t.notMatch(
+    storageError('HeadObject', 'k', ofSdk(403, 'X', { 'x-amz-bucket-region': 'eu-west-2' })).message,
+    /eu/,
+  );
+  t.match(storageError('PutObject', 'k', systemError('ECONNRESET')).message, /ECONNRESET/);
+});
