@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+
+/** How many of the units of /proc/<pid>/stat make a second. */
+const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
+
+/**
+ * CPU time that the processes have used so far, user and system, all threads, in seconds. The kernel hands it out in
+ * steps of 10 ms, so what is measured should take a second or more.
+ */
+export function cpuSeconds(pids: readonly number[]): number {
+  let ticks = 0;
+  for (const pid of pids) {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // proc(5): the command's name is in parentheses and may hold anything; utime and stime are fields 14 and 15
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    ticks += Number(fields[11]) + Number(fields[12]);
+  }
+  return ticks / ticksPerSecond;
+}
+
+/** Resident memory of the processes in bytes. */
+export function residentBytes(pids: readonly number[]): number {
+  return sumOfField(pids, 'VmRSS');
+}
+
+/** The kernel's own record of the most resident memory since `forgetPeak`, in bytes. */
+export function peakResidentBytes(pids: readonly number[]): number {
+  return sumOfField(pids, 'VmHWM');
+}
+
+/** Sets VmHWM back to what is resident now (proc(5), clear_refs). */
+export function forgetPeak(pids: readonly number[]): void {
+  for (const pid of pids) writeFileSync(`/proc/${pid}/clear_refs`, '5');
+}
+
+/** Direct children, such as the workers of nginx. */
+export function childPids(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim();
+  return text === '' ? [] : text.split(' ').map(Number);
+}
+
+function sumOfField(pids: readonly number[], field: 'VmRSS' | 'VmHWM'): number {
+  let bytes = 0;
+  for (const pid of pids) {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+    bytes += Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) * 1024;
+  }
+  return bytes;
+}

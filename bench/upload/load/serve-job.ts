@@ -1,0 +1,30 @@
+import type { LoadMessage } from '../harness/load-process.ts';
+
+export interface Prepared<Result> {
+  run(reached: (point: string) => void): Promise<Result>;
+}
+
+/** The other end of `prepareLoad`: takes one job, prepares it, waits for `go`, and reports the result. */
+export function serveJob<Job, Result>(prepare: (job: Job) => Promise<Prepared<Result>>): void {
+  const tell = (message: LoadMessage<Result>): void => void process.send?.(message);
+  const fail = (error: unknown): void =>
+    tell({
+      type: 'failed',
+      message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
+  let prepared: Prepared<Result> | null = null;
+  process.on('message', (message: { type: 'job'; job: Job } | { type: 'go' }) => {
+    if (message.type === 'job') {
+      prepare(message.job).then((ready) => {
+        prepared = ready;
+        tell({ type: 'ready' });
+      }, fail);
+    } else {
+      prepared
+        ?.run((point) => tell({ type: 'reached', point }))
+        .then((result) => tell({ type: 'done', result }), fail);
+    }
+  });
+  process.once('disconnect', () => process.exit());
+  process.stdout.write('load waits\n');
+}

@@ -1,0 +1,51 @@
+import { createForm, type Form } from './form.ts';
+import { serveJob } from './serve-job.ts';
+import { type SentUpload, type Target, UploadConnection } from './upload-connection.ts';
+
+/** Connections that upload again and again until the time is over. */
+export interface SteadyJob {
+  readonly target: Target;
+  readonly connections: number;
+  /** Bytes of each file. */
+  readonly size: number;
+  /** No upload begins after so many milliseconds. */
+  readonly milliseconds: number;
+  /** Of the first connection's file; the others count on. */
+  readonly firstSeed: number;
+}
+
+export interface SteadyResult {
+  readonly uploads: readonly SentUpload[];
+  /** Sum over the connections of whole files' bytes by the time from the start to the connection's last answer. */
+  readonly bytesPerSecond: number;
+  /** When the last answer came, in milliseconds since 1970. */
+  readonly ended: number;
+}
+
+serveJob<SteadyJob, SteadyResult>(async ({ target, connections, size, milliseconds, firstSeed }) => {
+  const forms = Array.from({ length: connections }, (_, index) =>
+    createForm({ seed: firstSeed + index, size }),
+  );
+  const open = await Promise.all(forms.map(() => UploadConnection.open(target)));
+  return {
+    async run() {
+      const begun = performance.now();
+      const uploads: SentUpload[] = [];
+      const rates = await Promise.all(
+        open.map(async (connection, index) => {
+          const form = forms[index] as Form;
+          let bytes = 0;
+          while (performance.now() - begun < milliseconds) {
+            const upload = await connection.upload(form);
+            uploads.push(upload);
+            if (upload.problem !== null) break;
+            bytes += size;
+          }
+          connection.close();
+          return (bytes / (performance.now() - begun)) * 1000;
+        }),
+      );
+      return { uploads, bytesPerSecond: rates.reduce((sum, rate) => sum + rate, 0), ended: Date.now() };
+    },
+  };
+});

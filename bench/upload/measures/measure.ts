@@ -1,0 +1,35 @@
+import type { Goal } from '../harness/goal.ts';
+import type { Sink } from '../sink/start-sink.ts';
+import type { StoreName } from '../subject/start-sluice.ts';
+
+/** What a measure may use. */
+export interface Bench {
+  readonly sink: Sink;
+  readonly store: StoreName;
+  readonly rounds: number;
+  /** Small sizes, to see that everything works. */
+  readonly quick: boolean;
+}
+
+/** One line of the table. */
+export interface Finding {
+  readonly measure: string;
+  readonly what: string;
+  /** As shown, with unit. */
+  readonly subject: string;
+  readonly baseline: string;
+  readonly goal: Goal | null;
+  /** What the goal is about; null: it could not be measured, and `remark` says why. */
+  readonly value: number | null;
+  readonly shown: string;
+  /** Anything that makes the figure worth less than it seems; a wrong upload is such a thing. */
+  readonly problems: readonly string[];
+  readonly remark?: string;
+  /** Everything that the value was computed from. */
+  readonly details?: object;
+}
+
+export interface Measure {
+  readonly id: string;
+  readonly run: (bench: Bench) => Promise<Finding[]>;
+}

@@ -1,0 +1,132 @@
+import { combineCrc32 } from '../../../common/object-store/crc32-combine.ts';
+
+/** What arrived of some bytes. */
+export interface Arrived {
+  readonly size: number;
+  /** Computed from the bytes themselves. */
+  readonly crc32: number;
+}
+
+interface OpenUpload {
+  readonly key: string;
+  readonly parts: Map<number, Arrived>;
+}
+
+/** What the store should hold of an upload. */
+export interface Expected extends Arrived {
+  /** Last segment of the object's key. */
+  readonly name: string;
+}
+
+/** Objects of one size and content. */
+export interface Alike extends Arrived {
+  readonly count: number;
+}
+
+export interface LedgerReport {
+  readonly objects: number;
+  readonly openUploads: number;
+  readonly alike: readonly Alike[];
+  /** By operation. */
+  readonly calls: Readonly<Record<string, number>>;
+  /** Bodies whose x-amz-checksum-crc32 was not that of the bytes that arrived. */
+  readonly badDigests: number;
+}
+
+/** Sizes and checksums of what was stored, without the bytes. */
+export class ObjectLedger {
+  #objects = new Map<string, Arrived>();
+  #uploads = new Map<string, OpenUpload>();
+  #calls: Record<string, number> = {};
+  #uploadIds = 0;
+  #badDigests = 0;
+
+  count(operation: string): void {
+    this.#calls[operation] = (this.#calls[operation] ?? 0) + 1;
+  }
+
+  noteBadDigest(): void {
+    this.#badDigests++;
+  }
+
+  begin(key: string): string {
+    const id = `upload${++this.#uploadIds}`;
+    this.#uploads.set(id, { key, parts: new Map() });
+    return id;
+  }
+
+  /** Answers false when there is no such upload. */
+  putPart(uploadId: string, partNumber: number, part: Arrived): boolean {
+    return this.#uploads.get(uploadId)?.parts.set(partNumber, part) !== undefined;
+  }
+
+  /** Joins the parts in the given order; false when one of them, or the upload, is not there. */
+  complete(uploadId: string, partNumbers: readonly number[]): Arrived | false {
+    const upload = this.#uploads.get(uploadId);
+    if (upload === undefined) return false;
+    let object: Arrived = { size: 0, crc32: 0 };
+    for (const number of partNumbers) {
+      const part = upload.parts.get(number);
+      if (part === undefined) return false;
+      object = {
+        size: object.size + part.size,
+        crc32: combineCrc32(object.crc32, part.crc32, part.size),
+      };
+    }
+    this.#uploads.delete(uploadId);
+    this.put(upload.key, object);
+    return object;
+  }
+
+  abort(uploadId: string): boolean {
+    return this.#uploads.delete(uploadId);
+  }
+
+  put(key: string, object: Arrived): void {
+    this.#objects.set(lastSegment(key), object);
+  }
+
+  get(key: string): Arrived | undefined {
+    return this.#objects.get(lastSegment(key));
+  }
+
+  delete(key: string): void {
+    this.#objects.delete(lastSegment(key));
+  }
+
+  /** One sentence for each object that is not as it should be. */
+  problems(expected: readonly Expected[]): string[] {
+    return expected.flatMap(({ name, size, crc32 }) => {
+      const object = this.#objects.get(name);
+      if (object === undefined) return [`${name} is not in the store`];
+      if (object.size !== size) return [`${name} has ${object.size} bytes instead of ${size}`];
+      return object.crc32 === crc32 ? [] : [`${name} has other bytes than were sent`];
+    });
+  }
+
+  report(): LedgerReport {
+    const alike = new Map<string, Alike>();
+    for (const { size, crc32 } of this.#objects.values()) {
+      const key = `${size} ${crc32}`;
+      alike.set(key, { size, crc32, count: (alike.get(key)?.count ?? 0) + 1 });
+    }
+    return {
+      objects: this.#objects.size,
+      openUploads: this.#uploads.size,
+      alike: [...alike.values()],
+      calls: this.#calls,
+      badDigests: this.#badDigests,
+    };
+  }
+
+  forget(): void {
+    this.#objects = new Map();
+    this.#uploads = new Map();
+    this.#calls = {};
+    this.#badDigests = 0;
+  }
+}
+
+function lastSegment(key: string): string {
+  return key.slice(key.lastIndexOf('/') + 1);
+}

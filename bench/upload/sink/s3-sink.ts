@@ -1,0 +1,218 @@
+import type * as Uws from 'uWebSockets.js';
+import { crc32 } from 'node:zlib';
+import { loadUws } from '../../../common/http/uws.ts';
+import { type Arrived, type Expected, ObjectLedger } from './object-ledger.ts';
+
+/**
+ * The store behind everything that is measured: it answers the S3 calls of an upload with as little work as can be,
+ * so that the processor is left to the gateway. It takes the checksum of every byte that arrives and keeps none.
+ * Signatures are not looked at. `POST /plain` takes a body as it is, for the proxy that speaks no S3.
+ */
+const ledger = new ObjectLedger();
+let plainBodies = 0;
+
+const app = loadUws().App();
+app.any('/*', (res, req) => {
+  // req is only valid until the first return to the event loop
+  const call: Call = {
+    method: req.getMethod().toUpperCase(),
+    key: decodeURIComponent(req.getUrl().slice(1)),
+    query: new URLSearchParams(req.getQuery() ?? ''),
+    crc32: req.getHeader('x-amz-checksum-crc32'),
+    chunked: req.getHeader('x-amz-content-sha256').startsWith('STREAMING-'),
+  };
+  const hasBody =
+    req.getHeader('transfer-encoding') !== '' || Number(req.getHeader('content-length') || 0) > 0;
+  let aborted = false;
+  res.onAborted(() => {
+    aborted = true;
+  });
+  if (!hasBody) {
+    answer(res, call, { size: 0, crc32: 0 }, '');
+    return;
+  }
+  const keepsText = call.method === 'POST' && call.query.has('uploadId');
+  let size = 0;
+  let checksum = 0;
+  let text = '';
+  res.onData((chunk, isLast) => {
+    size += chunk.byteLength;
+    if (chunk.byteLength > 0) checksum = crc32(new Uint8Array(chunk), checksum);
+    if (keepsText) text += Buffer.from(chunk).toString('latin1');
+    if (isLast && !aborted) answer(res, call, { size, crc32: checksum }, text);
+  });
+});
+
+interface Call {
+  readonly method: string;
+  readonly key: string;
+  readonly query: URLSearchParams;
+  /** As sent. */
+  readonly crc32: string;
+  /** The body is framed as aws-chunked, which this store does not read. */
+  readonly chunked: boolean;
+}
+
+function answer(res: Uws.HttpResponse, call: Call, body: Arrived, text: string): void {
+  res.cork(() => {
+    if (call.method === 'POST' && call.key === 'plain') answerPlain(res, body);
+    else if (call.chunked) fail(res, '501 Not Implemented', 'NotImplemented');
+    else if (call.method === 'PUT') answerPut(res, call, body);
+    else if (call.method === 'POST') answerPost(res, call, text);
+    else if (call.method === 'DELETE') answerDelete(res, call);
+    else if (call.method === 'HEAD') answerHead(res, call);
+    else answerGet(res, call);
+  });
+}
+
+function answerPlain(res: Uws.HttpResponse, body: Arrived): void {
+  const name = `plain-${++plainBodies}`;
+  ledger.count('plain');
+  ledger.put(name, body);
+  res.writeHeader('content-type', 'application/json').end(JSON.stringify({ name }));
+}
+
+function answerPut(res: Uws.HttpResponse, { key, query, crc32: sent }: Call, body: Arrived): void {
+  const uploadId = query.get('uploadId');
+  ledger.count(uploadId === null ? 'PutObject' : 'UploadPart');
+  const checksum = base64Of(body.crc32);
+  if (sent !== '' && sent !== checksum) {
+    ledger.noteBadDigest();
+    fail(res, '400 Bad Request', 'BadDigest');
+    return;
+  }
+  if (uploadId === null) ledger.put(key, body);
+  else if (!ledger.putPart(uploadId, Number(query.get('partNumber')), body)) {
+    fail(res, '404 Not Found', 'NoSuchUpload');
+    return;
+  }
+  res.writeHeader('etag', etagOf(body));
+  if (sent !== '') res.writeHeader('x-amz-checksum-crc32', checksum);
+  res.end();
+}
+
+function answerPost(res: Uws.HttpResponse, { key, query }: Call, text: string): void {
+  const uploadId = query.get('uploadId');
+  if (uploadId === null && query.has('uploads')) {
+    ledger.count('CreateMultipartUpload');
+    xml(
+      res,
+      `<InitiateMultipartUploadResult><Bucket>${bucketOf(key)}</Bucket><Key>${keyOf(key)}</Key>` +
+        `<UploadId>${ledger.begin(key)}</UploadId></InitiateMultipartUploadResult>`,
+    );
+    return;
+  }
+  if (uploadId === null) {
+    // DeleteObjects, of which nothing here depends
+    ledger.count('other POST');
+    fail(res, '501 Not Implemented', 'NotImplemented');
+    return;
+  }
+  ledger.count('CompleteMultipartUpload');
+  const numbers = [...text.matchAll(/<PartNumber>(\d+)<\/PartNumber>/g)].map(([, number]) => Number(number));
+  const object = ledger.complete(uploadId, numbers);
+  if (object === false) fail(res, '400 Bad Request', 'InvalidPart');
+  else {
+    xml(
+      res,
+      `<CompleteMultipartUploadResult><Bucket>${bucketOf(key)}</Bucket><Key>${keyOf(key)}</Key>` +
+        `<ETag>${etagOf(object)}</ETag></CompleteMultipartUploadResult>`,
+    );
+  }
+}
+
+function answerDelete(res: Uws.HttpResponse, { key, query }: Call): void {
+  const uploadId = query.get('uploadId');
+  ledger.count(uploadId === null ? 'DeleteObject' : 'AbortMultipartUpload');
+  if (uploadId === null) ledger.delete(key);
+  else ledger.abort(uploadId);
+  res.writeStatus('204 No Content').endWithoutBody();
+}
+
+function answerHead(res: Uws.HttpResponse, { key }: Call): void {
+  if (keyOf(key) === '') {
+    ledger.count('HeadBucket');
+    res.endWithoutBody(0);
+    return;
+  }
+  ledger.count('HeadObject');
+  const object = ledger.get(key);
+  if (object === undefined) res.writeStatus('404 Not Found').endWithoutBody(0);
+  else {
+    res.writeHeader('etag', etagOf(object)).writeHeader('last-modified', new Date().toUTCString());
+    res.endWithoutBody(object.size);
+  }
+}
+
+function answerGet(res: Uws.HttpResponse, { key, query }: Call): void {
+  const bucket = bucketOf(key);
+  if (query.has('uploads')) {
+    ledger.count('ListMultipartUploads');
+    xml(
+      res,
+      `<ListMultipartUploadsResult><Bucket>${bucket}</Bucket><IsTruncated>false</IsTruncated></ListMultipartUploadsResult>`,
+    );
+  } else if (query.has('list-type')) {
+    ledger.count('ListObjectsV2');
+    xml(
+      res,
+      `<ListBucketResult><Name>${bucket}</Name><KeyCount>0</KeyCount><IsTruncated>false</IsTruncated></ListBucketResult>`,
+    );
+  } else {
+    ledger.count('other GET');
+    fail(res, '404 Not Found', 'NoSuchKey');
+  }
+}
+
+function xml(res: Uws.HttpResponse, document: string): void {
+  res
+    .writeHeader('content-type', 'application/xml')
+    .end(`<?xml version="1.0" encoding="UTF-8"?>\n${document}`);
+}
+
+function fail(res: Uws.HttpResponse, status: string, code: string): void {
+  res.writeStatus(status);
+  xml(res, `<Error><Code>${code}</Code><Message>${code}</Message></Error>`);
+}
+
+function bucketOf(path: string): string {
+  return path.split('/', 1)[0] as string;
+}
+
+/** What stands after the bucket, or nothing. */
+function keyOf(path: string): string {
+  const slash = path.indexOf('/');
+  return slash === -1 ? '' : path.slice(slash + 1);
+}
+
+function base64Of(checksum: number): string {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(checksum);
+  return bytes.toString('base64');
+}
+
+function etagOf({ size, crc32: checksum }: Arrived): string {
+  return `"${checksum.toString(16).padStart(8, '0')}${size.toString(16).padStart(24, '0')}"`;
+}
+
+export type SinkCommand =
+  | { readonly type: 'forget' }
+  | { readonly type: 'problems'; readonly expected: readonly Expected[] }
+  | { readonly type: 'report' };
+
+process.on('message', (command: SinkCommand) => {
+  if (command.type === 'forget') ledger.forget();
+  process.send?.(
+    command.type === 'problems'
+      ? ledger.problems(command.expected)
+      : command.type === 'report'
+        ? ledger.report()
+        : null,
+  );
+});
+process.once('disconnect', () => process.exit());
+
+app.listen('127.0.0.1', 0, (socket) => {
+  if (socket === false) throw new Error('no port of 127.0.0.1 can be listened on');
+  process.stdout.write(`sink listens on http://127.0.0.1:${loadUws().us_socket_local_port(socket)}\n`);
+});

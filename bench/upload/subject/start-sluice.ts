@@ -1,0 +1,66 @@
+import { ConfigError, readConfig } from '../../../common/config/read-config.ts';
+import { gibibyte } from '../harness/bytes.ts';
+import { type Child, startScript } from '../harness/child-process.ts';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/temporary-directory.ts';
+import type { Sink } from '../sink/start-sink.ts';
+import { storedInSink } from './stored-in-sink.ts';
+import { storedOnDisk } from './stored-on-disk.ts';
+import type { Subject } from './subject.ts';
+
+export type StoreName = 's3' | 'fs';
+
+export interface SluiceOptions {
+  readonly store: StoreName;
+  readonly sink: Sink;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Modules that run before the server's own. */
+  readonly preload?: readonly string[];
+}
+
+export interface SluiceSubject extends Subject {
+  readonly child: Child;
+}
+
+const token = 'bench-token-0123456789abcdef';
+
+/** Whether this version of Sluice knows the settings; a bad value of one that it knows is thrown. */
+export function accepts(settings: Readonly<Record<string, string>>): boolean {
+  try {
+    readConfig(settings);
+    return true;
+  } catch (error) {
+    if (error instanceof ConfigError && /is not supported by this version/.test(error.message)) return false;
+    throw error;
+  }
+}
+
+/** Starts Sluice as `npm start` does, with a data directory of its own, and a limit above every file here. */
+export async function startSluice(options: SluiceOptions): Promise<SluiceSubject> {
+  const dataDir = makeTemporaryDirectory();
+  const child = await startScript('main.ts', {
+    preload: options.preload ?? [],
+    ipc: options.preload !== undefined,
+    env: {
+      UV_THREADPOOL_SIZE: '16',
+      PORT: '0',
+      DATA_DIR: dataDir,
+      BOOTSTRAP_TOKEN: token,
+      MAX_UPLOAD_BYTES: String(5 * gibibyte),
+      ...(options.store === 's3' ? options.sink.settings : {}),
+      ...options.env,
+    },
+    ready: /^Sluice listens on (\S+)$/m,
+  });
+  const target = { baseUrl: child.ready, path: '/_f_/bench/upload', token };
+  return {
+    name: `Sluice (${options.store === 's3' ? 'S3' : 'file system'})`,
+    target,
+    pids: [child.pid],
+    problems: options.store === 's3' ? storedInSink(options.sink, 'file') : storedOnDisk(target),
+    child,
+    async stop() {
+      await child.stop();
+      removeTemporaryDirectory(dataDir);
+    },
+  };
+}
