@@ -1,5 +1,6 @@
 import type { Authenticate } from '../common/auth/authenticate.ts';
 import type { Database } from '../common/clickhouse/database.ts';
+import { createGroupCommit } from '../common/clickhouse/group-commit.ts';
 import type { Config } from '../common/config/read-config.ts';
 import type { Projects } from '../common/control/projects.ts';
 import type { Route } from '../common/http/http-types.ts';
@@ -12,7 +13,6 @@ import { insertOne } from './operations/insert-one.ts';
 import { createSpaces } from './space/resolve-space.ts';
 import { createSpaceCatalogue } from './space/space-catalogue.ts';
 import { createStructureCache } from './structure/structure-cache.ts';
-import { createGroupCommit } from './write/group-commit.ts';
 import { createRecordStore } from './write/store-records.ts';
 import { createLocalReservations } from './write/unique-reservations.ts';
 import { createUuidV7 } from './write/uuid-v7.ts';

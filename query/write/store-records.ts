@@ -1,11 +1,12 @@
 import type { Database } from '../../common/clickhouse/database.ts';
+import type { GroupCommit } from '../../common/clickhouse/group-commit.ts';
+import { textLiteral } from '../../common/clickhouse/literal.ts';
 import type { Hasher } from '../hashed/hasher.ts';
 import type { RecordSpace } from '../space/record-space.ts';
 import type { StoredValue } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
 import { untilAborted } from '../until-aborted.ts';
 import type { RecordValues } from '../values/validate-record.ts';
-import type { GroupCommit } from './group-commit.ts';
 import { type NewRecord, rowLayout, rowLines } from './record-row.ts';
 import type { Reservation, UniqueReservations } from './unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, findStored, type UniqueValue } from './unique-values.ts';
@@ -63,7 +64,7 @@ export function createRecordStore(deps: {
           table: space.table,
           columns: layout.columns,
           lines: rowLines(layout, written),
-          id: (written[0] as NewRecord).id,
+          proof: `_id = ${textLiteral((written[0] as NewRecord).id)}`,
           signal,
         });
       } catch (error) {

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
+import { createGroupCommit, type GroupCommit } from '../../common/clickhouse/group-commit.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
-import { createGroupCommit, type GroupCommit } from '../../query/write/group-commit.ts';
 
 interface Insert {
   readonly table: string;
@@ -62,7 +62,7 @@ const row = (
   table: more.table ?? 't',
   columns: more.columns ?? ['a'],
   lines: Buffer.from(more.lines ?? `${id}\n`),
-  id,
+  proof: `_id = '${id}'`,
   signal: more.signal ?? idle,
 });
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
