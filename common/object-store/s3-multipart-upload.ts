@@ -65,8 +65,12 @@ async function begin(
     Metadata: { ...metadata },
     ...(checksums && { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' }),
   });
-  const { UploadId } = await tryControl(context, signal, (abortSignal) =>
-    inDoubt(doubts, 'upload', () => context.client.send(command, { abortSignal })),
+  const { request, quiet, settle } = context.timing;
+  const { UploadId } = await tryControl(
+    context,
+    signal,
+    (abortSignal) => inDoubt(doubts, 'upload', () => context.client.send(command, { abortSignal })),
+    { total: request, attempt: quiet, grace: settle },
   );
   if (UploadId === undefined) throw new Error('CreateMultipartUpload answered no upload id');
   return UploadId;
@@ -114,7 +118,8 @@ async function finish(
     ...(checksums && { ChecksumCRC32: checksumText(whole.crc32), ChecksumType: 'FULL_OBJECT' }),
   });
   // "Processing of a CompleteMultipartUpload request could take several minutes to finalize"
-  const limits = { total: 2 * context.timing.request, attempt: 2 * context.timing.quiet };
+  const { request, quiet, settle } = context.timing;
+  const limits = { total: 2 * request, attempt: 2 * quiet, grace: settle };
   const send = async (abortSignal: AbortSignal): Promise<void> => {
     try {
       await inDoubt(doubts, 'object', async () => {

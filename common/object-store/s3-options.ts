@@ -24,6 +24,8 @@ export interface S3Timing {
   readonly connect: number;
   /** How long a connection may bring nothing and take nothing, or a small request may stay without an answer. */
   readonly quiet: number;
+  /** How long the outcome of a request is waited for that is given up and may have made something. */
+  readonly settle: number;
   /** What taking back a failed object may take. */
   readonly cleanup: number;
   /** The pause before retry n is random, up to firstPause * 2^n and no more than longestPause. */
@@ -41,6 +43,7 @@ export function s3Timing(given: Partial<S3Timing> = {}): S3Timing {
     request,
     connect: Math.min(5_000, share),
     quiet: share,
+    settle: Math.min(2_000, share),
     cleanup: Math.min(30_000, request),
     firstPause: 100,
     longestPause: 5_000,

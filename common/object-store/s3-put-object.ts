@@ -18,14 +18,19 @@ export async function putObject(
   for (const [name, value] of Object.entries(target.metadata)) headers[`x-amz-meta-${name}`] = value;
   const time = partTime(context, part);
   await withoutChecksumsIfRefused(context, (checksums) =>
-    retrying(context.timing, { total: time, attempt: time }, signal, async (attempt) => {
-      const request = {
-        key: target.key,
-        query: {},
-        headers: checksums ? { ...headers, 'x-amz-checksum-crc32': checksumText(part.crc32) } : headers,
-        part,
-      };
-      await inDoubt(doubts, 'object', () => context.sendPart(request, attempt));
-    }),
+    retrying(
+      context.timing,
+      { total: time, attempt: time, grace: context.timing.settle },
+      signal,
+      async (attempt) => {
+        const request = {
+          key: target.key,
+          query: {},
+          headers: checksums ? { ...headers, 'x-amz-checksum-crc32': checksumText(part.crc32) } : headers,
+          part,
+        };
+        await inDoubt(doubts, 'object', () => context.sendPart(request, attempt));
+      },
+    ),
   );
 }

@@ -8,15 +8,21 @@ export interface RetryLimits {
   readonly total: number;
   /** What one attempt may take. Milliseconds. */
   readonly attempt: number;
+  /**
+   * How long an attempt may go on after the signal's abort, because its outcome must be known: an answer that comes is
+   * worth more than a look at the store, which the request may reach later than that look. Milliseconds.
+   */
+  readonly grace?: number;
 }
 
 /**
  * Tries until it succeeds, fails for good, or the time is over: exponential backoff with full jitter, so that many
- * who failed together do not come back together. Rejects with the last failure, or the signal's reason.
+ * who failed together do not come back together. Rejects with the last failure, or the signal's reason; an attempt
+ * that succeeds within the grace is a success.
  */
 export async function retrying<T>(
   timing: Pick<S3Timing, 'firstPause' | 'longestPause'>,
-  { total, attempt }: RetryLimits,
+  { total, attempt, grace = 0 }: RetryLimits,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -26,7 +32,7 @@ export async function retrying<T>(
   let skewSeen = false;
   for (let tries = 0; ; tries++) {
     try {
-      return await withDeadline(signal, Math.min(attempt, end - performance.now()), work);
+      return await withDeadline(signal, Math.min(attempt, end - performance.now()), work, grace);
     } catch (error) {
       signal.throwIfAborted();
       // the clock has been set by the Date of the answer; if that didn't help, nothing will

@@ -57,6 +57,7 @@ export class S3Writer implements ObjectWriter {
       this.#cancel.signal.throwIfAborted();
       if (this.#upload === null) await this.#put(last);
       else await this.#finish(this.#upload, last);
+      this.#cancel.signal.throwIfAborted();
       this.#state = 'complete';
     } catch (error) {
       this.#state = 'failed';

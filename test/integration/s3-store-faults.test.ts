@@ -175,6 +175,26 @@ t.test('nothing is tried again once the signal is aborted, and nothing is left',
   }
 });
 
+t.test('what is begun while the signal is aborted is waited for, and taken back', async (t) => {
+  for (const [operation, size] of writes) {
+    const opened = await openStubStore(t, { timing: { settle: 10_000 } });
+    const { stub, store } = opened;
+    // a look for what the request has made would come too early
+    const fault = stub.fault({ operation, times: 1, action: { kind: 'delay', ms: 300 } });
+    const controller = new AbortController();
+    const storing = storeObject(store, 'o/p/n', patternBytes(size), plain, controller.signal);
+    const settled = t.rejects(storing, { message: 'gone' }, operation);
+    while (fault.hits === 0) await sleep(1);
+    controller.abort(new Error('gone'));
+    await settled;
+    t.equal(stub.counts().ListMultipartUploads, undefined, 'nothing had to be looked for');
+    nothingLeft(t, opened);
+    // not a moment later either
+    await sleep(500);
+    nothingLeft(t, opened);
+  }
+});
+
 t.test('a pause before another attempt ends with the signal', async (t) => {
   const opened = await openStubStore(t, { timing: { firstPause: 1e9, longestPause: 1e9, request: 2e9 } });
   const fault = opened.stub.fault({ operation: 'PutObject', action: slowDown });
@@ -370,7 +390,7 @@ t.test('random faults: every object is right or not there', async (t) => {
   let next = 0;
   await Promise.all(
     Array.from({ length: 10 }, async () => {
-      while (next < 300) {
+      while (next < 200) {
         const key = `o/p/${next++}`;
         const size = random() < 0.5 ? sizes[Math.floor(random() * sizes.length)] : undefined;
         const bytes = patternBytes(size ?? Math.floor(random() * 5 * stubPartBytes));
@@ -386,8 +406,8 @@ t.test('random faults: every object is right or not there', async (t) => {
     }),
   );
   t.comment(JSON.stringify({ ...ends, refusals: refusals.hits, counts: stub.counts() }));
-  t.equal(ends.right + ends.failed, 300);
-  t.ok(ends.right > 200);
+  t.equal(ends.right + ends.failed, 200);
+  t.ok(ends.right > 130);
   t.ok(ends.failed > 0);
   t.strictSame(stub.openUploads(), []);
   t.strictSame(log.failures, []);

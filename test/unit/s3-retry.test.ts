@@ -85,6 +85,34 @@ t.test('never tries again once the signal is aborted', async (t) => {
   t.notOk(called);
 });
 
+t.test('an attempt may come to its end after the abort, within the grace', async (t) => {
+  const controller = new AbortController();
+  const limits = { ...ample, grace: 600_000 };
+  const result = await retrying(quick, limits, controller.signal, async (signal) => {
+    controller.abort(new Error('gone'));
+    t.notOk(signal.aborted);
+    return 'done';
+  });
+  t.equal(result, 'done');
+
+  const cut = new AbortController();
+  const hanging = retrying(quick, { ...ample, grace: 1 }, cut.signal, (signal) => {
+    cut.abort(new Error('gone'));
+    return hang(signal);
+  });
+  await t.rejects(hanging, { message: 'gone' });
+
+  let tries = 0;
+  const failed = new AbortController();
+  const failing = retrying(quick, limits, failed.signal, async () => {
+    tries++;
+    failed.abort(new Error('gone'));
+    throw busy();
+  });
+  await t.rejects(failing, { message: 'gone' });
+  t.equal(tries, 1);
+});
+
 t.test('a wrong clock is worth one more attempt', async (t) => {
   let tries = 0;
   const failing = retrying(quick, ample, never, async () => {
@@ -121,6 +149,7 @@ t.test('times follow from that of a request', async (t) => {
     request: 60_000,
     connect: 5_000,
     quiet: 15_000,
+    settle: 2_000,
     cleanup: 30_000,
     firstPause: 100,
     longestPause: 5_000,

@@ -30,7 +30,6 @@ export async function handleRequest(
   const requestId = context.newRequestId();
   const resource = splitUrl(req.url ?? '/').path;
   let read: ReadCall | undefined;
-  let bodyIsComing = !expectsContinue;
   try {
     read = readCall(req, context);
     const { faults } = read;
@@ -40,8 +39,8 @@ export async function handleRequest(
       strike: (stage: Parameters<typeof strikeFaults>[1]) =>
         strikeFaults(faults, stage, { socket: req.socket, gone: gone.signal }),
       wantBody() {
-        if (!bodyIsComing) res.writeContinue();
-        bodyIsComing = true;
+        // without it node ends the connection after the answer, as nobody can tell whether the body still comes
+        if (expectsContinue) res.writeContinue();
       },
     };
     const answer = await answerCall(exchange, context);
@@ -59,8 +58,6 @@ export async function handleRequest(
     }
     const shown = error instanceof S3Error ? error : s3Error('InternalError', String(error));
     read?.finish(shown.status, shown.code);
-    // RFC 9110 section 10.1.1: without the 100 nobody can tell whether the body still comes, so the connection ends
-    if (!bodyIsComing) res.setHeader('connection', 'close');
     // the rest of the body is drained, so that the client surely reads the answer
     req.resume();
     const answer = errorAnswer(shown, { requestId, resource }, req.method === 'HEAD');
