@@ -119,7 +119,11 @@ t.test('kill -9 during inserts and uploads loses nothing acknowledged', async (t
         }
       }
     });
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    // in the middle of work, however fast this machine is
+    const before = { records: records.size, files: files.size };
+    while (records.size < before.records + 20 || files.size < before.files + 8) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
     await current.kill();
     running = false;
     await Promise.all(writers);
