@@ -72,7 +72,8 @@ async function timeRefusal({ target, claimedBytes }: ClaimedSizeJob) {
 
 /**
  * What the server reads can't be seen from outside; what was sent and lies in neither socket's queue is what it has
- * read. When it closes, the queues are gone and all that was sent counts, which is why the steps are small.
+ * read. A step is only sent when it has read the one before, so when it closes, and the queues are gone, all that was
+ * sent is at most one step too much.
  */
 async function countRead({ target, claimedBytes }: ClaimedSizeJob) {
   const connection = await UploadConnection.open(target);
@@ -80,18 +81,20 @@ async function countRead({ target, claimedBytes }: ClaimedSizeJob) {
   const answer = connection.answer().catch(() => null);
   connection.writeHead(formContentType, claimedBytes);
   const begun = performance.now();
+  const unread = (): number => connection.pending + queuedBytes(localPort);
   let sent = 0;
   for (const slice of smallSlices()) {
-    if (connection.ended || performance.now() - begun > stopAfterMilliseconds) break;
-    if (connection.pending === 0) {
-      connection.write(slice);
-      sent += slice.length;
+    while (unread() > 0 && !connection.ended && performance.now() - begun < stopAfterMilliseconds) {
+      await pause(stepMilliseconds);
     }
+    if (connection.ended || performance.now() - begun > stopAfterMilliseconds) break;
+    connection.write(slice);
+    sent += slice.length;
     await pause(stepMilliseconds);
   }
-  const queued = connection.ended ? 0 : connection.pending + queuedBytes(localPort);
+  const bytes = connection.ended ? sent : sent - unread();
   connection.close();
-  return { status: (await answer)?.status ?? 0, bytes: sent - queued };
+  return { status: (await answer)?.status ?? 0, bytes };
 }
 
 function* smallSlices(): Generator<Buffer> {

@@ -16,7 +16,8 @@ const slowBytesPerSecond = 10_000;
 /**
  * Do 500 clients at 10 KB/s all get their files stored, and what do they cost the others: which share of their speed
  * alone do 8 fast connections keep beside them? The slow ones last longer than the fast ones are measured; a round
- * in which they do not is reported as a problem.
+ * in which they do not is reported as a problem. Speeds depend on what else the machine does, so each one beside the
+ * slow clients is compared with the mean of those alone just before and just after it.
  */
 export const u5: Measure = {
   id: 'U5',
@@ -30,6 +31,7 @@ async function compare(bench: Bench, sluice: Subject) {
     : { clients: 500, seconds: 30, fast: 8, fastSize: 64 * mebibyte, fastSeconds: 15 };
   const alone: number[] = [];
   const beside: number[] = [];
+  const shares: number[] = [];
   const problems: string[] = [];
   let finished = 0;
 
@@ -62,9 +64,8 @@ async function compare(bench: Bench, sluice: Subject) {
   progress('U5: warming up');
   await bench.sink.forget();
   await fast();
+  alone.push((await fast()).bytesPerSecond);
   for (let round = 1; round <= rounds; round++) {
-    const before = await fast();
-    alone.push(before.bytesPerSecond);
     const crowd = await slow();
     crowd.go();
     await crowd.reached('all sending');
@@ -77,12 +78,16 @@ async function compare(bench: Bench, sluice: Subject) {
     finished += uploads.filter(({ problem }) => problem === null).length;
     problems.push(...(await sluice.problems(uploads)));
     await bench.sink.forget();
+    const before = alone.at(-1) as number;
+    const after = (await fast()).bytesPerSecond;
+    alone.push(after);
+    shares.push(during.bytesPerSecond / ((before + after) / 2));
     progress(
-      `U5: round ${round} of ${rounds}: alone ${mebibytes(before.bytesPerSecond)}, beside ${mebibytes(during.bytesPerSecond)}, ` +
+      `U5: round ${round} of ${rounds}: alone ${mebibytes(before)} and ${mebibytes(after)}, beside ${mebibytes(during.bytesPerSecond)}, ` +
         `${uploads.filter(({ problem }) => problem === null).length} of ${sizes.clients} slow uploads answered well`,
     );
   }
-  const value = sampleOf(beside).median / sampleOf(alone).median;
+  const value = sampleOf(shares).median;
   return [
     {
       measure: 'U5',
@@ -93,7 +98,7 @@ async function compare(bench: Bench, sluice: Subject) {
       value,
       shown: value.toFixed(2),
       problems,
-      details: { sizes, alone: sampleOf(alone), beside: sampleOf(beside) },
+      details: { sizes, alone: sampleOf(alone), beside: sampleOf(beside), shares: sampleOf(shares) },
     },
   ];
 }
