@@ -10,10 +10,11 @@ export const stubPartBytes = 64 * 1024;
 
 /** Milliseconds: pauses that don't hold up a test, and deadlines that only what hangs can miss. */
 const timing = {
-  request: 20_000,
-  quiet: 500,
-  connect: 2_000,
-  cleanup: 20_000,
+  request: 30_000,
+  quiet: 5_000,
+  connect: 5_000,
+  settle: 200,
+  cleanup: 30_000,
   firstPause: 1,
   longestPause: 10,
 };

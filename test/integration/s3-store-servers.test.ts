@@ -1,0 +1,93 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import { storeObject } from '../services/store-object.ts';
+import { openStubStore } from '../services/stub-store.ts';
+import { patternBytes } from './object-store-contract.ts';
+
+/** What servers do that a right one, such as the stub, doesn't. */
+const never = new AbortController().signal;
+
+async function openStore(t: Test, answer: RequestListener) {
+  const server = createServer(answer);
+  server.listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  return openStubStore(t, {
+    endpoint: `http://127.0.0.1:${port}`,
+    partBytes: 32 * 1024 ** 2,
+    // some of these can't take anything back
+    timing: { cleanup: 500 },
+  });
+}
+
+const errorXml = (code: string) => `<Error><Code>${code}</Code><Message>no</Message></Error>`;
+
+t.test('an answer before the body is read ends the request', async (t) => {
+  let requests = 0;
+  const { store } = await openStore(t, (_, res) => {
+    requests++;
+    // the body stays unread, and the connection open
+    res.writeHead(403).end(errorXml('AccessDenied'));
+  });
+  await t.rejects(storeObject(store, 'o/p/n', patternBytes(32 * 1024 ** 2)), { message: /403 AccessDenied/ });
+  t.equal(requests, 1);
+});
+
+t.test('an upload that outlives its abort is aborted again', async (t) => {
+  const calls: string[] = [];
+  const { store } = await openStore(t, (req, res) => {
+    calls.push(req.method ?? '');
+    if (req.method === 'DELETE') res.writeHead(204).end();
+    // parts that were under way have landed after the first abort
+    else if (calls.length < 4) res.end('<ListPartsResult></ListPartsResult>');
+    else res.writeHead(404).end(errorXml('NoSuchUpload'));
+  });
+  await store.abortUpload({ key: 'o/p/n', id: 'x', since: new Date() }, never);
+  t.strictSame(calls, ['DELETE', 'GET', 'DELETE', 'GET']);
+});
+
+t.test('who may not list parts believes the second abort', async (t) => {
+  const calls: string[] = [];
+  const { store } = await openStore(t, (req, res) => {
+    calls.push(req.method ?? '');
+    if (req.method === 'DELETE') res.writeHead(204).end();
+    else res.writeHead(403).end(errorXml('AccessDenied'));
+  });
+  await store.abortUpload({ key: 'o/p/n', id: 'x', since: new Date() }, never);
+  t.strictSame(calls, ['DELETE', 'GET', 'DELETE', 'GET']);
+});
+
+t.test('an upload that can not be got rid of is an error', async (t) => {
+  const { store } = await openStore(t, (req, res) => {
+    if (req.method === 'DELETE') res.writeHead(204).end();
+    else res.end('<ListPartsResult></ListPartsResult>');
+  });
+  const upload = { key: 'o/p/n', id: 'x', since: new Date() };
+  await t.rejects(store.abortUpload(upload, never), { message: /AbortMultipartUpload.*still there/ });
+});
+
+t.test('an answer that is no S3 is an error that shows it', async (t) => {
+  const { store } = await openStore(t, (req, res) => {
+    req.resume();
+    res.writeHead(404, { 'content-type': 'text/html' }).end('<html>no such page</html>');
+  });
+  await t.rejects(storeObject(store, 'o/p/n', patternBytes(10)), { message: /404 Http404: Not Found/ });
+});
+
+t.test('an answer without end is cut off', async (t) => {
+  const { store } = await openStore(t, (req, res) => {
+    req.resume();
+    res.writeHead(400);
+    const more = () => {
+      while (!res.destroyed && res.write(Buffer.alloc(16 * 1024)));
+    };
+    res.on('drain', more);
+    more();
+  });
+  await t.rejects(storeObject(store, 'o/p/n', patternBytes(10)), { message: /too long/ });
+});
