@@ -44,6 +44,10 @@ export interface Config {
   readonly publicFilesUrl: string | undefined;
   readonly fileLinks: 'public' | 'private';
   readonly allowClearAllSpaces: boolean;
+  /** Signs login tokens; undefined: a key that the store keeps. Processes that share it accept each other's tokens. */
+  readonly loginTokenSecret: string | undefined;
+  /** How long a login token is good. */
+  readonly loginTokenTtl: number;
   /** A body that brings nothing for this long is given up with 408. */
   readonly bodyIdleTimeout: number;
   /** A request other than a transfer of bytes is given up after this long. */
@@ -100,6 +104,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     publicFilesUrl: reader.baseUrl('PUBLIC_FILES_URL'),
     fileLinks: reader.oneOf('FILE_LINKS', 'public', ['public', 'private']),
     allowClearAllSpaces: reader.boolean('ALLOW_CLEAR_ALL_SPACES', false),
+    loginTokenSecret: readLoginTokenSecret(reader),
+    loginTokenTtl: reader.integer('LOGIN_TOKEN_TTL_MS', 36 * 3_600_000, 1000, 366 * 86_400_000),
     bodyIdleTimeout: reader.integer('BODY_IDLE_TIMEOUT_MS', 60_000, 100, 3_600_000),
     requestTimeout: reader.integer('REQUEST_TIMEOUT_MS', 60_000, 100, 3_600_000),
     drainTimeout: reader.integer('DRAIN_TIMEOUT_MS', 10_000, 0, 3_600_000),
@@ -191,4 +197,19 @@ function readBootstrapToken(reader: EnvReader): string | undefined {
     reader.problems.push('BOOTSTRAP_TOKEN should be 16 to 256 characters of A-Z a-z 0-9 . _ ~ + / = -');
   }
   return token;
+}
+
+/** RFC 7518 section 3.2: a key of HS256 has at least the 256 bits of its hash. */
+const shortestSecret = 32;
+const longestSecret = 1024;
+
+function readLoginTokenSecret(reader: EnvReader): string | undefined {
+  const secret = reader.text('LOGIN_TOKEN_SECRET');
+  if (secret !== undefined && (secret.length < shortestSecret || secret.length > longestSecret)) {
+    // not repeated here either
+    reader.problems.push(
+      `LOGIN_TOKEN_SECRET should be ${shortestSecret} to ${longestSecret} characters, better random ones`,
+    );
+  }
+  return secret;
 }

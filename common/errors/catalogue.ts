@@ -14,13 +14,15 @@ export const missingStructure = () =>
   badRequest('missing_structure', 'Please set structure in Request Header');
 export const invalidStructure = (problems: readonly string[]) => badRequest('invalid_structure', problems);
 export const structureConflict = (problems: readonly string[]) => badRequest('structure_conflict', problems);
-export const invalidHeader = (problems: readonly string[]) => badRequest('invalid_header', problems);
+export const invalidHeader = (problems: readonly string[], cause?: unknown) =>
+  badRequest('invalid_header', problems, cause);
 export const invalidOptions = (problems: readonly string[], cause?: unknown) =>
   badRequest('invalid_options', problems, cause);
 export const invalidBody = (problems: string | readonly string[], cause?: unknown) =>
   badRequest('invalid_body', problems, cause);
 export const invalidValue = (problems: readonly string[]) => badRequest('invalid_value', problems);
 export const invalidCondition = (problems: readonly string[]) => badRequest('invalid_condition', problems);
+export const noMatch = (problem: string) => badRequest('no_match', problem);
 export const notUnique = (problems: readonly string[]) => badRequest('not_unique', problems);
 export const clearNotAllowed = (what: string) =>
   badRequest(
@@ -43,7 +45,7 @@ export const unauthorized = (message: string) =>
 export const httpsRequired = () =>
   new ApiError({ code: 'https_required', status: 403, message: 'HTTPS is required for all requests' });
 
-// 404, 405, 408, 413, 416, 431
+// 404, 405, 408, 413, 416, 429, 431
 export const notFound = (message: string) => new ApiError({ code: 'not_found', status: 404, message });
 export const nothingHere = () => notFound('There is nothing at this address');
 export const projectNotFound = (slug: string) =>
@@ -80,6 +82,14 @@ export const rangeNotSatisfiable = (size: number) =>
     status: 416,
     message: `The requested range lies outside the file of ${size} bytes`,
     headers: { 'content-range': `bytes */${size}` },
+  });
+/** @param wait seconds until another attempt is looked at */
+export const tooManyAttempts = (wait: number) =>
+  new ApiError({
+    code: 'too_many_attempts',
+    status: 429,
+    message: `Too many failed attempts to log in: try again in ${wait} s`,
+    headers: { 'retry-after': String(wait) },
   });
 
 // 5xx

@@ -183,3 +183,17 @@ t.test('lists, addresses and files are read', async (t) => {
     /TLS_KEY_FILE/,
   ]);
 });
+
+t.test('login tokens: a secret that is long enough, and is never repeated', async (t) => {
+  t.match(readConfig({}), { loginTokenSecret: undefined, loginTokenTtl: 129_600_000 });
+  const secret = 'k'.repeat(32);
+  t.match(readConfig({ LOGIN_TOKEN_SECRET: secret, LOGIN_TOKEN_TTL_MS: '1000' }), {
+    loginTokenSecret: secret,
+    loginTokenTtl: 1000,
+  });
+  for (const bad of ['hush-hush', 'k'.repeat(1025)]) {
+    const found = problems({ LOGIN_TOKEN_SECRET: bad, LOGIN_TOKEN_TTL_MS: '999' });
+    t.match(found, [/^LOGIN_TOKEN_SECRET should be 32 to 1024/, /^LOGIN_TOKEN_TTL_MS is "999"/]);
+    t.notMatch(found.join(), bad);
+  }
+});

@@ -1,0 +1,69 @@
+import { errors, jwtVerify, SignJWT } from 'jose';
+import type { SigningKeys } from './signing-keys.ts';
+
+/** Whom a login token speaks for: a record in the space that holds an application's users. */
+export interface LoginClaims {
+  /** UUIDv5 of owner and project slug: a token is good in one project of one account. */
+  readonly projectId: string;
+  readonly spaceId: string;
+  readonly recordId: string;
+}
+
+/** Login tokens: signed JWTs (RFC 7519) that nothing is stored of. They are no access tokens. */
+export interface LoginTokens {
+  issue(claims: LoginClaims): Promise<string>;
+  /** Null for anything that is not a token of ours, was changed, or has expired. */
+  verify(token: string): Promise<LoginClaims | null>;
+}
+
+/**
+ * Whoever checks these tokens also signs them, so a key pair would gain nothing over one secret.
+ * The algorithm is fixed here, whatever the token's header says (RFC 8725 section 3.1).
+ */
+const algorithm = 'HS256';
+/** Keeps these apart from whatever else may be signed with the same key some day (RFC 8725 section 3.12). */
+const type = 'login+jwt';
+const longestToken = 2048;
+
+/** @param args.ttl milliseconds */
+export function createLoginTokens(args: { keys: SigningKeys; ttl: number; now?: () => Date }): LoginTokens {
+  const { keys, ttl, now = () => new Date() } = args;
+  return {
+    async issue({ projectId, spaceId, recordId }) {
+      const { id, secret } = await keys.current();
+      const seconds = Math.floor(now().getTime() / 1000);
+      return new SignJWT({ pid: projectId, sid: spaceId })
+        .setProtectedHeader({ alg: algorithm, typ: type, kid: id })
+        .setSubject(recordId)
+        .setIssuedAt(seconds)
+        .setExpirationTime(seconds + Math.ceil(ttl / 1000))
+        .sign(secret);
+    },
+    async verify(token) {
+      if (token.length > longestToken) return null;
+      try {
+        const { payload } = await jwtVerify(
+          token,
+          async ({ kid }) => {
+            const key = typeof kid === 'string' ? await keys.find(kid) : null;
+            if (key === null) throw new errors.JWSInvalid('the key is not known');
+            return key.secret;
+          },
+          {
+            algorithms: [algorithm],
+            typ: type,
+            currentDate: now(),
+            requiredClaims: ['sub', 'pid', 'sid', 'iat', 'exp'],
+          },
+        );
+        const { sub, pid, sid } = payload;
+        if (typeof sub !== 'string' || typeof pid !== 'string' || typeof sid !== 'string') return null;
+        return { projectId: pid, spaceId: sid, recordId: sub };
+      } catch (error) {
+        // a store that fails is not a bad token
+        if (error instanceof errors.JOSEError) return null;
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { Database } from '../clickhouse/database.ts';
+import { rowLine, timestampText } from '../control/row-values.ts';
+
+/** A secret that signs login tokens; it is never logged and never answered. */
+export interface SigningKey {
+  /** Stands in the header of what the key signed. */
+  readonly id: string;
+  readonly secret: Uint8Array;
+}
+
+export interface SigningKeys {
+  /** The key to sign with; made when there is none. */
+  current(): Promise<SigningKey>;
+  find(id: string): Promise<SigningKey | null>;
+}
+
+/** The key that a configured secret stands for: the same in every process that has it. */
+export function createConfiguredKeys(secret: string): SigningKeys {
+  const bytes = createHash('sha256').update('sluice login token\0').update(secret).digest();
+  // tells keys apart without telling anything of the secret
+  const id = createHash('sha256').update('id\0').update(bytes).digest('hex').slice(0, 16);
+  const key: SigningKey = { id, secret: bytes };
+  return { current: async () => key, find: async (wanted) => (wanted === id ? key : null) };
+}
+
+const keyBytes = 32;
+/** Milliseconds between two looks into the store for keys that are not known, however many are asked for. */
+const lookInterval = 1000;
+
+/**
+ * Keys in the store. Two processes that start on an empty store may make one each: both sign with the older one as
+ * soon as they see it, and each accepts what the other signed.
+ */
+export function createStoredKeys(args: { db: Database; database: string; now?: () => number }): SigningKeys {
+  const { db, database, now = () => performance.now() } = args;
+  const table = `${database}.signing_keys`;
+  let known = new Map<string, SigningKey>();
+  let lastLook = Number.NEGATIVE_INFINITY;
+  let look: Promise<void> | null = null;
+  let making: Promise<SigningKey> | null = null;
+
+  const load = (): Promise<void> => {
+    look ??= readKeys().finally(() => {
+      look = null;
+    });
+    return look;
+  };
+  const readKeys = async (): Promise<void> => {
+    lastLook = now();
+    const rows = await db.rows<{ id: string; secret: string }>(
+      `SELECT id, secret FROM ${table} ORDER BY created_at, id`,
+    );
+    known = new Map(rows.map(({ id, secret }) => [id, { id, secret: Buffer.from(secret, 'base64') }]));
+  };
+  const oldest = (): SigningKey | null => known.values().next().value ?? null;
+
+  const make = async (): Promise<SigningKey> => {
+    await load();
+    const found = oldest();
+    if (found !== null) return found;
+    const secret = randomBytes(keyBytes).toString('base64');
+    await db.insert(
+      table,
+      ['id', 'secret', 'created_at'],
+      rowLine([randomUUID(), secret, timestampText(new Date())]),
+    );
+    await load();
+    const made = oldest();
+    if (made === null) throw new Error('the signing key that was just made is not there');
+    return made;
+  };
+
+  return {
+    async current() {
+      const key = oldest();
+      if (key !== null) return key;
+      making ??= make().finally(() => {
+        making = null;
+      });
+      return making;
+    },
+    async find(id) {
+      const key = known.get(id);
+      if (key !== undefined) return key;
+      // ids come from clients: a flood of unknown ones does not become a flood of queries
+      if (look !== null || now() - lastLook >= lookInterval) await load();
+      return known.get(id) ?? null;
+    },
+  };
+}
