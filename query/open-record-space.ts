@@ -3,44 +3,84 @@ import type { Database } from '../common/clickhouse/database.ts';
 import { slugProblem } from '../common/control/slug.ts';
 import { clearNotAllowed, invalidSlug } from '../common/errors/catalogue.ts';
 import type { HttpRequest } from '../common/http/http-types.ts';
+import type { Authorize } from './login/authorize.ts';
 import { readRecordHeaders } from './record-headers.ts';
+import { familyOf, type OperationName, operationOf } from './record-operation.ts';
+import { refuseUnbuilt } from './refuse-unbuilt.ts';
 import { clearProject, clearSpace } from './space/clear-records.ts';
+import type { InFlightWrites } from './space/in-flight-writes.ts';
 import type { RecordSpace } from './space/record-space.ts';
 import type { Spaces } from './space/resolve-space.ts';
 import type { SpaceCatalogue } from './space/space-catalogue.ts';
+import type { Structure } from './structure/structure.ts';
 import type { SpacePath, StructureCache } from './structure/structure-cache.ts';
 
-/** The way that every record operation goes first: who asks, with which structure, for which space. */
-export type OpenRecordSpace = (request: HttpRequest) => Promise<RecordSpace>;
+/** Which space a request means, and with which structure. */
+export interface SpaceReference {
+  readonly path: SpacePath;
+  /** Null: the stored structure is to be used. */
+  readonly structure: Structure | null;
+}
+
+/**
+ * The way that every record operation goes first: who asks, with which structure, for which space, and whether the
+ * space lets them. @param operation absent: the one of the request's route
+ * @param reference where an operation names its space in another way than by path and headers
+ */
+export type OpenRecordSpace = (
+  request: HttpRequest,
+  operation?: OperationName,
+  reference?: (request: HttpRequest) => SpaceReference | Promise<SpaceReference>,
+) => Promise<RecordSpace>;
 
 export function createOpenRecordSpace(deps: {
   db: Database;
   database: string;
   authenticate: Authenticate;
+  authorize: Authorize;
   structures: StructureCache;
   spaces: Spaces;
   catalogue: SpaceCatalogue;
+  writes: InFlightWrites;
   allowClear: boolean;
 }): OpenRecordSpace {
-  const { db, authenticate, structures, spaces, allowClear } = deps;
-  return async (request) => {
-    const { userId } = await authenticate(request);
+  const { db, authenticate, authorize, structures, spaces, writes, allowClear } = deps;
+
+  const byHeaders = (request: HttpRequest): SpaceReference => {
     const path = readPath(request.params);
+    const { usePreStoredStructure } = readRecordHeaders(request);
+    return {
+      path,
+      structure: usePreStoredStructure ? null : structures.read(request.header('structure'), path),
+    };
+  };
+
+  return async (request, operation = operationOf(request), reference = byHeaders) => {
+    const { userId: ownerId } = await authenticate(request);
+    const { path, structure } = await reference(request);
     const headers = readRecordHeaders(request);
-    const structure = headers.usePreStoredStructure
-      ? null
-      : structures.read(request.header('structure'), path);
     if (headers.clearAllSpaces && !allowClear) throw clearNotAllowed('clear-all-spaces: true');
     const clear = structure?.clear === true;
     if (clear && !allowClear) throw clearNotAllowed('clear: true in the structure');
-    const space = await spaces.resolve({ ownerId: userId, ...path, structure, headers }, request.signal);
+
+    const family = familyOf(operation);
+    const mayStore = family === 'insert' || family === 'update';
+    const onOpened = (id: string): void => {
+      if (mayStore) writes.enter(request, id);
+    };
+    const space = await spaces.resolve({ ownerId, ...path, structure, headers, onOpened }, request.signal);
+    const asked = { request, space, ownerId, projectSlug: path.projectSlug };
+    await authorize({ ...asked, operation });
+    if (headers.clearAllSpaces || clear) await authorize({ ...asked, operation: 'clear' });
+    refuseUnbuilt(request, operation, space);
     if (headers.clearAllSpaces) await clearProject(deps, space.projectId, request.signal);
     else if (clear) await clearSpace(db, space.table, request.signal);
     return space;
   };
 }
 
-function readPath(params: HttpRequest['params']): SpacePath {
+/** The slugs of a path such as /{project}/{space}. Throws a 400 that lists what is wrong with them. */
+export function readPath(params: HttpRequest['params']): SpacePath {
   const { project = '', space = '' } = params;
   const problems = [slugProblem('project', project), slugProblem('record space', space)].filter(
     (problem) => problem !== null,

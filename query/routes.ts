@@ -1,15 +1,35 @@
 import type { Authenticate } from '../common/auth/authenticate.ts';
+import { createLoginTokens } from '../common/auth/login-tokens.ts';
+import { createConfiguredKeys, createStoredKeys } from '../common/auth/signing-keys.ts';
 import type { Database } from '../common/clickhouse/database.ts';
 import { createGroupCommit } from '../common/clickhouse/group-commit.ts';
 import type { Config } from '../common/config/read-config.ts';
 import type { Projects } from '../common/control/projects.ts';
 import type { Route } from '../common/http/http-types.ts';
-import { createHasher } from './hashed/hasher.ts';
+import { createChangeCommit } from './changes/change-commit.ts';
+import { createPatchFolder } from './changes/patch-folder.ts';
+import { createRecordChanges } from './changes/record-changes.ts';
+import { createHasher, type Hasher } from './hashed/hasher.ts';
+import { createAuthorize } from './login/authorize.ts';
+import { LoginThrottle } from './login/login-throttle.ts';
+import { createVerifyCredentials } from './login/verify-credentials.ts';
 import { createOpenRecordSpace } from './open-record-space.ts';
+import { clear } from './operations/clear.ts';
+import { deleteOneById } from './operations/delete-one-by-id.ts';
 import { find } from './operations/find.ts';
 import { findOne } from './operations/find-one.ts';
+import { getInferredStructure } from './operations/get-inferred-structure.ts';
+import { getKeys } from './operations/get-keys.ts';
+import { getTokenOwner } from './operations/get-token-owner.ts';
 import { insert } from './operations/insert.ts';
 import { insertOne } from './operations/insert-one.ts';
+import { login } from './operations/login.ts';
+import { search } from './operations/search.ts';
+import { setKeys } from './operations/set-keys.ts';
+import { setInferredStructure, setStructure } from './operations/set-structure.ts';
+import { updateOne } from './operations/update-one.ts';
+import { updateOneById } from './operations/update-one-by-id.ts';
+import { InFlightWrites } from './space/in-flight-writes.ts';
 import { createSpaces } from './space/resolve-space.ts';
 import { createSpaceCatalogue } from './space/space-catalogue.ts';
 import { createStructureCache } from './structure/structure-cache.ts';
@@ -18,40 +38,73 @@ import { createLocalReservations } from './write/unique-reservations.ts';
 import { createUuidV7 } from './write/uuid-v7.ts';
 
 export interface QueryDeps {
-  readonly config: Pick<Config, 'maxRecordBytes' | 'maxRecordsBytes' | 'allowClearAllSpaces'>;
+  readonly config: Pick<
+    Config,
+    'maxRecordBytes' | 'maxRecordsBytes' | 'allowClearAllSpaces' | 'loginTokenSecret' | 'loginTokenTtl'
+  >;
   readonly db: Database;
   /** Name of the database that holds all tables. */
   readonly database: string;
   readonly projects: Projects;
   readonly authenticate: Authenticate;
+  /** Absent: argon2id. */
+  readonly hasher?: Hasher;
 }
 
 /** Bytes of rows: what waits to be stored in this process, and what is gathered for one INSERT. */
 const pendingLimit = 128 * 1024 * 1024;
 const insertLimit = 16 * 1024 * 1024;
 
+/** Characters of changes that wait in this process, and characters and records of one UPDATE. */
+const changeLimits = { pendingLimit: 64 * 1024 * 1024, statementLimit: 4 * 1024 * 1024, recordLimit: 200 };
+/** A merge takes a core for some seconds with so many rows. */
+const folding = { delay: 2000, restShare: 20, largest: 10_000_000 };
+
 /** The routes of the query service. */
 export function queryRoutes(deps: QueryDeps): Route[] {
   const { config, db } = deps;
   const catalogue = createSpaceCatalogue(deps);
+  const structures = createStructureCache();
+  const hasher = deps.hasher ?? createHasher();
+  const newId = createUuidV7();
+  const writes = new InFlightWrites();
+  const spaces = createSpaces({ ...deps, catalogue, hasher, newId, writes });
+  const loginTokens = createLoginTokens({
+    keys:
+      config.loginTokenSecret === undefined
+        ? createStoredKeys(deps)
+        : createConfiguredKeys(config.loginTokenSecret),
+    ttl: config.loginTokenTtl,
+  });
   const openSpace = createOpenRecordSpace({
     ...deps,
+    authorize: createAuthorize({ db, spaces, loginTokens }),
+    structures,
+    spaces,
     catalogue,
-    structures: createStructureCache(),
-    spaces: createSpaces({ ...deps, catalogue }),
+    writes,
     allowClear: config.allowClearAllSpaces,
   });
-  const hasher = createHasher();
+  const reservations = createLocalReservations();
   const records = createRecordStore({
     db,
     hasher,
-    reservations: createLocalReservations(),
+    reservations,
     groupCommit: createGroupCommit({ db, pendingLimit, insertLimit }),
-    newId: createUuidV7(),
+    newId,
+  });
+  const changes = createRecordChanges({
+    db,
+    hasher,
+    reservations,
+    changeCommit: createChangeCommit({ db, ...changeLimits }),
+    folder: createPatchFolder({ db, ...folding }),
   });
   const reading = { db, hasher, openSpace };
   const writing = { records, openSpace };
-  return [
+  const changing = { changes, openSpace, bodyLimit: config.maxRecordBytes };
+  const structuring = { openSpace, structures, bodyLimit: config.maxRecordBytes };
+  const routes: Route[] = [
     { method: 'GET', path: '/:project/:space', handler: find(reading) },
     { method: 'GET', path: '/:project/:space/_single_', handler: findOne(reading) },
     {
@@ -64,5 +117,43 @@ export function queryRoutes(deps: QueryDeps): Route[] {
       path: '/:project/:space/_single_',
       handler: insertOne({ ...writing, bodyLimit: config.maxRecordBytes }),
     },
+    { method: 'GET', path: '/:project/:space/search', handler: search(reading) },
+    { method: 'POST', path: '/:project/:space/update', handler: updateOne({ ...changing, ...reading }) },
+    { method: 'POST', path: '/:project/:space/update-by-id', handler: updateOneById(changing) },
+    { method: 'DELETE', path: '/:project/:space', handler: deleteOneById(changing) },
+    { method: 'DELETE', path: '/:project/:space/clear-records', handler: clear(reading) },
+    {
+      method: 'POST',
+      path: '/:project/:space/set-key-values',
+      handler: setKeys({ ...changing, ...writing, db }),
+    },
+    { method: 'GET', path: '/:project/:space/get-key-values', handler: getKeys(reading) },
+    {
+      method: 'GET',
+      path: '/:project/:space/get-token-owner',
+      handler: getTokenOwner({ ...reading, loginTokens }),
+    },
+    {
+      method: 'POST',
+      path: '/:project/function/login',
+      handler: login({
+        ...structuring,
+        verifyCredentials: createVerifyCredentials(reading),
+        throttle: new LoginThrottle(),
+        loginTokens,
+      }),
+    },
+    { method: 'POST', path: '/:project/:space/set-structure', handler: setStructure(structuring) },
+    {
+      method: 'POST',
+      path: '/:project/:space/set-inferred-structure',
+      handler: setInferredStructure(structuring),
+    },
+    {
+      method: 'POST',
+      path: '/:project/:space/get-inferred-structure',
+      handler: getInferredStructure({ ...deps, bodyLimit: config.maxRecordBytes }),
+    },
   ];
+  return routes.map((route) => ({ ...route, handler: writes.tracked(route.handler) }));
 }

@@ -9,7 +9,8 @@ export const engineSettings: Readonly<Record<string, string | number>> = {
   // reads must be consistent with writes; this cache is not
   use_query_cache: 0,
   // conditions and unique checks carry values in the statement's text
-  max_query_size: 64 * 1024 * 1024,
+  // a record may have 64 MiB, and each of its characters may take an escape
+  max_query_size: 256 * 1024 * 1024,
   max_ast_elements: 10_000_000,
   max_expanded_ast_elements: 10_000_000,
 };

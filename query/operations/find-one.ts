@@ -13,7 +13,7 @@ import type { ReadDeps } from './find.ts';
 export function findOne(deps: ReadDeps): Handler {
   return async (request) => {
     const { query, signal } = request;
-    const space = await deps.openSpace(request);
+    const space = await deps.openSpace(request, 'findOne');
     const { paramRelationship, sort, page } = parseOptions(request.header('options'), space.structure);
     const conditions = parseConditions(query, space.structure, paramRelationship);
     const selected = await whereSql(deps, space, conditions, signal);

@@ -18,7 +18,7 @@ export interface ReadDeps {
 export function find(deps: ReadDeps): Handler {
   return async (request) => {
     const { query, signal } = request;
-    const space = await deps.openSpace(request);
+    const space = await deps.openSpace(request, 'find');
     const options = parseOptions(request.header('options'), space.structure);
     const conditions = parseConditions(query, space.structure, options.paramRelationship);
     const selected = await whereSql(deps, space, conditions, signal);

@@ -8,7 +8,7 @@ import type { WriteDeps } from './insert.ts';
 /** POST /{project}/{space}/_single_: stores a record and answers it. */
 export function insertOne({ records, openSpace, bodyLimit }: WriteDeps): Handler {
   return async (request) => {
-    const space = await openSpace(request);
+    const space = await openSpace(request, 'insertOne');
     const values = validateRecord(await readJson(request, bodyLimit), space.structure);
     const [stored] = await records.store(space, [values], request.signal);
     return jsonAnswer(recordJson(space.structure, stored as NewRecord));

@@ -16,7 +16,7 @@ export interface WriteDeps {
 /** POST /{project}/{space}: stores an array of records, all or none, and answers them in their order. */
 export function insert({ records, openSpace, bodyLimit }: WriteDeps): Handler {
   return async (request) => {
-    const space = await openSpace(request);
+    const space = await openSpace(request, 'insert');
     const values = validateRecords(await readJson(request, bodyLimit), space.structure);
     const stored = await records.store(space, values, request.signal);
     return jsonAnswer(`[${stored.map((record) => recordJson(space.structure, record)).join(',')}]`);

@@ -57,7 +57,7 @@ export function recordsSql(args: {
 }
 
 /** Ids grow with the time of insertion, so they break ties, and are the order when none is asked for. */
-function orderSql(sort: Sort | null): string {
+export function orderSql(sort: Sort | null): string {
   if (sort === null) return '_id';
   const direction = sort.descending ? 'DESC' : 'ASC';
   if (sort.systemKey === 'id') return `_id ${direction}`;

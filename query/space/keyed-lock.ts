@@ -14,7 +14,8 @@ export class KeyedLock {
       state = { tail: Promise.resolve(), count: 0 };
       this.#keys.set(key, state);
     }
-    if (state.count >= waitersPerKey) throw overloaded('too many requests open the same record space');
+    if (state.count >= waitersPerKey)
+      throw overloaded('too many requests wait for the same record or record space');
     const { tail } = state;
     state.count++;
     const result = tail.then(() => {

@@ -26,7 +26,15 @@ export function mergeStructure(stored: Structure, requested: Structure, mutate: 
       `With the stored fields there would be ${fields.length}; at most ${maxFields} are allowed`,
     ]);
   }
-  return createStructure({ ...requested, fields, clear: false });
+  return createStructure({
+    ...requested,
+    fields,
+    clear: false,
+    initialData: [],
+    // a request that says nothing of these leaves them as they are
+    auth: requested.auth === null ? stored.auth : { ...requested.auth, token: null },
+    webhooks: requested.webhooks ?? stored.webhooks,
+  });
 }
 
 function fieldProblems(stored: Field | undefined, requested: Field, mutate: boolean): string[] {

@@ -7,6 +7,11 @@ export interface RecordSpace {
   readonly projectId: string;
   /** Quoted, with its database. */
   readonly table: string;
-  /** The request's structure, or the stored one when the request asks for it. Every field has its column. */
+  /**
+   * The request's structure, or the stored one when the request asks for it. Every field has its column, and is
+   * required and unique as the stored structure says.
+   */
   readonly structure: Structure;
+  /** What the catalogue has. */
+  readonly stored: Structure;
 }

@@ -13,7 +13,11 @@ const columnTypes: Readonly<Record<FieldType, string>> = {
   OBJECT: 'String',
 };
 
-/** Acknowledged rows survive a power cut; block numbers are what lightweight updates will need. */
+/**
+ * Acknowledged rows survive a power cut; block numbers are what lightweight updates need. Tables with such updates must
+ * never see a mutation (ALTER TABLE ... UPDATE, DELETE, MATERIALIZE, APPLY PATCHES): it loses updates that run beside it
+ * (docs/decisions/003-updates.md).
+ */
 const settings =
   'fsync_after_insert = 1, fsync_part_directory = 1, enable_block_number_column = 1, enable_block_offset_column = 1';
 
@@ -57,7 +61,7 @@ export async function ensureRecordTable(
   if (additions.length > 0) await db.command(`ALTER TABLE ${table} ${additions.join(', ')}`, signal);
 }
 
-function createTableSql(table: string, fields: readonly Field[]): string {
+export function createTableSql(table: string, fields: readonly Field[]): string {
   const parts = [
     '_id String',
     `_created_at ${timestamp}`,
@@ -70,7 +74,12 @@ function createTableSql(table: string, fields: readonly Field[]): string {
 
 /** Always Nullable: a record without a value says so, and a column may be added when there are records. */
 function columnSql({ slug, type, hashed }: Field): string {
-  return `${quoteIdentifier(slug)} Nullable(${hashed ? 'String' : columnTypes[type]})`;
+  return `${quoteIdentifier(slug)} Nullable(${columnType({ type, hashed })})`;
+}
+
+/** The type of a field's column, without Nullable. */
+export function columnType({ type, hashed }: Pick<Field, 'type' | 'hashed'>): string {
+  return hashed ? 'String' : columnTypes[type];
 }
 
 function indexName({ slug }: Field): string {

@@ -1,121 +1,222 @@
-import { LRUCache } from 'lru-cache';
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { Projects } from '../../common/control/projects.ts';
 import { uuidV5 } from '../../common/control/uuid-v5.ts';
-import { deadlineExceeded, projectNotFound, recordSpaceNotFound } from '../../common/errors/catalogue.ts';
+import {
+  deadlineExceeded,
+  overloaded,
+  projectNotFound,
+  recordSpaceNotFound,
+} from '../../common/errors/catalogue.ts';
+import type { Hasher } from '../hashed/hasher.ts';
 import type { RecordHeaders } from '../record-headers.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
 import type { SpacePath } from '../structure/structure-cache.ts';
+import { ChangeLimit } from './change-limit.ts';
+import { checkSwitchedOn, switchedOn } from './check-switched-on.ts';
+import type { InFlightWrites } from './in-flight-writes.ts';
+import { createTableWithRecords, prepareInitialRecords } from './initial-records.ts';
 import { KeyedLock } from './keyed-lock.ts';
+import { KnownSpaces } from './known-spaces.ts';
 import { mergeStructure } from './merge-structure.ts';
 import type { RecordSpace } from './record-space.ts';
 import { ensureRecordTable, recordTable } from './record-table.ts';
 import type { CatalogueEntry, SpaceCatalogue } from './space-catalogue.ts';
+import { agrees, agreesOnAuth } from './structure-view.ts';
 
 export interface SpaceRequest extends SpacePath {
   readonly ownerId: string;
   /** Null: the stored structure is to be used. */
   readonly structure: Structure | null;
   readonly headers: RecordHeaders;
+  /** Called with the space's id in the moment in which it is decided which structure counts. */
+  readonly onOpened?: (spaceId: string) => void;
 }
 
 export interface Spaces {
   /** Finds, makes or changes a space as the request's headers allow. Throws 404 and 400 otherwise. */
   resolve(request: SpaceRequest, signal: AbortSignal): Promise<RecordSpace>;
+  /** A space with its stored structure; null when it does not exist. */
+  find(id: string, signal: AbortSignal): Promise<RecordSpace | null>;
 }
 
-/** What is known of a space, so that a request whose structure was seen before asks nobody. */
-interface KnownSpace {
-  readonly stored: RecordSpace;
-  /** Versions whose table is known to be complete. */
-  readonly version: number;
-  readonly views: WeakMap<Structure, { readonly space: RecordSpace; readonly merged: boolean }>;
-  readonly size: number;
-}
-
-/** Characters of stored structures that are kept. */
-const keptCharacters = 16 * 1024 * 1024;
 /** A space is made for all who wait, so the work has a deadline of its own. */
 const deadline = 30_000;
+/** How long the writes that began before a rule was switched on may take. */
+const idleLimit = 10_000;
+/** Others were first so often that something is wrong. */
+const attempts = 20;
+const freshFor = 5_000;
+const staleAfter = 10_000;
+/** How often a space may go back to a structure that it had before; then the stricter rules stay. */
+const turnLimit = { per: 60_000, limit: 20 };
 
 export function createSpaces(deps: {
   db: Database;
   database: string;
   projects: Projects;
   catalogue: SpaceCatalogue;
+  hasher: Hasher;
+  newId: () => string;
+  writes: InFlightWrites;
 }): Spaces {
-  const { db, database, projects, catalogue } = deps;
-  const known = new LRUCache<string, KnownSpace>({
-    maxSize: keptCharacters,
-    sizeCalculation: ({ size }) => size,
-  });
+  const { db, database, projects, catalogue, writes } = deps;
+  const known = new KnownSpaces({ freshFor, staleAfter });
+  const turns = new ChangeLimit(turnLimit);
   const lock = new KeyedLock();
 
   /** A space that needs no look at the catalogue. */
-  const seen = (id: string, { structure, headers }: SpaceRequest): RecordSpace | null => {
-    const space = known.get(id);
-    if (space === undefined) return null;
-    if (structure === null) return space.stored;
-    const view = space.views.get(structure);
-    return view !== undefined && (view.merged || !headers.mutate) ? view.space : null;
-  };
+  const seen = (id: string, { structure, headers }: SpaceRequest): RecordSpace | null =>
+    structure === null ? known.stored(id) : known.view(id, structure, headers.mutate);
 
   const open = async (id: string, request: SpaceRequest, signal: AbortSignal): Promise<RecordSpace> => {
-    const again = seen(id, request);
+    const again = known.needsLook(id) ? null : seen(id, request);
     if (again !== null) return again;
-    const { ownerId, projectSlug, slug, structure, headers } = request;
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const entry = (await findEntry(id, request, signal)) ?? (await createEntry(id, request, signal));
+      if (entry === null) continue;
+      const stored = await rememberEntry(entry, signal);
+      const space = await reconcile(entry, stored, request, signal);
+      if (space !== null) return space;
+    }
+    throw overloaded('the structure of the record space is being changed by many');
+  };
+
+  const findEntry = async (
+    id: string,
+    { ownerId, projectSlug, slug, structure, headers }: SpaceRequest,
+    signal: AbortSignal,
+  ): Promise<CatalogueEntry | null> => {
     const project = await projects.find(ownerId, projectSlug, signal);
     if (project === null && !headers.autoCreateProject) throw projectNotFound(projectSlug);
-    let entry = project === null ? null : await catalogue.find(id, signal);
-    if (entry === null) {
-      if (structure === null) {
-        throw recordSpaceNotFound(slug, ', so it has no stored structure to use');
-      }
-      if (!headers.autoCreateRecordSpace) {
-        throw recordSpaceNotFound(slug, ', and auto-create-record-space is false');
-      }
-      const { id: projectId } = project ?? (await projects.ensure(ownerId, projectSlug, signal));
-      const now = new Date();
-      entry = { id, ownerId, projectId, structure, version: 1, createdAt: now, updatedAt: now };
-      await catalogue.store(entry, signal);
-    } else if (structure !== null) {
-      const merged = mergeStructure(entry.structure, structure, headers.mutate);
-      if (structureText(merged) !== structureText(entry.structure)) {
-        entry = { ...entry, structure: merged, version: entry.version + 1, updatedAt: new Date() };
-        await catalogue.store(entry, signal);
-      }
+    const entry = project === null ? null : await catalogue.find(id, signal);
+    if (entry !== null) return entry;
+    if (structure === null) throw recordSpaceNotFound(slug, ', so it has no stored structure to use');
+    if (!headers.autoCreateRecordSpace) {
+      throw recordSpaceNotFound(slug, ', and auto-create-record-space is false');
     }
-    return remember(entry, structure, headers.mutate, signal);
+    return null;
+  };
+
+  /** Makes a space, unless another process is first. */
+  const createEntry = async (
+    id: string,
+    { ownerId, projectSlug, structure: requested }: SpaceRequest,
+    signal: AbortSignal,
+  ): Promise<CatalogueEntry | null> => {
+    const structure = requested as Structure;
+    const projectId = uuidV5(ownerId, projectSlug);
+    const space = { id, projectId, table: recordTable(database, id), structure, stored: structure };
+    const initialRecords = await prepareInitialRecords(deps, space, signal);
+    await projects.ensure(ownerId, projectSlug, signal);
+    const now = new Date();
+    const entry = { id, ownerId, projectId, structure, version: 1, createdAt: now, updatedAt: now };
+    return (await catalogue.store(entry, initialRecords, signal)) ? entry : null;
   };
 
   /** The catalogue comes first: whoever finds an entry of which the table lacks something adds it. */
-  const remember = async (
-    entry: CatalogueEntry,
-    structure: Structure | null,
-    merged: boolean,
-    signal: AbortSignal,
-  ): Promise<RecordSpace> => {
-    const { id, projectId } = entry;
-    const before = known.get(id);
-    if (before?.version !== entry.version) {
-      await ensureRecordTable(db, { database, spaceId: id, structure: entry.structure }, signal);
+  const rememberEntry = async (entry: CatalogueEntry, signal: AbortSignal): Promise<RecordSpace> => {
+    const { id, projectId, structure, version } = entry;
+    const space = { id, projectId, table: recordTable(database, id), structure, stored: structure };
+    if (!known.hasVersion(id, version)) {
+      // a later version is only made of a space that has its table
+      const initialRecords = version === 1 ? await catalogue.initialRecords(id, signal) : '';
+      if (initialRecords !== '') {
+        await createTableWithRecords(db, { database, space, initialRecords }, signal);
+      }
+      await ensureRecordTable(db, { database, spaceId: id, structure }, signal);
     }
-    const stored = { id, projectId, table: recordTable(database, id), structure: entry.structure };
-    // columns are never dropped and keep their types, so what was seen to fit fits on
-    const views: KnownSpace['views'] = before?.views ?? new WeakMap();
-    known.set(id, { stored, version: entry.version, views, size: structureText(entry.structure).length });
+    return known.remember(space, version);
+  };
+
+  /** The space as the request sees it; null when another process changed it meanwhile. */
+  const reconcile = async (
+    entry: CatalogueEntry,
+    stored: RecordSpace,
+    { structure, headers }: SpaceRequest,
+    signal: AbortSignal,
+  ): Promise<RecordSpace | null> => {
     if (structure === null) return stored;
-    const space = { ...stored, structure };
-    views.set(structure, { space, merged });
-    return space;
+    const { mutate } = headers;
+    const again = known.hasMerged(entry.id, structure);
+    const settled = again && (agrees(entry.structure, structure) || keepsStrict(entry, structure));
+    const merged = settled ? entry.structure : mergeStructure(entry.structure, structure, mutate);
+    if (settled || structureText(merged) === structureText(entry.structure)) {
+      return known.addView(stored, structure, mutate);
+    }
+    const next = { ...entry, structure: merged, version: entry.version + 1, updatedAt: new Date() };
+    const change = async (): Promise<RecordSpace | null> =>
+      (await catalogue.store(next, '', signal)) ? rememberEntry(next, signal) : null;
+    if (again) turns.note(entry.id);
+    const changed = await whenRulesHold(stored, merged, change, signal);
+    return changed === null ? null : known.addView(changed, structure, mutate);
+  };
+
+  /** Whether a structure that differs from the stored one is left at that: it would only lift rules, once too often. */
+  const keepsStrict = ({ id, structure: stored }: CatalogueEntry, requested: Structure): boolean =>
+    turns.reached(id) &&
+    (requested.auth?.active !== true || agreesOnAuth(stored, requested)) &&
+    switchedOn(stored, requested, 'required').length + switchedOn(stored, requested, 'unique').length === 0;
+
+  /** Makes a change, with nobody writing meanwhile when it brings rules that stored records must obey. */
+  const whenRulesHold = async (
+    { id, table, stored: before }: RecordSpace,
+    after: Structure,
+    change: () => Promise<RecordSpace | null>,
+    signal: AbortSignal,
+  ): Promise<RecordSpace | null> => {
+    const rules = switchedOn(before, after, 'required').length + switchedOn(before, after, 'unique').length;
+    if (rules === 0) return change();
+    return known.whileClosed(id, async () => {
+      await writes.idle(id, idleLimit);
+      await checkSwitchedOn(db, { table, before, after }, signal);
+      return change();
+    });
+  };
+
+  const locked = async <Result>(
+    id: string,
+    work: (signal: AbortSignal) => Promise<Result>,
+    signal: AbortSignal,
+  ): Promise<Result> => lock.run(id, () => withDeadline(work), signal);
+
+  const look = async (id: string, signal: AbortSignal): Promise<RecordSpace | null> => {
+    const entry = await catalogue.find(id, signal);
+    return entry === null ? null : rememberEntry(entry, signal);
+  };
+
+  const refreshing = new Set<string>();
+  /** Looks a space up again when it is time, for those who come after. */
+  const keepFresh = (id: string): void => {
+    if (!known.needsLook(id) || refreshing.has(id)) return;
+    refreshing.add(id);
+    // what fails here fails again, and then for a request that hears of it
+    locked(id, (own) => look(id, own), AbortSignal.timeout(deadline))
+      .catch(() => {})
+      .finally(() => refreshing.delete(id));
   };
 
   return {
     async resolve(request, signal) {
+      const { onOpened } = request;
       const id = uuidV5(request.ownerId, request.projectSlug, request.slug);
       const space = seen(id, request);
-      if (space !== null) return space;
-      return lock.run(id, () => withDeadline((own) => open(id, request, own)), signal);
+      if (space !== null) {
+        onOpened?.(id);
+        keepFresh(id);
+        return space;
+      }
+      const work = async (own: AbortSignal): Promise<RecordSpace> => {
+        const opened = await open(id, request, own);
+        onOpened?.(id);
+        return opened;
+      };
+      return locked(id, work, signal);
+    },
+    async find(id, signal) {
+      const space = known.lastStored(id);
+      if (space === null) return locked(id, (own) => look(id, own), signal);
+      keepFresh(id);
+      return space;
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { rowLine, timestampText } from '../../common/control/row-values.ts';
+import { timestampText } from '../../common/control/row-values.ts';
 import { parseStructure } from '../structure/parse-structure.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
 
@@ -19,8 +19,14 @@ export interface CatalogueEntry {
 /** What is known of record spaces, beside their records. */
 export interface SpaceCatalogue {
   find(id: string, signal: AbortSignal): Promise<CatalogueEntry | null>;
-  /** Resolves when the entry is durable. */
-  store(entry: CatalogueEntry, signal: AbortSignal): Promise<void>;
+  /**
+   * Stores a version that follows the one that was found. Resolves with true when it is durable, and with false when
+   * another process was first with that version: then nothing was stored.
+   * @param initialRecords what a space begins with, as text; only with its first version
+   */
+  store(entry: CatalogueEntry, initialRecords: string, signal: AbortSignal): Promise<boolean>;
+  /** The text that came with the first version of a space, as long as there is no other; empty when there was none. */
+  initialRecords(id: string, signal: AbortSignal): Promise<string>;
   idsOfProject(projectId: string, signal: AbortSignal): Promise<readonly string[]>;
 }
 
@@ -33,33 +39,25 @@ interface Row {
   updated: number;
 }
 
-const columns = [
-  'id',
-  'owner_id',
-  'project_id',
-  'project_slug',
-  'slug',
-  'name',
-  'description',
-  'structure',
-  'created_at',
-  'updated_at',
-  'version',
-];
-
 /** Doubles hold versions and times exactly; 64-bit integers would depend on output settings. */
 const selection = `owner_id, project_id, structure, toFloat64(version) AS version,
   toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
 
 export function createSpaceCatalogue({ db, database }: { db: Database; database: string }): SpaceCatalogue {
   const table = `${database}.record_spaces`;
+
+  const newest = async (id: string, signal: AbortSignal): Promise<Row | null> => {
+    const [row] = await db.rows<Row>(
+      `SELECT ${selection} FROM ${table} FINAL WHERE id = ${textLiteral(id)} LIMIT 1`,
+      signal,
+    );
+    return row ?? null;
+  };
+
   return {
     async find(id, signal) {
-      const [row] = await db.rows<Row>(
-        `SELECT ${selection} FROM ${table} FINAL WHERE id = ${textLiteral(id)} LIMIT 1`,
-        signal,
-      );
-      if (row === undefined) return null;
+      const row = await newest(id, signal);
+      if (row === null) return null;
       const { structure, problems } = parseStructure(row.structure);
       if (structure === null)
         throw new Error(`the stored structure of ${id} is broken: ${problems.join('; ')}`);
@@ -73,21 +71,40 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
         updatedAt: new Date(row.updated),
       };
     },
-    async store({ id, ownerId, projectId, structure, version, createdAt, updatedAt }, signal) {
-      const values = [
+    async store(entry, initialRecords, signal) {
+      const { id, structure, version } = entry;
+      const text = structureText(structure);
+      const values = {
         id,
-        ownerId,
-        projectId,
-        structure.projectSlug,
-        structure.slug,
-        structure.name,
-        structure.description,
-        structureText(structure),
-        timestampText(createdAt),
-        timestampText(updatedAt),
-        version,
-      ];
-      await db.insert(table, columns, rowLine(values), signal);
+        owner_id: entry.ownerId,
+        project_id: entry.projectId,
+        project_slug: structure.projectSlug,
+        slug: structure.slug,
+        name: structure.name,
+        description: structure.description,
+        structure: text,
+        created_at: timestampText(entry.createdAt),
+        updated_at: timestampText(entry.updatedAt),
+        initial_records: initialRecords,
+      };
+      // of two processes that store the same version of a space only the first one's row is taken: ClickHouse drops
+      // a block whose token it has seen (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries)
+      await db.command(
+        `INSERT INTO ${table} (${Object.keys(values).join(', ')}, version)
+         SETTINGS insert_deduplicate = 1, insert_deduplication_token = ${textLiteral(`${id}:${version}`)}
+         VALUES (${Object.values(values).map(textLiteral).join(', ')}, ${version})`,
+        signal,
+      );
+      const row = await newest(id, signal);
+      // equal text: whoever stored it, it is what was to be stored
+      return row?.version === version && row.structure === text;
+    },
+    async initialRecords(id, signal) {
+      const [row] = await db.rows<{ initial_records: string }>(
+        `SELECT initial_records FROM ${table} FINAL WHERE id = ${textLiteral(id)} LIMIT 1`,
+        signal,
+      );
+      return row?.initial_records ?? '';
     },
     async idsOfProject(projectId, signal) {
       const rows = await db.rows<{ id: string }>(

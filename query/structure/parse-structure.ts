@@ -1,7 +1,9 @@
 import { shownName } from '../shown-name.ts';
 import type { Field } from './field.ts';
 import { parseField } from './parse-field.ts';
+import { parseSpaceAuth } from './space-auth.ts';
 import { createStructure, type Structure } from './structure.ts';
+import { parseWebhooks } from './webhooks.ts';
 
 /** A parsed `structure` header. Without problems there is a structure. */
 export interface ParsedStructure {
@@ -40,10 +42,24 @@ export function parseStructure(text: string): ParsedStructure {
   const clear = raw.clear ?? false;
   if (typeof clear !== 'boolean') problems.push('The structure has a clear that is not true or false');
   const fields = parseFields(raw, problems);
+  const auth = parseSpaceAuth(raw.authOptions, problems);
+  const webhooks = parseWebhooks(raw.webhooks, problems);
+  const initialData = raw.initialData ?? [];
+  if (!Array.isArray(initialData)) problems.push('The structure has initialData that is not an array');
   const structure =
     problems.length > 0 || projectSlug === null || slug === null
       ? null
-      : createStructure({ name, description, projectSlug, slug, fields, clear: clear === true });
+      : createStructure({
+          name,
+          description,
+          projectSlug,
+          slug,
+          fields,
+          clear: clear === true,
+          auth,
+          webhooks,
+          initialData: initialData as readonly unknown[],
+        });
   return { structure, problems, projectSlug, slug };
 }
 

@@ -16,6 +16,8 @@ export interface SpacePath {
 export interface StructureCache {
   /** Throws a 400 that lists every problem, disagreement with the path included. */
   read(header: string | undefined, path: SpacePath): Structure;
+  /** The same for a text that is not sent again and again: it is not kept. */
+  parse(text: string, path: SpacePath): Structure;
 }
 
 export function createStructureCache(): StructureCache {
@@ -30,13 +32,19 @@ export function createStructureCache(): StructureCache {
       if (cached !== undefined && cached.projectSlug === path.projectSlug && cached.slug === path.slug) {
         return cached;
       }
-      const { structure, problems, ...slugs } = parseStructure(header);
-      const all = [...problems, ...disagreements(slugs, path)];
-      if (structure === null || all.length > 0) throw invalidStructure(all);
+      const structure = parse(header, path);
       known.set(header, structure);
       return structure;
     },
+    parse,
   };
+}
+
+function parse(text: string, path: SpacePath): Structure {
+  const { structure, problems, ...slugs } = parseStructure(text);
+  const all = [...problems, ...disagreements(slugs, path)];
+  if (structure === null || all.length > 0) throw invalidStructure(all);
+  return structure;
 }
 
 function disagreements(

@@ -1,4 +1,6 @@
 import type { Field } from './field.ts';
+import type { SpaceAuth } from './space-auth.ts';
+import type { Webhooks } from './webhooks.ts';
 
 /** The declared structure of a record space. */
 export interface Structure {
@@ -12,17 +14,29 @@ export interface Structure {
   readonly lookup: ReadonlyMap<string, Field>;
   /** The client asks for the space to be emptied. */
   readonly clear: boolean;
+  /** Null: not said. */
+  readonly auth: SpaceAuth | null;
+  readonly webhooks: Webhooks | null;
+  /** Records that the space begins with, as the client sent them; never part of a stored structure. */
+  readonly initialData: readonly unknown[];
 }
 
-export function createStructure(parts: Omit<Structure, 'lookup'>): Structure {
+type Optional = 'auth' | 'webhooks' | 'initialData';
+
+export function createStructure(
+  parts: Omit<Structure, 'lookup' | Optional> & Partial<Pick<Structure, Optional>>,
+): Structure {
   const lookup = new Map<string, Field>();
   for (const field of parts.fields) lookup.set(field.name, field).set(field.slug, field);
-  return { ...parts, lookup };
+  return { auth: null, webhooks: null, initialData: [], ...parts, lookup };
 }
 
-/** The structure as JSON text in the form of the `structure` header; equal structures have equal text. */
+/**
+ * What is kept of a structure, as JSON text in the form of the `structure` header; equal structures have equal text.
+ * A login token and initial data are not kept: one is a secret, the others are records.
+ */
 export function structureText(structure: Structure): string {
-  const { name, description, projectSlug, slug, fields } = structure;
+  const { name, description, projectSlug, slug, fields, auth, webhooks } = structure;
   return JSON.stringify({
     name,
     description,
@@ -39,6 +53,8 @@ export function structureText(structure: Structure): string {
       comment: field.comment,
       ...(defaultValue === null ? {} : { defaultValue: clientValue(field.type, defaultValue) }),
     })),
+    ...(auth === null ? {} : { authOptions: { active: auth.active, space: auth.space, scope: auth.scope } }),
+    ...(webhooks === null ? {} : { webhooks }),
   });
 }
 

@@ -1,8 +1,9 @@
 import { invalidBody, invalidValue } from '../../common/errors/catalogue.ts';
 import { shownName } from '../shown-name.ts';
-import { type Field, isSystemKey, type StoredValue } from '../structure/field.ts';
+import type { StoredValue } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
 import { readFieldValue } from './field-value.ts';
+import { type Complain, givenFields, isRecord } from './given-fields.ts';
 
 /** A record's values in the order of the structure's fields; null where there is none. */
 export type RecordValues = readonly (StoredValue | null)[];
@@ -11,8 +12,6 @@ export type RecordValues = readonly (StoredValue | null)[];
 const listedProblems = 1000;
 /** Hashing takes milliseconds of a core for each value. */
 const maxHashedValues = 1000;
-
-type Complain = (problem: string) => void;
 
 /** Checks the body of insertOne. Throws a 400 that lists every problem. */
 export function validateRecord(body: unknown, structure: Structure): RecordValues {
@@ -50,35 +49,12 @@ function shortened(problems: readonly string[]): readonly string[] {
   return [...problems.slice(0, listedProblems), `and ${problems.length - listedProblems} more problems`];
 }
 
-function isRecord(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.keys(value).length > 0;
-}
-
-/** `id`, `createdAt` and `updatedAt` are the service's to set: a body that has them is refused. */
 function readRecord(body: object, structure: Structure, complain: Complain): RecordValues {
-  const given = new Map<Field, unknown>();
-  const seen = new Set<Field>();
-  // entries, not property access: a field may be called `__proto__` or `constructor`
-  for (const [key, value] of Object.entries(body)) {
-    const field = structure.lookup.get(key);
-    if (field === undefined) {
-      complain(
-        isSystemKey(key)
-          ? `Body field: '${key}' is set by the service and can not be given`
-          : `Body field: ${shownName(key)} is not in the structure`,
-      );
-    } else if (seen.has(field)) {
-      complain(`Body field: ${shownName(field.name)} is given twice, by name and by slug`);
-    } else {
-      seen.add(field);
-      // null counts as missing
-      if (value !== null) given.set(field, value);
-    }
-  }
+  const given = givenFields(body, structure, complain);
   return structure.fields.map((field) => {
-    const value = given.get(field);
-    if (value === undefined) {
+    // null counts as missing
+    const value = given.get(field) ?? null;
+    if (value === null) {
       if (field.required && field.defaultValue === null) {
         complain(`Body field: ${shownName(field.name)} is required`);
       }

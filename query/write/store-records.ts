@@ -84,7 +84,7 @@ export function createRecordStore(deps: {
 }
 
 /** The records with the values of hashed fields replaced by their hashes. */
-async function withHashes(
+export async function withHashes(
   hasher: Hasher,
   { fields }: Structure,
   records: readonly RecordValues[],

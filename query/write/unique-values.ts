@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { quoteIdentifier } from '../../common/clickhouse/literal.ts';
+import { quoteIdentifier, textLiteral } from '../../common/clickhouse/literal.ts';
 import { notUnique } from '../../common/errors/catalogue.ts';
 import { valueLiteral } from '../conditions/condition-sql.ts';
 import { shownName } from '../shown-name.ts';
@@ -59,13 +59,15 @@ function reservationKey(space: RecordSpace, field: Field, value: StoredValue): s
   return `${space.id}:${field.slug}:${end}`;
 }
 
-/** The keys of those values that the space's table already has. */
+/** The keys of those values that the space's table already has. @param exceptId a record that does not count */
 export async function findStored(
   db: Database,
   space: RecordSpace,
   values: ReadonlyMap<string, UniqueValue>,
   signal: AbortSignal,
+  exceptId: string | null = null,
 ): Promise<ReadonlySet<string>> {
+  const others = exceptId === null ? '' : ` AND _id != ${textLiteral(exceptId)}`;
   const byField = new Map<Field, UniqueValue[]>();
   for (const unique of values.values()) {
     const list = byField.get(unique.field) ?? [];
@@ -78,7 +80,7 @@ export async function findStored(
     for (const chunk of chunks(list)) {
       const rows = await db.rows<{ _value: StoredValue }>(
         `SELECT DISTINCT ${column} AS _value FROM ${space.table}
-         WHERE ${column} IN (${chunk.map(({ value }) => valueLiteral(value)).join(', ')})`,
+         WHERE ${column} IN (${chunk.map(({ value }) => valueLiteral(value)).join(', ')})${others}`,
         signal,
       );
       for (const { _value } of rows) stored.add(reservationKey(space, field, _value));

@@ -69,14 +69,14 @@ t.test('a field is told by its slug, so it can be renamed', async (t) => {
 
 t.test('the stored structure follows the first sight of a newer one, and does not flap', async (t) => {
   const a = space('flags', [text('x')]);
-  const b = space('flags', [text('x', { required: true, defaultValue: 'd', description: 'more' })], 'p', {
+  const b = space('flags', [text('x', { defaultValue: 'd', description: 'more' })], 'p', {
     name: 'Flags',
   });
   await a.find();
   await b.find();
   t.match(JSON.parse((await catalogue('flags'))[0]?.structure as string), {
     name: 'Flags',
-    recordStructure: [{ required: true, defaultValue: 'd', description: 'more' }],
+    recordStructure: [{ defaultValue: 'd', description: 'more' }],
   });
   const version = (await catalogue('flags'))[0]?.version;
   for (let i = 0; i < 5; i++) {

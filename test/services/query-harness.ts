@@ -24,6 +24,8 @@ export interface QueryAnswer {
 }
 
 export interface QueryCall {
+  /** Absent: POST with a body, GET without. */
+  readonly method?: string;
   readonly path: string;
   readonly structure?: string;
   /** After the question mark. */
@@ -44,6 +46,8 @@ export interface QueryHarness {
   respond(call: QueryCall): Promise<HttpResponse>;
   /** Fresh routes, with empty caches, over the same engine. */
   forget(): void;
+  /** Routes with caches of their own beside the others, as a second process on one database has them. */
+  another(): Pick<QueryHarness, 'call'>;
   /** Closes the engine, and starts anew on the same directory. */
   restart(): Promise<void>;
   close(): Promise<void>;
@@ -54,6 +58,7 @@ export const testDatabase = 'sluice';
 export async function openQueryHarness(
   options: {
     config?: Partial<QueryDeps['config']>;
+    hasher?: QueryDeps['hasher'];
     /** Puts something between the service and the engine. */
     wrap?: (db: Database) => Database;
   } = {},
@@ -63,22 +68,28 @@ export async function openQueryHarness(
   let db: Database;
   let router: Router;
 
-  const forget = (): void => {
+  const openRouter = (): Router => {
     const projects = createProjects({ db, database: testDatabase });
-    router = new Router(
+    return new Router(
       queryRoutes({
         config: {
           maxRecordBytes: 1024 ** 2,
           maxRecordsBytes: 16 * 1024 ** 2,
           allowClearAllSpaces: false,
+          loginTokenSecret: undefined,
+          loginTokenTtl: 36 * 3_600_000,
           ...options.config,
         },
         db: wrap(db),
         database: testDatabase,
         projects,
         authenticate: async (request) => ({ userId: request.header('test-owner') ?? 'owner', tokenId: 't' }),
+        ...(options.hasher === undefined ? {} : { hasher: options.hasher }),
       }),
     );
+  };
+  const forget = (): void => {
+    router = openRouter();
   };
   const open = async (): Promise<void> => {
     db = openChdb({ path: join(dataDir, 'chdb') });
@@ -87,11 +98,12 @@ export async function openQueryHarness(
   };
   await open();
 
-  const respond = async (call: QueryCall): Promise<HttpResponse> => {
-    const method = call.body === undefined ? 'GET' : 'POST';
-    const { route, params } = router.match(method, call.path);
+  const respond = (call: QueryCall): Promise<HttpResponse> => respondBy(router, call);
+  const respondBy = async (by: Router, call: QueryCall): Promise<HttpResponse> => {
+    const method = call.method ?? (call.body === undefined ? 'GET' : 'POST');
+    const { route, params } = by.match(method, call.path);
     const body = typeof call.body === 'string' ? call.body : JSON.stringify(call.body ?? null);
-    const bytes = Buffer.from(method === 'GET' ? '' : body);
+    const bytes = Buffer.from(call.body === undefined ? '' : body);
     const request = fakeRequest({
       method,
       params,
@@ -108,6 +120,19 @@ export async function openQueryHarness(
     return route.handler({ ...request, query, path: call.path });
   };
 
+  const callBy = async (by: Router, call: QueryCall): Promise<QueryAnswer> => {
+    try {
+      const response = await respondBy(by, call);
+      const text = (await responseBytes(response)).toString('utf8');
+      return { status: response.status, code: null, problems: [], body: JSON.parse(text), text };
+    } catch (thrown) {
+      const error = visibleError(thrown);
+      // what is hidden from clients is what a test must show
+      if (error.status === 500) throw thrown;
+      return { status: error.status, code: error.code, problems: error.problems, body: null, text: '' };
+    }
+  };
+
   return {
     get db() {
       return db;
@@ -115,17 +140,10 @@ export async function openQueryHarness(
     dataDir,
     respond,
     forget,
-    async call(call) {
-      try {
-        const response = await respond(call);
-        const text = (await responseBytes(response)).toString('utf8');
-        return { status: response.status, code: null, problems: [], body: JSON.parse(text), text };
-      } catch (thrown) {
-        const error = visibleError(thrown);
-        // what is hidden from clients is what a test must show
-        if (error.status === 500) throw thrown;
-        return { status: error.status, code: error.code, problems: error.problems, body: null, text: '' };
-      }
+    call: (call) => callBy(router, call),
+    another() {
+      const by = openRouter();
+      return { call: (call) => callBy(by, call) };
     },
     async restart() {
       await db.close();
@@ -157,5 +175,20 @@ export function spaceOf(harness: QueryHarness, project: string, slug: string, st
         query,
         headers: optionsHeader(options),
       }),
+    updateOne: (query: NonNullable<QueryCall['query']>, body: unknown, options?: object | string) =>
+      harness.call({ path: `${path}/update`, structure, query, body, headers: optionsHeader(options) }),
+    updateOneById: (id: string, body: unknown) =>
+      harness.call({ path: `${path}/update-by-id`, structure, query: [['id', id]], body }),
+    deleteOneById: (id: string) => harness.call({ method: 'DELETE', path, structure, query: [['id', id]] }),
+    clear: () => harness.call({ method: 'DELETE', path: `${path}/clear-records`, structure }),
+    search: (searchText: string, fields: readonly string[], options?: object | string) =>
+      harness.call({
+        path: `${path}/search`,
+        structure,
+        query: [['searchText', searchText], ...fields.map((name) => ['searchableFields[]', name] as const)],
+        headers: optionsHeader(options),
+      }),
+    setKeys: (body: unknown) => harness.call({ path: `${path}/set-key-values`, structure, body }),
+    getKeys: () => harness.call({ path: `${path}/get-key-values`, structure }),
   };
 }

@@ -20,7 +20,7 @@ t.test('a right structure, with both spellings of its fields', async (t) => {
         { name: 'Name', slug: '-name', type: 'OBJECT', defaultValue: { b: 1, a: 2 } },
         { name: 'secret', slug: 'secret', type: 'TEXT', hashed: true },
       ],
-      authOptions: { active: true },
+      authOptions: { active: true, space: 'User' },
       functionOptions: {},
       initialData: [],
       webhooks: null,

@@ -1,0 +1,185 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import { textLiteral } from '../../common/clickhouse/literal.ts';
+import { ApiError } from '../../common/errors/api-error.ts';
+import { overloaded } from '../../common/errors/catalogue.ts';
+import { recordExpression } from '../read/record-sql.ts';
+import type { Structure } from '../structure/structure.ts';
+import { type Assignment, removeSql, updateSql } from './change-sql.ts';
+
+/** A change of one stored record. */
+export interface RecordChange {
+  /** Quoted, with its database. */
+  readonly table: string;
+  readonly id: string;
+  /** Which fields the answer has. */
+  readonly structure: Structure;
+  /** In an order that depends on the set of columns only; null: the record is removed. */
+  readonly assignments: readonly Assignment[] | null;
+  /** Aborted: the change is left out when its statement has not begun. */
+  readonly signal: AbortSignal;
+}
+
+export interface ChangeCommit {
+  /**
+   * Makes the change together with those of other requests: one statement for a table runs at a time, and what waits
+   * meanwhile for the same columns becomes the next one. Answers the record's JSON text as it is after an update or
+   * was before a removal, and null when there is no such record. Settles when the outcome is known and not before,
+   * whatever the signal says. Rejects with 503 when too much waits.
+   */
+  commit(change: RecordChange): Promise<string | null>;
+}
+
+interface Entry extends RecordChange {
+  readonly shape: string;
+  readonly size: number;
+  readonly resolve: (record: string | null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Characters beside the values: what is kept for a waiting change. */
+const overhead = 500;
+/** Milliseconds for reading what the records of one statement became. */
+const readTimeout = 30_000;
+
+/**
+ * @param args.pendingLimit characters of changes that may wait or be made at once in this process
+ * @param args.statementLimit characters that are gathered for one statement
+ * @param args.recordLimit records of one statement
+ */
+export function createChangeCommit(args: {
+  db: Database;
+  pendingLimit: number;
+  statementLimit: number;
+  recordLimit: number;
+  now?: () => Date;
+}): ChangeCommit {
+  const { db, pendingLimit, statementLimit, recordLimit, now = () => new Date() } = args;
+  /** Tables with a statement under way, and what waits for its end. */
+  const queues = new Map<string, Entry[]>();
+  let pending = 0;
+
+  const drain = async (table: string, queue: Entry[]): Promise<void> => {
+    while (queue.length > 0) {
+      const entries = takeNext(queue, statementLimit, recordLimit);
+      if (entries.length > 0) await make(table, entries);
+    }
+    queues.delete(table);
+  };
+
+  /** Never rejects; every entry hears of its own outcome. */
+  const make = async (table: string, entries: readonly Entry[]): Promise<void> => {
+    let answers: ReadonlyMap<Entry, string>;
+    try {
+      answers =
+        entries[0]?.assignments === null ? await remove(table, entries) : await update(table, entries);
+    } catch (error) {
+      if (error instanceof ApiError || entries.length === 1) {
+        for (const { reject } of entries) reject(error);
+        return;
+      }
+      // one request's values may have failed the others: halves find it in few steps, and a change made twice is the same
+      const middle = entries.length >> 1;
+      await make(table, entries.slice(0, middle));
+      await make(table, entries.slice(middle));
+      return;
+    }
+    for (const entry of entries) entry.resolve(answers.get(entry) ?? null);
+  };
+
+  const update = async (table: string, entries: readonly Entry[]): Promise<ReadonlyMap<Entry, string>> => {
+    const rows = entries.map(({ id, assignments }) => ({ id, assignments: assignments ?? [] }));
+    // no request's signal: others wait for this statement too, and its outcome must be known
+    await db.command(updateSql(table, rows, now()));
+    return readRecords(table, entries);
+  };
+
+  const remove = async (table: string, entries: readonly Entry[]): Promise<ReadonlyMap<Entry, string>> => {
+    const records = await readRecords(table, entries);
+    const found = [...records.keys()].map(({ id }) => id);
+    if (found.length > 0) await db.command(removeSql(table, found));
+    return records;
+  };
+
+  /** The records of the entries, each as its own request sees it. */
+  const readRecords = async (
+    table: string,
+    entries: readonly Entry[],
+  ): Promise<ReadonlyMap<Entry, string>> => {
+    const records = new Map<Entry, string>();
+    for (const [structure, group] of byStructure(entries)) {
+      const ids = [...group.keys()].map(textLiteral).join(', ');
+      const rows = await db.rows<{ _id: string; _record: string }>(
+        `SELECT _id, ${recordExpression(structure)} AS _record FROM ${table} WHERE _id IN (${ids})`,
+        AbortSignal.timeout(readTimeout),
+      );
+      for (const { _id, _record } of rows) records.set(group.get(_id) as Entry, _record);
+    }
+    return records;
+  };
+
+  return {
+    async commit(change) {
+      const size = sizeOf(change);
+      // what is larger than the limit is let in alone
+      if (pending > 0 && pending + size > pendingLimit) throw overloaded('too many changes wait to be made');
+      pending += size;
+      try {
+        return await new Promise<string | null>((resolve, reject) => {
+          const entry = { ...change, shape: shapeOf(change), size, resolve, reject };
+          const queue = queues.get(change.table);
+          if (queue !== undefined) {
+            queue.push(entry);
+            return;
+          }
+          const fresh = [entry];
+          queues.set(change.table, fresh);
+          void drain(change.table, fresh);
+        });
+      } finally {
+        pending -= size;
+      }
+    },
+  };
+}
+
+function shapeOf({ assignments }: RecordChange): string {
+  return assignments === null ? 'remove' : `update ${assignments.map(({ column }) => column).join()}`;
+}
+
+function sizeOf({ id, assignments }: RecordChange): number {
+  let size = overhead + id.length;
+  for (const { column, value } of assignments ?? []) size += column.length + String(value).length;
+  return size;
+}
+
+function byStructure(entries: readonly Entry[]): ReadonlyMap<Structure, ReadonlyMap<string, Entry>> {
+  const groups = new Map<Structure, Map<string, Entry>>();
+  for (const entry of entries) {
+    const group = groups.get(entry.structure) ?? new Map<string, Entry>();
+    groups.set(entry.structure, group.set(entry.id, entry));
+  }
+  return groups;
+}
+
+/** Takes what goes into the next statement: changes of the first one's shape, in turn, no record twice. */
+function takeNext(queue: Entry[], statementLimit: number, recordLimit: number): Entry[] {
+  const taken: Entry[] = [];
+  const left: Entry[] = [];
+  const ids = new Set<string>();
+  let size = 0;
+  let full = false;
+  for (const entry of queue) {
+    if (entry.signal.aborted) {
+      entry.reject(entry.signal.reason);
+    } else if ((taken[0] ?? entry).shape !== entry.shape || ids.has(entry.id)) {
+      left.push(entry);
+    } else {
+      full ||= taken.length === recordLimit || (taken.length > 0 && size + entry.size > statementLimit);
+      (full ? left : taken).push(entry);
+      ids.add(entry.id);
+      size += entry.size;
+    }
+  }
+  queue.splice(0, queue.length, ...left);
+  return taken;
+}

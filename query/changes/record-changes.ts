@@ -1,0 +1,122 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import type { Hasher } from '../hashed/hasher.ts';
+import { KeyedLock } from '../space/keyed-lock.ts';
+import type { RecordSpace } from '../space/record-space.ts';
+import { columnType } from '../space/record-table.ts';
+import type { RecordValues } from '../values/validate-record.ts';
+import { withHashes } from '../write/store-records.ts';
+import type { Reservation, UniqueReservations } from '../write/unique-reservations.ts';
+import { alreadyStored, collectUniqueValues, findStored, type UniqueValue } from '../write/unique-values.ts';
+import type { ChangeCommit } from './change-commit.ts';
+import { type Assignment, assignment } from './change-sql.ts';
+import type { PatchFolder } from './patch-folder.ts';
+import type { Changes } from './validate-changes.ts';
+
+export interface UpdateTarget {
+  readonly id: string;
+  /** Looks again when nobody else can change the record any more; false: leave it alone. */
+  readonly stillWanted?: () => Promise<boolean>;
+}
+
+/** Changes of stored records. Those of one record are made one after the other. */
+export interface RecordChanges {
+  /**
+   * Sets the fields that `changes` names. Resolves when that is durable and a find sees it, with the record's JSON
+   * text; null when there is no such record. Throws a 400 when a value of a unique field is taken.
+   */
+  update(
+    space: RecordSpace,
+    target: UpdateTarget,
+    changes: Changes,
+    signal: AbortSignal,
+  ): Promise<string | null>;
+  /** Deletes a record and resolves with what it was; null when there is no such record. */
+  remove(space: RecordSpace, id: string, signal: AbortSignal): Promise<string | null>;
+}
+
+export function createRecordChanges(deps: {
+  db: Database;
+  hasher: Hasher;
+  reservations: UniqueReservations;
+  changeCommit: ChangeCommit;
+  folder: PatchFolder;
+}): RecordChanges {
+  const { db, hasher, reservations, changeCommit, folder } = deps;
+  const lock = new KeyedLock();
+  const lockKey = (space: RecordSpace, id: string): string => `${space.id}:${id}`;
+
+  /** Takes the values for this record; null when there are none. */
+  const reserve = async (
+    space: RecordSpace,
+    values: ReadonlyMap<string, UniqueValue>,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<Reservation | null> => {
+    if (values.size === 0) return null;
+    for (;;) {
+      const result = await reservations.reserve([...values.keys()], signal);
+      const taken = await storedElsewhere(space, values, id, signal).catch(async (error: unknown) => {
+        if ('reservation' in result) await result.reservation.settle([]);
+        throw error;
+      });
+      if ('reservation' in result && taken.size === 0) return result.reservation;
+      if ('reservation' in result) await result.reservation.settle(taken);
+      if (taken.size > 0) throw alreadyStored(values, taken);
+      // what another write found to be stored is stored in this very record
+    }
+  };
+
+  const storedElsewhere = (
+    space: RecordSpace,
+    values: ReadonlyMap<string, UniqueValue>,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> => findStored(db, space, values, signal, id);
+
+  return {
+    async update(space, target, changes, signal) {
+      const { fields } = space.structure;
+      const row: RecordValues = fields.map((field) => changes.get(field) ?? null);
+      const unique = collectUniqueValues(space, [row]);
+      const [hashed] = await withHashes(hasher, space.structure, [row], signal);
+      const assignments = assignmentsOf(space, changes, hashed as RecordValues);
+      const changesUnique = [...changes.keys()].some((field) => field.unique);
+      const work = async (): Promise<string | null> => {
+        if (target.stillWanted !== undefined && !(await target.stillWanted())) return null;
+        const reservation = await reserve(space, unique, target.id, signal);
+        let stored: Iterable<string> = [];
+        try {
+          const { table, structure } = space;
+          const record = await changeCommit.commit({ table, id: target.id, structure, assignments, signal });
+          if (record !== null) {
+            stored = unique.keys();
+            if (changesUnique) folder.note(table);
+          }
+          return record;
+        } finally {
+          await reservation?.settle(stored);
+        }
+      };
+      return lock.run(lockKey(space, target.id), work, signal);
+    },
+    async remove(space, id, signal) {
+      const { table, structure } = space;
+      const work = (): Promise<string | null> =>
+        changeCommit.commit({ table, id, structure, assignments: null, signal });
+      return lock.run(lockKey(space, id), work, signal);
+    },
+  };
+}
+
+/** In the order of their slugs, so that requests that name the same fields share statements. */
+function assignmentsOf(
+  { structure }: RecordSpace,
+  changes: Changes,
+  values: RecordValues,
+): readonly Assignment[] {
+  return structure.fields
+    .map((field, index) => ({ field, value: values[index] ?? null }))
+    .filter(({ field }) => changes.has(field))
+    .sort((a, b) => (a.field.slug < b.field.slug ? -1 : 1))
+    .map(({ field, value }) => assignment(field.slug, columnType(field), value));
+}

@@ -1,0 +1,29 @@
+import { invalidBody, invalidValue } from '../../common/errors/catalogue.ts';
+import { shownName } from '../shown-name.ts';
+import type { Field, StoredValue } from '../structure/field.ts';
+import type { Structure } from '../structure/structure.ts';
+import { readFieldValue } from '../values/field-value.ts';
+import { givenFields, isRecord } from '../values/given-fields.ts';
+
+/** What is to become of the fields that a request names; null clears one. Never empty. */
+export type Changes = ReadonlyMap<Field, StoredValue | null>;
+
+/** Checks the body of an update. Throws a 400 that lists every problem. */
+export function validateChanges(body: unknown, structure: Structure): Changes {
+  if (!isRecord(body)) throw invalidBody('Request body should be a JSON object with at least one field');
+  const problems: string[] = [];
+  const changes = new Map<Field, StoredValue | null>();
+  for (const [field, value] of givenFields(body, structure, (problem) => problems.push(problem))) {
+    const name = shownName(field.name);
+    if (value === null) {
+      if (field.required) problems.push(`Body field: ${name} is required and can not be cleared`);
+      changes.set(field, null);
+      continue;
+    }
+    const reading = readFieldValue(field.type, value);
+    if ('value' in reading) changes.set(field, reading.value);
+    else problems.push(`Value for Body field: ${name} ${reading.problem}`);
+  }
+  if (problems.length > 0) throw invalidValue(problems);
+  return changes;
+}

@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import { overloaded, tooManyAttempts } from '../../common/errors/catalogue.ts';
+
+/** Failed attempts of one identity, and those that are under way. */
+interface Identity {
+  failures: number;
+  running: number;
+  /** When the next attempt may begin. */
+  readyAt: number;
+  readonly waiting: (() => void)[];
+}
+
+export interface LoginThrottleOptions {
+  /** Failures that cost nothing; so many attempts of one identity may also run at once. */
+  readonly free: number;
+  /** Milliseconds after the first failure that is not free; each further one doubles it. */
+  readonly firstDelay: number;
+  readonly longestDelay: number;
+  /** What is to be waited for longer than this is answered with 429 instead. */
+  readonly longestWait: number;
+  /** Requests of one identity, and of all, that may wait in this process. */
+  readonly waitersPerIdentity: number;
+  readonly waiters: number;
+  /** Identities that are remembered, and for how long after the last failure. */
+  readonly identities: number;
+  readonly rememberedFor: number;
+}
+
+export const loginThrottleDefaults: LoginThrottleOptions = {
+  free: 3,
+  firstDelay: 250,
+  longestDelay: 30_000,
+  longestWait: 5_000,
+  waitersPerIdentity: 100,
+  waiters: 1000,
+  identities: 100_000,
+  rememberedFor: 15 * 60_000,
+};
+
+/**
+ * Slows down who guesses passwords: after a few failures attempts of one identity run one by one, each after twice the
+ * delay of the one before. A success forgets the failures. It makes no difference whether the identity exists. Each
+ * process counts for itself.
+ */
+export class LoginThrottle {
+  readonly #options: LoginThrottleOptions;
+  readonly #identities: LRUCache<string, Identity>;
+  readonly #now: () => number;
+  #waiters = 0;
+
+  constructor(options: LoginThrottleOptions = loginThrottleDefaults, now = () => performance.now()) {
+    this.#options = options;
+    this.#now = now;
+    this.#identities = new LRUCache({ max: options.identities, ttl: options.rememberedFor });
+  }
+
+  /**
+   * Runs an attempt when it is its turn; null counts as a failure, an exception as neither. Rejects with 429 when the
+   * turn is too far away, and with 503 when too many wait.
+   */
+  async run<Result>(
+    key: string,
+    attempt: () => Promise<Result | null>,
+    signal: AbortSignal,
+  ): Promise<Result | null> {
+    const identity = this.#identities.get(key) ?? this.#add(key);
+    await this.#turn(identity, signal);
+    try {
+      const wait = identity.readyAt - this.#now();
+      if (wait > this.#options.longestWait) throw tooManyAttempts(Math.ceil(wait / 1000));
+      if (wait > 0) await this.#counted(() => sleep(wait, undefined, { signal }));
+      const result = await attempt();
+      if (result === null) this.#fail(key, identity);
+      else this.#identities.delete(key);
+      return result;
+    } finally {
+      identity.running--;
+      this.#wake(identity);
+    }
+  }
+
+  #add(key: string): Identity {
+    const identity: Identity = { failures: 0, running: 0, readyAt: Number.NEGATIVE_INFINITY, waiting: [] };
+    this.#identities.set(key, identity);
+    return identity;
+  }
+
+  #fail(key: string, identity: Identity): void {
+    const { free, firstDelay, longestDelay } = this.#options;
+    const costly = ++identity.failures - free;
+    if (costly > 0) {
+      identity.readyAt = this.#now() + Math.min(longestDelay, firstDelay * 2 ** (costly - 1));
+    }
+    // counts the time to forget it from now
+    this.#identities.set(key, identity);
+  }
+
+  /** An attempt that runs may fail: it counts as if it had. */
+  #mayRun({ failures, running }: Identity): boolean {
+    return running === 0 || running + failures < this.#options.free;
+  }
+
+  async #turn(identity: Identity, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (identity.waiting.length === 0 && this.#mayRun(identity)) {
+      identity.running++;
+      return;
+    }
+    if (identity.waiting.length >= this.#options.waitersPerIdentity) throw tooManyAttempts(1);
+    await this.#counted(() => this.#wait(identity, signal));
+  }
+
+  #wait({ waiting }: Identity, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const giveUp = (reason: Error): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', onAbort);
+        waiting.splice(waiting.indexOf(take), 1);
+        reject(reason);
+      };
+      const onAbort = (): void => giveUp(signal.reason as Error);
+      const take = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      };
+      const timer = setTimeout(() => giveUp(tooManyAttempts(1)), this.#options.longestWait);
+      signal.addEventListener('abort', onAbort, { once: true });
+      waiting.push(take);
+    });
+  }
+
+  async #counted(wait: () => Promise<unknown>): Promise<void> {
+    if (this.#waiters >= this.#options.waiters) throw overloaded('too many attempts to log in wait');
+    this.#waiters++;
+    try {
+      await wait();
+    } finally {
+      this.#waiters--;
+    }
+  }
+
+  #wake(identity: Identity): void {
+    while (identity.waiting.length > 0 && this.#mayRun(identity)) {
+      identity.running++;
+      identity.waiting.shift()?.();
+    }
+  }
+}

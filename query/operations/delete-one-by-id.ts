@@ -1,0 +1,25 @@
+import { noMatch } from '../../common/errors/catalogue.ts';
+import type { Handler } from '../../common/http/http-types.ts';
+import type { RecordChanges } from '../changes/record-changes.ts';
+import { parseId } from '../conditions/parse-id.ts';
+import { jsonAnswer } from '../json-answer.ts';
+import type { OpenRecordSpace } from '../open-record-space.ts';
+import { shownName } from '../shown-name.ts';
+
+/** DELETE /{project}/{space}?id=: deletes the record and answers what it was. */
+export function deleteOneById({
+  changes,
+  openSpace,
+}: {
+  changes: RecordChanges;
+  openSpace: OpenRecordSpace;
+}): Handler {
+  return async (request) => {
+    const { query, signal } = request;
+    const space = await openSpace(request, 'deleteOneById');
+    const id = parseId(query);
+    const record = await changes.remove(space, id, signal);
+    if (record === null) throw noMatch(`No record has the id ${shownName(id)}`);
+    return jsonAnswer(record);
+  };
+}

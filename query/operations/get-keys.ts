@@ -1,0 +1,13 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import type { Handler } from '../../common/http/http-types.ts';
+import { jsonAnswer } from '../json-answer.ts';
+import type { OpenRecordSpace } from '../open-record-space.ts';
+import { findKeyGroup } from '../read/find-key-group.ts';
+
+/** GET /{project}/{space}/get-key-values: the key group, or `null`. */
+export function getKeys({ db, openSpace }: { db: Database; openSpace: OpenRecordSpace }): Handler {
+  return async (request) => {
+    const space = await openSpace(request, 'getKeys');
+    return jsonAnswer((await findKeyGroup(db, space, request.signal)) ?? 'null');
+  };
+}

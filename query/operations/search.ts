@@ -1,0 +1,24 @@
+import type { Handler } from '../../common/http/http-types.ts';
+import { jsonHeaders } from '../json-answer.ts';
+import { parseOptions } from '../options/parse-options.ts';
+import { streamRecords } from '../read/stream-records.ts';
+import { containsSql } from '../search/contains-sql.ts';
+import { parseSearch } from '../search/parse-search.ts';
+import type { ReadDeps } from './find.ts';
+
+/**
+ * GET /{project}/{space}/search: a JSON array of the records in which any of the named TEXT fields contains the text,
+ * which is taken literally, letter case ignored. The empty text is contained in every value.
+ */
+export function search({ db, openSpace }: Pick<ReadDeps, 'db' | 'openSpace'>): Handler {
+  return async (request) => {
+    const { query, signal } = request;
+    const space = await openSpace(request, 'search');
+    const options = parseOptions(request.header('options'), space.structure);
+    const { text, fields } = parseSearch(query, space.structure);
+    // of a field without a value it is NULL, which WHERE takes as false
+    const where = `(${fields.map(({ slug }) => containsSql(slug, text)).join(' OR ')})`;
+    const chunks = await streamRecords(db, { space, where, options }, signal);
+    return { status: 200, headers: jsonHeaders, body: { chunks } };
+  };
+}

@@ -1,0 +1,52 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import type { Handler } from '../../common/http/http-types.ts';
+import { readJson } from '../../common/http/read-json.ts';
+import { validateChanges } from '../changes/validate-changes.ts';
+import { jsonAnswer } from '../json-answer.ts';
+import { KeyedLock } from '../space/keyed-lock.ts';
+import type { RecordSpace } from '../space/record-space.ts';
+import { validateRecord } from '../values/validate-record.ts';
+import { type NewRecord, recordJson } from '../write/record-row.ts';
+import type { RecordStore } from '../write/store-records.ts';
+import type { UpdateDeps } from './update-one-by-id.ts';
+
+/**
+ * POST /{project}/{space}/set-key-values: sets keys of the space's key group, its one record, and answers the group as
+ * it is then. The first call makes it, and has to give what insertOne would have to.
+ */
+export function setKeys(deps: UpdateDeps & { db: Database; records: RecordStore }): Handler {
+  const { db, changes, records, openSpace, bodyLimit } = deps;
+  const lock = new KeyedLock();
+
+  const groupId = async (space: RecordSpace, signal: AbortSignal): Promise<string | null> => {
+    const sql = `SELECT _id FROM ${space.table} ORDER BY _id LIMIT 1`;
+    const [row] = await db.rows<{ _id: string }>(sql, signal);
+    return row?._id ?? null;
+  };
+
+  /** Makes the key group unless there is one by now. */
+  const make = (space: RecordSpace, body: unknown, signal: AbortSignal): Promise<string | null> => {
+    const work = async (): Promise<string | null> => {
+      if ((await groupId(space, signal)) !== null) return null;
+      const values = validateRecord(body, space.structure);
+      // its outcome is awaited even when the client goes away, because the next one looks for what it leaves
+      const [stored] = await records.store(space, [values], new AbortController().signal);
+      return recordJson(space.structure, stored as NewRecord);
+    };
+    return lock.run(space.id, work, signal);
+  };
+
+  return async (request) => {
+    const { signal } = request;
+    const space = await openSpace(request, 'setKeys');
+    const body = await readJson(request, bodyLimit);
+    const wanted = validateChanges(body, space.structure);
+    for (;;) {
+      const id = await groupId(space, signal);
+      const group =
+        id === null ? await make(space, body, signal) : await changes.update(space, { id }, wanted, signal);
+      if (group !== null) return jsonAnswer(group);
+      // it was made, or cleared, in between
+    }
+  };
+}

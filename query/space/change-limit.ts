@@ -1,0 +1,29 @@
+import { LRUCache } from 'lru-cache';
+
+const keptSpaces = 10_000;
+
+/**
+ * Counts how often a space's structure goes back to one it had before. Clients of two versions that differ in a flag
+ * switch it with every other request while both run, and each switch is a write that all others wait for.
+ */
+export class ChangeLimit {
+  readonly #counts: LRUCache<string, { count: number }>;
+  readonly #limit: number;
+
+  /** @param args.per milliseconds @param args.limit changes in that time */
+  constructor({ per, limit }: { per: number; limit: number }) {
+    this.#limit = limit;
+    // the time begins with the first change
+    this.#counts = new LRUCache({ max: keptSpaces, ttl: per, noUpdateTTL: true });
+  }
+
+  note(spaceId: string): void {
+    const known = this.#counts.get(spaceId);
+    if (known === undefined) this.#counts.set(spaceId, { count: 1 });
+    else known.count++;
+  }
+
+  reached(spaceId: string): boolean {
+    return (this.#counts.get(spaceId)?.count ?? 0) >= this.#limit;
+  }
+}

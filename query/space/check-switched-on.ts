@@ -1,0 +1,59 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import { quoteIdentifier } from '../../common/clickhouse/literal.ts';
+import { structureConflict } from '../../common/errors/catalogue.ts';
+import { shownName } from '../shown-name.ts';
+import type { Field } from '../structure/field.ts';
+import type { Structure } from '../structure/structure.ts';
+
+/** Values that a check may hold in memory before it goes on with files. */
+const groupByBytes = 100_000_000;
+
+/** Fields of which a flag that was off is on. */
+export function switchedOn(
+  before: Structure,
+  after: Structure,
+  flag: 'required' | 'unique',
+): readonly Field[] {
+  const bySlug = new Map(before.fields.map((field) => [field.slug, field]));
+  return after.fields.filter((field) => field[flag] && bySlug.get(field.slug)?.[flag] === false);
+}
+
+/**
+ * Throws a 400 that names every field whose stored values stand in the way of a flag that is switched on. A field that
+ * is new is not looked at: records that are older than it have no value, as with every new field.
+ */
+export async function checkSwitchedOn(
+  db: Database,
+  args: { table: string; before: Structure; after: Structure },
+  signal: AbortSignal,
+): Promise<void> {
+  const { table, before, after } = args;
+  const problems: string[] = [];
+  for (const { slug, name } of switchedOn(before, after, 'required')) {
+    const [row] = await db.rows<{ _missing: number }>(
+      `SELECT toFloat64(count()) AS _missing FROM ${table} WHERE ${quoteIdentifier(slug)} IS NULL`,
+      signal,
+    );
+    const missing = row?._missing ?? 0;
+    if (missing > 0) {
+      problems.push(
+        `Field ${shownName(name)} can not become required: ${missing} stored ${missing === 1 ? 'record has' : 'records have'} no value`,
+      );
+    }
+  }
+  for (const { slug, name } of switchedOn(before, after, 'unique')) {
+    const column = quoteIdentifier(slug);
+    const [row] = await db.rows<{ _value: string; _times: number }>(
+      `SELECT toString(${column}) AS _value, toFloat64(count()) AS _times FROM ${table}
+       WHERE ${column} IS NOT NULL GROUP BY ${column} HAVING count() > 1 ORDER BY _times DESC, _value LIMIT 1
+       SETTINGS max_bytes_before_external_group_by = ${groupByBytes}`,
+      signal,
+    );
+    if (row !== undefined) {
+      problems.push(
+        `Field ${shownName(name)} can not become unique: ${row._times} stored records have the value ${shownName(row._value)}`,
+      );
+    }
+  }
+  if (problems.length > 0) throw structureConflict(problems);
+}

@@ -1,0 +1,47 @@
+import type { Field } from '../structure/field.ts';
+import { createStructure, type Structure } from '../structure/structure.ts';
+
+/**
+ * A request's structure as it counts for a space: a field is required and unique when the stored structure says so.
+ * Without a difference it is the same object, so that what is kept for it is found.
+ */
+export function structureView(stored: Structure, requested: Structure): Structure {
+  if (agreesOnFlags(stored, requested)) return requested;
+  const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
+  const fields = requested.fields.map((field): Field => {
+    const { required, unique } = bySlug.get(field.slug) ?? field;
+    return { ...field, required, unique };
+  });
+  return createStructure({ ...requested, fields });
+}
+
+/**
+ * Whether the stored structure has all that a structure says about what may be stored and by whom. Names, descriptions,
+ * defaults and the order of fields are not compared: the request's own count, so there is nothing to be changed.
+ */
+export function agrees(stored: Structure, requested: Structure): boolean {
+  const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
+  return (
+    requested.fields.every(({ slug }) => bySlug.has(slug)) &&
+    agreesOnFlags(stored, requested) &&
+    agreesOnAuth(stored, requested) &&
+    (requested.webhooks === null || JSON.stringify(stored.webhooks) === JSON.stringify(requested.webhooks))
+  );
+}
+
+/** Whether a structure says nothing else about who may do what. */
+export function agreesOnAuth(stored: Structure, requested: Structure): boolean {
+  return requested.auth === null || authText(stored) === authText(requested);
+}
+
+function agreesOnFlags(stored: Structure, requested: Structure): boolean {
+  const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
+  return requested.fields.every(({ slug, required, unique }) => {
+    const field = bySlug.get(slug);
+    return field === undefined || (field.required === required && field.unique === unique);
+  });
+}
+
+function authText({ auth }: Structure): string {
+  return auth === null ? '' : JSON.stringify([auth.active, auth.space, auth.scope]);
+}

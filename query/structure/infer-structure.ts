@@ -1,0 +1,52 @@
+import { invalidBody, invalidStructure, invalidValue } from '../../common/errors/catalogue.ts';
+import { shownName } from '../shown-name.ts';
+import { type FieldType, isSystemKey } from './field.ts';
+import { parseStructure } from './parse-structure.ts';
+import type { Structure } from './structure.ts';
+import type { SpacePath } from './structure-cache.ts';
+
+/**
+ * The structure that a sample record has: a field for each of its values, with all flags off. `id`, `createdAt` and
+ * `updatedAt`, which every record of an answer has, are passed over. Throws a 400 that lists every problem: null, for
+ * one, is of no type.
+ */
+export function inferStructure(sample: unknown, { projectSlug, slug }: SpacePath): Structure {
+  if (typeof sample !== 'object' || sample === null || Array.isArray(sample)) {
+    throw invalidBody('Request body should be a JSON object: a sample record');
+  }
+  const entries = Object.entries(sample).filter(([name]) => !isSystemKey(name));
+  if (entries.length === 0) throw invalidBody('The sample record has no field');
+  const problems: string[] = [];
+  const recordStructure = entries.map(([name, value]) => {
+    const type = typeOf(value);
+    if (type === null) {
+      problems.push(`Value for Body field: ${shownName(name)} is null, from which no type can be inferred`);
+    }
+    return { name, slug: trainCase(name), type: type ?? 'TEXT' };
+  });
+  const text = JSON.stringify({ name: slug, projectSlug, slug, recordStructure });
+  const parsed = parseStructure(text);
+  if (problems.length > 0) throw invalidValue([...problems, ...parsed.problems]);
+  if (parsed.structure === null) throw invalidStructure(parsed.problems);
+  return parsed.structure;
+}
+
+/** As the published client makes slugs: `firstName` becomes `first-name`. */
+function trainCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** Of a value of parsed JSON. */
+function typeOf(value: unknown): FieldType | null {
+  switch (typeof value) {
+    case 'string':
+      return 'TEXT';
+    case 'number':
+      return 'NUMBER';
+    case 'boolean':
+      return 'BOOLEAN';
+    default:
+      if (value === null) return null;
+      return Array.isArray(value) ? 'ARRAY' : 'OBJECT';
+  }
+}

@@ -1,0 +1,63 @@
+import { familyOf, operationFamilies, operationNames } from '../record-operation.ts';
+import { shownName } from '../shown-name.ts';
+import { hasLoneSurrogate } from '../values/field-value.ts';
+
+/** `authOptions` of a structure: which operations need a login token of one of the application's users. */
+export interface SpaceAuth {
+  readonly active: boolean;
+  /** Slug or display name of the space that holds the users; empty only when not active. */
+  readonly space: string;
+  /** Families (`find`, `insert`, `update`, `delete`) or operations (`updateOneById`). */
+  readonly scope: readonly string[];
+  /** A login token that came with the structure. It is never stored. */
+  readonly token: string | null;
+}
+
+const knownScopes: readonly string[] = [
+  ...operationFamilies,
+  ...operationNames.filter((name) => familyOf(name) !== null),
+];
+const longestSpace = 128;
+
+/** Reads `authOptions`; absent parts count as the stricter choice: active, and every operation. */
+export function parseSpaceAuth(input: unknown, problems: string[]): SpaceAuth | null {
+  if (input === undefined || input === null) return null;
+  const complain = (problem: string): void => void problems.push(`The structure has authOptions ${problem}`);
+  if (typeof input !== 'object' || Array.isArray(input)) {
+    complain('that are not an object');
+    return null;
+  }
+  const raw = input as Readonly<Record<string, unknown>>;
+  const active = raw.active ?? true;
+  if (typeof active !== 'boolean') complain('with an active that is not true or false');
+  const space = raw.space ?? '';
+  if (typeof space !== 'string' || space.length > longestSpace || hasLoneSurrogate(space)) {
+    complain('with a space that is not the name of a record space');
+  } else if (space === '' && active !== false) {
+    complain('without space: it names the record space that holds the users');
+  }
+  const token = raw.token ?? null;
+  if (token !== null && typeof token !== 'string') complain('with a token that is not text');
+  return {
+    active: active === true,
+    space: String(space),
+    scope: readScope(raw.scope, complain),
+    token: typeof token === 'string' && token !== '' ? token : null,
+  };
+}
+
+function readScope(input: unknown, complain: (problem: string) => void): readonly string[] {
+  if (input === undefined || input === null) return operationFamilies;
+  if (!Array.isArray(input)) {
+    complain('with a scope that is not an array');
+    return [];
+  }
+  for (const item of input as readonly unknown[]) {
+    if (typeof item === 'string' && knownScopes.includes(item)) continue;
+    const shown = typeof item === 'string' ? ` ${shownName(item)}` : '';
+    complain(
+      `with an unknown scope${shown}: it should be of ${operationFamilies.join(', ')} or an operation's name`,
+    );
+  }
+  return [...new Set(input as readonly string[])];
+}

@@ -1,0 +1,361 @@
+/** The published client in three versions, unmodified: every method that a version has, against every operation. */
+import * as v114 from 'nobox-client';
+import * as v104 from 'nobox-client-1.0.4';
+import * as v111 from 'nobox-client-1.11.13';
+import t, { type Test } from 'tap';
+import { removeData, startSluice } from '../services/start-sluice.ts';
+
+const sluice = await startSluice();
+t.teardown(async () => {
+  await sluice.stop();
+  await removeData(sluice);
+});
+
+// the clients write their failures to the console, which is where this test's results go
+for (const method of ['log', 'debug', 'error'] as const) console[method] = () => {};
+
+// biome-ignore lint/suspicious/noExplicitAny: the versions differ in types, not in what is asked of them
+type Any = any;
+type Method = (...args: unknown[]) => Promise<Any>;
+type MethodName =
+  | 'find'
+  | 'findOne'
+  | 'search'
+  | 'insert'
+  | 'insertOne'
+  | 'updateOne'
+  | 'updateOneById'
+  | 'deleteOneById'
+  | 'clear'
+  | 'getTokenOwner'
+  | 'setKeys'
+  | 'getKeys';
+/** A version may lack some of them, which is looked at before they are called. */
+type Model = Readonly<Record<MethodName, Method>>;
+
+interface Version {
+  readonly name: string;
+  readonly rowed: (space: object) => Model;
+  /** Null: the version has none. */
+  readonly keyGroup: ((space: object) => Model) | null;
+  readonly functions: { readonly login: Method };
+  /** A call that fails answers undefined instead of throwing. */
+  readonly swallowsErrors: boolean;
+  /** Operations that came with later versions. */
+  readonly lacks: readonly string[];
+}
+
+function version(
+  name: string,
+  client: Any,
+  more: { keyGroup: boolean; swallowsErrors: boolean; lacks: readonly string[] },
+): Version {
+  const config = { endpoint: sluice.baseUrl, project: `v${name.replaceAll('.', '-')}`, token: sluice.token };
+  return {
+    name,
+    rowed: client.getSchemaCreator(config, { type: 'rowed' }),
+    keyGroup: more.keyGroup ? client.getSchemaCreator(config, { type: 'key-group' }) : null,
+    functions: client.getFunctions(config),
+    swallowsErrors: more.swallowsErrors,
+    lacks: more.lacks,
+  };
+}
+
+const noDelete = ['deleteOneById', 'clear', 'clear of a key group'];
+const versions: readonly Version[] = [
+  version('1.14.2', v114, { keyGroup: true, swallowsErrors: false, lacks: [] }),
+  version('1.11.13', v111, { keyGroup: true, swallowsErrors: true, lacks: noDelete }),
+  version('1.0.4', v104, {
+    keyGroup: false,
+    swallowsErrors: true,
+    lacks: [...noDelete, 'setKeys of a key group', 'getKeys of a key group'],
+  }),
+];
+
+const peopleSpace = (space: string): object => ({
+  space,
+  description: 'People and what is known of them',
+  structure: {
+    firstName: { type: String, required: true },
+    email: { type: String, unique: true },
+    age: { type: Number },
+    active: { type: Boolean, defaultValue: true },
+    tags: Array,
+    password: { type: String, hashed: true },
+  },
+});
+const ada = {
+  firstName: 'Ada',
+  email: 'ada@x',
+  age: 36,
+  active: true,
+  tags: ['maths'],
+  password: 'secret one',
+};
+const grace = {
+  firstName: 'Grace',
+  email: 'grace@x',
+  age: 85,
+  active: false,
+  tags: [],
+  password: 'secret two',
+};
+const shown = ({ password: _, ...record }: Record<string, unknown>): Record<string, unknown> => record;
+const shownAda = shown(ada);
+const shownGrace = shown(grace);
+
+/** One operation as its users see it. Each run gets a space of its own with Ada and Grace in it. */
+interface Operation {
+  readonly name: MethodName;
+  readonly kind?: 'key-group';
+  readonly check: (
+    t: Test,
+    args: { model: Model; people: Any[]; version: Version; space: object },
+  ) => Promise<void>;
+}
+
+const operations: readonly Operation[] = [
+  {
+    name: 'insertOne',
+    async check(t, { model }) {
+      const alan = { ...ada, firstName: 'Alan', email: 'alan@x' };
+      const stored = await model.insertOne(alan);
+      t.match(stored, { ...shown(alan), id: String });
+      t.notOk('password' in stored);
+      t.equal(new Date(stored.createdAt).toISOString(), stored.createdAt);
+      t.match(await model.insertOne({ firstName: 'Default' }), {
+        firstName: 'Default',
+        active: true,
+        age: null,
+      });
+    },
+  },
+  {
+    name: 'insert',
+    async check(t, { model, people }) {
+      const more = ['x', 'y', 'z'].map((firstName) => ({
+        firstName,
+        email: `${firstName}@x`,
+        tags: [firstName],
+      }));
+      const stored = await model.insert(more, {});
+      t.match(stored, more);
+      t.strictSame(await model.find(), [...people, ...stored]);
+    },
+  },
+  {
+    name: 'find',
+    async check(t, { model, people }) {
+      t.strictSame(await model.find({}), people);
+      t.match(await model.find({ age: 36 }), [shownAda]);
+      t.match(await model.find({ active: false, firstName: 'Grace' }), [shownGrace]);
+      t.strictSame(await model.find({ age: 36, firstName: 'Grace' }), []);
+      t.match(await model.find({ age: 36, firstName: 'Grace' }, { paramRelationship: 'Or' }), [
+        shownAda,
+        shownGrace,
+      ]);
+      const sorted = { sort: { by: 'age', order: 'desc' }, pagination: { limit: 1, page: 1 } };
+      t.match(await model.find({}, sorted), [shownGrace]);
+    },
+  },
+  {
+    name: 'findOne',
+    async check(t, { model, people }) {
+      t.strictSame(await model.findOne({ id: people[1].id }), people[1]);
+      t.match(await model.findOne({ email: 'ada@x', password: 'secret one' }), shownAda);
+      t.equal(await model.findOne({ email: 'ada@x', password: 'secret two' }), null);
+      t.equal(await model.findOne({ firstName: 'nobody' }), null);
+    },
+  },
+  {
+    name: 'search',
+    async check(t, { model }) {
+      const search = (searchText: string, searchableFields: string[]) =>
+        model.search({ searchText, searchableFields });
+      t.match(await search('AD', ['firstName']), [shownAda]);
+      t.match(await search('@X', ['firstName', 'email']), [shownAda, shownGrace]);
+      t.strictSame(await search('nothing of it', ['firstName', 'email']), []);
+    },
+  },
+  {
+    name: 'updateOne',
+    async check(t, { model, people }) {
+      const updated = await model.updateOne({ email: 'ada@x' }, { age: 37, tags: ['a', 'b'] });
+      t.match(updated, {
+        ...shownAda,
+        id: people[0].id,
+        createdAt: people[0].createdAt,
+        age: 37,
+        tags: ['a', 'b'],
+      });
+      t.strictSame(await model.findOne({ id: people[0].id }), updated);
+      t.strictSame(await model.findOne({ id: people[1].id }), people[1]);
+    },
+  },
+  {
+    name: 'updateOneById',
+    async check(t, { model, people }) {
+      const updated = await model.updateOneById(people[1].id, { firstName: 'Admiral', active: true });
+      t.match(updated, { ...shownGrace, id: people[1].id, firstName: 'Admiral', active: true });
+      t.strictSame(await model.findOne({ id: people[1].id }), updated);
+    },
+  },
+  {
+    name: 'deleteOneById',
+    async check(t, { model, people }) {
+      t.strictSame(await model.deleteOneById(people[0].id), people[0]);
+      t.strictSame(await model.find({}), [people[1]]);
+    },
+  },
+  {
+    name: 'clear',
+    async check(t, { model }) {
+      await model.clear();
+      t.strictSame(await model.find({}), []);
+    },
+  },
+  {
+    name: 'getTokenOwner',
+    async check(t, { model, people, version, space }) {
+      const { token } = await version.functions.login({
+        body: { email: 'grace@x', password: 'secret two' },
+        space,
+      });
+      t.strictSame(await model.getTokenOwner(token), people[1]);
+      await fails(t, version, () => model.getTokenOwner(`${token}x`), 401);
+      await fails(t, version, () => model.getTokenOwner(sluice.token), 401);
+    },
+  },
+  {
+    name: 'setKeys',
+    kind: 'key-group',
+    async check(t, { model }) {
+      await model.setKeys({ theme: 'dark', size: 1 });
+      await model.setKeys({ size: 2 });
+      t.match(await keysOf(model), { theme: 'dark', size: 2 });
+    },
+  },
+  {
+    name: 'getKeys',
+    kind: 'key-group',
+    async check(t, { model }) {
+      t.equal(await model.getKeys(), null);
+      await model.setKeys({ theme: 'light' });
+      t.match(await keysOf(model), { theme: 'light' });
+    },
+  },
+  {
+    name: 'clear',
+    kind: 'key-group',
+    async check(t, { model }) {
+      await model.setKeys({ theme: 'light' });
+      await model.clear();
+      t.equal(await model.getKeys(), null);
+    },
+  },
+];
+
+const keysSpace = (space: string): object => ({
+  space,
+  description: 'Settings',
+  structure: { theme: { type: String }, size: { type: Number } },
+});
+
+/** The client's type says array, its requests ask for one record. */
+async function keysOf(model: Model): Promise<unknown> {
+  const keys = await model.getKeys();
+  return Array.isArray(keys) ? keys[0] : keys;
+}
+
+/** A call that fails throws in new versions, and answers nothing in old ones. */
+async function fails(
+  t: Test,
+  { swallowsErrors }: Version,
+  work: () => Promise<unknown>,
+  statusCode: number,
+): Promise<void> {
+  if (swallowsErrors) t.equal(await work(), undefined);
+  else await t.rejects(work(), { name: 'CallError', statusCode });
+}
+
+let spaces = 0;
+for (const version of versions) {
+  t.test(version.name, async (t) => {
+    const absent: string[] = [];
+    for (const operation of operations) {
+      const keyGroup = operation.kind === 'key-group';
+      const title = `${operation.name}${keyGroup ? ' of a key group' : ''}`;
+      const create = keyGroup ? version.keyGroup : version.rowed;
+      const name = `Space${++spaces}`;
+      const space = keyGroup ? keysSpace(name) : peopleSpace(name);
+      const model = create?.(space);
+      if (typeof model?.[operation.name] !== 'function') {
+        absent.push(title);
+        continue;
+      }
+      t.test(title, async (t) => {
+        const people = keyGroup ? [] : await model.insert([ada, grace], {});
+        await operation.check(t, { model, people, version, space });
+      });
+    }
+
+    t.strictSame(absent.sort(), [...version.lacks].sort());
+
+    t.test('login', async (t) => {
+      const space = peopleSpace('Login');
+      const [user] = await version.rowed(space).insert([ada], {});
+      const login = (body: object) => version.functions.login({ body, space });
+      const answer = await login({ email: 'ada@x', password: 'secret one' });
+      t.strictSame(answer.user, user);
+      t.match(answer.token, /^[\w-]+\.[\w-]+\.[\w-]+$/);
+      for (const wrong of [
+        { email: 'ada@x', password: 'x' },
+        { email: 'eve@x', password: 'x' },
+        { email: 'ada@x' },
+      ]) {
+        t.equal(await login(wrong), null);
+      }
+    });
+
+    t.test('a space for logged-in users', async (t) => {
+      const usersSpace = peopleSpace('Member');
+      await version.rowed(usersSpace).insert([ada], {});
+      const { token } = await version.functions.login({
+        body: { email: 'ada@x', password: 'secret one' },
+        space: usersSpace,
+      });
+      const guarded = (more: object) =>
+        version.rowed({
+          space: 'Guarded',
+          description: '',
+          structure: { text: String },
+          authOptions: {
+            active: true,
+            space: 'Member',
+            scope: ['find', 'insert', 'update', 'delete'],
+            ...more,
+          },
+        });
+      const model = guarded({});
+      await fails(t, version, () => model.insertOne({ text: 'x' }), 401);
+      t.match(await model.insertOne({ text: 'mine' }, { token }), { text: 'mine' });
+      await fails(t, version, () => model.find({}), 401);
+      t.match(await model.find({}, { token }), [{ text: 'mine' }]);
+      t.match(await guarded({ token }).find({}), [{ text: 'mine' }]);
+      await fails(t, version, () => guarded({ token: 'x' }).find({}), 401);
+    });
+
+    t.test('a space with initial data', async (t) => {
+      const model = version.rowed({ ...peopleSpace('Initial'), initialData: [ada, grace] });
+      t.match(await model.find({}), [shownAda, shownGrace]);
+      t.match(await model.find({}), { length: 2 });
+    });
+
+    t.test('failures reach the application as far as the version lets them', async (t) => {
+      const model = version.rowed(peopleSpace('Failures'));
+      await fails(t, version, () => model.insertOne({ firstName: 'x', age: 'old' }), 400);
+      await fails(t, version, () => model.insertOne({ age: 1 }), 400);
+      await fails(t, version, () => model.find({ age: 'x' }), 400);
+    });
+  });
+}

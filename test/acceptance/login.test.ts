@@ -1,0 +1,194 @@
+/** login and getTokenOwner over HTTP: tokens that are good where they were made for, and nowhere else. */
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { type Answer, call, type FieldInput, structureOf } from '../services/record-client.ts';
+import { removeData, runScript, type Sluice, startSluice } from '../services/start-sluice.ts';
+
+let sluice = await startSluice({ env: { LOG_LEVEL: 'trace' } });
+t.teardown(async () => {
+  await sluice.stop();
+  await removeData(sluice);
+});
+
+const fields: FieldInput[] = [
+  { name: 'email', type: 'TEXT', unique: true, required: true },
+  { name: 'password', type: 'TEXT', hashed: true },
+];
+const usersOf = (project: string) => structureOf(project, 'users', fields);
+
+function login(
+  body: unknown,
+  { project = 'shop', token = sluice.token, headers = {} } = {},
+): Promise<Answer> {
+  return call({
+    baseUrl: sluice.baseUrl,
+    token,
+    path: `/${project}/function/login`,
+    headers: { 'function-resources': `{"mustExistSpaceStructures":[${usersOf(project)}]}`, ...headers },
+    body,
+  });
+}
+function users(
+  path: string,
+  more: { project?: string; token?: string; headers?: object; body?: unknown } = {},
+) {
+  const { project = 'shop', token = sluice.token } = more;
+  return call({
+    baseUrl: sluice.baseUrl,
+    token,
+    path: `/${project}/users${path}`,
+    structure: usersOf(project),
+    headers: { ...more.headers },
+    ...(more.body === undefined ? {} : { body: more.body }),
+  });
+}
+const tokenOwner = (token: string, more = {}) => users('/get-token-owner', { headers: { token }, ...more });
+const refused = { status: 401, body: { code: 'unauthorized', statusCode: 401, error: [String] } };
+const bob = await tokenOf('bob@example.com');
+
+const ada = { email: 'ada@x', password: 'correct horse battery' };
+const stored = (await users('', { body: [ada] })).body[0];
+const { body: loggedIn } = await login(ada);
+
+t.test('a login gives a token and the user', async (t) => {
+  t.strictSame(Object.keys(loggedIn).sort(), ['token', 'user']);
+  t.strictSame(loggedIn.user, stored);
+  const owner = await tokenOwner(loggedIn.token);
+  t.equal(owner.status, 200);
+  t.strictSame(owner.body, stored);
+  t.notMatch(JSON.stringify(owner.body), /password|argon2/);
+});
+
+t.test('wrong password and unknown user get the same answer', async (t) => {
+  const answers = await Promise.all([
+    login({ ...ada, password: 'wrong' }),
+    login({ email: 'eve@x', password: 'wrong' }),
+  ]);
+  const [wrong, unknown] = answers.map(({ status, body, headers }) => {
+    const { timestamp: _, requestId: __, ...rest } = body;
+    return { status, body: rest, names: [...headers.keys()] };
+  });
+  t.match(wrong, refused);
+  t.strictSame(unknown, wrong);
+});
+
+t.test('an access token is needed, and a login token is none', async (t) => {
+  for (const token of ['', 'nonsense-nonsense-nonsense', loggedIn.token]) {
+    t.match(await login(ada, { token }), refused);
+    t.match(await tokenOwner(loggedIn.token, { token }), refused);
+    t.match(await users('', { token }), refused);
+  }
+  const upload = await fetch(`${sluice.baseUrl}/_f_/shop/upload`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${loggedIn.token}` },
+    body: new FormData(),
+  });
+  t.equal(upload.status, 401);
+  await upload.text();
+});
+
+t.test('a token is worthless in another project and for another account', async (t) => {
+  await users('', { project: 'other', body: [ada] });
+  await users('', { token: bob, body: [ada] });
+  t.match(await tokenOwner(loggedIn.token, { project: 'other' }), refused);
+  t.match(await tokenOwner(loggedIn.token, { token: bob }), refused);
+  const ofBob = (await login(ada, { token: bob })).body.token;
+  t.equal((await tokenOwner(ofBob, { token: bob })).status, 200);
+  t.match(await tokenOwner(ofBob), refused);
+});
+
+t.test('every broken token is refused', async (t) => {
+  const [head, payload, signature] = loggedIn.token.split('.');
+  for (const token of ['x', `${head}.${payload}.`, `${head}.${signature}.${payload}`, `${loggedIn.token}x`]) {
+    t.match(await tokenOwner(token), refused);
+  }
+  t.match(await users('/get-token-owner'), refused, 'no token');
+});
+
+t.test('what is no login is refused', async (t) => {
+  const bad = async (answer: Promise<Answer>, code: string, problem?: RegExp) => {
+    const { status, body } = await answer;
+    t.equal(status, 400);
+    t.equal(body.code, code);
+    if (problem !== undefined) t.match(body.error.join('\n'), problem);
+  };
+  await bad(login({ email: 'ada@x' }), 'invalid_condition', /hashed/);
+  await bad(login({ password: 'x' }), 'invalid_condition', /not hashed/);
+  await bad(login({ email: { $ne: '' }, password: { $ne: '' } }), 'invalid_value', /'email'.*\n.*'password'/);
+  await bad(login('nonsense'), 'invalid_body');
+  await bad(login(ada, { headers: { 'function-resources': '' } }), 'invalid_header', /function-resources/);
+  await bad(
+    login(ada, { headers: { 'function-resources': '{"mustExistSpaceStructures":[]}' } }),
+    'invalid_header',
+  );
+  const get = await call({ baseUrl: sluice.baseUrl, token: sluice.token, path: '/shop/function/login' });
+  t.match(get, { status: 405, body: { code: 'method_not_allowed' } });
+});
+
+t.test('repeated failures are slowed down, and told when to come back', async (t) => {
+  const guess = () => login({ email: 'victim@x', password: 'guess' });
+  const first = performance.now();
+  for (let i = 0; i < 4; i++) t.equal((await guess()).status, 401);
+  const free = performance.now() - first;
+  const later = performance.now();
+  for (let i = 0; i < 3; i++) t.equal((await guess()).status, 401);
+  t.ok(performance.now() - later >= 250 + 500 + 1000 - 20, `${free} ms before`);
+  const burst = await Promise.all(Array.from({ length: 110 }, guess));
+  const tooMany = burst.find(({ status }) => status === 429) as Answer;
+  t.match(tooMany?.body, { code: 'too_many_attempts', statusCode: 429 });
+  t.ok(Number(tooMany?.headers.get('retry-after')) >= 1);
+  t.ok(burst.filter(({ status }) => status === 401).length <= 4);
+  t.equal((await login(ada)).status, 200, 'others are served');
+});
+
+t.test('a token outlives a restart, and not its time or its key', async (t) => {
+  t.equal(await sluice.stop(), 0);
+  sluice = await sluice.restart();
+  t.equal((await tokenOwner(loggedIn.token)).status, 200);
+  await sluice.stop();
+  const secret = 'a-secret-that-is-long-enough-for-it';
+  sluice = await sluice.restart({ LOGIN_TOKEN_SECRET: secret, LOGIN_TOKEN_TTL_MS: '1000' });
+  t.match(await tokenOwner(loggedIn.token), refused, 'signed with the key of the store');
+  const short = (await login(ada)).body.token;
+  t.equal((await tokenOwner(short)).status, 200);
+  await new Promise((resolve) => setTimeout(resolve, 2100));
+  t.match(await tokenOwner(short), refused);
+  t.notMatch(sluice.stdout() + sluice.stderr(), secret);
+});
+
+t.test('no secret is logged or lies about', async (t) => {
+  const log = sluice.stdout() + sluice.stderr();
+  t.notMatch(log, ada.password);
+  t.notMatch(log, loggedIn.token);
+  const child = runScript('main.ts', [], { DATA_DIR: sluice.dataDir, LOGIN_TOKEN_SECRET: 'hush-hush' });
+  const output = await outputOf(child);
+  t.match(output, /LOGIN_TOKEN_SECRET should be 32 to 1024 characters/);
+  t.notMatch(output, 'hush-hush');
+  await sluice.stop();
+  for (const file of await filesOf(sluice.dataDir)) {
+    if ((await readFile(file)).includes(ada.password)) t.fail(`${file} has the password`);
+  }
+});
+
+async function tokenOf(email: string): Promise<string> {
+  const args = ['--user', email, '--create-user'];
+  return (await outputOf(runScript('token.ts', args, { DATA_DIR: sluice.dataDir }))).trim();
+}
+
+async function outputOf(child: ReturnType<typeof runScript>): Promise<string> {
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+  }
+  await once(child, 'close');
+  return text;
+}
+
+async function filesOf(directory: Sluice['dataDir']): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}

@@ -1,0 +1,220 @@
+/** authOptions: who may do what in a space, and what may not be got round. */
+import t from 'tap';
+import { openQueryHarness, type QueryCall, testDatabase } from '../services/query-harness.ts';
+import { type FieldInput, structureOf } from '../services/record-client.ts';
+
+const harness = await openQueryHarness({ config: { allowClearAllSpaces: true } });
+t.teardown(() => harness.close());
+
+const userFields: FieldInput[] = [
+  { name: 'email', type: 'TEXT', unique: true },
+  { name: 'password', type: 'TEXT', hashed: true },
+];
+const noteFields: FieldInput[] = [{ name: 'text', type: 'TEXT' }];
+const usersOf = (project: string, slug = 'user') => structureOf(project, slug, userFields);
+
+async function loginToken(
+  email: string,
+  { project = 'p', slug = 'user', owner = 'owner' } = {},
+): Promise<string> {
+  const structure = usersOf(project, slug);
+  await harness.call({ path: `/${project}/${slug}`, structure, owner, body: [{ email, password: 'p' }] });
+  const { body } = await harness.call({
+    path: `/${project}/function/login`,
+    owner,
+    headers: { 'function-resources': `{"mustExistSpaceStructures":[${structure}]}` },
+    body: { email, password: 'p' },
+  });
+  return body.token;
+}
+
+const ada = await loginToken('ada@x');
+const active = { active: true, space: 'User' };
+const notes = (slug: string, authOptions?: object) => {
+  const structure = structureOf('p', slug, noteFields, authOptions === undefined ? {} : { authOptions });
+  const base = { path: `/p/${slug}`, structure };
+  const call = (more: Partial<QueryCall>, token?: string) =>
+    harness.call({
+      ...base,
+      ...more,
+      headers: { ...(token === undefined ? {} : { token }), ...more.headers },
+    });
+  return {
+    call,
+    find: (token?: string) => call({}, token),
+    findOne: (token?: string) => call({ path: `${base.path}/_single_` }, token),
+    insert: (token?: string) => call({ body: [{ text: 'x' }] }, token),
+    insertOne: (token?: string) => call({ path: `${base.path}/_single_`, body: { text: 'x' } }, token),
+  };
+};
+const refused = { status: 401, code: 'unauthorized' };
+
+t.test('operations in scope need a login token', async (t) => {
+  const space = notes('all', active);
+  for (const operation of ['find', 'findOne', 'insert', 'insertOne'] as const) {
+    t.match(await space[operation](), {
+      ...refused,
+      problems: [new RegExp(`${operation} needs a login token.*'User'`)],
+    });
+    t.match(await space[operation]('nonsense'), refused);
+    t.match(await space[operation](ada), { status: 200 }, operation);
+  }
+  t.equal((await space.find(ada)).body.length, 2, 'nothing of a refused request is stored');
+});
+
+t.test('operations out of scope do not', async (t) => {
+  const reading = notes('reading', { ...active, scope: ['find'] });
+  t.equal((await reading.insert()).status, 200);
+  t.match(await reading.find(), refused);
+  t.match(await reading.findOne(), refused);
+  const writing = notes('writing', { ...active, scope: ['insert'] });
+  t.match(await writing.insert(), refused);
+  t.equal((await writing.find()).status, 200);
+  const one = notes('one', { ...active, scope: ['insertOne'] });
+  t.match(await one.insertOne(), refused);
+  t.equal((await one.insert()).status, 200);
+  t.equal((await notes('none', { ...active, scope: [] }).insert()).status, 200);
+  t.equal((await notes('inactive', { ...active, active: false }).insert()).status, 200);
+  t.match(await notes('implied', { space: 'User' }).insert(), refused);
+});
+
+t.test('the rule is stored: leaving it out does not get round it', async (t) => {
+  await notes('kept', { ...active, scope: ['find', 'insert'] }).insert(ada);
+  t.match(await notes('kept').find(), refused);
+  t.match(await notes('kept').insert(), refused);
+  t.match(await notes('kept').call({ headers: { 'use-pre-stored-structure': 'true' } }), refused);
+  t.match(await notes('kept').call({ headers: { mutate: 'false' } }), refused);
+  t.match(await notes('kept', { active: false }).call({ headers: { mutate: 'false' } }), refused);
+  harness.forget();
+  t.match(await notes('kept').find(), refused);
+  t.equal((await notes('kept').find(ada)).body.length, 1);
+  await harness.restart();
+  t.match(await notes('kept').find(), refused);
+  t.equal((await notes('kept').find(ada)).body.length, 1);
+  t.equal((await notes('kept', { active: false }).find()).status, 200, 'it is switched off by saying so');
+  t.equal((await notes('kept').find()).status, 200);
+});
+
+t.test('a rule that may not be stored counts for its own request', async (t) => {
+  await notes('own').find();
+  t.match(await notes('own', active).call({ headers: { mutate: 'false' } }), refused);
+  t.equal((await notes('own', active).call({ headers: { mutate: 'false' } }, ada)).status, 200);
+  t.equal((await notes('own').find()).status, 200);
+});
+
+t.test('the token may come in the header, the options or the structure', async (t) => {
+  const space = notes('places', active);
+  const inOptions = (token: unknown) => ({ headers: { options: JSON.stringify({ token }) } });
+  t.equal((await space.call(inOptions(ada))).status, 200);
+  for (const token of ['', 'x', 1, null, { a: 1 }]) t.match(await space.call(inOptions(token)), refused);
+  for (const options of ['"token', 'null', '["token"]', '"token"', '1']) {
+    const { status } = await space.call({ headers: { options } });
+    t.ok(status === 401, options);
+  }
+  t.match(
+    await space.call({ headers: { ...inOptions(ada).headers, token: 'x' } }),
+    refused,
+    'the header comes first',
+  );
+  t.equal((await notes('places', { ...active, token: ada }).find()).status, 200);
+  t.match(await space.find(), refused, 'a token in a structure is not kept');
+  const rows = await harness.db.rows(
+    `SELECT structure FROM ${testDatabase}.record_spaces WHERE slug = 'places'`,
+  );
+  t.notMatch(JSON.stringify(rows), ada);
+});
+
+t.test('only tokens of users of the named space of the same project and account', async (t) => {
+  const space = notes('strict', active);
+  t.equal((await space.find(ada)).status, 200);
+  for (const [name, token] of [
+    ['another space', await loginToken('ada@x', { slug: 'member' })],
+    ['another project', await loginToken('ada@x', { project: 'q' })],
+    ['another account', await loginToken('ada@x', { owner: 'other' })],
+  ] as const) {
+    t.match(await space.find(token), refused, name);
+  }
+  t.match(await notes('nowhere', { ...active, space: 'NoSuch' }).find(ada), refused);
+  for (const hostile of ["User' OR 1=1", '../user', 'function', '_users', 'x y', '😀']) {
+    t.match(await notes('hostile', { ...active, space: hostile }).find(ada), refused, hostile);
+  }
+});
+
+t.test('a space is meant by its slug before its name in lower case', async (t) => {
+  const capital = await loginToken('ada@x', { slug: 'Person' });
+  t.equal((await notes('capital', { ...active, space: 'Person' }).find(capital)).status, 200);
+  const small = await loginToken('ada@x', { slug: 'person' });
+  t.match(await notes('capital', { ...active, space: 'Person' }).find(small), refused);
+  t.equal((await notes('small', { ...active, space: 'person' }).find(small)).status, 200);
+});
+
+t.test('a user that is gone has no token', async (t) => {
+  const space = notes('gone', active);
+  const token = await loginToken('gone@x');
+  t.equal((await space.find(token)).status, 200);
+  const [row] = await harness.db.rows<{ id: string }>(
+    `SELECT id FROM ${testDatabase}.record_spaces FINAL
+     WHERE slug = 'user' AND project_slug = 'p' AND owner_id = 'owner'`,
+  );
+  const table = `${testDatabase}.records_${String(row?.id).replaceAll('-', '')}`;
+  await harness.db.command(`DELETE FROM ${table} WHERE email = 'gone@x'`);
+  t.match(await space.find(token), refused);
+});
+
+t.test('a space of users may guard itself', async (t) => {
+  const guarded = structureOf('p', 'user', userFields, { authOptions: { ...active, scope: ['find'] } });
+  const call = (more: Partial<QueryCall>) => harness.call({ path: '/p/user', structure: guarded, ...more });
+  t.match(await call({}), refused);
+  t.equal((await call({ headers: { token: ada } })).status, 200);
+  const login = await harness.call({
+    path: '/p/function/login',
+    headers: { 'function-resources': `{"mustExistSpaceStructures":[${guarded}]}` },
+    body: { email: 'ada@x', password: 'p' },
+  });
+  t.equal(login.status, 200, 'login needs no token');
+  const owner = await call({ path: '/p/user/get-token-owner', headers: { token: login.body.token } });
+  t.match(owner.body, { email: 'ada@x' });
+});
+
+t.test('emptying a space is deleting', async (t) => {
+  const guarded = notes('emptied', { ...active, scope: ['delete'] });
+  await guarded.insert();
+  const clearing = { headers: { 'clear-all-spaces': 'true' } };
+  t.match(await guarded.call(clearing), refused);
+  const structure = structureOf('p', 'emptied', noteFields, { clear: true });
+  t.match(await harness.call({ path: '/p/emptied', structure }), refused);
+  t.equal((await guarded.find()).body.length, 1);
+  t.strictSame((await harness.call({ path: '/p/emptied', structure, headers: { token: ada } })).body, []);
+});
+
+t.test('webhooks and populate are taken, and 501 where they would have to act', async (t) => {
+  const structure = structureOf('p', 'hooked', noteFields, {
+    webhooks: { onInsertUrl: 'https://example.com/x' },
+  });
+  const hooked = (more: Partial<QueryCall>) => harness.call({ path: '/p/hooked', structure, ...more });
+  t.strictSame((await hooked({})).body, []);
+  t.match(await hooked({ body: [{ text: 'x' }] }), { status: 501, code: 'not_implemented' });
+  t.match(await hooked({ path: '/p/hooked/_single_', body: { text: 'x' } }), { status: 501 });
+  t.strictSame((await hooked({})).body, [], 'nothing was stored');
+  const plain = structureOf('p', 'hooked', noteFields);
+  t.match(await hooked({ structure: plain, body: [{ text: 'x' }] }), { status: 501 }, 'they are stored');
+  const without = structureOf('p', 'hooked', noteFields, { webhooks: {} });
+  t.equal((await hooked({ structure: without, body: [{ text: 'x' }] })).status, 200);
+  t.equal((await hooked({ structure: plain, body: [{ text: 'x' }] })).status, 200);
+  const update = structureOf('p', 'updates', noteFields, {
+    webhooks: { onUpdateUrl: 'https://example.com/x' },
+  });
+  t.equal((await harness.call({ path: '/p/updates', structure: update, body: [{ text: 'x' }] })).status, 200);
+
+  const populating = (populate: unknown, more: Partial<QueryCall> = {}) =>
+    hooked({ structure: plain, headers: { options: JSON.stringify({ populate }) }, ...more });
+  const populate = [{ fields: { from: 'a', foreignKey: 'b', localKey: 'c', newField: 'd' }, space: 'x' }];
+  t.match(await populating(populate), { status: 501, code: 'not_implemented', problems: [/populate/] });
+  t.match(await populating(populate, { path: '/p/hooked/_single_' }), { status: 501 });
+  for (const nothing of [[], null, undefined]) t.equal((await populating(nothing)).status, 200);
+  t.equal(
+    (await populating(populate, { body: [{ text: 'x' }] })).status,
+    200,
+    'an insert has nothing to populate',
+  );
+});

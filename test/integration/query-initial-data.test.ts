@@ -1,0 +1,168 @@
+/** The records that a space begins with: checked like an insert, and there once, whoever makes the space. */
+import t from 'tap';
+import { openQueryHarness, type QueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
+import { type FieldInput, structureOf } from '../services/record-client.ts';
+
+let failOn: RegExp | null = null;
+const harness = await openQueryHarness({
+  config: { allowClearAllSpaces: true },
+  wrap: (db) => ({
+    ...db,
+    command: async (sql, signal) => {
+      if (failOn?.test(sql)) throw new Error('the process dies here');
+      await db.command(sql, signal);
+    },
+    insert: async (table, columns, lines, signal) => {
+      if (failOn?.test(`INSERT INTO ${table}`)) throw new Error('the process dies here');
+      await db.insert(table, columns, lines, signal);
+    },
+  }),
+});
+t.teardown(() => harness.close());
+
+const fields: FieldInput[] = [
+  { name: 'email', type: 'TEXT', required: true, unique: true },
+  { name: 'password', type: 'TEXT', hashed: true },
+  { name: 'level', type: 'NUMBER', defaultValue: 1 },
+  { name: 'tags', type: 'ARRAY' },
+];
+const initialData = [
+  { email: 'ada@x', password: 'secret-word', tags: ['a', { b: 1 }] },
+  { email: 'grace@x', level: 7 },
+];
+const space = (slug: string, more: object = { initialData }, process: Pick<QueryHarness, 'call'> = harness) =>
+  spaceOf(process as QueryHarness, 'p', slug, structureOf('p', slug, fields, more));
+const rowsOf = async (slug: string): Promise<unknown[]> =>
+  harness.db.rows(`SELECT * FROM ${testDatabase}.record_spaces WHERE slug = '${slug}'`);
+const leftovers = () =>
+  harness.db.rows(
+    `SELECT name FROM system.tables WHERE database = '${testDatabase}' AND name LIKE 'new\\\\_%'`,
+  );
+
+t.test('the records are there once, in their order, with hashes and defaults', async (t) => {
+  const users = space('users');
+  const { body } = await users.find();
+  t.match(body, [
+    { email: 'ada@x', level: 1, tags: ['a', { b: 1 }] },
+    { email: 'grace@x', level: 7, tags: null },
+  ]);
+  t.notMatch(JSON.stringify(body), /password|argon2|secret-word/);
+  t.match((await users.findOne('email=ada@x&password=secret-word')).body, { email: 'ada@x' });
+  t.equal((await users.findOne('email=ada@x&password=other')).body, null);
+  t.strictSame((await users.find()).body, body);
+  harness.forget();
+  t.strictSame((await users.find()).body, body);
+  t.strictSame((await space('users', {}).find()).body, body);
+  t.match(await users.insertOne({ email: 'ada@x' }), { status: 400, code: 'not_unique' });
+  t.notMatch(JSON.stringify(await rowsOf('users')), /secret-word/, 'not in the catalogue either');
+  t.strictSame(await leftovers(), []);
+});
+
+t.test('what was deleted does not come back', async (t) => {
+  await space('cleared').find();
+  t.strictSame((await space('cleared', { initialData, clear: true }).find()).body, []);
+  harness.forget();
+  t.strictSame((await space('cleared').find()).body, []);
+  await harness.restart();
+  t.strictSame((await space('cleared').find()).body, []);
+});
+
+t.test('an existing space gets none', async (t) => {
+  const plain = space('existing', {});
+  await plain.find();
+  t.strictSame((await space('existing').find()).body, []);
+  t.strictSame((await space('existing', { initialData: [{ nosuch: 1 }] }).find()).body, []);
+});
+
+t.test('a space is not made with bad initial data; every problem is listed', async (t) => {
+  for (const [index, [bad, ...problems]] of (
+    [
+      [
+        [{ level: 'x', nosuch: 1 }, { email: 1 }, 5],
+        /'email' is required.*index 0/,
+        /'level'/,
+        /'nosuch'/,
+        /'email' should.*index 1/,
+        /index 2/,
+      ],
+      [[{ email: 'a' }, { email: 'a' }], /'email' is unique/],
+      [[{ email: 'a', id: 'x' }], /'id' is set by the service/],
+      [[{}], /at least one field/],
+      [[null], /JSON object/],
+      [[{ email: '\ud800' }], /surrogate/],
+      [[{ email: 'a\uFFFD' }], /not valid UTF-8/],
+    ] as [unknown[], ...RegExp[]][]
+  ).entries()) {
+    const slug = `bad${index}`;
+    const answer = await space(slug, { initialData: bad }).insertOne({ email: 'x' });
+    t.match(answer, { status: 400, code: 'invalid_structure' }, JSON.stringify(bad));
+    for (const problem of problems) t.match(answer.problems.join('\n'), problem);
+    t.strictSame(await rowsOf(slug), []);
+    t.strictSame((await space(slug, {}).find()).body, [], 'it can be made without');
+  }
+  const elsewhere = await harness.call({
+    path: '/fresh/bad',
+    structure: structureOf('fresh', 'bad', fields, { initialData: [{}] }),
+  });
+  t.equal(elsewhere.status, 400);
+  t.strictSame(await harness.db.rows(`SELECT 1 FROM ${testDatabase}.projects WHERE slug = 'fresh'`), []);
+});
+
+t.test('hostile values are stored as they are', async (t) => {
+  const emails = ["'; DROP TABLE x; --", '\\', '\t\n', '\0', '`', '{x:String}', '😀', '\u2028', ''];
+  const { body } = await space('hostile', { initialData: emails.map((email) => ({ email })) }).find();
+  t.strictSame(
+    body.map(({ email }: { email: string }) => email),
+    emails,
+  );
+});
+
+t.test('many requests of one process, and of several, make it once', async (t) => {
+  for (let round = 0; round < 5; round++) {
+    const slug = `crowd${round}`;
+    const processes = Array.from({ length: 4 }, () => harness.another());
+    const answers = await Promise.all(
+      Array.from({ length: 24 }, (_, i) => space(slug, { initialData }, processes[i % 4]).find()),
+    );
+    for (const { status, body } of answers) {
+      t.equal(status, 200);
+      t.equal(body.length, 2);
+      t.strictSame(body, answers[0]?.body);
+    }
+    t.strictSame(await leftovers(), []);
+  }
+});
+
+t.test('of two that begin it with different records one wins', async (t) => {
+  const answers = await Promise.all(
+    ['a', 'b', 'c'].map((email) => space('contest', { initialData: [{ email }] }, harness.another()).find()),
+  );
+  for (const { body } of answers) t.strictSame(body, answers[0]?.body);
+  t.equal(answers[0]?.body.length, 1);
+});
+
+t.test('a process that dies on the way leaves it to the next', async (t) => {
+  for (const [index, step] of [/CREATE TABLE/, /INSERT INTO `sluice`.`new_/, /RENAME TABLE/].entries()) {
+    const slug = `died${index}`;
+    failOn = step;
+    await t.rejects(space(slug).find(), { message: 'the process dies here' }, String(step));
+    failOn = null;
+    t.equal((await rowsOf(slug)).length, 1, 'the space is decided on');
+    harness.forget();
+    // whoever comes next need not know of the records, or may want others
+    const next = index % 2 === 0 ? space(slug, {}) : space(slug, { initialData: [{ email: 'other' }] });
+    t.match((await next.find()).body, [{ email: 'ada@x' }, { email: 'grace@x' }]);
+    t.match((await next.findOne('email=ada@x&password=secret-word')).body, { email: 'ada@x' });
+    t.strictSame(await leftovers(), []);
+    harness.forget();
+    t.equal((await space(slug).find()).body.length, 2);
+  }
+});
+
+t.test('set-structure makes a space with its records', async (t) => {
+  const structure = JSON.parse(structureOf('p', 'set', fields, { initialData }));
+  const { status, text } = await harness.call({ path: '/p/set/set-structure', body: structure });
+  t.equal(status, 200);
+  t.notMatch(text, /initialData|secret-word/);
+  t.equal((await space('set', {}).find()).body.length, 2);
+});

@@ -1,0 +1,81 @@
+import t from 'tap';
+import { inferStructure } from '../../query/structure/infer-structure.ts';
+import { thrownBy } from '../services/thrown-by.ts';
+
+const path = { projectSlug: 'p', slug: 'people' };
+
+t.test('a field for every value, with the slug that the published client would make', async (t) => {
+  const { fields, ...rest } = inferStructure(
+    { firstName: 'Ada', age: 36, isActive: true, tags: [], homeAddress: {}, HTMLText: '', a1: 0 },
+    path,
+  );
+  t.match(rest, { name: 'people', projectSlug: 'p', slug: 'people', auth: null, webhooks: null });
+  t.strictSame(
+    fields.map(({ name, slug, type }) => [name, slug, type]),
+    [
+      ['firstName', 'first-name', 'TEXT'],
+      ['age', 'age', 'NUMBER'],
+      ['isActive', 'is-active', 'BOOLEAN'],
+      ['tags', 'tags', 'ARRAY'],
+      ['homeAddress', 'home-address', 'OBJECT'],
+      ['HTMLText', '-h-t-m-l-text', 'TEXT'],
+      ['a1', 'a1', 'NUMBER'],
+    ],
+  );
+  for (const field of fields) {
+    t.match(field, { required: false, unique: false, hashed: false, defaultValue: null });
+  }
+});
+
+t.test('the keys of every record are passed over', async (t) => {
+  const { fields } = inferStructure({ id: 'x', a: 1, createdAt: 'x', updatedAt: null }, path);
+  t.strictSame(
+    fields.map(({ name }) => name),
+    ['a'],
+  );
+});
+
+t.test('what has no type or no usable name is listed', async (t) => {
+  t.match(
+    thrownBy(() => inferStructure({ a: null, b: 1, c: null, 'd e': 1 }, path)),
+    {
+      status: 400,
+      code: 'invalid_value',
+      problems: [/'a' is null/, /'c' is null/, /'d e'/],
+    },
+  );
+  t.match(
+    thrownBy(() => inferStructure({ 'a b': 1, _c: 1, 'd`; DROP TABLE x': 1, é: 1 }, path)),
+    {
+      code: 'invalid_structure',
+      problems: [/'a b'/, /'_c'/, /DROP/, /'é'/],
+    },
+  );
+  t.match(
+    thrownBy(() => inferStructure({ aB: 1, 'a-b': 1 }, path)),
+    { problems: [/repeats 'a-b'/] },
+  );
+  const many = Object.fromEntries(Array.from({ length: 501 }, (_, i) => [`f${i}`, i]));
+  t.match(
+    thrownBy(() => inferStructure(many, path)),
+    { problems: [/501 fields/] },
+  );
+  for (const body of [null, [], [{ a: 1 }], 'x', 1, {}, { id: 'x' }]) {
+    t.match(
+      thrownBy(() => inferStructure(body, path)),
+      { code: 'invalid_body' },
+      JSON.stringify(body),
+    );
+  }
+});
+
+t.test('names of parts of an object are names', async (t) => {
+  const sample = JSON.parse('{"constructor":1,"toString":"x"}') as unknown;
+  t.match(inferStructure(sample, path).fields, [{ name: 'constructor' }, { slug: 'to-string' }]);
+  t.match(
+    thrownBy(() => inferStructure(JSON.parse('{"__proto__":1}'), path)),
+    {
+      problems: [/slug '__proto__'/],
+    },
+  );
+});

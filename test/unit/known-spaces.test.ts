@@ -1,0 +1,115 @@
+import t from 'tap';
+import { ChangeLimit } from '../../query/space/change-limit.ts';
+import { KnownSpaces } from '../../query/space/known-spaces.ts';
+import type { RecordSpace } from '../../query/space/record-space.ts';
+import { agrees, structureView } from '../../query/space/structure-view.ts';
+import { parseStructure } from '../../query/structure/parse-structure.ts';
+import type { Structure } from '../../query/structure/structure.ts';
+import { type FieldInput, structureOf } from '../services/record-client.ts';
+
+const structure = (fields: FieldInput[], more: object = {}): Structure =>
+  parseStructure(structureOf('p', 's', fields, more)).structure as Structure;
+const a = { name: 'a', type: 'TEXT' };
+const b = { name: 'b', type: 'TEXT' };
+
+t.test('a view has the fields of the request and the flags of what is stored', async (t) => {
+  const stored = structure([
+    { ...a, unique: true },
+    { ...b, required: true },
+  ]);
+  const requested = structure([{ ...b, description: 'mine' }, a, { name: 'c', type: 'TEXT', unique: true }]);
+  t.match(structureView(stored, requested), {
+    fields: [
+      { slug: 'b', required: true, unique: false, description: 'mine' },
+      { slug: 'a', required: false, unique: true },
+      { slug: 'c', unique: true },
+    ],
+  });
+  const same = structure([{ ...a, unique: true, description: 'other' }]);
+  t.equal(structureView(stored, same), same);
+});
+
+t.test('what agrees needs no change', async (t) => {
+  const auth = { authOptions: { active: true, space: 'u', scope: ['find'] } };
+  const stored = structure([a, b], { ...auth, webhooks: { onInsertUrl: 'https://x' } });
+  t.ok(agrees(stored, structure([b])));
+  t.ok(agrees(stored, structure([{ ...a, description: 'other', defaultValue: 'x' }], { name: 'Other' })));
+  t.ok(agrees(stored, structure([a], { authOptions: { ...auth.authOptions, token: 'x' } })));
+  t.ok(agrees(stored, structure([a], { webhooks: { onInsertUrl: 'https://x', onUpdateUrl: '' } })));
+  t.notOk(agrees(stored, structure([{ name: 'c', type: 'TEXT' }])));
+  t.notOk(agrees(stored, structure([{ ...a, required: true }])));
+  t.notOk(agrees(stored, structure([{ ...a, unique: true }])));
+  t.notOk(agrees(stored, structure([a], { authOptions: { active: false } })));
+  t.notOk(agrees(stored, structure([a], { webhooks: {} })));
+  t.notOk(agrees(structure([a]), structure([a], auth)));
+});
+
+function spaces() {
+  const clock = { now: 0 };
+  const known = new KnownSpaces({ freshFor: 5, staleAfter: 10, now: () => clock.now });
+  const stored = structure([a]);
+  const space: RecordSpace = { id: 's', projectId: 'p', table: 't', structure: stored, stored };
+  return { clock, known, space };
+}
+
+t.test('what is known is used until it is stale', async (t) => {
+  const { clock, known, space } = spaces();
+  t.equal(known.stored('s'), null);
+  known.remember(space, 1);
+  t.equal(known.stored('s'), space);
+  t.equal(known.needsLook('s'), false);
+  clock.now = 6;
+  t.equal(known.stored('s'), space);
+  t.equal(known.needsLook('s'), true);
+  clock.now = 11;
+  t.equal(known.stored('s'), null);
+  known.remember(space, 1);
+  t.equal(known.stored('s'), space);
+  t.equal(known.needsLook('s'), false);
+});
+
+t.test('views belong to a version, and what was merged is remembered', async (t) => {
+  const { known, space } = spaces();
+  const one = structure([a], { description: 'one' });
+  const two = structure([a], { description: 'two' });
+  known.remember(space, 1);
+  t.equal(known.view('s', one, true), null);
+  const view = known.addView(space, one, true);
+  t.equal(known.view('s', one, true), view);
+  t.equal(known.view('s', one, false), view);
+  known.addView(space, two, false);
+  t.equal(known.view('s', two, true), null, 'seen with mutate false only');
+  t.ok(known.view('s', two, false));
+  known.remember(space, 1);
+  t.equal(known.view('s', one, true), view, 'the same version');
+  known.remember(space, 2);
+  t.equal(known.view('s', one, true), null);
+  t.equal(known.hasMerged('s', one), true);
+  t.equal(known.hasMerged('s', two), false);
+  t.equal(known.hasVersion('s', 2), true);
+});
+
+t.test('nobody gets a space that is closed, except to read', async (t) => {
+  const { known, space } = spaces();
+  known.remember(space, 1);
+  known.addView(space, space.stored, true);
+  await known.whileClosed('s', async () => {
+    t.equal(known.stored('s'), null);
+    t.equal(known.view('s', space.stored, true), null);
+    t.equal(known.lastStored('s'), space);
+  });
+  t.equal(known.stored('s'), space);
+  await t.rejects(known.whileClosed('s', () => Promise.reject(new Error('no'))));
+  t.equal(known.stored('s'), space);
+});
+
+t.test('the changes of a space are counted by the minute', async (t) => {
+  const limit = new ChangeLimit({ per: 50, limit: 2 });
+  limit.note('s');
+  t.equal(limit.reached('s'), false);
+  limit.note('s');
+  t.equal(limit.reached('s'), true);
+  t.equal(limit.reached('other'), false);
+  await new Promise((resolve) => setTimeout(resolve, 80));
+  t.equal(limit.reached('s'), false);
+});

@@ -1,0 +1,102 @@
+import t from 'tap';
+import { parseStructure } from '../../query/structure/parse-structure.ts';
+import { structureText } from '../../query/structure/structure.ts';
+import { structureOf } from '../services/record-client.ts';
+
+const parse = (more: object) => parseStructure(structureOf('p', 's', [{ name: 'a', type: 'TEXT' }], more));
+
+t.test('authOptions', async (t) => {
+  t.equal(parse({}).structure?.auth, null);
+  t.equal(parse({ authOptions: null }).structure?.auth, null);
+  t.strictSame(parse({ authOptions: { active: true, space: 'User', scope: ['find'] } }).structure?.auth, {
+    active: true,
+    space: 'User',
+    scope: ['find'],
+    token: null,
+  });
+  t.strictSame(
+    parse({ authOptions: { space: 'User' } }).structure?.auth,
+    { active: true, space: 'User', scope: ['find', 'insert', 'update', 'delete'], token: null },
+    'what is not said is strict',
+  );
+  t.match(parse({ authOptions: { active: false } }).structure?.auth, { active: false, space: '' });
+  t.match(parse({ authOptions: { space: 'u', scope: [], token: 't' } }).structure?.auth, {
+    scope: [],
+    token: 't',
+  });
+  t.match(parse({ authOptions: { space: 'u', scope: ['updateOneById', 'find', 'find'] } }).structure?.auth, {
+    scope: ['updateOneById', 'find'],
+  });
+});
+
+t.test('authOptions that make no sense', async (t) => {
+  for (const [authOptions, ...problems] of [
+    ['x', /not an object/],
+    [[], /not an object/],
+    [true, /not an object/],
+    [{}, /without space/],
+    [{ active: true }, /without space/],
+    [{ active: 'yes', space: 'u' }, /active/],
+    [{ active: 'yes', space: 1, scope: 'find', token: {} }, /active/, /space/, /scope/, /token/],
+    [
+      { space: 'u', scope: ['find', 'read', 1, 'login', '__proto__'] },
+      /'read'/,
+      /unknown scope:/,
+      /'login'/,
+      /'__proto__'/,
+    ],
+    [{ space: 'x'.repeat(129) }, /space/],
+    [{ space: '\ud800' }, /space/],
+  ] as [unknown, ...RegExp[]][]) {
+    const { structure, problems: found } = parse({ authOptions });
+    t.equal(structure, null, JSON.stringify(authOptions));
+    for (const problem of problems) t.match(found.join('\n'), problem);
+  }
+});
+
+t.test('webhooks', async (t) => {
+  t.equal(parse({}).structure?.webhooks, null);
+  t.strictSame(parse({ webhooks: {} }).structure?.webhooks, { onInsertUrl: null, onUpdateUrl: null });
+  t.strictSame(parse({ webhooks: { onInsertUrl: 'https://x/y', onUpdateUrl: '' } }).structure?.webhooks, {
+    onInsertUrl: 'https://x/y',
+    onUpdateUrl: null,
+  });
+  for (const webhooks of [
+    'x',
+    [],
+    { onInsertUrl: 'x' },
+    { onInsertUrl: 'file:///etc/passwd' },
+    { onInsertUrl: 'javascript:alert(1)' },
+    { onUpdateUrl: 1 },
+    { onUpdateUrl: `https://x/${'y'.repeat(3000)}` },
+  ]) {
+    t.match(parse({ webhooks }).problems, [/webhooks/], JSON.stringify(webhooks));
+  }
+});
+
+t.test('initialData is an array', async (t) => {
+  t.strictSame(parse({}).structure?.initialData, []);
+  t.strictSame(parse({ initialData: [{ a: 1 }] }).structure?.initialData, [{ a: 1 }]);
+  for (const initialData of [{}, 'x', 1, true]) {
+    t.match(parse({ initialData }).problems, [/initialData that is not an array/]);
+  }
+});
+
+t.test('what is kept of a structure can be read again, and has no secret and no records', async (t) => {
+  const { structure } = parse({
+    authOptions: { active: true, space: 'User', scope: ['find'], token: 'a-secret' },
+    webhooks: { onInsertUrl: 'https://x/y' },
+    initialData: [{ a: 'a-record' }],
+  });
+  const text = structureText(structure as NonNullable<typeof structure>);
+  t.notMatch(text, /a-secret|a-record|initialData|token/);
+  const again = parseStructure(text).structure;
+  t.match(again, {
+    auth: { active: true, space: 'User', scope: ['find'], token: null },
+    webhooks: { onInsertUrl: 'https://x/y', onUpdateUrl: null },
+    initialData: [],
+  });
+  t.equal(structureText(again as NonNullable<typeof again>), text);
+  const plain = parse({}).structure;
+  t.notMatch(structureText(plain as NonNullable<typeof plain>), /authOptions|webhooks/);
+});
