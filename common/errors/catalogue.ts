@@ -33,6 +33,12 @@ export const wrongContentType = (wanted: string) =>
   badRequest('wrong_content_type', `Content-Type should be ${wanted}`);
 export const invalidMultipart = (problem: string, cause?: unknown) =>
   badRequest('invalid_multipart', problem, cause);
+/** @param headers names of the headers whose checksum is another one */
+export const checksumMismatch = (headers: readonly string[]) =>
+  badRequest(
+    'checksum_mismatch',
+    `The bytes of the file are not those that ${headers.join(' and ')} announced`,
+  );
 export const missingFilePart = () =>
   badRequest(
     'missing_file_part',

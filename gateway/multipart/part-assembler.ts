@@ -81,11 +81,15 @@ export class PartAssembler {
     }
   }
 
-  /** No more bytes come. Resolves when every part but the last is with the store. */
-  async finish(): Promise<Assembled> {
+  /**
+   * No more bytes come. Resolves when every part but the last is with the store.
+   * @param check is given the CRC32 of all bytes; what it throws fails the object
+   */
+  async finish(check: (crc32: number) => void): Promise<Assembled> {
     if (this.#writer === null) throw new Error('no object has begun');
     const last = this.#takePart();
     this.#last = last;
+    check(this.#sizeChecksum);
     const writer = await this.#writer;
     while (this.#underWay.size > 0 || this.#ready.length > 0) await Promise.all(this.#underWay);
     if (this.#stopped) throw new Error('the object was given up');

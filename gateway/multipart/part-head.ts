@@ -10,6 +10,8 @@ export interface PartHead {
   readonly fileName: string | undefined;
   /** As sent. */
   readonly contentType: string | undefined;
+  /** All of them, for what only a file's part may say. */
+  readonly headers: RawHeaders;
 }
 
 /** Headers by lower-case name; a byte is a character. */
@@ -40,6 +42,7 @@ export function readPartHead(headers: RawHeaders, limit: number): PartHead {
     name: decodeText(name),
     fileName: readFileName(parsed.parameters),
     contentType: contentType === undefined ? undefined : decodeText(contentType),
+    headers,
   };
 }
 

@@ -8,6 +8,7 @@ import {
 import type { BodySink, RequestBody } from '../../common/http/http-types.ts';
 import type { ObjectWriter } from '../../common/object-store/object-store.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
+import { type ChecksumCheck, checkFile, readFileChecksums } from './file-checksums.ts';
 import { MultipartParser } from './multipart-parser.ts';
 import { type Assembled, PartAssembler, type PartRules } from './part-assembler.ts';
 import type { PartHead } from './part-head.ts';
@@ -61,6 +62,7 @@ export function receiveFile(args: ReceiveFileArgs): Promise<ReceivedFile> {
   let bodyBytes = 0;
   let fileBytes = 0;
   let file: FilePart | null = null;
+  let checksums: ChecksumCheck | null = null;
   let settled = false;
   let consuming = false;
   /** The memory allows to read on. */
@@ -134,15 +136,17 @@ export function receiveFile(args: ReceiveFileArgs): Promise<ReceivedFile> {
       fail(missingFilePart());
       return;
     }
-    parts.finish().then((assembled) => {
-      const release = (): void => {
-        parts.release(assembled.last);
-        lease.close();
-      };
-      if (settled) return;
-      settled = true;
-      resolve({ ...assembled, part, release });
-    }, fail);
+    parts
+      .finish((crc32) => checksums?.finish(crc32))
+      .then((assembled) => {
+        const release = (): void => {
+          parts.release(assembled.last);
+          lease.close();
+        };
+        if (settled) return;
+        settled = true;
+        resolve({ ...assembled, part, release });
+      }, fail);
   };
 
   const storeFile = (head: PartHead): ((chunk: Uint8Array) => void) => {
@@ -150,11 +154,14 @@ export function receiveFile(args: ReceiveFileArgs): Promise<ReceivedFile> {
     if (file !== null) {
       throw invalidMultipart('The form has two parts named "file": only one file is accepted');
     }
+    const check = checkFile(readFileChecksums(head.headers));
+    checksums = check;
     file = { fileName: head.fileName, contentType: head.contentType };
     parts.start(args.begin(file, signal));
     return (chunk) => {
       fileBytes += chunk.byteLength;
       if (fileBytes > maxFileBytes) throw payloadTooLarge(maxFileBytes, 'File');
+      check.update(chunk);
       parts.write(chunk);
     };
   };

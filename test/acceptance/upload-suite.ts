@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { createHash, randomFillSync } from 'node:crypto';
+import { createHash, randomBytes, randomFillSync } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { crc32 } from 'node:zlib';
 import type { Test } from 'tap';
 import { connectRaw } from '../services/raw-http.ts';
 import type { Sluice } from '../services/start-sluice.ts';
@@ -189,6 +190,33 @@ export async function uploadSuite(t: Test, what: UploadSuiteArgs): Promise<void>
       t.strictSame(await code(await response), [400, expected], name);
     }
     t.equal((await post(`${part}--b--\r\n`)).status, 200);
+  });
+
+  t.test('checksums of the file are checked when they are given, over several parts as well', async (t) => {
+    const bytes = randomBytes(20_000_000);
+    const md5 = createHash('md5').update(bytes).digest('base64');
+    const post = (headers: string, name = 'refused-sum.bin') =>
+      fetch(uploadUrl, {
+        method: 'POST',
+        headers: { ...bearer, 'content-type': 'multipart/form-data; boundary=b' },
+        body: Buffer.concat([
+          Buffer.from(
+            `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n${headers}\r\n`,
+          ),
+          bytes,
+          Buffer.from('\r\n--b--\r\n'),
+        ]),
+      });
+    const crc = crc32(bytes).toString(16).padStart(8, '0');
+    const stored = await post(`Content-MD5: ${md5}\r\nX-Checksum-CRC32: ${crc}\r\n`, 'sum.bin');
+    t.equal(stored.status, 200);
+    const got = await fetch(address((await stored.json()) as CloudFile));
+    t.ok(Buffer.from(await got.arrayBuffer()).equals(bytes));
+    const wrong = createHash('md5').update('other').digest('base64');
+    t.strictSame(await code(await post(`Content-MD5: ${wrong}\r\n`)), [400, 'checksum_mismatch']);
+    t.strictSame(await code(await post('X-Checksum-CRC32: 00000000\r\n')), [400, 'checksum_mismatch']);
+    t.strictSame(await code(await post('Content-MD5: none\r\n')), [400, 'invalid_multipart']);
+    t.strictSame(await what.leftovers('refused-sum'), []);
   });
 
   t.test('other statuses of the upload address', async (t) => {

@@ -133,6 +133,16 @@ t.test('a refused body leaves no file, no row and no project', async (t) => {
     ['NUL in the name', formBody('B', [{ ...file, fileName: 'a\0b' }]), 'invalid_multipart'],
     ['no file name', formBody('B', [{ ...file, fileName: '' }]), 'invalid_multipart'],
     ['1,001 characters', formBody('B', [{ ...file, fileName: 'x'.repeat(1001) }]), 'invalid_multipart'],
+    [
+      'other bytes than announced',
+      formBody('B', [{ ...file, headers: [`x-checksum-crc32: ${'0'.repeat(8)}`] }]),
+      'checksum_mismatch',
+    ],
+    [
+      'a checksum that is none',
+      formBody('B', [{ ...file, headers: ['Content-MD5: nonsense'] }]),
+      'invalid_multipart',
+    ],
     ['too large', formBody('B', [{ ...file, content: Buffer.alloc(1_000_001) }]), 'payload_too_large'],
   ];
   for (const [name, body, code] of cases) {
