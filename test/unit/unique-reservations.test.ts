@@ -53,7 +53,9 @@ t.test('of many at once exactly one stores, and crossing sets do not block each 
   let refused = 0;
   await Promise.all(
     Array.from({ length: 200 }, async (_, i) => {
-      const result = await reservations.reserve(i % 2 === 0 ? ['a', 'b'] : ['b', 'a'], idle);
+      // a signal for each, as requests have
+      const { signal } = new AbortController();
+      const result = await reservations.reserve(i % 2 === 0 ? ['a', 'b'] : ['b', 'a'], signal);
       if ('takenKey' in result) {
         refused++;
         return;
