@@ -3,6 +3,7 @@ import { createHash, randomBytes, randomFillSync } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import type { Test } from 'tap';
@@ -46,6 +47,19 @@ export async function uploadSuite(t: Test, what: UploadSuiteArgs): Promise<void>
 
   async function upload(data: FormData, headers: Record<string, string> = bearer): Promise<Response> {
     return fetch(uploadUrl, { method: 'POST', headers, body: data });
+  }
+
+  /** A whole request, as it goes over the wire. */
+  function rawUpload(name: string, content: string): string {
+    const body = `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\n${content}\r\n--b--\r\n`;
+    const head = [
+      'POST /_f_/media/upload HTTP/1.1',
+      'Host: sluice',
+      `Authorization: ${bearer.authorization}`,
+      'Content-Type: multipart/form-data; boundary=b',
+      `Content-Length: ${body.length}`,
+    ];
+    return `${head.join('\r\n')}\r\n\r\n${body}`;
   }
 
   async function code(response: Response): Promise<[number, string]> {
@@ -217,6 +231,28 @@ export async function uploadSuite(t: Test, what: UploadSuiteArgs): Promise<void>
     t.strictSame(await code(await post('X-Checksum-CRC32: 00000000\r\n')), [400, 'checksum_mismatch']);
     t.strictSame(await code(await post('Content-MD5: none\r\n')), [400, 'invalid_multipart']);
     t.strictSame(await what.leftovers('refused-sum'), []);
+  });
+
+  t.test('one connection carries many uploads, one after the other', async (t) => {
+    const connection = connectRaw(sluice.baseUrl);
+    for (let i = 1; i <= 5; i++) {
+      connection.send(rawUpload(`kept-${i}.txt`, `number ${i}`));
+      const text = await connection.until(
+        new RegExp(`(HTTP/1.1 200[^]*"originalName":"kept-\\d.txt"[^]*){${i}}`),
+      );
+      t.match(text, `"originalName":"kept-${i}.txt"`);
+    }
+    t.equal(connection.received().match(/HTTP\/1\.1 200/g)?.length, 5);
+    connection.socket.destroy();
+  });
+
+  t.test('uploads that do not wait for the answer before theirs are cut, and leave nothing', async (t) => {
+    const connection = connectRaw(sluice.baseUrl);
+    const names = ['piped-1.txt', 'piped-2.txt', 'piped-3.txt'];
+    connection.send(names.map((name) => rawUpload(name, 'x'.repeat(1000))).join(''));
+    t.equal(await connection.closed(), '', 'no answer that could be taken for that of another upload');
+    while ((await what.leftovers('piped')).length > 0) await sleep(20);
+    t.strictSame(await what.leftovers('piped'), []);
   });
 
   t.test('other statuses of the upload address', async (t) => {

@@ -121,7 +121,7 @@ t.test('the number that waits is bounded, for one identity and for all', async (
   const held = gate();
   const outcome = (key: string) =>
     throttle
-      .run(key, () => held.opened, signal)
+      .run(key, () => held.opened, new AbortController().signal)
       .then(
         (result) => result,
         (error: { status: number }) => error.status,
