@@ -24,13 +24,14 @@ export function createProjects({ db, database }: { db: Database; database: strin
   const known = new LRUCache<string, Project>({ max: cachedProjects });
 
   const find: Projects['find'] = async (ownerId, slug, signal) => {
-    const id = uuidV5(ownerId, slug);
-    const cached = known.get(id);
+    const key = cacheKey(ownerId, slug);
+    const cached = known.get(key);
     if (cached !== undefined) return cached;
+    const id = uuidV5(ownerId, slug);
     const rows = await db.rows(`SELECT id FROM ${table} WHERE id = ${textLiteral(id)} LIMIT 1`, signal);
     if (rows.length === 0) return null;
     const project = { id, ownerId, slug };
-    known.set(id, project);
+    known.set(key, project);
     return project;
   };
 
@@ -46,8 +47,13 @@ export function createProjects({ db, database }: { db: Database; database: strin
         rowLine([project.id, ownerId, slug, timestampText(new Date()), 0]),
         signal,
       );
-      known.set(project.id, project);
+      known.set(cacheKey(ownerId, slug), project);
       return project;
     },
   };
+}
+
+/** Cheaper than the id. A slug has no slash. */
+function cacheKey(ownerId: string, slug: string): string {
+  return `${ownerId}/${slug}`;
 }

@@ -1,6 +1,5 @@
 import type * as Uws from 'uWebSockets.js';
 import { randomUUID } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
 import type { HttpRequest, QueryPairs } from './http-types.ts';
 import { IncomingBody } from './incoming-body.ts';
 import type { MemoryBudget } from './memory-budget.ts';
@@ -90,8 +89,6 @@ export class Exchange implements HttpRequest {
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController();
-      // all that a request waits for at once listens, such as the hashes of a hundred values
-      setMaxListeners(0, this.#controller.signal);
       if (this.#abortReason !== null) this.#controller.abort(this.#abortReason);
     }
     return this.#controller.signal;

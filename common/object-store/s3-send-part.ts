@@ -1,12 +1,12 @@
 import { type Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { SignatureV4 } from '@smithy/signature-v4';
 import type { Part } from './object-store.ts';
 import { escapeUri, type S3Address } from './s3-address.ts';
 import { S3Timeout, untilAborted } from './s3-deadline.ts';
 import { readFailure } from './s3-error-answer.ts';
 import type { S3Timing } from './s3-options.ts';
+import { createS3Signer, type S3Credentials } from './s3-signer.ts';
 
 /** PutObject or UploadPart: the two requests whose bodies are large. */
 export interface PartRequest {
@@ -41,42 +41,37 @@ export function createPartSender(args: {
   const request = base.protocol === 'https:' ? httpsRequest : httpRequest;
   // URL writes an IPv6 address in brackets, and sockets want it without
   const host = base.hostname.replace(/^\[|\]$/g, '');
-  const signer = new SignatureV4({
-    service: 's3',
-    region: address.signingRegion,
-    credentials: config.credentials,
-    sha256: config.sha256,
-    uriEscapePath: false,
-    applyChecksum: false,
-  });
+  const sign = createS3Signer(address.signingRegion);
+  /** Credentials that do not expire are asked for once. */
+  let lasting: S3Credentials | null = null;
+  /** They may have to be waited for. */
+  const credentialsUntil = async (signal: AbortSignal): Promise<S3Credentials> => {
+    const credentials = await untilAborted(signal, config.credentials());
+    if (credentials.expiration === undefined) lasting = credentials;
+    return credentials;
+  };
 
   return async ({ key, query, headers, part }, signal) => {
     const path = address.path(key);
-    const signing = signer.sign(
+    const queryPart = queryText(query);
+    const credentials = lasting ?? (await credentialsUntil(signal));
+    const signed = sign(
       {
         method: 'PUT',
-        protocol: base.protocol,
-        hostname: host,
         path,
-        query,
-        headers: {
-          ...headers,
-          host: base.host,
-          'content-length': `${part.size}`,
-          'x-amz-content-sha256': 'UNSIGNED-PAYLOAD',
-        },
+        query: queryPart,
+        headers: { ...headers, host: base.host, 'content-length': `${part.size}` },
       },
-      { signingDate: new Date(Date.now() + config.systemClockOffset) },
+      credentials,
+      new Date(Date.now() + config.systemClockOffset),
     );
-    // it may have to wait for credentials
-    const signed = await untilAborted(signal, signing);
     const sent = request({
       agent,
       host,
       port: base.port,
       method: 'PUT',
-      path: path + queryText(query),
-      headers: signed.headers,
+      path: queryPart === '' ? path : `${path}?${queryPart}`,
+      headers: signed,
     });
     const answer = await exchange(sent, part, timing, signal);
     const { statusCode = 0 } = answer.response;
@@ -162,7 +157,10 @@ class ConnectionLost extends Error {
   }
 }
 
+/** In order of the names, as it is signed. */
 function queryText(query: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(query).map(([name, value]) => `${escapeUri(name)}=${escapeUri(value)}`);
-  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+  return Object.keys(query)
+    .sort()
+    .map((name) => `${escapeUri(name)}=${escapeUri(query[name] as string)}`)
+    .join('&');
 }

@@ -41,8 +41,6 @@ export class S3Writer implements ObjectWriter {
     this.#outer = signal;
     this.#onOuterAbort = () => this.#cancel.abort(signal.reason);
     signal.addEventListener('abort', this.#onOuterAbort, { once: true });
-    // one listener for each request under way
-    setMaxListeners(0, this.#cancel.signal);
   }
 
   async writePart(part: Part): Promise<void> {
@@ -101,6 +99,8 @@ export class S3Writer implements ObjectWriter {
   }
 
   async #begin(): Promise<MultipartUpload> {
+    // one listener for each request under way
+    setMaxListeners(0, this.#cancel.signal);
     try {
       return await openMultipartUpload(this.#context, this.#target, this.#doubts, this.#cancel.signal);
     } catch (error) {

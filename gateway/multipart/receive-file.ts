@@ -50,8 +50,9 @@ export interface ReceiveFileArgs {
  */
 export function receiveFile(args: ReceiveFileArgs): Promise<ReceivedFile> {
   const { body, maxFileBytes, maxBodyBytes } = args;
-  const failed = new AbortController();
-  const signal = AbortSignal.any([args.signal, failed.signal]);
+  // AbortSignal.any would do the same for five times the CPU
+  const stopped = new AbortController();
+  const { signal } = stopped;
   let resolve: (file: ReceivedFile) => void;
   let reject: (error: unknown) => void;
   const received = new Promise<ReceivedFile>((onReceived, onFailed) => {
@@ -75,7 +76,7 @@ export function receiveFile(args: ReceiveFileArgs): Promise<ReceivedFile> {
   const fail = (error: unknown): void => {
     if (settled) return;
     settled = true;
-    failed.abort(error);
+    stopped.abort(error);
     lease.idle();
     void parts.abort().then(() => {
       lease.close();
@@ -209,8 +210,13 @@ export function receiveFile(args: ReceiveFileArgs): Promise<ReceivedFile> {
     },
     fail,
   };
-  args.signal.addEventListener('abort', () => fail(args.signal.reason), { once: true });
-  if (args.signal.aborted) fail(args.signal.reason);
+  const onAbort = (): void => {
+    fail(args.signal.reason);
+    // also when all has been received: the object has yet to be completed
+    stopped.abort(args.signal.reason);
+  };
+  args.signal.addEventListener('abort', onAbort, { once: true });
+  if (args.signal.aborted) onAbort();
   else lease.want();
   return received;
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createSharedDeadline } from '../../common/abort/shared-deadline.ts';
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import type { CloudFile, CloudFiles } from '../../common/control/cloud-files.ts';
 import type { Projects } from '../../common/control/projects.ts';
@@ -18,6 +19,7 @@ import { objectMetadata } from '../object-metadata.ts';
 const formOverheadBytes = 1024 * 1024;
 /** How long the store may take for a file's row, or to take the object back. Milliseconds. */
 const commitTimeout = 30_000;
+const commitDeadline = createSharedDeadline(commitTimeout);
 
 export interface UploadDeps {
   readonly authenticate: Authenticate;
@@ -125,7 +127,7 @@ async function storeRow(
   file: CloudFile,
 ): Promise<void> {
   try {
-    await cloudFiles.insert(file, AbortSignal.timeout(commitTimeout));
+    await cloudFiles.insert(file, commitDeadline());
   } catch (cause) {
     try {
       await store.delete(file.objectKey, AbortSignal.timeout(commitTimeout));

@@ -1,0 +1,70 @@
+import { createHmac, hash } from 'node:crypto';
+
+export interface S3Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string | undefined;
+}
+
+/** A request without its body, which is not signed. */
+export interface UnsignedRequest {
+  readonly method: string;
+  /** As it is sent, escaped. */
+  readonly path: string;
+  /** As it is sent, escaped and in order of the names; without the question mark. */
+  readonly query: string;
+  /** Lower-case names; `host` among them. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const algorithm = 'AWS4-HMAC-SHA256';
+const unsignedPayload = 'UNSIGNED-PAYLOAD';
+
+/**
+ * Signature Version 4 in headers, for requests whose payload is not hashed
+ * (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html). The signing key is derived once a day
+ * and credential, not once a request.
+ */
+export function createS3Signer(
+  region: string,
+): (request: UnsignedRequest, credentials: S3Credentials, now: Date) => Record<string, string> {
+  let derived: { readonly secret: string; readonly day: string; readonly key: Buffer } | null = null;
+
+  const signingKey = (secret: string, day: string): Buffer => {
+    if (derived === null || derived.day !== day || derived.secret !== secret) {
+      const steps = [day, region, 's3', 'aws4_request'];
+      derived = { secret, day, key: steps.reduce(hmac, Buffer.from(`AWS4${secret}`)) };
+    }
+    return derived.key;
+  };
+
+  /** All headers to send. */
+  return ({ method, path, query, headers }, { accessKeyId, secretAccessKey, sessionToken }, now) => {
+    const time = now.toISOString().replace(/[-:]|\.\d{3}/g, '');
+    const day = time.slice(0, 8);
+    const signed: Record<string, string> = {
+      ...headers,
+      'x-amz-content-sha256': unsignedPayload,
+      'x-amz-date': time,
+    };
+    if (sessionToken !== undefined) signed['x-amz-security-token'] = sessionToken;
+    const names = Object.keys(signed).sort();
+    let canonical = `${method}\n${path}\n${query}\n`;
+    for (const name of names) canonical += `${name}:${canonicalValue(signed[name] as string)}\n`;
+    const signedHeaders = names.join(';');
+    canonical += `\n${signedHeaders}\n${unsignedPayload}`;
+    const scope = `${day}/${region}/s3/aws4_request`;
+    const text = `${algorithm}\n${time}\n${scope}\n${hash('sha256', canonical)}`;
+    const signature = hmac(signingKey(secretAccessKey, day), text).toString('hex');
+    signed.authorization = `${algorithm} Credential=${accessKeyId}/${scope}, SignedHeaders=${signedHeaders}, Signature=${signature}`;
+    return signed;
+  };
+}
+
+function canonicalValue(value: string): string {
+  return value.includes('  ') ? value.trim().replace(/ +/g, ' ') : value.trim();
+}
+
+function hmac(key: Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest();
+}
