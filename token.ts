@@ -10,9 +10,9 @@ import { mkdir } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { createAccessTokens } from './common/auth/access-tokens.ts';
 import { createTokenDesk, developerEmail, type TokenOrder } from './common/auth/issue-token.ts';
-import { openChdb } from './common/clickhouse/chdb-database.ts';
-import { readConfig } from './common/config/read-config.ts';
-import { database } from './common/control/database-name.ts';
+import { openDatabase } from './common/clickhouse/open-database.ts';
+import { type Config, readConfig } from './common/config/read-config.ts';
+import { databaseName } from './common/control/database-name.ts';
 import { migrate } from './common/control/migrate.ts';
 import { migrations } from './common/control/migrations.ts';
 import { createUsers } from './common/control/users.ts';
@@ -57,9 +57,10 @@ function readDuration(text: string | undefined): number | null {
   return Number(match[1]) * units[match[2] as keyof typeof units];
 }
 
-async function executeAlone(dataDir: string, order: TokenOrder): Promise<string> {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const db = openChdb({ path: `${dataDir}/chdb` });
+async function executeAlone(config: Config, order: TokenOrder): Promise<string> {
+  await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+  const db = await openDatabase(config);
+  const database = databaseName(config);
   try {
     await migrate(db, database, migrations);
     const desk = createTokenDesk({
@@ -73,10 +74,11 @@ async function executeAlone(dataDir: string, order: TokenOrder): Promise<string>
 }
 
 try {
-  const { dataDir } = readConfig(process.env);
+  const config = readConfig(process.env);
   const order = readOrder();
   const text =
-    (await sendCommand({ dataDir, command: 'token', order })) ?? (await executeAlone(dataDir, order));
+    (await sendCommand({ dataDir: config.dataDir, command: 'token', order })) ??
+    (await executeAlone(config, order));
   process.stdout.write(`${text}\n`);
 } catch (error) {
   failStart(error);

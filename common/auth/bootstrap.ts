@@ -1,4 +1,5 @@
 import type { Users } from '../control/users.ts';
+import { uuidV5 } from '../control/uuid-v5.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import { developerEmail } from './issue-token.ts';
 
@@ -15,7 +16,12 @@ export async function bootstrap(args: {
   if (await tokens.any()) return null;
   const user =
     (await users.findByEmail(developerEmail)) ??
-    (await users.create({ email: developerEmail, name: 'Developer' }));
+    // of two processes that start on an empty store at once both may get here: one id makes them one account
+    (await users.create({
+      id: uuidV5('user', developerEmail),
+      email: developerEmail,
+      name: 'Developer',
+    }));
   const created = await tokens.create({ userId: user.id, name: 'first token', expiresAt: null, token });
   return created.token;
 }

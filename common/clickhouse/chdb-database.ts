@@ -44,7 +44,16 @@ export function openChdb(args: { path: string }): Database {
     work: (session: Session) => Promise<Result>,
   ): Promise<Result> => {
     const session = await statements.acquire(signal);
-    const result = work(session).finally(() => statements.release(session));
+    const result = work(session).then(
+      (value) => {
+        statements.release(session);
+        return value;
+      },
+      (error: unknown) => {
+        statements.replace(session);
+        throw error;
+      },
+    );
     return signal === undefined ? result : unlessAborted(result, signal);
   };
 
@@ -133,7 +142,15 @@ async function readStream(
     chunk.catch(() => {});
     return chunk;
   };
-  let upcoming = Promise.resolve(await pull());
+  const begun = prefetch();
+  if (signal !== undefined) {
+    await unlessAborted(begun, signal).catch((error: unknown) => {
+      // the session is free when the engine has made the chunk
+      void begun.catch(() => null).then(end);
+      throw error;
+    });
+  }
+  let upcoming = Promise.resolve(await begun);
   // a reader that has not begun never runs to its end, but its request is aborted
   const onAbort = (): void => {
     void upcoming.catch(() => null).then(end);

@@ -85,6 +85,25 @@ export class SessionPool {
     else next.take(session);
   }
 
+  /**
+   * Takes back a session whose statement failed, and opens another one in its place: what the statement had put out
+   * before would come in front of the next one's result, which may be of somebody else.
+   */
+  replace(session: Session): void {
+    if (this.#closed) return;
+    const place = this.#all.indexOf(session);
+    try {
+      // first the new one: with the last one the engine would stop
+      const fresh = this.#open();
+      this.#all[place] = fresh;
+      this.release(fresh);
+    } catch (error) {
+      this.#all.splice(place, 1);
+      this.#waiting.shift()?.fail(error as Error);
+    }
+    session.close();
+  }
+
   close(): void {
     this.#closed = true;
     for (const waiter of this.#waiting.splice(0)) waiter.fail(new Error('the database is closed'));

@@ -1,6 +1,10 @@
 /**
  * What the rooms ask of ClickHouse, embedded or served. SQL text is complete: identifiers come from the
- * catalogue and are quoted by `quoteIdentifier`, values are rendered by `literal.ts`. Nothing is bound.
+ * catalogue and are quoted by `quoteIdentifier`, values are rendered by `literal.ts`. Nothing is bound, and no
+ * statement depends on one before it (`SET`, `USE`).
+ *
+ * An ApiError (503) says that the engine did nothing: it is away, or has too much to do. `UnknownOutcome` says that the
+ * connection broke under a statement that writes. Any other error is the engine's, and then nothing was written.
  */
 export interface Database {
   /** Runs a statement without a result: DDL, or a write. Resolves when it is done and durable. */
@@ -9,7 +13,8 @@ export interface Database {
   rows<Row>(sql: string, signal?: AbortSignal): Promise<Row[]>;
   /**
    * The bytes of a SELECT in the given output format, in chunks, as the engine makes them.
-   * Rejects when the statement fails before its first chunk. Stop iterating to cancel.
+   * Rejects when the statement fails before its first chunk; the iteration throws when it fails later, so that a
+   * result that ends is a whole one. Stop iterating to cancel.
    */
   stream(sql: string, format: string, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
   /**

@@ -1,6 +1,7 @@
 import { ApiError } from '../errors/api-error.ts';
 import { overloaded } from '../errors/catalogue.ts';
 import type { Database } from './database.ts';
+import { UnknownOutcome } from './unknown-outcome.ts';
 
 /** The rows of one request, which are stored all or not at all. */
 export interface RowBatch {
@@ -85,7 +86,8 @@ export function createGroupCommit(args: {
     } catch {
       return failAll();
     }
-    if (entries.length === 1) return failAll();
+    // what a broken connection hides may still come, and would be there twice
+    if (entries.length === 1 || error instanceof UnknownOutcome) return failAll();
     // one request's rows may have failed the others: halves find it in few steps
     const middle = entries.length >> 1;
     await store(table, entries.slice(0, middle));

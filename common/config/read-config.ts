@@ -3,6 +3,7 @@ import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { fileSystemPartBytes } from '../object-store/file-system-part.ts';
 import { largestPart } from '../object-store/s3-part-sizes.ts';
+import { type ClickhouseConfig, readClickhouse } from './read-clickhouse.ts';
 import { readS3, type S3Config } from './read-s3.ts';
 import { EnvReader } from './validators.ts';
 
@@ -33,6 +34,8 @@ export interface Config {
   /** What is younger is left alone by the janitor. */
   readonly janitorGrace: number;
   readonly janitorInterval: number;
+  /** undefined: the embedded engine, under `dataDir`. */
+  readonly clickhouse: ClickhouseConfig | undefined;
   /** The size of the parts in which S3 gets an object, where a larger one is not needed. */
   readonly uploadPartBytes: number;
   /** undefined: files are stored under `dataDir`. */
@@ -73,7 +76,7 @@ const tokenPattern = /^[A-Za-z0-9._~+/=-]{16,256}$/;
 const gibibyte = 1024 ** 3;
 
 /** Variables of deployments that this version does not know yet: refused, not ignored. */
-const unsupported = ['CLICKHOUSE_URL', 'CLICKHOUSE_CLUSTER', 'REDIS_URL', 'WORKERS'];
+const unsupported = ['CLICKHOUSE_CLUSTER', 'REDIS_URL', 'WORKERS'];
 
 /** Reads the configuration from environment variables. Throws a ConfigError that lists every bad one. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
@@ -97,6 +100,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     janitorInterval: reader.integer('JANITOR_INTERVAL_MS', 3_600_000, 1000, 86_400_000),
     // the least that S3 takes for a part that is not the last
     uploadPartBytes: reader.integer('UPLOAD_PART_BYTES', 8 * 1024 ** 2, 5 * 1024 ** 2, gibibyte),
+    clickhouse: readClickhouse(reader),
     s3: readS3(reader),
     s3RequestTimeout: reader.integer('S3_REQUEST_TIMEOUT_MS', 60_000, 100, 3_600_000),
     maxRecordBytes: reader.integer('MAX_RECORD_BYTES', 1024 ** 2, 1024, gibibyte / 16),

@@ -1,2 +1,6 @@
+import type { Config } from '../config/read-config.ts';
+
 /** The database that holds the control tables and the tables of the record spaces. */
-export const database = 'sluice';
+export function databaseName({ clickhouse }: Pick<Config, 'clickhouse'>): string {
+  return clickhouse?.database ?? 'sluice';
+}

@@ -15,7 +15,9 @@ export async function migrate(
   database: string,
   migrations: readonly Migration[],
 ): Promise<readonly Migration[]> {
-  await db.command(`CREATE DATABASE IF NOT EXISTS ${database}`);
+  // a user of a shared server may have this database and not the right to make one
+  const present = await db.rows(`SELECT 1 FROM system.databases WHERE name = ${textLiteral(database)}`);
+  if (present.length === 0) await db.command(`CREATE DATABASE IF NOT EXISTS ${database}`);
   await db.command(
     `CREATE TABLE IF NOT EXISTS ${database}.migrations (version UInt32, name String, applied_at DateTime64(3, 'UTC'))
      ENGINE = ReplacingMergeTree ORDER BY version SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,

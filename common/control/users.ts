@@ -12,7 +12,8 @@ export interface User {
 
 export interface Users {
   findByEmail(email: string): Promise<User | null>;
-  create(args: { email: string; name: string }): Promise<User>;
+  /** @param id of an account that several processes may make at once: then it is the same one */
+  create(args: { email: string; name: string; id?: string }): Promise<User>;
 }
 
 export function createUsers({ db, database }: { db: Database; database: string }): Users {
@@ -25,8 +26,8 @@ export function createUsers({ db, database }: { db: Database; database: string }
       );
       return user ?? null;
     },
-    async create({ email, name }) {
-      const user = { id: randomUUID(), email: email.toLowerCase() };
+    async create({ email, name, id = randomUUID() }) {
+      const user = { id, email: email.toLowerCase() };
       const now = timestampText(new Date());
       await db.insert(
         table,

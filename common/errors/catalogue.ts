@@ -110,12 +110,13 @@ export const shuttingDown = () =>
     message: 'The server is shutting down; try again',
     headers: { 'retry-after': '1' },
   });
-export const overloaded = (what: string) =>
+export const overloaded = (what: string, cause?: unknown) =>
   new ApiError({
     code: 'overloaded',
     status: 503,
     message: `The server is busy: ${what}; try again`,
     headers: { 'retry-after': '1' },
+    cause,
   });
 /** @param limit milliseconds */
 export const deadlineExceeded = (limit: number) =>
@@ -124,6 +125,14 @@ export const deadlineExceeded = (limit: number) =>
     status: 503,
     message: `The request was not done within ${limit} ms`,
     headers: { 'retry-after': '1' },
+  });
+export const databaseUnavailable = (cause: unknown) =>
+  new ApiError({
+    code: 'not_ready',
+    status: 503,
+    message: 'The database does not answer; try again',
+    headers: { 'retry-after': '1' },
+    cause,
   });
 export const notReady = (problems: readonly string[]) =>
   new ApiError({ code: 'not_ready', status: 503, message: problems[0] ?? 'Not ready', problems });

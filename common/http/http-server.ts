@@ -157,7 +157,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       code: error.code,
     };
     if (exchange.aborted) log.debug({ ...facts, err: thrown }, 'request ended without its client');
-    else if (thrown instanceof ApiError && error.status !== 500) log.debug(facts, 'request refused');
+    else if (thrown instanceof ApiError && error.status > 500 && thrown.cause !== undefined) {
+      // a store that is away or overloaded, which its operator should hear of
+      log.warn({ ...facts, err: thrown }, 'request failed for now');
+    } else if (thrown instanceof ApiError && error.status !== 500) log.debug(facts, 'request refused');
     else log.error({ ...facts, err: thrown }, 'request failed');
     return {
       status: error.status,

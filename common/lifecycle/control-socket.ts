@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmod, rm } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Log } from '../log/log.ts';
@@ -26,7 +27,8 @@ export function controlSocketPath(dataDir: string): string {
 
 /**
  * Lets commands such as `npm run token` work while the server holds the data directory. Who may write to the socket
- * file (its owner alone) could read the data directory as well, so no other proof is asked for.
+ * file (its owner alone) could read the data directory as well, so no other proof is asked for. Of several processes
+ * that share a data directory, as they can beside a ClickHouse server, the first one takes the commands.
  */
 export async function serveControlSocket(args: {
   dataDir: string;
@@ -62,7 +64,10 @@ export async function serveControlSocket(args: {
       );
     });
   });
-  // the data directory is ours (the engine holds its lock), so a socket file that is there is a leftover
+  if (await isServed(path)) {
+    log.info('another process of this data directory takes its commands');
+    return { close: async () => {} };
+  }
   await rm(path, { force: true });
   await new Promise<void>((resolve, reject) => {
     const mask = process.umask(0o177);
@@ -78,6 +83,17 @@ export async function serveControlSocket(args: {
       await rm(path, { force: true });
     },
   };
+}
+
+/** Whether a process listens there; what one left behind that is gone refuses connections. */
+function isServed(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+  });
 }
 
 /**

@@ -1,12 +1,11 @@
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type AccessTokens, createAccessTokens } from '../auth/access-tokens.ts';
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts';
 import { createTokenCheck, type TokenCheck } from '../auth/token-check.ts';
-import { openChdb } from '../clickhouse/chdb-database.ts';
 import type { Database } from '../clickhouse/database.ts';
+import { openDatabase } from '../clickhouse/open-database.ts';
 import type { Config } from '../config/read-config.ts';
-import { database } from '../control/database-name.ts';
+import { databaseName } from '../control/database-name.ts';
 import { migrate } from '../control/migrate.ts';
 import { migrations } from '../control/migrations.ts';
 import { createProjects, type Projects } from '../control/projects.ts';
@@ -36,7 +35,8 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
     const { code } = cause as NodeJS.ErrnoException;
     throw new Error(`the data directory ${config.dataDir} can't be made (${code})`, { cause });
   }
-  const db = openChdb({ path: join(config.dataDir, 'chdb') });
+  const db = await openDatabase(config);
+  const database = databaseName(config);
   for (const { version, name } of await migrate(db, database, migrations)) {
     log.info({ version, name }, 'migrated');
   }

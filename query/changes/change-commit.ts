@@ -1,5 +1,6 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
+import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
 import { recordExpression } from '../read/record-sql.ts';
@@ -73,7 +74,8 @@ export function createChangeCommit(args: {
       answers =
         entries[0]?.assignments === null ? await remove(table, entries) : await update(table, entries);
     } catch (error) {
-      if (error instanceof ApiError || entries.length === 1) {
+      // what a broken connection hides may have been made: a record that was removed would seem never to have been
+      if (error instanceof ApiError || error instanceof UnknownOutcome || entries.length === 1) {
         for (const { reject } of entries) reject(error);
         return;
       }

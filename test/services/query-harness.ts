@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
+import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { migrate } from '../../common/control/migrate.ts';
 import { migrations } from '../../common/control/migrations.ts';
@@ -12,6 +13,7 @@ import { parseQueryString } from '../../common/http/query-string.ts';
 import { Router } from '../../common/http/router.ts';
 import { type QueryDeps, queryRoutes } from '../../query/routes.ts';
 import { fakeRequest, responseBytes } from './fake-request.ts';
+import { type ChdbServer, startChdbServer } from './start-chdb-server.ts';
 
 export interface QueryAnswer {
   readonly status: number;
@@ -37,7 +39,10 @@ export interface QueryCall {
   readonly signal?: AbortSignal;
 }
 
-/** The query service's routes over a real embedded engine, without a server before them. */
+/** `npm test` with SLUICE_TEST_SERVED=1: the engine runs behind HTTP, in a process of its own. */
+const served = process.env.SLUICE_TEST_SERVED === '1';
+
+/** The query service's routes over a real engine, without a server before them. */
 export interface QueryHarness {
   readonly db: Database;
   readonly dataDir: string;
@@ -91,8 +96,18 @@ export async function openQueryHarness(
   const forget = (): void => {
     router = openRouter();
   };
+  let server: ChdbServer | null = null;
+  const openDatabase = async (): Promise<Database> => {
+    if (!served) return openChdb({ path: join(dataDir, 'chdb') });
+    server = await startChdbServer({ dataDir });
+    return openClickhouse({ url: server.url, user: 'default', password: '' });
+  };
+  const closeDatabase = async (): Promise<void> => {
+    await db.close();
+    await server?.kill();
+  };
   const open = async (): Promise<void> => {
-    db = openChdb({ path: join(dataDir, 'chdb') });
+    db = await openDatabase();
     await migrate(db, testDatabase, migrations);
     forget();
   };
@@ -146,11 +161,11 @@ export async function openQueryHarness(
       return { call: (call) => callBy(by, call) };
     },
     async restart() {
-      await db.close();
+      await closeDatabase();
       await open();
     },
     async close() {
-      await db.close();
+      await closeDatabase();
       await rm(dataDir, { recursive: true, force: true });
     },
   };

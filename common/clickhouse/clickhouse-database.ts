@@ -1,0 +1,342 @@
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import {
+  type ClickHouseClient,
+  ClickHouseLogLevel,
+  type ClickHouseSettings,
+  createClient,
+} from '@clickhouse/client';
+import { ApiError } from '../errors/api-error.ts';
+import { databaseUnavailable } from '../errors/catalogue.ts';
+import type { Database } from './database.ts';
+import { connectionFailure, engineFailure } from './engine-failure.ts';
+import { engineSettings, streamSettings, wholeBlockSettings } from './engine-settings.ts';
+import { textLiteral } from './literal.ts';
+import { StatementError } from './statement-error.ts';
+import { Turns } from './turns.ts';
+import { UnknownOutcome } from './unknown-outcome.ts';
+import { withoutException } from './without-exception.ts';
+
+export interface ClickhouseOptions {
+  /** http or https, without user and password; a path is what a proxy before the server wants. */
+  readonly url: string;
+  readonly user: string;
+  readonly password: string;
+  /** Milliseconds in which a statement has to be done, and a stream has to bring its next bytes. */
+  readonly timeout?: number;
+}
+
+/** Connections for statements, and apart from them for streams, which slow readers hold for long. */
+const statementConnections = 32;
+const streamConnections = 64;
+const queueLimit = 10_000;
+
+/**
+ * The server closes a connection that nobody used for keep_alive_timeout: 10 s by default, 3 s before 23.11. One that
+ * is taken up in that moment fails as a whole, so it has to be let go well before.
+ */
+const idleLimit = 2500;
+/** The client's own deadline counts the time in which nobody reads; what a timer can hold at most switches it off. */
+const never = 2 ** 31 - 1;
+/** Of a statement that its caller has lost sight of: how long it is waited for, and how often looked after. */
+const overLimit = 10_000;
+const overInterval = 50;
+const errorLimit = 64 * 1024;
+/** What a statement may be longer than its text before the rows begin; otherwise the server copies the rows, too. */
+const insertHeadLimit = 256 * 1024;
+
+/** A ClickHouse server, over its HTTP interface. Nothing is asked of it before the first statement. */
+export function openClickhouse(options: ClickhouseOptions): Database {
+  const { timeout = 60_000 } = options;
+  const statements = openClient(options, statementConnections);
+  const streams = openClient(options, streamConnections);
+  const statementTurns = new Turns({ limit: statementConnections, queueLimit });
+  const streamTurns = new Turns({ limit: streamConnections, queueLimit });
+
+  /** Runs a statement to its end. Answers the bytes of its result. */
+  const run = async (request: Statement, signal: AbortSignal | undefined): Promise<Buffer> => {
+    const deadline = startDeadline(timeout, signal);
+    const queryId = randomUUID();
+    let sent = false;
+    try {
+      const release = await statementTurns.take(deadline.signal);
+      try {
+        sent = true;
+        return await whole(await send(statements, queryId, request, deadline.signal), deadline.signal);
+      } finally {
+        release();
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!sent) throw error instanceof ApiError ? error : databaseUnavailable(error);
+      throw await settled(queryId, failureOf(deadline.reason() ?? error, request));
+    } finally {
+      deadline.end();
+    }
+  };
+
+  /** Holds the news that an outcome is unknown back until the statement is over, so that it can be looked up. */
+  const settled = async (queryId: string, failure: Error): Promise<Error> => {
+    if (!(failure instanceof UnknownOutcome)) return failure;
+    const until = performance.now() + overLimit;
+    try {
+      while (performance.now() < until && (await isRunning(queryId))) {
+        await new Promise((resolve) => setTimeout(resolve, overInterval));
+      }
+    } catch {
+      // the server is away, or tells this user nothing of what runs: whoever looks the outcome up finds out as well
+    }
+    return failure;
+  };
+  const isRunning = async (queryId: string): Promise<boolean> => {
+    const sql = `SELECT 1 FROM system.processes WHERE query_id = ${textLiteral(queryId)}`;
+    const signal = AbortSignal.timeout(overLimit);
+    const answer = await send(statements, randomUUID(), readStatement(sql, 'JSONEachRow', timeout), signal);
+    return (await whole(answer, signal)).byteLength > 0;
+  };
+
+  return {
+    async command(sql, signal) {
+      await run({ body: sql, settings: { ...engineSettings, wait_end_of_query: 1 }, writes: true }, signal);
+    },
+    async rows<Row>(sql: string, signal?: AbortSignal) {
+      const text = (await run(readStatement(sql, 'JSONEachRow', timeout), signal)).toString('utf8').trimEnd();
+      return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as Row);
+    },
+    async stream(sql, format, signal) {
+      const deadline = startDeadline(timeout, signal);
+      let release = (): void => {};
+      try {
+        release = await streamTurns.take(deadline.signal);
+        const body = `${sql}\nFORMAT ${format}`;
+        const settings = { ...engineSettings, ...streamSettings };
+        const request = { body, settings, writes: false };
+        const answer = await send(streams, randomUUID(), request, deadline.signal);
+        return await readAnswer(answer, { release, timeout, signal });
+      } catch (error) {
+        release();
+        signal?.throwIfAborted();
+        throw failureOf(deadline.reason() ?? error, { writes: false });
+      } finally {
+        deadline.end();
+      }
+    },
+    async insert(table, columns, lines, signal) {
+      // the statement goes before the rows: as part of the address it could be too long for a proxy
+      const head = Buffer.from(`INSERT INTO ${table} (${columns.join(', ')}) FORMAT JSONCompactEachRow\n`);
+      const settings = {
+        ...engineSettings,
+        ...wholeBlockSettings,
+        max_query_size: head.byteLength + insertHeadLimit,
+        wait_end_of_query: 1,
+      };
+      await run({ body: [head, lines], settings, writes: true }, signal);
+    },
+    async ready(signal) {
+      await run(readStatement('SELECT 1', 'JSONEachRow', timeout), signal);
+    },
+    async close() {
+      await statements.close();
+      await streams.close();
+    },
+  };
+}
+
+function openClient(options: ClickhouseOptions, connections: number): ClickHouseClient {
+  const { origin, pathname } = new URL(options.url);
+  return createClient({
+    url: origin,
+    // in the address the client would take a path for the name of a database
+    ...(pathname === '/' ? {} : { pathname }),
+    username: options.user,
+    password: options.password,
+    application: 'sluice',
+    max_open_connections: connections,
+    request_timeout: never,
+    keep_alive: { enabled: true, idle_socket_ttl: idleLimit, eagerly_destroy_stale_sockets: true },
+    // what fails is thrown; its own log would show statements, and with them values
+    log: { level: ClickHouseLogLevel.OFF },
+  });
+}
+
+interface Statement {
+  /** Complete SQL, or its chunks. */
+  readonly body: string | readonly Uint8Array[];
+  readonly settings: Readonly<Record<string, string | number>>;
+  readonly writes: boolean;
+}
+
+/** A SELECT that is answered as a whole, so that what fails has a status of its own. */
+function readStatement(sql: string, format: string, timeout: number): Statement {
+  return {
+    body: `${sql}\nFORMAT ${format}`,
+    // a server goes on with what nobody waits for
+    settings: { ...engineSettings, wait_end_of_query: 1, max_execution_time: Math.ceil(timeout / 1000) },
+    writes: false,
+  };
+}
+
+interface Answer {
+  readonly body: Readable;
+  /** The data, until the engine fails. */
+  readonly data: AsyncGenerator<Buffer, void, undefined>;
+}
+
+/** Sends a statement. Resolves when the head of a good answer is there; an answer that is none is thrown. */
+async function send(
+  client: ClickHouseClient,
+  queryId: string,
+  { body, settings }: Statement,
+  signal: AbortSignal,
+): Promise<Answer> {
+  signal.throwIfAborted();
+  const chunks = typeof body === 'string' ? [Buffer.from(body)] : body;
+  const answer = await client.exec({
+    // all of the statement is in the body
+    query: '',
+    values: Readable.from(chunks, { objectMode: false }),
+    clickhouse_settings: settings as ClickHouseSettings,
+    query_id: queryId,
+    abort_signal: signal,
+    // the client would read an error of any length
+    ignore_error_response: true,
+  });
+  const { stream, response_headers: headers, http_status_code: status = 0 } = answer;
+  const code = header(headers['x-clickhouse-exception-code']);
+  if (status === 200 && code === undefined) {
+    return { body: stream, data: withoutException(stream, header(headers['x-clickhouse-exception-tag'])) };
+  }
+  const text = await beginning(stream, signal);
+  if (code !== undefined || /^Code: \d+/.test(text)) throw engineFailure({ text, code });
+  // a proxy: whether the engine saw the statement is not known
+  throw new Error(`the database answered with status ${status}: ${text.slice(0, 200)}`);
+}
+
+function header(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** Reads an answer to its end. The client no longer heeds the signal once the head is there. */
+async function whole({ body, data }: Answer, signal: AbortSignal): Promise<Buffer> {
+  return untilAborted(body, signal, async () => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of data) chunks.push(chunk);
+    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+  });
+}
+
+/** The beginning of an error's text; the rest is not worth waiting for. */
+async function beginning(body: Readable, signal: AbortSignal): Promise<string> {
+  return untilAborted(body, signal, async () => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of body) {
+      chunks.push(chunk as Buffer);
+      size += (chunk as Buffer).byteLength;
+      if (size > errorLimit) break;
+    }
+    return Buffer.concat(chunks).toString('utf8').trim();
+  });
+}
+
+async function untilAborted<Result>(
+  body: Readable,
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const onAbort = (): void => void body.destroy(signal.reason as Error);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await work();
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/**
+ * Awaits the first chunk, so that a statement that fails before it rejects here. The server is asked for more as the
+ * reader takes it; the connection is free again after the last chunk.
+ */
+async function readAnswer(
+  { body, data }: Answer,
+  args: { release: () => void; timeout: number; signal: AbortSignal | undefined },
+): Promise<AsyncIterable<Uint8Array>> {
+  const { release, timeout, signal } = args;
+  const end = (): void => {
+    body.destroy();
+    signal?.removeEventListener('abort', onAbort);
+    release();
+  };
+  // a reader that has not begun never runs to its end, but its request is aborted
+  const onAbort = (): void => {
+    body.destroy(signal?.reason as Error);
+    end();
+  };
+  const pull = async (): Promise<IteratorResult<Buffer, void>> => {
+    // from here on the reader waits for the server, and not the other way round
+    const timer = setTimeout(
+      () => body.destroy(new Error(`the database sent nothing for ${timeout} ms`)),
+      timeout,
+    );
+    try {
+      const next = await data.next();
+      if (next.done === true) end();
+      return next;
+    } catch (error) {
+      end();
+      signal?.throwIfAborted();
+      throw failureOf(error, { writes: false });
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  // an error that comes while nobody reads is met by the next read
+  body.on('error', () => {});
+  let first: IteratorResult<Buffer, void> | null = await pull();
+  if (signal?.aborted) onAbort();
+  else signal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        signal?.throwIfAborted();
+        const next = first ?? (await pull());
+        first = null;
+        return next.done === true ? { done: true, value: undefined } : { done: false, value: next.value };
+      },
+      async return() {
+        end();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+}
+
+/** A signal that a deadline aborts, or the caller. */
+function startDeadline(
+  milliseconds: number,
+  signal: AbortSignal | undefined,
+): { readonly signal: AbortSignal; reason(): unknown; end(): void } {
+  const controller = new AbortController();
+  const timer = setTimeout(
+    () => controller.abort(new Error(`the database did not answer within ${milliseconds} ms`)),
+    milliseconds,
+  );
+  const onAbort = (): void => controller.abort(signal?.reason);
+  if (signal?.aborted) onAbort();
+  else signal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    signal: controller.signal,
+    /** The client's own error for an aborted request does not say why. */
+    reason: () => controller.signal.reason as unknown,
+    end() {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
+function failureOf(error: unknown, { writes }: Pick<Statement, 'writes'>): Error {
+  const isKnown = error instanceof ApiError || error instanceof StatementError;
+  return isKnown || error instanceof UnknownOutcome ? error : connectionFailure(error, { writes });
+}

@@ -1,0 +1,44 @@
+import { databaseUnavailable, overloaded } from '../errors/catalogue.ts';
+import { StatementError } from './statement-error.ts';
+import { UnknownOutcome } from './unknown-outcome.ts';
+
+/**
+ * The server has too much to do at the moment, and did not do this: TOO_MANY_SIMULTANEOUS_QUERIES,
+ * MEMORY_LIMIT_EXCEEDED, TOO_MANY_PARTS, CANNOT_SCHEDULE_TASK, SERVER_OVERLOADED.
+ */
+const overloadCodes: ReadonlySet<number> = new Set([202, 241, 252, 439, 745]);
+/** UNKNOWN_STATUS_OF_INSERT: a cluster that lost touch with Keeper can't tell. */
+const unknownStatusOfInsert = 319;
+
+const shownLength = 2000;
+
+/**
+ * What the engine says went wrong: a 503 when it is only too busy.
+ * @param args.code from the answer's head; absent: the text has it
+ */
+export function engineFailure(args: { text: string; code?: string | undefined }): Error {
+  const { text } = args;
+  const code = Number(args.code ?? /\bCode: (\d+)/.exec(text)?.[1] ?? Number.NaN);
+  const error = new StatementError(
+    Number.isSafeInteger(code) ? code : 0,
+    `the database failed: ${text.slice(0, shownLength)}`,
+  );
+  if (overloadCodes.has(code)) return overloaded('the database has too much to do', error);
+  return code === unknownStatusOfInsert ? new UnknownOutcome(error) : error;
+}
+
+/**
+ * What a connection that failed means: nothing has happened when there never was one, and also when the statement
+ * only reads; otherwise nobody knows.
+ */
+export function connectionFailure(cause: unknown, { writes }: { writes: boolean }): Error {
+  return writes && !neverConnected(cause) ? new UnknownOutcome(cause) : databaseUnavailable(cause);
+}
+
+/** Errors that come before a byte could be sent. */
+const connectCodes: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
+
+export function neverConnected(error: unknown): boolean {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  return connectCodes.has(code ?? '') || syscall === 'connect';
+}

@@ -1,0 +1,38 @@
+import { join } from 'node:path';
+import type { Config } from '../config/read-config.ts';
+import type { Database } from './database.ts';
+
+/** Milliseconds for the first answer of a server. */
+const firstAnswer = 10_000;
+
+/**
+ * The engine that the configuration names; only that one is loaded. Throws an Error with one clear sentence when it
+ * can't be used.
+ */
+export async function openDatabase({
+  clickhouse,
+  dataDir,
+}: Pick<Config, 'clickhouse' | 'dataDir'>): Promise<Database> {
+  if (clickhouse === undefined) {
+    const { openChdb } = await import('./chdb-database.ts');
+    return openChdb({ path: join(dataDir, 'chdb') });
+  }
+  const { openClickhouse } = await import('./clickhouse-database.ts');
+  const db = openClickhouse(clickhouse);
+  try {
+    await db.ready(AbortSignal.timeout(firstAnswer));
+  } catch (cause) {
+    await db.close();
+    throw new Error(`the ClickHouse server at ${clickhouse.url} can't be used: ${reasonOf(cause)}`, {
+      cause,
+    });
+  }
+  return db;
+}
+
+/** What is behind the text that clients see. */
+function reasonOf(error: unknown): string {
+  const { cause, message, code } = error as NodeJS.ErrnoException & { cause?: unknown };
+  if (cause instanceof Error) return reasonOf(cause);
+  return message === '' ? (code ?? 'it does not answer') : message;
+}

@@ -1,0 +1,49 @@
+import { overloaded } from '../errors/catalogue.ts';
+
+/** Lets a bounded number of statements hold a connection at once; the others wait in turn, also a bounded number. */
+export class Turns {
+  readonly #limit: number;
+  readonly #queueLimit: number;
+  readonly #waiting: (() => void)[] = [];
+  #held = 0;
+
+  constructor(args: { limit: number; queueLimit: number }) {
+    this.#limit = args.limit;
+    this.#queueLimit = args.queueLimit;
+  }
+
+  /**
+   * Resolves with what gives the turn back, which does no harm when it is called again. Rejects with 503 when too many
+   * wait, and with the signal's reason when it is aborted first.
+   */
+  async take(signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    if (this.#held < this.#limit) this.#held++;
+    else await this.#wait(signal);
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      const next = this.#waiting.shift();
+      // whoever is next takes over this place
+      if (next === undefined) this.#held--;
+      else next();
+    };
+  }
+
+  #wait(signal: AbortSignal): Promise<void> {
+    if (this.#waiting.length >= this.#queueLimit) throw overloaded('too many statements wait');
+    return new Promise((resolve, reject) => {
+      const go = (): void => {
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      };
+      const onAbort = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(go), 1);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.push(go);
+    });
+  }
+}

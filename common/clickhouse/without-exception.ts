@@ -1,0 +1,64 @@
+import { engineFailure } from './engine-failure.ts';
+
+/** The engine's own messages are at most 16 KiB; what is longer is cut. */
+const messageLimit = 64 * 1024;
+const nothing = Buffer.alloc(0);
+
+/**
+ * The data of an answer. When the engine fails after the answer has begun it writes its exception behind the data,
+ * between marks that hold the `X-ClickHouse-Exception-Tag` of the answer's head, a random text: here that is thrown.
+ * (https://clickhouse.com/docs/interfaces/http#response-buffering; servers before 25.11 send no tag, but break the
+ * chunked encoding, which is an error of `chunks`.)
+ *
+ *     \r\n__exception__\r\n<tag>\r\n<message>\n<length of the message> <tag>\r\n__exception__\r\n
+ */
+export async function* withoutException(
+  chunks: AsyncIterable<Buffer>,
+  tag: string | undefined,
+): AsyncGenerator<Buffer, void, undefined> {
+  if (tag === undefined) return yield* chunks;
+  const mark = Buffer.from(`\r\n__exception__\r\n${tag}`);
+  let held: Buffer = nothing;
+  const failure: Buffer[] = [];
+  let failureSize = 0;
+  try {
+    for await (const chunk of chunks) {
+      if (failureSize > 0) {
+        if (failureSize < messageLimit) failure.push(chunk);
+        failureSize += chunk.byteLength;
+        continue;
+      }
+      const bytes = held.byteLength === 0 ? chunk : Buffer.concat([held, chunk]);
+      const start = bytes.indexOf(mark);
+      if (start >= 0) {
+        failure.push(bytes.subarray(start + mark.byteLength));
+        failureSize = bytes.byteLength - start;
+        if (start > 0) yield bytes.subarray(0, start);
+        continue;
+      }
+      const data = bytes.byteLength - heldLength(bytes, mark);
+      held = bytes.subarray(data);
+      if (data > 0) yield bytes.subarray(0, data);
+    }
+  } catch (error) {
+    // the engine breaks the connection behind its exception, which says more
+    if (failureSize === 0) throw error;
+  }
+  if (failureSize > 0) throw engineFailure({ text: messageIn(Buffer.concat(failure), tag) });
+  if (held.byteLength > 0) yield held;
+}
+
+/** How many bytes at the end may be the beginning of the mark. */
+function heldLength(bytes: Buffer, mark: Buffer): number {
+  for (let length = Math.min(mark.byteLength - 1, bytes.byteLength); length > 0; length--) {
+    if (bytes.subarray(bytes.byteLength - length).equals(mark.subarray(0, length))) return length;
+  }
+  return 0;
+}
+
+function messageIn(bytes: Buffer, tag: string): string {
+  const text = bytes.subarray(0, messageLimit).toString('utf8').trimStart();
+  const end = text.lastIndexOf(` ${tag}\r\n`);
+  // without its end: the connection broke before it
+  return (end < 0 ? text : text.slice(0, text.lastIndexOf('\n', end))).trim();
+}

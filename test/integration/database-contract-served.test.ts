@@ -1,0 +1,16 @@
+/** A served engine as a `Database`: @clickhouse/client over HTTP. */
+import t from 'tap';
+import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
+import { startChdbServer } from '../services/start-chdb-server.ts';
+import { databaseContract } from './database-contract.ts';
+
+const login = { user: 'sluice', password: 'p:ä&%"' };
+const server = await startChdbServer(login);
+t.teardown(() => server.close());
+
+databaseContract(t, async (t) => {
+  const db = openClickhouse({ url: server.url, ...login });
+  t.teardown(() => db.close());
+  await db.command('DROP DATABASE IF EXISTS contract');
+  return db;
+});

@@ -1,0 +1,66 @@
+import type { Session } from 'chdb';
+import { loadChdb, SessionPool } from '../../../common/clickhouse/chdb-sessions.ts';
+
+/** Parameters of the HTTP interface that are no settings of the engine embedded here. */
+const interfaceOnly =
+  /^(query|query_id|database|default_format|user|password|session_id|session_timeout|session_check|role|wait_end_of_query|buffer_size|compress|decompress|quota_key|readonly|enable_http_compression|add_http_cors_header|send_progress_in_http_headers|cancel_http_readonly_queries_on_client_close|param_.*)$/;
+
+const sessionsPerSettings = 8;
+const differentSettings = 16;
+const queueLimit = 10_000;
+
+/** Sessions of the embedded engine, each with the settings that a request came with. */
+export class Engine {
+  readonly #pools = new Map<string, SessionPool>();
+  readonly #open: (setup: readonly string[]) => Session;
+
+  constructor(path: string) {
+    const chdb = loadChdb();
+    this.#open = (setup) => {
+      const session = new chdb.Session(path);
+      try {
+        for (const statement of setup) session.query(statement);
+      } catch (error) {
+        session.close();
+        throw error;
+      }
+      return session;
+    };
+  }
+
+  /** Runs work on a session that nobody else has. Throws the engine's error for a setting or a database it lacks. */
+  async with<Result>(params: URLSearchParams, work: (session: Session) => Promise<Result>): Promise<Result> {
+    const setup = setupOf(params);
+    const key = setup.join(';');
+    let pool = this.#pools.get(key);
+    if (pool === undefined) {
+      if (this.#pools.size >= differentSettings) throw new Error('too many different settings');
+      pool = new SessionPool({ open: () => this.#open(setup), limit: sessionsPerSettings, queueLimit });
+      pool.warm();
+      this.#pools.set(key, pool);
+    }
+    const session = await pool.acquire(undefined);
+    try {
+      const result = await work(session);
+      pool.release(session);
+      return result;
+    } catch (error) {
+      pool.replace(session);
+      throw error;
+    }
+  }
+}
+
+function setupOf(params: URLSearchParams): readonly string[] {
+  const text = (value: string): string => `'${value.replace(/[\\']/g, (char) => `\\${char}`)}'`;
+  const setup: string[] = [];
+  const database = params.get('database');
+  if (database !== null) setup.push(`USE \`${database.replace(/[\\`]/g, (char) => `\\${char}`)}\``);
+  for (const [name, value] of [...params].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (interfaceOnly.test(name)) continue;
+    // a name that is none would be a statement of its own
+    if (!/^\w+$/.test(name)) throw new Error(`Code: 115. DB::Exception: Unknown setting. (UNKNOWN_SETTING)`);
+    setup.push(`SET ${name} = ${text(value)}`);
+  }
+  return setup;
+}

@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { SeenStatement } from './chdb-http-server.ts';
+import type { Fault } from './chdb-server/fault.ts';
+
+const startTimeout = 60_000;
+
+/** A server of chdb-http-server.ts in a process of its own. */
+export interface ChdbServer {
+  readonly url: string;
+  readonly dataDir: string;
+  fault(fault: Fault): Promise<void>;
+  /** Ends all faults, and forgets what was seen. */
+  clear(): Promise<void>;
+  /** Lets what is held go on. */
+  release(): Promise<void>;
+  /** Resolves when so many statements are held. */
+  untilHeld(count: number): Promise<void>;
+  seen(): Promise<readonly SeenStatement[]>;
+  /** SIGKILL; the data stays. */
+  kill(): Promise<void>;
+  /** Starts it anew on the same data, at another address. */
+  restart(): Promise<ChdbServer>;
+  /** SIGKILL, and removes the data. */
+  close(): Promise<void>;
+}
+
+export interface ChdbServerOptions {
+  readonly dataDir?: string;
+  readonly user?: string;
+  readonly password?: string;
+  /** Milliseconds after which it closes an unused connection. */
+  readonly keepAliveTimeout?: number;
+}
+
+export async function startChdbServer(options: ChdbServerOptions = {}): Promise<ChdbServer> {
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-chdb-server-')));
+  const settings = { keepAliveTimeout: 10_000, ...options, path: join(dataDir, 'chdb') };
+  const script = join(import.meta.dirname, 'chdb-http-server.ts');
+  const child = spawn(process.execPath, ['--import', 'tsx', script, JSON.stringify(settings)], {
+    cwd: join(import.meta.dirname, '../..'),
+    env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), UV_THREADPOOL_SIZE: '16' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const kill = async (): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    await exited;
+  };
+  const url = await new Promise<string>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('the chDB server did not start in time')), startTimeout);
+    let output = '';
+    child.stdout.on('data', (text: Buffer) => {
+      output += text.toString();
+      const address = /^listening on (\S+)$/m.exec(output)?.[1];
+      if (address === undefined) return;
+      clearTimeout(timer);
+      resolve(address);
+    });
+    child.once('exit', (status) => {
+      clearTimeout(timer);
+      reject(new Error(`the chDB server ended with ${status}`));
+    });
+  });
+  const control = async (path: string, body?: unknown): Promise<unknown> => {
+    const response = await fetch(`${url}/-/${path}`, { method: 'POST', body: JSON.stringify(body ?? null) });
+    return response.json();
+  };
+  return {
+    url,
+    dataDir,
+    kill,
+    fault: async (fault) => void (await control('fault', fault)),
+    clear: async () => void (await control('clear')),
+    release: async () => void (await control('release')),
+    async untilHeld(count) {
+      while (((await control('held')) as number) < count) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    },
+    seen: async () => (await control('seen')) as SeenStatement[],
+    async restart() {
+      await kill();
+      return startChdbServer({ ...options, dataDir });
+    },
+    async close() {
+      await kill();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
