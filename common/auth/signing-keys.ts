@@ -1,4 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../clickhouse/database.ts';
 import { rowLine, timestampText } from '../control/row-values.ts';
 
@@ -32,8 +33,7 @@ const lookInterval = 1000;
  * Keys in the store. Two processes that start on an empty store may make one each: both sign with the older one as
  * soon as they see it, and each accepts what the other signed.
  */
-export function createStoredKeys(args: { db: Database; database: string; now?: () => number }): SigningKeys {
-  const { db, database, now = () => performance.now() } = args;
+export function createStoredKeys({ db, database }: { db: Database; database: string }): SigningKeys {
   const table = `${database}.signing_keys`;
   let known = new Map<string, SigningKey>();
   let lastLook = Number.NEGATIVE_INFINITY;
@@ -47,7 +47,7 @@ export function createStoredKeys(args: { db: Database; database: string; now?: (
     return look;
   };
   const readKeys = async (): Promise<void> => {
-    lastLook = now();
+    lastLook = performance.now();
     const rows = await db.rows<{ id: string; secret: string }>(
       `SELECT id, secret FROM ${table} ORDER BY created_at, id`,
     );
@@ -71,6 +71,20 @@ export function createStoredKeys(args: { db: Database; database: string; now?: (
     return made;
   };
 
+  let upcoming: Promise<void> | null = null;
+  /** A look that begins after this call. There is one at a time, and then none for a while, however many ask. */
+  const nextLook = (): Promise<void> => {
+    upcoming ??= (async () => {
+      const wait = lastLook + lookInterval - performance.now();
+      if (wait > 0) await delay(wait);
+      // what is under way may have begun before
+      await look?.catch(() => {});
+      upcoming = null;
+      await load();
+    })();
+    return upcoming;
+  };
+
   return {
     async current() {
       const key = oldest();
@@ -83,8 +97,8 @@ export function createStoredKeys(args: { db: Database; database: string; now?: (
     async find(id) {
       const key = known.get(id);
       if (key !== undefined) return key;
-      // ids come from clients: a flood of unknown ones does not become a flood of queries
-      if (look !== null || now() - lastLook >= lookInterval) await load();
+      // another process may have made it a moment ago
+      await nextLook();
       return known.get(id) ?? null;
     },
   };

@@ -302,8 +302,8 @@ t.test('processes on one store accept each other, also when they begin at once',
     createLoginTokens({ keys: createStoredKeys({ db: harness.db, database: testDatabase }), ttl: 60_000 }),
   );
   const claims = { projectId: 'p', spaceId: 's', recordId: 'r' };
+  // at once: a key that another process made a moment ago is not taken for one that does not exist
   const issued = await Promise.all(processes.map((tokens) => tokens.issue(claims)));
-  await new Promise((resolve) => setTimeout(resolve, 1100));
   for (const tokens of processes) {
     for (const token of issued) t.strictSame(await tokens.verify(token), claims);
   }
@@ -311,7 +311,6 @@ t.test('processes on one store accept each other, also when they begin at once',
 
 t.test('a flood of unknown keys is no flood of queries', async (t) => {
   let looks = 0;
-  const clock = { now: 0 };
   const keys = createStoredKeys({
     db: {
       ...harness.db,
@@ -321,12 +320,11 @@ t.test('a flood of unknown keys is no flood of queries', async (t) => {
       },
     },
     database: testDatabase,
-    now: () => clock.now,
   });
-  for (let i = 0; i < 100; i++) t.equal(await keys.find(`no-${i}`), null);
+  const flood = () => Promise.all(Array.from({ length: 100 }, (_, i) => keys.find(`no-${i}`)));
+  t.ok((await flood()).every((key) => key === null));
   t.equal(looks, 1);
-  clock.now += 1000;
-  await Promise.all(Array.from({ length: 100 }, (_, i) => keys.find(`no-${i}`)));
+  await flood();
   t.equal(looks, 2);
 });
 

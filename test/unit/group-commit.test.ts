@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { createGroupCommit, type GroupCommit } from '../../common/clickhouse/group-commit.ts';
+import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
 
 interface Insert {
@@ -275,4 +276,17 @@ t.test('all that waited went away', async (t) => {
     inserts.map(({ text }) => text),
     ['1\n', '3\n'],
   );
+});
+
+t.test('rows of an INSERT whose outcome is unknown are not inserted a second time', async (t) => {
+  const stub = stubDatabase();
+  const commit = create(stub.db);
+  const first = commit.write(row('a'));
+  const others = ['b', 'c'].map((id) => commit.write(row(id)));
+  stub.answer(() => new UnknownOutcome(new Error('the connection broke')));
+  stub.inserts[0]?.succeed();
+  await first;
+  for (const outcome of others) await t.rejects(outcome, { name: 'UnknownOutcome' });
+  t.equal(stub.inserts.length, 2, 'it may still be under way, and come later');
+  t.strictSame(stub.lookups, ['b']);
 });

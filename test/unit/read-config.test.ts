@@ -27,6 +27,7 @@ t.test('defaults', async (t) => {
     maxUploadBytes: 100_000_000,
     uploadMemoryBytes: 268_435_456,
     uploadPartBytes: 8_388_608,
+    clickhouse: undefined,
     s3: undefined,
     s3RequestTimeout: 60_000,
     maxRecordBytes: 1_048_576,
@@ -108,6 +109,55 @@ t.test('S3 is used as soon as it has a bucket', async (t) => {
   });
   t.equal(readConfig({ ...own, S3_FORCE_PATH_STYLE: 'false' }).s3?.forcePathStyle, false);
   t.equal(readConfig({ S3_BUCKET: 'photos', S3_FORCE_PATH_STYLE: 'true' }).s3?.forcePathStyle, true);
+});
+
+t.test('a ClickHouse server', async (t) => {
+  t.equal(readConfig({}).clickhouse, undefined);
+  t.strictSame(readConfig({ CLICKHOUSE_URL: 'http://127.0.0.1:8123/' }).clickhouse, {
+    url: 'http://127.0.0.1:8123',
+    user: 'default',
+    password: '',
+    database: 'sluice',
+  });
+  t.strictSame(
+    readConfig({
+      CLICKHOUSE_URL: 'https://clickhouse.example.com:8443/behind/a/proxy',
+      CLICKHOUSE_USER: 'sluice',
+      CLICKHOUSE_PASSWORD: 'p:ä&%"',
+      CLICKHOUSE_DATABASE: 'production_2',
+    }).clickhouse,
+    {
+      url: 'https://clickhouse.example.com:8443/behind/a/proxy',
+      user: 'sluice',
+      password: 'p:ä&%"',
+      database: 'production_2',
+    },
+  );
+});
+
+t.test('bad ClickHouse settings are reported, and no secret with them', async (t) => {
+  const secret = 'hunter2';
+  const url = { CLICKHOUSE_URL: 'http://127.0.0.1:8123' };
+  const cases: [Record<string, string>, string][] = [
+    [{ CLICKHOUSE_USER: 'x' }, 'CLICKHOUSE_USER is set, but CLICKHOUSE_URL is not'],
+    [{ CLICKHOUSE_PASSWORD: secret }, 'CLICKHOUSE_PASSWORD is set, but CLICKHOUSE_URL is not'],
+    [{ CLICKHOUSE_DATABASE: 'x' }, 'CLICKHOUSE_DATABASE is set, but CLICKHOUSE_URL is not'],
+    [{ CLICKHOUSE_URL: `http://user:${secret}@host` }, 'CLICKHOUSE_URL should hold no user name'],
+    [{ CLICKHOUSE_URL: `http://user:${secret}@host:port` }, 'CLICKHOUSE_URL should be an http or https'],
+    [{ CLICKHOUSE_URL: `clickhouse://user:${secret}@host` }, 'CLICKHOUSE_URL should be an http or https'],
+    [{ CLICKHOUSE_URL: `http://host/?password=${secret}` }, 'CLICKHOUSE_URL should be an http or https'],
+    [{ CLICKHOUSE_URL: 'localhost:8123' }, 'CLICKHOUSE_URL should be an http or https'],
+    [{ ...url, CLICKHOUSE_DATABASE: 'a.b' }, 'CLICKHOUSE_DATABASE is "a.b"'],
+    [{ ...url, CLICKHOUSE_DATABASE: 'x`; DROP' }, 'CLICKHOUSE_DATABASE is "x`; DROP"'],
+    [{ ...url, CLICKHOUSE_DATABASE: 'System' }, 'CLICKHOUSE_DATABASE is "System"'],
+    [{ CLICKHOUSE_CLUSTER: 'main' }, 'CLICKHOUSE_CLUSTER is not supported by this version'],
+  ];
+  for (const [env, problem] of cases) {
+    const found = problems(env);
+    t.equal(found.length, 1, problem);
+    t.ok(found[0]?.startsWith(problem), String(found[0]));
+    t.notMatch(found[0], secret);
+  }
 });
 
 t.test('bad S3 settings are reported, and no secret with them', async (t) => {
