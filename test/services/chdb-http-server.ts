@@ -13,6 +13,8 @@ import { type Fault, type FaultAction, Faults, shownStatement } from './chdb-ser
 
 interface Settings {
   readonly path: string;
+  /** 0: any that is free. */
+  readonly port: number;
   readonly user?: string;
   readonly password?: string;
   readonly keepAliveTimeout: number;
@@ -185,6 +187,6 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
 // the parent holds the other end for as long as it lives
 process.stdin.on('close', () => process.exit(0));
 process.stdin.resume();
-server.listen(0, '127.0.0.1', () => {
+server.listen(settings.port, '127.0.0.1', () => {
   process.stdout.write(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
 });

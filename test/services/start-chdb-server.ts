@@ -22,7 +22,7 @@ export interface ChdbServer {
   seen(): Promise<readonly SeenStatement[]>;
   /** SIGKILL; the data stays. */
   kill(): Promise<void>;
-  /** Starts it anew on the same data, at another address. */
+  /** Starts it anew on the same data, at the same address. */
   restart(): Promise<ChdbServer>;
   /** SIGKILL, and removes the data. */
   close(): Promise<void>;
@@ -30,6 +30,7 @@ export interface ChdbServer {
 
 export interface ChdbServerOptions {
   readonly dataDir?: string;
+  readonly port?: number;
   readonly user?: string;
   readonly password?: string;
   /** Milliseconds after which it closes an unused connection. */
@@ -38,7 +39,7 @@ export interface ChdbServerOptions {
 
 export async function startChdbServer(options: ChdbServerOptions = {}): Promise<ChdbServer> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-chdb-server-')));
-  const settings = { keepAliveTimeout: 10_000, ...options, path: join(dataDir, 'chdb') };
+  const settings = { keepAliveTimeout: 10_000, port: 0, ...options, path: join(dataDir, 'chdb') };
   const script = join(import.meta.dirname, 'chdb-http-server.ts');
   const child = spawn(process.execPath, ['--import', 'tsx', script, JSON.stringify(settings)], {
     cwd: join(import.meta.dirname, '../..'),
@@ -84,7 +85,7 @@ export async function startChdbServer(options: ChdbServerOptions = {}): Promise<
     seen: async () => (await control('seen')) as SeenStatement[],
     async restart() {
       await kill();
-      return startChdbServer({ ...options, dataDir });
+      return startChdbServer({ ...options, dataDir, port: Number(new URL(url).port) });
     },
     async close() {
       await kill();

@@ -31,6 +31,8 @@ export interface Sluice {
 export interface StartOptions {
   readonly env?: Record<string, string>;
   readonly dataDir?: string;
+  /** Absent: main.ts, everything in one process. */
+  readonly script?: 'main.ts' | 'query/main.ts' | 'gateway/main.ts';
 }
 
 export const acceptanceToken = 'acceptance-token-0123456789abcdef';
@@ -52,7 +54,7 @@ export function runScript(
 /** Starts the server and waits until it listens; it is killed when the test process ends. */
 export async function startSluice(options: StartOptions = {}): Promise<Sluice> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-test-')));
-  const child = runScript('main.ts', [], {
+  const child = runScript(options.script ?? 'main.ts', [], {
     PORT: '0',
     DATA_DIR: dataDir,
     BOOTSTRAP_TOKEN: acceptanceToken,
@@ -112,7 +114,7 @@ export async function startSluice(options: StartOptions = {}): Promise<Sluice> {
         await exited;
       }
     },
-    restart: (env) => startSluice({ dataDir, env: { ...options.env, ...env } }),
+    restart: (env) => startSluice({ ...options, dataDir, env: { ...options.env, ...env } }),
   };
 }
 
