@@ -42,7 +42,7 @@ const never = 2 ** 31 - 1;
 const overLimit = 10_000;
 const overInterval = 50;
 const errorLimit = 64 * 1024;
-/** What a statement may be longer than its text before the rows begin; otherwise the server copies the rows, too. */
+/** What the server takes for the statement before the rows: as much of a body it copies before it reads it. */
 const insertHeadLimit = 256 * 1024;
 
 /** A ClickHouse server, over its HTTP interface. Nothing is asked of it before the first statement. */
@@ -127,7 +127,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
       const settings = {
         ...engineSettings,
         ...wholeBlockSettings,
-        max_query_size: head.byteLength + insertHeadLimit,
+        max_query_size: Math.max(1, Math.ceil(head.byteLength / insertHeadLimit)) * 2 * insertHeadLimit,
         wait_end_of_query: 1,
       };
       await run({ body: [head, lines], settings, writes: true }, signal);

@@ -221,6 +221,26 @@ t.test('npm run token works on the server, from anywhere', async (t) => {
   }
 });
 
+t.test('files of one gateway are served by another that shares its files', async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-files-'));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const start = () => startSluice({ script: 'gateway/main.ts', env: served, dataDir });
+  const gateways = await Promise.all([start(), start()]);
+  const [one, other] = gateways;
+  const form = new FormData();
+  form.append('file', new Blob(['shared bytes']), 'shared.txt');
+  const headers = { authorization: `Bearer ${one.token}` };
+  const response = await fetch(`${one.baseUrl}/_f_/${project}/upload`, {
+    method: 'POST',
+    body: form,
+    headers,
+  });
+  t.equal(response.status, 200);
+  const { pathname } = new URL(((await response.json()) as { s3Link: string }).s3Link);
+  t.equal(await (await fetch(other.baseUrl + pathname)).text(), 'shared bytes');
+  t.strictSame(await Promise.all(gateways.map((gateway) => gateway.stop())), [0, 0]);
+});
+
 t.test('starts that can not succeed say why in one sentence, without the password', async (t) => {
   const cases: [string, Record<string, string>, RegExp][] = [
     [

@@ -1,0 +1,90 @@
+/** What processes do at once when they start on one server, and on one data directory. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { createAccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
+import { bootstrap } from '../../common/auth/bootstrap.ts';
+import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { migrate } from '../../common/control/migrate.ts';
+import { migrations } from '../../common/control/migrations.ts';
+import { createUsers } from '../../common/control/users.ts';
+import { sendCommand, serveControlSocket } from '../../common/lifecycle/control-socket.ts';
+import { silentLog } from '../services/silent-log.ts';
+import { startChdbServer } from '../services/start-chdb-server.ts';
+
+const server = await startChdbServer();
+const processes: readonly Database[] = Array.from({ length: 4 }, () =>
+  openClickhouse({ url: server.url, user: 'default', password: '' }),
+);
+const [db] = processes as [Database, ...Database[]];
+t.teardown(async () => {
+  for (const each of processes) await each.close();
+  await server.close();
+});
+const databases = Array.from({ length: 6 }, (_, i) => `store_${i}`);
+
+t.test('migrations that run at once end as if one had run them', async (t) => {
+  for (const database of databases) {
+    await Promise.all(processes.map((each) => migrate(each, database, migrations)));
+    t.strictSame(
+      await db.rows(`SELECT version, name FROM ${database}.migrations FINAL ORDER BY version`),
+      migrations.map(({ version, name }) => ({ version, name })),
+    );
+    t.strictSame(await migrate(db, database, migrations), []);
+  }
+  const [{ tables } = { tables: [] }, ...others] = await db.rows<{ tables: string[] }>(
+    `SELECT DISTINCT groupArraySorted(100)(concat(table, ' ', name, ' ', type)) AS tables FROM system.columns
+     WHERE startsWith(database, 'store_') GROUP BY database`,
+  );
+  t.strictSame(others, [], 'all stores are alike');
+  t.ok(tables.includes('record_spaces initial_records String'));
+});
+
+t.test('a database that is there is not made again, for which a user may lack the right', async (t) => {
+  await server.clear();
+  await migrate(db, 'store_0', migrations);
+  const statements = (await server.seen()).map(({ statement }) => statement);
+  t.ok(statements.length > 0);
+  t.notOk(statements.some((statement) => statement.includes('CREATE DATABASE')));
+});
+
+t.test('the first account that several make at once is one account with one token', async (t) => {
+  const token = 'a-token-that-all-are-told';
+  for (const database of databases) {
+    const made = await Promise.all(
+      processes.map((each) =>
+        bootstrap({
+          users: createUsers({ db: each, database }),
+          tokens: createAccessTokens({ db: each, database }),
+          token,
+        }),
+      ),
+    );
+    t.ok(made.includes(token));
+    const users = await db.rows<{ id: string }>(`SELECT DISTINCT id FROM ${database}.users`);
+    t.equal(users.length, 1);
+    const tokens = createAccessTokens({ db, database });
+    t.match(await tokens.findByHash(hashToken(token)), { userId: users[0]?.id });
+    t.equal((await tokens.list(users[0]?.id as string)).length, 1);
+  }
+});
+
+t.test('of two processes on one data directory the first takes commands, and keeps its socket', async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-socket-'));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const serve = (name: string) =>
+    serveControlSocket({ dataDir, commands: { who: async () => name }, log: silentLog() });
+  const ask = () => sendCommand({ dataDir, command: 'who', order: null });
+  const first = await serve('first');
+  const second = await serve('second');
+  t.equal(await ask(), 'first');
+  await second.close();
+  t.equal(await ask(), 'first');
+  await first.close();
+  t.equal(await ask(), null);
+  const third = await serve('third');
+  t.equal(await ask(), 'third');
+  await third.close();
+});
