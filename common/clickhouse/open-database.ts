@@ -4,6 +4,8 @@ import type { Database } from './database.ts';
 
 /** Milliseconds for the first answer of a server. */
 const firstAnswer = 10_000;
+/** Statements also do what no request waits for. Milliseconds. */
+const statementTimeout = 60_000;
 
 /**
  * The engine that the configuration names; only that one is loaded. Throws an Error with one clear sentence when it
@@ -12,13 +14,14 @@ const firstAnswer = 10_000;
 export async function openDatabase({
   clickhouse,
   dataDir,
-}: Pick<Config, 'clickhouse' | 'dataDir'>): Promise<Database> {
+  requestTimeout,
+}: Pick<Config, 'clickhouse' | 'dataDir' | 'requestTimeout'>): Promise<Database> {
   if (clickhouse === undefined) {
     const { openChdb } = await import('./chdb-database.ts');
     return openChdb({ path: join(dataDir, 'chdb') });
   }
   const { openClickhouse } = await import('./clickhouse-database.ts');
-  const db = openClickhouse(clickhouse);
+  const db = openClickhouse({ ...clickhouse, timeout: Math.max(statementTimeout, requestTimeout) });
   try {
     await db.ready(AbortSignal.timeout(firstAnswer));
   } catch (cause) {

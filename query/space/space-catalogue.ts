@@ -1,5 +1,6 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
+import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { timestampText } from '../../common/control/row-values.ts';
 import { parseStructure } from '../structure/parse-structure.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
@@ -89,13 +90,18 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
       };
       // of two processes that store the same version of a space only the first one's row is taken: ClickHouse drops
       // a block whose token it has seen (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries)
-      await db.command(
-        `INSERT INTO ${table} (${Object.keys(values).join(', ')}, version)
+      const sql = `INSERT INTO ${table} (${Object.keys(values).join(', ')}, version)
          SETTINGS insert_deduplicate = 1, insert_deduplication_token = ${textLiteral(`${id}:${version}`)}
-         VALUES (${Object.values(values).map(textLiteral).join(', ')}, ${version})`,
-        signal,
+         VALUES (${Object.values(values).map(textLiteral).join(', ')}, ${version})`;
+      const unknown = await db.command(sql, signal).then(
+        () => null,
+        (error: unknown) => {
+          if (error instanceof UnknownOutcome) return error;
+          throw error;
+        },
       );
       const row = await newest(id, signal);
+      if (unknown !== null && (row === null || row.version < version)) throw unknown;
       // equal text: whoever stored it, it is what was to be stored
       return row?.version === version && row.structure === text;
     },

@@ -275,6 +275,37 @@ t.test('starts that can not succeed say why in one sentence, without the passwor
   }
 });
 
+t.test('connections that break', async (t) => {
+  const space = 'broken';
+  const structure = structureOf(project, space, [{ name: 'n', type: 'NUMBER' }]);
+  const insert = (n: number) => ask(a, { space, structure, path: '/_single_', body: { n } });
+  const found = async (n: number) => (await ask(b, { space, structure, path: `?n=${n}` })).body.length;
+  const into = (table: string) => ({ match: `^INSERT INTO \\W?acceptance\\W+${table}`, times: 1 });
+
+  // behind the row that makes the space, and behind the row of a record: both are found
+  await server.fault({ ...into('record_spaces'), action: { kind: 'cut-after' } });
+  await server.fault({ ...into('records_'), action: { kind: 'cut-after' } });
+  t.match(await insert(1), { status: 200, body: { n: 1 } });
+  t.equal(await found(1), 1);
+  // before it: nobody knows, and nothing is done twice
+  await server.fault({ ...into('records_'), action: { kind: 'cut-before' } });
+  t.match(await insert(2), { status: 500, body: { code: 'internal_error' } });
+  t.equal(await found(2), 0);
+  // a read
+  await server.fault({ match: '^SELECT .*records_', action: { kind: 'cut-before' } });
+  t.match(await ask(a, { space, structure }), { status: 503, body: { code: 'not_ready' } });
+  t.equal((await ask(a, { space, structure })).body.length, 1);
+  // in the middle of a find: what began can't end as if it were whole
+  const records = Array.from({ length: 3000 }, (_, i) => ({ n: 10 + i }));
+  t.equal((await ask(a, { space, structure, body: records })).status, 200);
+  for (const kind of ['cut-middle', 'fail-middle'] as const) {
+    await server.fault({ match: '^SELECT .*records_', action: { kind, bytes: 100_000 } });
+    await t.rejects(ask(a, { space, structure }), kind);
+  }
+  t.equal((await ask(a, { space, structure })).body.length, 3001);
+  await server.clear();
+});
+
 t.test('a server that goes away is a 503 until it is back', async (t) => {
   const space = 'first';
   const structure = structureOf(project, space, fieldsOf('text'));

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
+import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
 import { createChangeCommit, type RecordChange } from '../../query/changes/change-commit.ts';
 import { assignment } from '../../query/changes/change-sql.ts';
@@ -144,6 +145,25 @@ t.test('a refusal is not tried again', async (t) => {
     (await outcomes).map(({ status }) => status),
     ['fulfilled', 'rejected', 'rejected'],
   );
+  t.equal(fake.statements.length, 2);
+});
+
+t.test('a removal whose outcome is unknown does not turn into a record that never was', async (t) => {
+  const fake = fakeDatabase();
+  const commit = createChangeCommit({ db: fake.db, ...limits });
+  fake.failWhen((sql) =>
+    sql.startsWith('DELETE') ? new UnknownOutcome(new Error('the connection broke')) : null,
+  );
+  fake.block();
+  const first = commit.commit(change('first'));
+  const removals = ['r1', 'r2'].map((id) => commit.commit(change(id, { assignments: null })));
+  const outcomes = Promise.allSettled([first, ...removals]);
+  fake.release();
+  t.match(await outcomes, [
+    { status: 'fulfilled' },
+    { status: 'rejected', reason: { name: 'UnknownOutcome' } },
+    { status: 'rejected', reason: { name: 'UnknownOutcome' } },
+  ]);
   t.equal(fake.statements.length, 2);
 });
 
