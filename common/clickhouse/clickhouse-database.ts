@@ -8,11 +8,12 @@ import {
 } from '@clickhouse/client';
 import { ApiError } from '../errors/api-error.ts';
 import { databaseUnavailable } from '../errors/catalogue.ts';
+import { type Answer, beginning, readAnswer, whole } from './clickhouse-answer.ts';
 import type { Database } from './database.ts';
-import { connectionFailure, engineFailure } from './engine-failure.ts';
+import { engineFailure, statementFailure } from './engine-failure.ts';
 import { engineSettings, streamSettings, wholeBlockSettings } from './engine-settings.ts';
 import { textLiteral } from './literal.ts';
-import { StatementError } from './statement-error.ts';
+import { startDeadline } from './start-deadline.ts';
 import { Turns } from './turns.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { withoutException } from './without-exception.ts';
@@ -41,7 +42,6 @@ const never = 2 ** 31 - 1;
 /** Of a statement that its caller has lost sight of: how long it is waited for, and how often looked after. */
 const overLimit = 10_000;
 const overInterval = 50;
-const errorLimit = 64 * 1024;
 /** What the server takes for the statement before the rows: as much of a body it copies before it reads it. */
 const insertHeadLimit = 256 * 1024;
 
@@ -69,7 +69,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
     } catch (error) {
       signal?.throwIfAborted();
       if (!sent) throw error instanceof ApiError ? error : databaseUnavailable(error);
-      throw await settled(queryId, failureOf(deadline.reason() ?? error, request));
+      throw await settled(queryId, statementFailure(deadline.reason() ?? error, request));
     } finally {
       deadline.end();
     }
@@ -116,7 +116,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
       } catch (error) {
         release();
         signal?.throwIfAborted();
-        throw failureOf(deadline.reason() ?? error, { writes: false });
+        throw statementFailure(deadline.reason() ?? error, { writes: false });
       } finally {
         deadline.end();
       }
@@ -176,12 +176,6 @@ function readStatement(sql: string, format: string, timeout: number): Statement 
   };
 }
 
-interface Answer {
-  readonly body: Readable;
-  /** The data, until the engine fails. */
-  readonly data: AsyncGenerator<Buffer, void, undefined>;
-}
-
 /** Sends a statement. Resolves when the head of a good answer is there; an answer that is none is thrown. */
 async function send(
   client: ClickHouseClient,
@@ -214,129 +208,4 @@ async function send(
 
 function header(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
-}
-
-/** Reads an answer to its end. The client no longer heeds the signal once the head is there. */
-async function whole({ body, data }: Answer, signal: AbortSignal): Promise<Buffer> {
-  return untilAborted(body, signal, async () => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of data) chunks.push(chunk);
-    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-  });
-}
-
-/** The beginning of an error's text; the rest is not worth waiting for. */
-async function beginning(body: Readable, signal: AbortSignal): Promise<string> {
-  return untilAborted(body, signal, async () => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of body) {
-      chunks.push(chunk as Buffer);
-      size += (chunk as Buffer).byteLength;
-      if (size > errorLimit) break;
-    }
-    return Buffer.concat(chunks).toString('utf8').trim();
-  });
-}
-
-async function untilAborted<Result>(
-  body: Readable,
-  signal: AbortSignal,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const onAbort = (): void => void body.destroy(signal.reason as Error);
-  if (signal.aborted) onAbort();
-  else signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await work();
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
-}
-
-/**
- * Awaits the first chunk, so that a statement that fails before it rejects here. The server is asked for more as the
- * reader takes it; the connection is free again after the last chunk.
- */
-async function readAnswer(
-  { body, data }: Answer,
-  args: { release: () => void; timeout: number; signal: AbortSignal | undefined },
-): Promise<AsyncIterable<Uint8Array>> {
-  const { release, timeout, signal } = args;
-  const end = (): void => {
-    body.destroy();
-    signal?.removeEventListener('abort', onAbort);
-    release();
-  };
-  // a reader that has not begun never runs to its end, but its request is aborted
-  const onAbort = (): void => {
-    body.destroy(signal?.reason as Error);
-    end();
-  };
-  const pull = async (): Promise<IteratorResult<Buffer, void>> => {
-    // from here on the reader waits for the server, and not the other way round
-    const timer = setTimeout(
-      () => body.destroy(new Error(`the database sent nothing for ${timeout} ms`)),
-      timeout,
-    );
-    try {
-      const next = await data.next();
-      if (next.done === true) end();
-      return next;
-    } catch (error) {
-      end();
-      signal?.throwIfAborted();
-      throw failureOf(error, { writes: false });
-    } finally {
-      clearTimeout(timer);
-    }
-  };
-  // an error that comes while nobody reads is met by the next read
-  body.on('error', () => {});
-  let first: IteratorResult<Buffer, void> | null = await pull();
-  if (signal?.aborted) onAbort();
-  else signal?.addEventListener('abort', onAbort, { once: true });
-  return {
-    [Symbol.asyncIterator]: () => ({
-      async next() {
-        signal?.throwIfAborted();
-        const next = first ?? (await pull());
-        first = null;
-        return next.done === true ? { done: true, value: undefined } : { done: false, value: next.value };
-      },
-      async return() {
-        end();
-        return { done: true, value: undefined };
-      },
-    }),
-  };
-}
-
-/** A signal that a deadline aborts, or the caller. */
-function startDeadline(
-  milliseconds: number,
-  signal: AbortSignal | undefined,
-): { readonly signal: AbortSignal; reason(): unknown; end(): void } {
-  const controller = new AbortController();
-  const timer = setTimeout(
-    () => controller.abort(new Error(`the database did not answer within ${milliseconds} ms`)),
-    milliseconds,
-  );
-  const onAbort = (): void => controller.abort(signal?.reason);
-  if (signal?.aborted) onAbort();
-  else signal?.addEventListener('abort', onAbort, { once: true });
-  return {
-    signal: controller.signal,
-    /** The client's own error for an aborted request does not say why. */
-    reason: () => controller.signal.reason as unknown,
-    end() {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-    },
-  };
-}
-
-function failureOf(error: unknown, { writes }: Pick<Statement, 'writes'>): Error {
-  const isKnown = error instanceof ApiError || error instanceof StatementError;
-  return isKnown || error instanceof UnknownOutcome ? error : connectionFailure(error, { writes });
 }

@@ -1,12 +1,13 @@
+import { ApiError } from '../errors/api-error.ts';
 import { databaseUnavailable, overloaded } from '../errors/catalogue.ts';
 import { StatementError } from './statement-error.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 
 /**
  * The server has too much to do at the moment, and did not do this: TOO_MANY_SIMULTANEOUS_QUERIES,
- * MEMORY_LIMIT_EXCEEDED, TOO_MANY_PARTS, CANNOT_SCHEDULE_TASK, SERVER_OVERLOADED.
+ * MEMORY_LIMIT_EXCEEDED, TOO_MANY_PARTS, CANNOT_SCHEDULE_TASK, SERVER_OVERLOADED, TIMEOUT_EXCEEDED.
  */
-const overloadCodes: ReadonlySet<number> = new Set([202, 241, 252, 439, 745]);
+const overloadCodes: ReadonlySet<number> = new Set([159, 202, 241, 252, 439, 745]);
 /** UNKNOWN_STATUS_OF_INSERT: a cluster that lost touch with Keeper can't tell. */
 const unknownStatusOfInsert = 319;
 
@@ -31,14 +32,20 @@ export function engineFailure(args: { text: string; code?: string | undefined })
  * What a connection that failed means: nothing has happened when there never was one, and also when the statement
  * only reads; otherwise nobody knows.
  */
-export function connectionFailure(cause: unknown, { writes }: { writes: boolean }): Error {
+function connectionFailure(cause: unknown, { writes }: { writes: boolean }): Error {
   return writes && !neverConnected(cause) ? new UnknownOutcome(cause) : databaseUnavailable(cause);
 }
 
 /** Errors that come before a byte could be sent. */
 const connectCodes: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
-export function neverConnected(error: unknown): boolean {
+function neverConnected(error: unknown): boolean {
   const { code, syscall } = error as NodeJS.ErrnoException;
   return connectCodes.has(code ?? '') || syscall === 'connect';
+}
+
+/** What went wrong with a statement, from whatever was thrown. */
+export function statementFailure(error: unknown, { writes }: { writes: boolean }): Error {
+  const isKnown = error instanceof ApiError || error instanceof StatementError;
+  return isKnown || error instanceof UnknownOutcome ? error : connectionFailure(error, { writes });
 }

@@ -1,0 +1,107 @@
+import type { Readable } from 'node:stream';
+import { statementFailure } from './engine-failure.ts';
+
+const errorLimit = 64 * 1024;
+
+/** A good answer of the server, of which the head is there. */
+export interface Answer {
+  readonly body: Readable;
+  /** The data, until the engine fails. */
+  readonly data: AsyncGenerator<Buffer, void, undefined>;
+}
+
+/** Reads an answer to its end. The client no longer heeds the signal once the head is there. */
+export async function whole({ body, data }: Answer, signal: AbortSignal): Promise<Buffer> {
+  return untilAborted(body, signal, async () => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of data) chunks.push(chunk);
+    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+  });
+}
+
+/** The beginning of an error's text; the rest is not worth waiting for. */
+export async function beginning(body: Readable, signal: AbortSignal): Promise<string> {
+  return untilAborted(body, signal, async () => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of body) {
+      chunks.push(chunk as Buffer);
+      size += (chunk as Buffer).byteLength;
+      if (size > errorLimit) break;
+    }
+    return Buffer.concat(chunks).toString('utf8').trim();
+  });
+}
+
+async function untilAborted<Result>(
+  body: Readable,
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const onAbort = (): void => void body.destroy(signal.reason as Error);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await work();
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/**
+ * Awaits the first chunk, so that a statement that fails before it rejects here. The server is asked for more as the
+ * reader takes it; the connection is free again after the last chunk.
+ */
+export async function readAnswer(
+  { body, data }: Answer,
+  args: { release: () => void; timeout: number; signal: AbortSignal | undefined },
+): Promise<AsyncIterable<Uint8Array>> {
+  const { release, timeout, signal } = args;
+  const end = (): void => {
+    body.destroy();
+    signal?.removeEventListener('abort', onAbort);
+    release();
+  };
+  // a reader that has not begun never runs to its end, but its request is aborted
+  const onAbort = (): void => {
+    body.destroy(signal?.reason as Error);
+    end();
+  };
+  const pull = async (): Promise<IteratorResult<Buffer, void>> => {
+    // from here on the reader waits for the server, and not the other way round
+    const timer = setTimeout(
+      () => body.destroy(new Error(`the database sent nothing for ${timeout} ms`)),
+      timeout,
+    );
+    try {
+      const next = await data.next();
+      if (next.done === true) end();
+      return next;
+    } catch (error) {
+      end();
+      signal?.throwIfAborted();
+      throw statementFailure(error, { writes: false });
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  // an error that comes while nobody reads is met by the next read
+  body.on('error', () => {});
+  let first: IteratorResult<Buffer, void> | null = await pull();
+  if (signal?.aborted) onAbort();
+  else signal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        signal?.throwIfAborted();
+        const next = first ?? (await pull());
+        first = null;
+        return next.done === true ? { done: true, value: undefined } : { done: false, value: next.value };
+      },
+      async return() {
+        end();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+}
