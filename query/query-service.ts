@@ -1,9 +1,20 @@
 import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
 import { queryRoutes } from './routes.ts';
+import { createSpaceCatalogue } from './space/space-catalogue.ts';
+import { createRedisReservations } from './write/redis-reservations.ts';
+import { createLocalReservations } from './write/unique-reservations.ts';
 
 /** The query service on the stores of its process. */
-export const queryService: ServiceFactory = async (services) => ({
-  routes: queryRoutes(services),
-  readiness: [],
-  close: async () => {},
-});
+export const queryService: ServiceFactory = async (services) => {
+  const { redis, log } = services;
+  const catalogue = createSpaceCatalogue(services);
+  const everUsed = async (signal: AbortSignal): Promise<boolean> => !(await catalogue.isEmpty(signal));
+  const reservations =
+    redis === undefined ? createLocalReservations() : createRedisReservations({ redis, log, everUsed });
+  return {
+    routes: queryRoutes({ ...services, reservations }),
+    // not Redis: most requests do without it
+    readiness: [],
+    close: () => reservations.close(),
+  };
+};

@@ -34,7 +34,7 @@ import { createSpaces } from './space/resolve-space.ts';
 import { createSpaceCatalogue } from './space/space-catalogue.ts';
 import { createStructureCache } from './structure/structure-cache.ts';
 import { createRecordStore } from './write/store-records.ts';
-import { createLocalReservations } from './write/unique-reservations.ts';
+import { createLocalReservations, type UniqueReservations } from './write/unique-reservations.ts';
 import { createUuidV7 } from './write/uuid-v7.ts';
 
 export interface QueryDeps {
@@ -49,6 +49,8 @@ export interface QueryDeps {
   readonly authenticate: Authenticate;
   /** Absent: argon2id. */
   readonly hasher?: Hasher;
+  /** Absent: in this process. */
+  readonly reservations?: UniqueReservations;
 }
 
 /** Bytes of rows: what waits to be stored in this process, and what is gathered for one INSERT. */
@@ -85,7 +87,7 @@ export function queryRoutes(deps: QueryDeps): Route[] {
     writes,
     allowClear: config.allowClearAllSpaces,
   });
-  const reservations = createLocalReservations();
+  const reservations = deps.reservations ?? createLocalReservations();
   const records = createRecordStore({
     db,
     hasher,

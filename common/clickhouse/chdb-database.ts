@@ -3,6 +3,7 @@ import { loadChdb, SessionPool } from './chdb-sessions.ts';
 import type { Database } from './database.ts';
 import { isDirectoryLocked } from './directory-lock.ts';
 import { engineSettings, streamSettings, wholeBlockSettings } from './engine-settings.ts';
+import { StatementTimeout, type WritePermit } from './write-permit.ts';
 
 /** Sessions that run statements; the engine computes on libuv's threads, of which `npm start` asks for 16. */
 const statementSessions = 8;
@@ -42,8 +43,15 @@ export function openChdb(args: { path: string }): Database {
   const run = async <Result>(
     signal: AbortSignal | undefined,
     work: (session: Session) => Promise<Result>,
+    permit?: WritePermit,
   ): Promise<Result> => {
     const session = await statements.acquire(signal);
+    try {
+      permit?.check();
+    } catch (error) {
+      statements.release(session);
+      throw error;
+    }
     const result = work(session).then(
       (value) => {
         statements.release(session);
@@ -58,8 +66,10 @@ export function openChdb(args: { path: string }): Database {
   };
 
   return {
-    async command(sql, signal) {
-      await run(signal, (session) => session.queryAsync(sql));
+    async command(sql, signal, permit) {
+      const limit = timeLimitSetting(permit);
+      const statement = limit.length === 0 ? sql : `${sql} SETTINGS ${limit.join()}`;
+      await underLimit(permit, () => run(signal, (session) => session.queryAsync(statement), permit));
     },
     async rows<Row>(sql: string, signal?: AbortSignal) {
       const result = await run(signal, (session) => session.queryAsync(sql, { format: 'JSONEachRow' }));
@@ -70,11 +80,13 @@ export function openChdb(args: { path: string }): Database {
       const session = await streams.acquire(signal);
       return readStream(session.queryStream(sql, { format }), () => streams.release(session), signal);
     },
-    async insert(table, columns, lines, signal) {
+    async insert(table, columns, lines, signal, permit) {
       const statement = `INSERT INTO ${table} (${columns.join(', ')})`;
       const settings = Object.entries(wholeBlockSettings).map(([name, value]) => `${name} = ${value}`);
+      settings.push(...timeLimitSetting(permit));
       const sql = `${statement} SETTINGS ${settings.join(', ')} FORMAT JSONCompactEachRow\n`;
-      await run(signal, (session) => session.queryAsync(sql + Buffer.from(lines).toString('utf8')));
+      const query = (session: Session) => session.queryAsync(sql + Buffer.from(lines).toString('utf8'));
+      await underLimit(permit, () => run(signal, query, permit));
     },
     async ready(signal) {
       await run(signal, (session) => session.queryAsync('SELECT 1'));
@@ -85,6 +97,23 @@ export function openChdb(args: { path: string }): Database {
       await chdb.drainPending();
     },
   };
+}
+
+/** https://clickhouse.com/docs/operations/settings/settings#max_execution_time, in seconds */
+function timeLimitSetting(permit: WritePermit | undefined): readonly string[] {
+  return permit === undefined ? [] : [`max_execution_time = ${permit.timeLimit / 1000}`];
+}
+
+async function underLimit<Result>(
+  permit: WritePermit | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const timedOut = error instanceof Error && error.message.includes('TIMEOUT_EXCEEDED');
+    throw permit !== undefined && timedOut ? new StatementTimeout(permit.timeLimit, error) : error;
+  }
 }
 
 function openSession(chdb: typeof import('chdb'), path: string): Session {

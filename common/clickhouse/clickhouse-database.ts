@@ -17,6 +17,7 @@ import { startDeadline } from './start-deadline.ts';
 import { Turns } from './turns.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { withoutException } from './without-exception.ts';
+import type { WritePermit } from './write-permit.ts';
 
 export interface ClickhouseOptions {
   /** http or https, without user and password; a path is what a proxy before the server wants. */
@@ -54,13 +55,18 @@ export function openClickhouse(options: ClickhouseOptions): Database {
   const streamTurns = new Turns({ limit: streamConnections, queueLimit });
 
   /** Runs a statement to its end. Answers the bytes of its result. */
-  const run = async (request: Statement, signal: AbortSignal | undefined): Promise<Buffer> => {
+  const run = async (
+    request: Statement,
+    signal: AbortSignal | undefined,
+    permit?: WritePermit,
+  ): Promise<Buffer> => {
     const deadline = startDeadline(timeout, signal);
     const queryId = randomUUID();
     let sent = false;
     try {
       const release = await statementTurns.take(deadline.signal);
       try {
+        permit?.check();
         sent = true;
         return await whole(await send(statements, queryId, request, deadline.signal), deadline.signal);
       } finally {
@@ -96,8 +102,9 @@ export function openClickhouse(options: ClickhouseOptions): Database {
   };
 
   return {
-    async command(sql, signal) {
-      await run({ body: sql, settings: { ...engineSettings, wait_end_of_query: 1 }, writes: true }, signal);
+    async command(sql, signal, permit) {
+      const settings = { ...engineSettings, wait_end_of_query: 1, ...timeLimitSetting(permit) };
+      await run({ body: sql, settings, writes: true }, signal, permit);
     },
     async rows<Row>(sql: string, signal?: AbortSignal) {
       const text = (await run(readStatement(sql, 'JSONEachRow', timeout), signal)).toString('utf8').trimEnd();
@@ -121,7 +128,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
         deadline.end();
       }
     },
-    async insert(table, columns, lines, signal) {
+    async insert(table, columns, lines, signal, permit) {
       // the statement goes before the rows: as part of the address it could be too long for a proxy
       const head = Buffer.from(`INSERT INTO ${table} (${columns.join(', ')}) FORMAT JSONCompactEachRow\n`);
       const settings = {
@@ -129,8 +136,9 @@ export function openClickhouse(options: ClickhouseOptions): Database {
         ...wholeBlockSettings,
         max_query_size: Math.max(1, Math.ceil(head.byteLength / insertHeadLimit)) * 2 * insertHeadLimit,
         wait_end_of_query: 1,
+        ...timeLimitSetting(permit),
       };
-      await run({ body: [head, lines], settings, writes: true }, signal);
+      await run({ body: [head, lines], settings, writes: true }, signal, permit);
     },
     async ready(signal) {
       await run(readStatement('SELECT 1', 'JSONEachRow', timeout), signal);
@@ -140,6 +148,11 @@ export function openClickhouse(options: ClickhouseOptions): Database {
       await streams.close();
     },
   };
+}
+
+/** Seconds. A statement that takes longer fails as a whole, with a 503 (TIMEOUT_EXCEEDED). */
+function timeLimitSetting(permit: WritePermit | undefined): Readonly<Record<string, number>> {
+  return permit === undefined ? {} : { max_execution_time: permit.timeLimit / 1000 };
 }
 
 function openClient(options: ClickhouseOptions, connections: number): ClickHouseClient {

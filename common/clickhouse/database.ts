@@ -1,3 +1,5 @@
+import type { WritePermit } from './write-permit.ts';
+
 /**
  * What the rooms ask of ClickHouse, embedded or served. SQL text is complete: identifiers come from the
  * catalogue and are quoted by `quoteIdentifier`, values are rendered by `literal.ts`. Nothing is bound, and no
@@ -7,8 +9,11 @@
  * connection broke under a statement that writes. Any other error is the engine's, and then nothing was written.
  */
 export interface Database {
-  /** Runs a statement without a result: DDL, or a write. Resolves when it is done and durable. */
-  command(sql: string, signal?: AbortSignal): Promise<void>;
+  /**
+   * Runs a statement without a result: DDL, or a write. Resolves when it is done and durable.
+   * @param permit asked when the statement goes out; with one, `sql` has no SETTINGS clause
+   */
+  command(sql: string, signal?: AbortSignal, permit?: WritePermit): Promise<void>;
   /** All rows of a SELECT as objects; for results that are known to be small. `sql` has no FORMAT clause. */
   rows<Row>(sql: string, signal?: AbortSignal): Promise<Row[]>;
   /**
@@ -21,8 +26,15 @@ export interface Database {
    * Stores rows as one block, so that all or none of them appear: `lines` is JSONCompactEachRow (one JSON array
    * a line, values in the order of `columns`). Resolves when the rows are durable and visible.
    * The buffer may not be changed until then. @param table quoted, with its database
+   * @param permit asked when the statement goes out
    */
-  insert(table: string, columns: readonly string[], lines: Uint8Array, signal?: AbortSignal): Promise<void>;
+  insert(
+    table: string,
+    columns: readonly string[],
+    lines: Uint8Array,
+    signal?: AbortSignal,
+    permit?: WritePermit,
+  ): Promise<void>;
   /** Rejects when the engine doesn't answer. */
   ready(signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;

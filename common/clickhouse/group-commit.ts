@@ -1,7 +1,8 @@
 import { ApiError } from '../errors/api-error.ts';
-import { overloaded } from '../errors/catalogue.ts';
+import { deadlineExceeded, overloaded } from '../errors/catalogue.ts';
 import type { Database } from './database.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
+import { joinPermits, permitted, StatementTimeout, type WritePermit } from './write-permit.ts';
 
 /** The rows of one request, which are stored all or not at all. */
 export interface RowBatch {
@@ -15,6 +16,8 @@ export interface RowBatch {
   readonly proof: string;
   /** Aborted: the rows are left out when their INSERT has not begun. */
   readonly signal: AbortSignal;
+  /** Asked when their INSERT begins; without it the rows are left out. */
+  readonly permit?: WritePermit | null;
 }
 
 export interface GroupCommit {
@@ -58,12 +61,14 @@ export function createGroupCommit(args: {
   };
 
   /** Never rejects; every entry hears of its own outcome. */
-  const store = async (table: string, entries: readonly Entry[]): Promise<void> => {
-    const [first] = entries as [Entry, ...Entry[]];
+  const store = async (table: string, gathered: readonly Entry[]): Promise<void> => {
+    const entries = permitted(gathered, ({ reject }, reason) => reject(reason));
+    const [first] = entries;
+    if (first === undefined) return;
     try {
       const lines = entries.length === 1 ? first.lines : Buffer.concat(entries.map(({ lines }) => lines));
       // no request's signal: others wait for this INSERT too, and its outcome must be known
-      await db.insert(table, first.columns, lines);
+      await db.insert(table, first.columns, lines, undefined, joinPermits(entries));
     } catch (error) {
       await settleFailure(table, entries, error);
       return;
@@ -73,10 +78,15 @@ export function createGroupCommit(args: {
 
   const settleFailure = async (table: string, entries: readonly Entry[], error: unknown): Promise<void> => {
     const failAll = (): void => {
-      for (const { reject } of entries) reject(error);
+      const reason = error instanceof StatementTimeout ? deadlineExceeded(error.timeLimit) : error;
+      for (const { reject } of entries) reject(reason);
     };
     // a refusal before the engine saw anything, such as 503: trying again would add to the load
-    if (error instanceof ApiError) return failAll();
+    if (error instanceof ApiError) {
+      const left = permitted(entries, ({ reject }, reason) => reject(reason));
+      // a permit ran out while the INSERT waited for the engine: the rest is written
+      return left.length < entries.length ? store(table, left) : failAll();
+    }
     try {
       // a connection that breaks does not say whether the rows are there; they are one block, so one row tells
       if (await isStored(table, (entries[0] as Entry).proof)) {

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { fileSystemPartBytes } from '../object-store/file-system-part.ts';
 import { largestPart } from '../object-store/s3-part-sizes.ts';
 import { type ClickhouseConfig, readClickhouse } from './read-clickhouse.ts';
+import { type RedisConfig, readRedis } from './read-redis.ts';
 import { readS3, type S3Config } from './read-s3.ts';
 import { EnvReader } from './validators.ts';
 
@@ -42,6 +43,8 @@ export interface Config {
   readonly s3: S3Config | undefined;
   /** What S3 does not do within this time, with all its retries, has failed. */
   readonly s3RequestTimeout: number;
+  /** undefined: what processes must agree on is kept in this one. */
+  readonly redis: RedisConfig | undefined;
   readonly maxRecordBytes: number;
   readonly maxRecordsBytes: number;
   readonly publicFilesUrl: string | undefined;
@@ -76,7 +79,7 @@ const tokenPattern = /^[A-Za-z0-9._~+/=-]{16,256}$/;
 const gibibyte = 1024 ** 3;
 
 /** Variables of deployments that this version does not know yet: refused, not ignored. */
-const unsupported = ['CLICKHOUSE_CLUSTER', 'REDIS_URL', 'WORKERS'];
+const unsupported = ['CLICKHOUSE_CLUSTER', 'WORKERS'];
 
 /** Reads the configuration from environment variables. Throws a ConfigError that lists every bad one. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
@@ -103,6 +106,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     clickhouse: readClickhouse(reader),
     s3: readS3(reader),
     s3RequestTimeout: reader.integer('S3_REQUEST_TIMEOUT_MS', 60_000, 100, 3_600_000),
+    redis: readRedis(reader),
     maxRecordBytes: reader.integer('MAX_RECORD_BYTES', 1024 ** 2, 1024, gibibyte / 16),
     maxRecordsBytes: reader.integer('MAX_RECORDS_BYTES', 16 * 1024 ** 2, 1024, gibibyte / 4),
     publicFilesUrl: reader.baseUrl('PUBLIC_FILES_URL'),

@@ -118,6 +118,15 @@ export const overloaded = (what: string, cause?: unknown) =>
     headers: { 'retry-after': '1' },
     cause,
   });
+/** Something that the request can't do without, and others can, does not answer. */
+export const unavailable = (what: string, cause?: unknown) =>
+  new ApiError({
+    code: 'unavailable',
+    status: 503,
+    message: `${what}; try again`,
+    headers: { 'retry-after': '1' },
+    cause,
+  });
 /** @param limit milliseconds */
 export const deadlineExceeded = (limit: number) =>
   new ApiError({

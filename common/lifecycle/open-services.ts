@@ -5,12 +5,14 @@ import { createTokenCheck, type TokenCheck } from '../auth/token-check.ts';
 import type { Database } from '../clickhouse/database.ts';
 import { openDatabase } from '../clickhouse/open-database.ts';
 import type { Config } from '../config/read-config.ts';
+import type { RedisConfig } from '../config/read-redis.ts';
 import { databaseName } from '../control/database-name.ts';
 import { migrate } from '../control/migrate.ts';
 import { migrations } from '../control/migrations.ts';
 import { createProjects, type Projects } from '../control/projects.ts';
 import { createUsers, type Users } from '../control/users.ts';
 import type { Log } from '../log/log.ts';
+import type { RedisConnection } from '../redis/redis-connection.ts';
 
 /** What every process of the service stands on. */
 export interface Services {
@@ -24,6 +26,8 @@ export interface Services {
   readonly tokenCheck: TokenCheck;
   readonly authenticate: Authenticate;
   readonly projects: Projects;
+  /** undefined: what processes must agree on is kept in this one. */
+  readonly redis: RedisConnection | undefined;
   close(): Promise<void>;
 }
 
@@ -42,6 +46,7 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
   }
   const tokens = createAccessTokens({ db, database });
   const tokenCheck = createTokenCheck({ tokens, log });
+  const redis = config.redis === undefined ? undefined : await connectRedis(config.redis, log);
   return {
     config,
     log,
@@ -52,9 +57,17 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
     tokenCheck,
     authenticate: createAuthenticate(tokenCheck),
     projects: createProjects({ db, database }),
+    redis,
     async close() {
       await tokenCheck.close();
+      await redis?.close();
       await db.close();
     },
   };
+}
+
+/** The client is loaded only where there is a Redis. */
+async function connectRedis(config: RedisConfig, log: Log): Promise<RedisConnection> {
+  const { openRedis } = await import('../redis/open-redis.ts');
+  return openRedis(config, log);
 }

@@ -1,8 +1,14 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
+import {
+  joinPermits,
+  permitted,
+  StatementTimeout,
+  type WritePermit,
+} from '../../common/clickhouse/write-permit.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
-import { overloaded } from '../../common/errors/catalogue.ts';
+import { deadlineExceeded, overloaded } from '../../common/errors/catalogue.ts';
 import { recordExpression } from '../read/record-sql.ts';
 import type { Structure } from '../structure/structure.ts';
 import { type Assignment, removeSql, updateSql } from './change-sql.ts';
@@ -18,6 +24,8 @@ export interface RecordChange {
   readonly assignments: readonly Assignment[] | null;
   /** Aborted: the change is left out when its statement has not begun. */
   readonly signal: AbortSignal;
+  /** Asked when the statement of an update begins; without it the change is left out. */
+  readonly permit?: WritePermit | null;
 }
 
 export interface ChangeCommit {
@@ -68,15 +76,23 @@ export function createChangeCommit(args: {
   };
 
   /** Never rejects; every entry hears of its own outcome. */
-  const make = async (table: string, entries: readonly Entry[]): Promise<void> => {
+  const make = async (table: string, gathered: readonly Entry[]): Promise<void> => {
+    const entries = permitted(gathered, ({ reject }, reason) => reject(reason));
+    if (entries.length === 0) return;
     let answers: ReadonlyMap<Entry, string>;
     try {
       answers =
         entries[0]?.assignments === null ? await remove(table, entries) : await update(table, entries);
     } catch (error) {
+      if (error instanceof ApiError) {
+        // a permit that ran out while the statement waited for the engine: the rest is made
+        const left = permitted(entries, ({ reject }, reason) => reject(reason));
+        if (left.length < entries.length) return make(table, left);
+      }
       // what a broken connection hides may have been made: a record that was removed would seem never to have been
       if (error instanceof ApiError || error instanceof UnknownOutcome || entries.length === 1) {
-        for (const { reject } of entries) reject(error);
+        const reason = error instanceof StatementTimeout ? deadlineExceeded(error.timeLimit) : error;
+        for (const { reject } of entries) reject(reason);
         return;
       }
       // one request's values may have failed the others: halves find it in few steps, and a change made twice is the same
@@ -91,7 +107,7 @@ export function createChangeCommit(args: {
   const update = async (table: string, entries: readonly Entry[]): Promise<ReadonlyMap<Entry, string>> => {
     const rows = entries.map(({ id, assignments }) => ({ id, assignments: assignments ?? [] }));
     // no request's signal: others wait for this statement too, and its outcome must be known
-    await db.command(updateSql(table, rows, now()));
+    await db.command(updateSql(table, rows, now()), undefined, joinPermits(entries));
     return readRecords(table, entries);
   };
 

@@ -87,7 +87,9 @@ export function createRecordChanges(deps: {
         let stored: Iterable<string> = [];
         try {
           const { table, structure } = space;
-          const record = await changeCommit.commit({ table, id: target.id, structure, assignments, signal });
+          const permit = reservation?.permit ?? null;
+          const change = { table, id: target.id, structure, assignments, signal, permit };
+          const record = await changeCommit.commit(change);
           if (record !== null) {
             stored = unique.keys();
             if (changesUnique) folder.note(table);

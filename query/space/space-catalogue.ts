@@ -29,6 +29,8 @@ export interface SpaceCatalogue {
   /** The text that came with the first version of a space, as long as there is no other; empty when there was none. */
   initialRecords(id: string, signal: AbortSignal): Promise<string>;
   idsOfProject(projectId: string, signal: AbortSignal): Promise<readonly string[]>;
+  /** There never was a record space. */
+  isEmpty(signal: AbortSignal): Promise<boolean>;
 }
 
 interface Row {
@@ -118,6 +120,9 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
         signal,
       );
       return rows.map(({ id }) => id);
+    },
+    async isEmpty(signal) {
+      return (await db.rows(`SELECT 1 FROM ${table} LIMIT 1`, signal)).length === 0;
     },
   };
 }

@@ -66,6 +66,7 @@ export function createRecordStore(deps: {
           lines: rowLines(layout, written),
           proof: `_id = ${textLiteral((written[0] as NewRecord).id)}`,
           signal,
+          permit: reservation?.permit ?? null,
         });
       } catch (error) {
         await settle();

@@ -1,8 +1,11 @@
+import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
 import { untilAborted } from '../until-aborted.ts';
 
 /** Values of unique fields that a write has to itself until it is settled. */
 export interface Reservation {
+  /** What a write of the values needs to begin; null: the reservation lasts until it is settled, whatever happens. */
+  readonly permit: WritePermit | null;
   /** Gives the keys back. @param stored those of which a record is now known to be stored */
   settle(stored: Iterable<string>): Promise<void>;
 }
@@ -21,6 +24,8 @@ export interface UniqueReservations {
     keys: readonly string[],
     signal: AbortSignal,
   ): Promise<{ readonly reservation: Reservation } | { readonly takenKey: string }>;
+  /** When no request runs any more. */
+  close(): Promise<void>;
 }
 
 interface Holder {
@@ -53,6 +58,7 @@ export function createLocalReservations(
       }
       return { reservation: take(keys) };
     },
+    async close() {},
   };
 
   function take(keys: readonly string[]): Reservation {
@@ -64,6 +70,7 @@ export function createLocalReservations(
     const holder = { settled, stored };
     for (const key of keys) holders.set(key, holder);
     return {
+      permit: null,
       async settle(storedKeys) {
         for (const key of storedKeys) stored.add(key);
         for (const key of keys) {
@@ -75,10 +82,16 @@ export function createLocalReservations(
   }
 }
 
-async function waitFor(settled: Promise<void>, signal: AbortSignal, deadline: AbortSignal): Promise<void> {
+/** Waits for another write. Rejects with 503 at the deadline, and with the request's own reason when it is aborted. */
+export async function waitFor(
+  settled: Promise<void>,
+  signal: AbortSignal,
+  deadline: AbortSignal,
+  what = 'another write of the same unique value takes too long',
+): Promise<void> {
   try {
     await untilAborted(untilAborted(settled, deadline), signal);
   } catch (error) {
-    throw signal.aborted ? error : overloaded('another write of the same unique value takes too long');
+    throw deadline.aborted && !signal.aborted ? overloaded(what) : error;
   }
 }

@@ -247,3 +247,36 @@ t.test('login tokens: a secret that is long enough, and is never repeated', asyn
     t.notMatch(found.join(), bad);
   }
 });
+
+t.test('REDIS_URL is read, and a bad one is never repeated', async (t) => {
+  t.equal(readConfig({}).redis, undefined);
+  const local = { host: 'redis', port: 6379, tls: false, username: undefined, password: undefined, db: 0 };
+  for (const [url, parts] of [
+    ['redis://redis', {}],
+    ['redis://redis/', {}],
+    ['redis://redis:6380/15', { port: 6380, db: 15 }],
+    ['rediss://cache.example.com', { host: 'cache.example.com', tls: true }],
+    ['redis://:p%40ss%2F@redis', { password: 'p@ss/' }],
+    ['redis://ann:p%25w@[::1]:7/1', { host: '::1', port: 7, username: 'ann', password: 'p%w', db: 1 }],
+  ] as const) {
+    t.strictSame(readConfig({ REDIS_URL: url }).redis, { ...local, ...parts }, url);
+  }
+  for (const bad of [
+    'hunter2',
+    'http://:hunter2@redis',
+    'redis://',
+    'redis:///1',
+    'redis://:hunter2@redis/x',
+    'redis://:hunter2@redis/16384',
+    'redis://:hunter2@redis/1/2',
+    'redis://:hunter2@redis?db=1',
+    'redis://:hunter2@redis#1',
+    'redis://:hunter2%zz@redis',
+    'redis://hunter2@redis',
+    'redis://:hunter2@redis:99999',
+  ]) {
+    const found = problems({ REDIS_URL: bad });
+    t.match(found, [/^REDIS_URL should be redis:\/\//], bad);
+    t.notMatch(found.join(), /hunter2/);
+  }
+});

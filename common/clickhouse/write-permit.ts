@@ -1,0 +1,50 @@
+/** Leave to write, of something that may run out before the statement begins. */
+export interface WritePermit {
+  /** Throws when the write must not begin any more. Asked in the moment in which the statement goes to the engine. */
+  check(): void;
+  /** Milliseconds that the statement may take from then on: after them it fails, and has done nothing. */
+  readonly timeLimit: number;
+}
+
+/** A statement that was ended by its permit's limit. */
+export class StatementTimeout extends Error {
+  readonly timeLimit: number;
+
+  constructor(timeLimit: number, cause: unknown) {
+    super(`a statement took more than ${timeLimit} ms`, { cause });
+    this.name = 'StatementTimeout';
+    this.timeLimit = timeLimit;
+  }
+}
+
+interface Permitted {
+  readonly permit?: WritePermit | null;
+}
+
+/** The permit of a statement that writes for several; undefined when none of them needs one. */
+export function joinPermits(writes: readonly Permitted[]): WritePermit | undefined {
+  const permits = writes.flatMap(({ permit }) => permit ?? []);
+  if (permits.length === 0) return undefined;
+  return {
+    check() {
+      for (const permit of permits) permit.check();
+    },
+    timeLimit: Math.min(...permits.map(({ timeLimit }) => timeLimit)),
+  };
+}
+
+/** Those that may still be written. @param refuse hears of the others, and why */
+export function permitted<Write extends Permitted>(
+  writes: readonly Write[],
+  refuse: (write: Write, reason: unknown) => void,
+): readonly Write[] {
+  return writes.filter((write) => {
+    try {
+      write.permit?.check();
+      return true;
+    } catch (reason) {
+      refuse(write, reason);
+      return false;
+    }
+  });
+}

@@ -1,0 +1,38 @@
+import type { Log } from '../log/log.ts';
+
+/** Kinds of refusals that are told apart. */
+const kindLimit = 20;
+const quietFor = 60_000;
+
+/** Tells the log of an outage once, and not with every command that fails in it. */
+export class RedisOutage {
+  readonly #log: Log;
+  readonly #now: () => number;
+  readonly #told = new Map<string, number>();
+  #away = false;
+
+  constructor(log: Log, now: () => number = () => performance.now()) {
+    this.#log = log;
+    this.#now = now;
+  }
+
+  begin(reason: string): void {
+    if (this.#away) return;
+    this.#away = true;
+    this.#log.error({ reason }, 'Redis is away: what needs it answers 503, the rest goes on');
+  }
+
+  end(): void {
+    if (this.#away) this.#log.info('Redis is back');
+    this.#away = false;
+  }
+
+  /** Redis answers, and refuses. @param kind the first word of its error */
+  refused(kind: string, reason: string): void {
+    const last = this.#told.get(kind);
+    if (last !== undefined && this.#now() - last < quietFor) return;
+    if (last === undefined && this.#told.size >= kindLimit) return;
+    this.#told.set(kind, this.#now());
+    this.#log.error({ reason }, 'Redis refuses commands');
+  }
+}

@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import type { RedisConfig } from '../../common/config/read-redis.ts';
+import { freePorts } from './free-port.ts';
+
+/** A real redis-server on loopback, without persistence. */
+export interface RedisServer {
+  readonly config: RedisConfig;
+  readonly url: string;
+  /** SIGKILL: what it knew is gone. */
+  kill(): Promise<void>;
+  /** After `kill`: again on the same port, and empty. */
+  start(): Promise<void>;
+  /** It takes connections and bytes, and does nothing with them. */
+  pause(): void;
+  resume(): void;
+  /** One command of an operator, over a connection of its own. */
+  command(name: string, ...args: (string | number)[]): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+const startTimeout = 20_000;
+
+/**
+ * Starts the redis-server of the system: throws where there is none, so that no test passes without it. It ends with
+ * this process. @param options further arguments, such as a password
+ */
+export async function startRedis(
+  options: { args?: readonly string[]; password?: string; username?: string } = {},
+): Promise<RedisServer> {
+  const { args = [], password, username } = options;
+  if (spawnSync('redis-server', ['--version']).status !== 0) {
+    throw new Error('redis-server is not installed: apt-get install --no-install-recommends redis-server');
+  }
+  const port = await freePorts(1);
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-redis-'));
+  const config = { host: '127.0.0.1', port, tls: false, username, password, db: 0 };
+  let child: ChildProcess | null = null;
+  const killWithUs = (): void => void child?.kill('SIGKILL');
+  process.once('exit', killWithUs);
+
+  const admin = (): Redis =>
+    new Redis({
+      host: '127.0.0.1',
+      port,
+      ...(username === undefined ? {} : { username }),
+      ...(password === undefined ? {} : { password }),
+      lazyConnect: true,
+      retryStrategy: () => null,
+    }).on('error', () => {});
+
+  const command = async (name: string, ...values: (string | number)[]): Promise<unknown> => {
+    const client = admin();
+    try {
+      await client.connect();
+      return await client.call(name, ...values);
+    } finally {
+      client.disconnect();
+    }
+  };
+
+  const kill = async (): Promise<void> => {
+    if (child === null) return;
+    const exited = once(child, 'exit');
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL');
+      await exited;
+    }
+    child = null;
+  };
+
+  const start = async (): Promise<void> => {
+    const server = [
+      ...['redis-server', '--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+      ...['--dir', folder, ...args],
+    ];
+    // where the system can, the server ends even when this process is killed
+    const tied = spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true']).status === 0;
+    const [program, ...rest] = tied ? ['setpriv', '--pdeathsig', 'KILL', ...server] : server;
+    const started = spawn(program as string, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
+    child = started;
+    let output = '';
+    for (const stream of [started.stdout, started.stderr]) {
+      stream.on('data', (text: Buffer) => {
+        output += text.toString();
+      });
+    }
+    const deadline = Date.now() + startTimeout;
+    for (;;) {
+      if (started.exitCode !== null) throw new Error(`redis-server ended: ${output}`);
+      const pid = await command('INFO', 'server').then(
+        (info) => /process_id:(\d+)/.exec(String(info))?.[1],
+        () => undefined,
+      );
+      // and not somebody else's on that port
+      if (pid === `${started.pid}`) return;
+      if (Date.now() > deadline) throw new Error(`redis-server does not answer: ${output}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+
+  await start();
+  const user = password === undefined ? '' : `${username ?? ''}:${encodeURIComponent(password)}@`;
+  return {
+    config,
+    url: `redis://${user}127.0.0.1:${port}`,
+    kill,
+    start,
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
+    command,
+    async stop() {
+      child?.kill('SIGCONT');
+      await kill();
+      process.off('exit', killWithUs);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
