@@ -1,0 +1,206 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { openRedis } from '../../common/redis/open-redis.ts';
+import { createLedger, digestOf, type Ledger } from '../../query/write/leases/ledger.ts';
+import { startRedis } from '../services/redis.ts';
+import { rejectionOf } from '../services/rejection-of.ts';
+import { silentLog } from '../services/silent-log.ts';
+
+const long = 3_600_000;
+/** Long enough for some commands on a busy machine. */
+const short = 1000;
+const server = await startRedis();
+const redis = await openRedis(server.config, silentLog());
+t.teardown(async () => {
+  await redis.close();
+  await server.stop();
+});
+
+const key = 'ledger:{x}';
+const withLease = (lease: number): Ledger => createLedger({ redis, lease, key });
+const ledger = withLease(long);
+const claim = (session: string, write: number, ...keys: string[]) => ({
+  session,
+  write,
+  digests: keys.map(digestOf),
+});
+/** What the ledger holds, by the first letter of the field. */
+async function fields(kind: string): Promise<readonly string[]> {
+  const flat = (await server.command('HGETALL', key)) as string[];
+  return flat.filter((text, i) => i % 2 === 0 && text.startsWith(kind)).sort();
+}
+async function openNow(...sessions: string[]): Promise<void> {
+  await server.command('DEL', key);
+  for (const session of sessions) {
+    const { began, epoch } = await ledger.open(session);
+    if (began) await ledger.openEarly(epoch);
+  }
+}
+/** Until a connection that was cut is back. */
+async function connected(): Promise<void> {
+  while ((await redis.run({ source: 'return 1', sha1: 'x'.repeat(40) }, [], []).catch(() => 0)) !== 1) {
+    await sleep(10);
+  }
+}
+
+t.test('the first session begins an epoch, which gives nothing yet', async (t) => {
+  await server.command('DEL', key);
+  t.strictSame(await ledger.reserve(claim('A', 1, 'a')), { kind: 'lost' });
+  t.same(await fields(''), [], 'and leaves nothing in a ledger that is not open');
+  const first = await ledger.open('A');
+  t.equal(first.began, true);
+  t.match(await ledger.reserve(claim('A', 1, 'a')), { kind: 'closed' });
+  const second = await ledger.open('B');
+  t.strictSame(second, { began: false, epoch: first.epoch });
+  await ledger.openEarly(`${first.epoch}x`);
+  t.match(await ledger.reserve(claim('A', 1, 'a')), { kind: 'closed' }, 'another epoch is meant');
+  t.same(await fields('k'), []);
+  await ledger.openEarly(first.epoch);
+  t.strictSame(await ledger.reserve(claim('A', 1, 'a')), { kind: 'taken' });
+  t.strictSame(await ledger.reserve(claim('B', 1, 'a')), { kind: 'held', digest: digestOf('a') });
+});
+
+t.test('an epoch opens by itself after one lease', async (t) => {
+  await server.command('DEL', key);
+  await withLease(short).open('A');
+  // its session ends then too
+  t.equal((await ledger.open('B')).began, false);
+  for (;;) {
+    const answer = await ledger.reserve(claim('B', 1, 'a'));
+    if (answer.kind === 'taken') break;
+    t.equal(answer.kind, 'closed');
+    await sleep(5);
+  }
+});
+
+t.test('all or none, also over several chunks', async (t) => {
+  await openNow('A', 'B');
+  const names = Array.from({ length: 4001 }, (_, i) => `v${i}`);
+  t.match(await ledger.reserve(claim('A', 1, 'v4000')), { kind: 'taken' });
+  t.strictSame(await ledger.reserve(claim('B', 1, ...names)), { kind: 'held', digest: digestOf('v4000') });
+  t.equal((await fields('k')).length, 1);
+  t.strictSame(await ledger.free(names.map(digestOf)), names.slice(0, -1).map(digestOf));
+  await ledger.release(claim('A', 1, 'v4000'));
+  t.match(await ledger.reserve(claim('B', 2, ...names)), { kind: 'taken' });
+  t.equal((await fields('k')).length, 4001);
+  t.strictSame(await ledger.free(names.map(digestOf)), []);
+  await ledger.release(claim('B', 2, ...names));
+  t.equal((await fields('k')).length, 0);
+});
+
+t.test('another write of the same session waits as well, and gives back only what is its own', async (t) => {
+  await openNow('A');
+  t.match(await ledger.reserve(claim('A', 1, 'a', 'b')), { kind: 'taken' });
+  t.match(await ledger.reserve(claim('A', 2, 'c', 'b')), { kind: 'held' });
+  await ledger.release(claim('A', 2, 'a', 'b', 'c'));
+  t.equal((await fields('k')).length, 2);
+  await ledger.release(claim('A', 1, 'a', 'b', 'never reserved'));
+  t.match(await ledger.reserve(claim('A', 2, 'c', 'b')), { kind: 'taken' });
+});
+
+t.test('a session that ends gives back everything', async (t) => {
+  await openNow('A', 'B');
+  t.match(await ledger.reserve(claim('A', 1, 'a')), { kind: 'taken' });
+  await ledger.end(['A']);
+  t.strictSame(await ledger.free([digestOf('a')]), [digestOf('a')]);
+  t.strictSame(await ledger.reserve(claim('A', 2, 'z')), { kind: 'lost' });
+  t.strictSame(await ledger.renew(['A', 'B', 'never opened']), [false, true, false]);
+  t.match(await ledger.reserve(claim('B', 1, 'a')), { kind: 'taken' });
+});
+
+t.test('a session that is not renewed is over, is taken over, and never comes back', async (t) => {
+  await openNow('B');
+  await withLease(short).open('A');
+  t.match(await ledger.reserve(claim('A', 1, 'a')), { kind: 'taken' });
+  while ((await ledger.reserve(claim('B', 1, 'a'))).kind !== 'taken') await sleep(5);
+  t.strictSame(await ledger.renew(['A', 'B']), [false, true]);
+  t.strictSame(await ledger.reserve(claim('A', 2, 'b')), { kind: 'lost' });
+  t.strictSame(await fields('s'), ['sB'], 'whatever the clock says later');
+});
+
+t.test('a renewed session goes on', async (t) => {
+  await openNow('B');
+  await withLease(short).open('A');
+  t.match(await ledger.reserve(claim('A', 1, 'a')), { kind: 'taken' });
+  t.strictSame(await ledger.renew(['A']), [true]);
+  await sleep(short + 100);
+  t.match(await ledger.reserve(claim('B', 1, 'a')), { kind: 'held' });
+});
+
+t.test('what processes left that died is swept, and nothing else', async (t) => {
+  await openNow('B');
+  await withLease(short).open('A');
+  const left = Array.from({ length: 3000 }, (_, i) => `left ${i}`);
+  t.match(await ledger.reserve(claim('A', 1, ...left)), { kind: 'taken' });
+  t.match(await ledger.reserve(claim('B', 1, 'mine')), { kind: 'taken' });
+  while ((await ledger.free([digestOf('left 0')])).length === 0) await sleep(20);
+  let cursor = '0';
+  do cursor = await ledger.sweep(cursor);
+  while (cursor !== '0' || (await fields('k')).length > 1);
+  t.strictSame(await fields('k'), [`k${digestOf('mine')}`]);
+  t.strictSame(await fields('s'), ['sB']);
+});
+
+for (const [how, lose] of [
+  ['flushed', () => server.command('FLUSHALL')],
+  ['evicted', () => server.command('DEL', key)],
+  [
+    'restarted empty',
+    async () => {
+      await server.kill();
+      await server.start();
+      await connected();
+    },
+  ],
+  [
+    // a snapshot lacks what came after it
+    'restarted with an old snapshot',
+    async () => {
+      await server.command('SAVE');
+      await ledger.reserve(claim('A', 2, 'after the snapshot'));
+      await server.kill();
+      await server.start();
+      await connected();
+    },
+  ],
+] as const) {
+  t.test(`${how}: reservations are lost, sessions end, and a new epoch begins`, async (t) => {
+    await openNow('A');
+    t.match(await ledger.reserve(claim('A', 1, 'a')), { kind: 'taken' });
+    await lose();
+    t.strictSame(await ledger.reserve(claim('A', 3, 'b')), { kind: 'lost' });
+    t.strictSame(await ledger.renew(['A']), [false]);
+    t.equal((await ledger.open('B')).began, true);
+    t.strictSame(await ledger.renew(['A']), [false]);
+    t.match(await ledger.reserve(claim('B', 1, 'a')), { kind: 'closed' });
+    t.strictSame(await fields('s'), ['sB']);
+    t.strictSame(await fields('k'), []);
+  });
+}
+
+t.test('no memory left: refused as a whole, and what is held can be given back', async (t) => {
+  await openNow('A');
+  t.match(await ledger.reserve(claim('A', 1, 'a')), { kind: 'taken' });
+  await server.command('CONFIG', 'SET', 'maxmemory', 1);
+  t.teardown(() => server.command('CONFIG', 'SET', 'maxmemory', 0));
+  const names = Array.from({ length: 5000 }, (_, i) => `oom ${i}`);
+  t.match(await rejectionOf(ledger.reserve(claim('A', 2, ...names))), { mayHaveRun: false, message: /^OOM/ });
+  t.strictSame(await fields('k'), [`k${digestOf('a')}`]);
+  t.match(await rejectionOf(ledger.renew(['A'])), { mayHaveRun: false });
+  await ledger.release(claim('A', 1, 'a'));
+  t.strictSame(await fields('k'), []);
+});
+
+t.test('a replica refuses', async (t) => {
+  await openNow('A');
+  await server.command('REPLICAOF', '127.0.0.1', 1);
+  t.teardown(() => server.command('REPLICAOF', 'NO', 'ONE'));
+  t.match(await rejectionOf(ledger.reserve(claim('A', 2, 'a'))), { mayHaveRun: false, message: /READONLY/ });
+  await connected();
+});
+
+t.test('nothing of a value can be read in Redis', async (t) => {
+  await openNow('A');
+  await ledger.reserve(claim('A', 1, 'space:email:vann@example.com'));
+  t.match(await fields('k'), [/^k[A-Za-z0-9+/]{24}$/]);
+});
