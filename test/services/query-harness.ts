@@ -64,6 +64,8 @@ export async function openQueryHarness(
   options: {
     config?: Partial<QueryDeps['config']>;
     hasher?: QueryDeps['hasher'];
+    /** What the routes, and each of `another`, reserve values of unique fields with; absent: memory of their own. */
+    reservations?: () => NonNullable<QueryDeps['reservations']>;
     /** Puts something between the service and the engine. */
     wrap?: (db: Database) => Database;
   } = {},
@@ -90,6 +92,7 @@ export async function openQueryHarness(
         projects,
         authenticate: async (request) => ({ userId: request.header('test-owner') ?? 'owner', tokenId: 't' }),
         ...(options.hasher === undefined ? {} : { hasher: options.hasher }),
+        ...(options.reservations === undefined ? {} : { reservations: options.reservations() }),
       }),
     );
   };
@@ -172,7 +175,12 @@ export async function openQueryHarness(
 }
 
 /** One space of a harness, with a structure to send along. */
-export function spaceOf(harness: QueryHarness, project: string, slug: string, structure: string) {
+export function spaceOf(
+  harness: Pick<QueryHarness, 'call'>,
+  project: string,
+  slug: string,
+  structure: string,
+) {
   const path = `/${project}/${slug}`;
   const optionsHeader = (options?: object | string): Record<string, string> =>
     options === undefined ? {} : { options: typeof options === 'string' ? options : JSON.stringify(options) };

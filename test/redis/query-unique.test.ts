@@ -1,0 +1,229 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { openRedis } from '../../common/redis/open-redis.ts';
+import type { RedisConnection } from '../../common/redis/redis-connection.ts';
+import { createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
+import type { LeaseTimes } from '../../query/write/leases/lease-times.ts';
+import { createRedisReservations } from '../../query/write/redis-reservations.ts';
+import type { UniqueReservations } from '../../query/write/unique-reservations.ts';
+import { openQueryHarness, type QueryAnswer, spaceOf, testDatabase } from '../services/query-harness.ts';
+import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { startRedis } from '../services/redis.ts';
+import { silentLog } from '../services/silent-log.ts';
+
+/** Requests that run at once in an outage, and what must come of them before and after it. */
+const workers = Number(process.env.UNIQUE_TEST_WORKERS ?? 16);
+const rounds = Number(process.env.UNIQUE_TEST_ROUNDS ?? 20);
+/** Short enough to wait for, and long enough for an INSERT on a busy machine. */
+const times: LeaseTimes = { lease: 3000, margin: 200, writeTime: 1500, renewEvery: 250 };
+
+const server = await startRedis();
+const log = silentLog();
+const connections: RedisConnection[] = [];
+for (let i = 0; i < 2; i++) connections.push(await openRedis(server.config, log));
+const opened: UniqueReservations[] = [];
+const harness = await openQueryHarness({
+  reservations: () => {
+    const redis = connections[opened.length] as RedisConnection;
+    const everUsed = async (signal: AbortSignal): Promise<boolean> =>
+      !(await createSpaceCatalogue({ db: harness.db, database: testDatabase }).isEmpty(signal));
+    const reservations = createRedisReservations({ redis, log, times, everUsed });
+    opened.push(reservations);
+    return reservations;
+  },
+});
+const other = harness.another();
+t.teardown(async () => {
+  await Promise.all(opened.map((reservations) => reservations.close()));
+  await Promise.all(connections.map((connection) => connection.close()));
+  await harness.close();
+  await server.stop();
+});
+
+const users: FieldInput[] = [
+  { name: 'email', type: 'TEXT', unique: true },
+  { name: 'code', type: 'NUMBER', unique: true },
+  { name: 'other', type: 'TEXT' },
+];
+/** A space as two processes see it. */
+function bothOf(slug: string, fields: readonly FieldInput[] = users) {
+  const structure = structureOf('u', slug, fields);
+  return [spaceOf(harness, 'u', slug, structure), spaceOf(other, 'u', slug, structure)] as const;
+}
+const count = (answers: readonly QueryAnswer[], status: number): number =>
+  answers.filter((answer) => answer.status === status).length;
+
+t.test('of 200 equal inserts at once, from both, exactly one is stored', async (t) => {
+  const both = bothOf('race');
+  await both[0].find();
+  const insert = (_: unknown, i: number) => (both[i % 2] ?? both[0]).insertOne({ email: 'a@x', code: i });
+  const answers = await Promise.all(Array.from({ length: 200 }, insert));
+  t.equal(count(answers, 200), 1);
+  t.equal(count(answers, 400), 199);
+  for (const { status, code, problems } of answers) {
+    if (status === 400) t.match({ code, problems }, { code: 'not_unique', problems: [/'email'/] });
+  }
+  t.equal((await both[1].find()).body.length, 1);
+});
+
+t.test('overlapping batches from both: all or nothing, every value once', async (t) => {
+  const both = bothOf('batches');
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, i) =>
+      (both[i % 2] ?? both[0]).insert(
+        Array.from({ length: 10 }, (_, j) => ({ email: `v${(i * 5 + j) % 100}`, other: `b${i}` })),
+      ),
+    ),
+  );
+  const { body } = await both[0].find();
+  t.equal(body.length, count(answers, 200) * 10);
+  t.equal(count(answers, 200) + count(answers, 400), 60);
+  t.ok(count(answers, 200) > 0);
+  t.equal(new Set(body.map(({ email }: { email: string }) => email)).size, body.length);
+});
+
+t.test('updates onto one value from both, and an insert of it', async (t) => {
+  const both = bothOf('updates');
+  const { body: records } = await both[0].insert(Array.from({ length: 40 }, (_, i) => ({ email: `v${i}` })));
+  const answers = await Promise.all([
+    ...records.map(({ id }: { id: string }, i: number) =>
+      (both[i % 2] ?? both[0]).updateOneById(id, { email: 'wanted', other: `${i}` }),
+    ),
+    both[1].insertOne({ email: 'wanted' }),
+  ]);
+  t.equal(count(answers, 200), 1);
+  t.equal(count(answers, 400), 40);
+  t.equal((await both[0].find([['email', 'wanted']])).body.length, 1);
+  // the value it has may be set again, from wherever
+  const [holder] = (await both[1].find([['email', 'wanted']])).body;
+  const again = await Promise.all(both.map((space) => space.updateOneById(holder.id, { email: 'wanted' })));
+  t.equal(count(again, 200), 2);
+});
+
+t.test('a value that is free again is free in both', async (t) => {
+  const both = bothOf('again');
+  for (let i = 0; i < 5; i++) {
+    const [here, there] = i % 2 === 0 ? both : [both[1], both[0]];
+    const { body, status } = await here.insertOne({ email: 'a' });
+    t.equal(status, 200);
+    t.equal((await there.insertOne({ email: 'a' })).code, 'not_unique');
+    t.equal((await there.deleteOneById(body.id)).status, 200);
+  }
+});
+
+/**
+ * Breaks Redis while both insert the same values, and mends it: nothing but 200, 400 and 503 is ever answered, what
+ * needs no reservation goes on throughout, and no value is there twice.
+ */
+async function underLoad(
+  t: Test,
+  slug: string,
+  outage: { begin: () => unknown; seen: (answer: QueryAnswer) => boolean; end: () => unknown },
+): Promise<void> {
+  const both = bothOf(slug);
+  const plain = bothOf(`${slug}-plain`, [{ name: 'n', type: 'NUMBER' }]);
+  await both[0].insertOne({ email: 'first' });
+  await plain[0].insertOne({ n: 0 });
+  const unexpected: QueryAnswer[] = [];
+  let attempts = 0;
+  let stored = 1;
+  let refused = 0;
+  let outages = 0;
+  let plainStored = 1;
+  let stop = false;
+
+  const load = Array.from({ length: workers }, async (_, worker) => {
+    while (!stop) {
+      // four requests want each value, two of each process
+      const email = `v${Math.floor(attempts++ / 4)}`;
+      const answer = await (both[worker % 2] ?? both[0]).insertOne({ email });
+      if (answer.status === 200) stored++;
+      else if (answer.code === 'not_unique') refused++;
+      else if (answer.status === 503 && outage.seen(answer)) {
+        outages++;
+        await sleep(10);
+      } else unexpected.push(answer);
+    }
+  });
+  const beside = (async () => {
+    while (!stop) {
+      const space = plain[plainStored % 2] ?? plain[0];
+      const inserted = await space.insertOne({ n: plainStored });
+      if (inserted.status !== 200) unexpected.push(inserted);
+      else plainStored++;
+      const found = await (both[plainStored % 2] ?? both[0]).find([['email', 'first']]);
+      if (found.status !== 200 || found.body.length !== 1) unexpected.push(found);
+    }
+  })();
+  const until = async (done: () => boolean): Promise<void> => {
+    while (!done() && unexpected.length === 0) await sleep(5);
+  };
+
+  await until(() => stored > rounds);
+  await outage.begin();
+  await until(() => outages > 0);
+  const plainBefore = plainStored;
+  await until(() => plainStored > plainBefore + 3);
+  await outage.end();
+  const storedBefore = stored;
+  await until(() => stored > storedBefore + rounds);
+  stop = true;
+  await Promise.all([...load, beside]);
+
+  t.strictSame(unexpected, []);
+  t.ok(refused > 0);
+  const { body } = await both[0].find();
+  t.equal(body.length, stored, 'what was acknowledged, and no more');
+  t.equal(new Set(body.map(({ email }: { email: string }) => email)).size, stored, 'every value once');
+  t.equal((await plain[1].find()).body.length, plainStored);
+  t.comment(`${slug}: ${stored} stored, ${refused} refused, ${outages} times 503, ${plainStored} beside`);
+}
+
+t.test('Redis is killed and comes back empty', async (t) => {
+  await underLoad(t, 'killed', {
+    begin: server.kill,
+    seen: () => true,
+    end: server.start,
+  });
+});
+
+t.test('Redis is restarted at once, and empty', async (t) => {
+  await underLoad(t, 'restarted', {
+    begin: async () => {
+      await server.kill();
+      await server.start();
+    },
+    seen: () => true,
+    end: () => {},
+  });
+});
+
+t.test('Redis is stopped and goes on', async (t) => {
+  await underLoad(t, 'stalled', { begin: server.pause, seen: () => true, end: server.resume });
+});
+
+t.test('Redis has no memory left', async (t) => {
+  await underLoad(t, 'memory', {
+    begin: () => server.command('CONFIG', 'SET', 'maxmemory', 1),
+    seen: ({ code }) => code === 'unavailable',
+    end: () => server.command('CONFIG', 'SET', 'maxmemory', 0),
+  });
+});
+
+t.test('Redis forgets everything, again and again', async (t) => {
+  const both = bothOf('flushed');
+  await both[0].find();
+  const answers: QueryAnswer[] = [];
+  for (let round = 0; round < 3; round++) {
+    const wave = Array.from({ length: 40 }, async (_, i) => {
+      if (i === 20) await server.command('FLUSHALL');
+      answers.push(await (both[i % 2] ?? both[0]).insertOne({ email: `${round}:${i % 5}` }));
+    });
+    await Promise.all(wave);
+  }
+  const { body } = await both[1].find();
+  t.equal(body.length, count(answers, 200));
+  t.equal(new Set(body.map(({ email }: { email: string }) => email)).size, body.length);
+  t.ok(body.length > 0);
+  t.equal(count(answers, 200) + count(answers, 400) + count(answers, 503), answers.length);
+});
