@@ -38,7 +38,7 @@ export function createRedisReservations(args: {
   ledgerKey?: string;
 }): UniqueReservations {
   const { redis, log, everUsed, times = usualTimes } = args;
-  const { waitLimit = 15_000, keyLimit = 1_000_000, requestLimit = 100_000, ledgerKey } = args;
+  const { waitLimit = 15_000, keyLimit = 1_000_000, requestLimit = 50_000, ledgerKey } = args;
   const local = createLocalReservations({ waitLimit, keyLimit });
   const ledger = createLedger({
     redis,
