@@ -204,3 +204,36 @@ t.test('nothing of a value can be read in Redis', async (t) => {
   await ledger.reserve(claim('A', 1, 'space:email:vann@example.com'));
   t.match(await fields('k'), [/^k[A-Za-z0-9+/]{24}$/]);
 });
+
+t.test('on a Redis Cluster the scripts run as they are', async (t) => {
+  const node = await startRedis({ args: ['--cluster-enabled', 'yes'] });
+  await node.command('CLUSTER', 'ADDSLOTSRANGE', 0, 16383);
+  while (!/cluster_state:ok/.test(String(await node.command('CLUSTER', 'INFO')))) await sleep(20);
+  const connection = await openRedis(node.config, silentLog());
+  t.teardown(async () => {
+    await connection.close();
+    await node.stop();
+  });
+  const cluster = createLedger({ redis: connection, lease: long });
+  const { epoch } = await cluster.open('A');
+  await cluster.openEarly(epoch);
+  await cluster.open('B');
+  t.strictSame(await cluster.reserve(claim('A', 1, 'a', 'b')), { kind: 'taken' });
+  t.match(await cluster.reserve(claim('B', 1, 'b')), { kind: 'held' });
+  t.strictSame(await cluster.renew(['A', 'B']), [true, true]);
+  t.equal(await cluster.sweep('0'), '0');
+  t.strictSame(await cluster.free([digestOf('a')]), []);
+  await cluster.release(claim('A', 1, 'a', 'b'));
+  await cluster.end(['A']);
+  t.strictSame(await cluster.reserve(claim('B', 2, 'b')), { kind: 'taken' });
+});
+
+t.test('a user who may not ask for the run id reserves nothing', async (t) => {
+  await server.command('ACL', 'SETUSER', 'ann', 'on', '>hunter2', '~*', '+@all', '-info');
+  const log = silentLog();
+  const connection = await openRedis({ ...server.config, username: 'ann', password: 'hunter2' }, log);
+  t.teardown(() => connection.close());
+  const limited = createLedger({ redis: connection, lease: long, key });
+  t.match(await rejectionOf(limited.open('A')), { name: 'RedisFailure' });
+  t.ok(log.failures.length > 0);
+});

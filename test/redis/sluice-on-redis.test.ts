@@ -1,5 +1,11 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import t from 'tap';
+import { freePorts } from '../services/free-port.ts';
 import { call, structureOf } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
@@ -77,4 +83,35 @@ t.test('a bad REDIS_URL stops the start, and is not repeated', async (t) => {
   const { message } = await rejectionOf(startSluice({ env: { REDIS_URL: 'http://:hunter2@redis' } }));
   t.match(message, /REDIS_URL should be/);
   t.notMatch(message, /hunter2/);
+});
+
+t.test('over TLS, when the certificate is trusted, and not at all when it is not', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-redis-tls-'));
+  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+  await promisify(execFile)('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
+    ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-out', cert, '-keyout', key],
+  ]);
+  const port = await freePorts(1);
+  const tls = await startRedis({
+    args: [
+      ...['--tls-port', `${port}`, '--tls-cert-file', cert, '--tls-key-file', key],
+      ...['--tls-ca-cert-file', cert, '--tls-auth-clients', 'no'],
+    ],
+  });
+  t.teardown(() => tls.stop());
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const REDIS_URL = `rediss://localhost:${port}/3`;
+  for (const [env, status] of [
+    [{ NODE_EXTRA_CA_CERTS: cert }, 200],
+    [{}, 503],
+  ] as const) {
+    const sluice = await startSluice({ env: { REDIS_URL, ...env } });
+    t.teardown(() => removeData(sluice));
+    const answer = await call({ ...sluice, path: '/p/users', structure: users, body: [{ email: 'a' }] });
+    t.equal(answer.status, status, JSON.stringify(answer.body));
+    t.equal(await sluice.stop(), 0);
+    if (status === 503) t.match(sluice.stderr(), /self-signed certificate/);
+  }
+  t.match(await tls.command('INFO', 'keyspace'), /db3:keys=1/);
 });
