@@ -14,10 +14,11 @@ import { engineFailure, statementFailure } from './engine-failure.ts';
 import { engineSettings, streamSettings, wholeBlockSettings } from './engine-settings.ts';
 import { textLiteral } from './literal.ts';
 import { startDeadline } from './start-deadline.ts';
+import { StatementError } from './statement-error.ts';
 import { Turns } from './turns.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { withoutException } from './without-exception.ts';
-import type { WritePermit } from './write-permit.ts';
+import { StatementTimeout, type WritePermit } from './write-permit.ts';
 
 export interface ClickhouseOptions {
   /** http or https, without user and password; a path is what a proxy before the server wants. */
@@ -75,7 +76,10 @@ export function openClickhouse(options: ClickhouseOptions): Database {
     } catch (error) {
       signal?.throwIfAborted();
       if (!sent) throw error instanceof ApiError ? error : databaseUnavailable(error);
-      throw await settled(queryId, statementFailure(deadline.reason() ?? error, request));
+      const failure = await settled(queryId, statementFailure(deadline.reason() ?? error, request));
+      throw permit !== undefined && tookTooLong(failure)
+        ? new StatementTimeout(permit.timeLimit, failure)
+        : failure;
     } finally {
       deadline.end();
     }
@@ -150,7 +154,12 @@ export function openClickhouse(options: ClickhouseOptions): Database {
   };
 }
 
-/** Seconds. A statement that takes longer fails as a whole, with a 503 (TIMEOUT_EXCEEDED). */
+/** TIMEOUT_EXCEEDED, by the engine's number: nothing was written. */
+function tookTooLong({ cause }: Error): boolean {
+  return cause instanceof StatementError && cause.engineCode === 159;
+}
+
+/** Seconds. A statement that takes longer fails as a whole. */
 function timeLimitSetting(permit: WritePermit | undefined): Readonly<Record<string, number>> {
   return permit === undefined ? {} : { max_execution_time: permit.timeLimit / 1000 };
 }

@@ -21,7 +21,7 @@ const lostPause = 20;
 const lostProblem = 'reservations of values of unique fields are lost again and again';
 
 /**
- * Reservations that hold between processes (docs/decisions/008-unique-values-between-processes.md). Writes of one process
+ * Reservations that hold between processes (docs/decisions/010-unique-values-between-processes.md). Writes of one process
  * meet in its memory first, so that of many that want a value one at a time asks Redis.
  * @param args.everUsed whether there may have been reservations before Redis knew of any
  * @param args.waitLimit milliseconds @param args.keyLimit keys that may be reserved at once by this process

@@ -2,7 +2,7 @@ import { redisScript } from '../../../common/redis/redis-script.ts';
 
 /**
  * The ledger of reservations is one hash, so that whatever removes a reservation that is not over - a flush, an
- * eviction, a restart - removes the epoch too, and shows (docs/decisions/008-unique-values-between-processes.md):
+ * eviction, a restart - removes the epoch too, and shows (docs/decisions/010-unique-values-between-processes.md):
  *
  *   e            <run id of the server>:<opens at>:<session that began it>    reservations before are gone or over
  *   s<session>   <ends at>                                                    a process's lease on all that it holds

@@ -1,0 +1,155 @@
+import type { Test } from 'tap';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { createGroupCommit } from '../../common/clickhouse/group-commit.ts';
+import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
+import { unavailable } from '../../common/errors/catalogue.ts';
+import { createChangeCommit } from '../../query/changes/change-commit.ts';
+import { assignment } from '../../query/changes/change-sql.ts';
+import { parseStructure } from '../../query/structure/parse-structure.ts';
+import type { Structure } from '../../query/structure/structure.ts';
+import { structureOf } from '../services/record-client.ts';
+import { rejectionOf } from '../services/rejection-of.ts';
+
+const table = 'permits.t';
+const idle = new AbortController().signal;
+const minute = 60_000;
+/** A permit that runs out after it was asked so often. */
+function permitFor(times: number, timeLimit = minute): WritePermit & { asked: number } {
+  return {
+    timeLimit,
+    asked: 0,
+    check() {
+      if (++this.asked > times) throw unavailable('The reservation ran out');
+    },
+  };
+}
+const always = (): WritePermit => permitFor(Number.POSITIVE_INFINITY);
+const row = (id: string, permit: WritePermit | null, more = '') => ({
+  table,
+  columns: ['_id', 'a'],
+  lines: Buffer.from(`${JSON.stringify([id, `${id}${more}`])}\n`),
+  proof: `_id = '${id}'`,
+  signal: idle,
+  permit,
+});
+const structure = parseStructure(structureOf('p', 's', [{ name: 'a', type: 'TEXT' }])).structure as Structure;
+const change = (id: string, value: string, permit: WritePermit | null) => ({
+  table,
+  id,
+  structure,
+  assignments: [assignment('a', 'String', value)],
+  signal: idle,
+  permit,
+});
+const inserts = (database: Database) =>
+  createGroupCommit({ db: database, pendingLimit: 1e9, insertLimit: 1e9 });
+const updates = (database: Database) =>
+  createChangeCommit({ db: database, pendingLimit: 1e9, statementLimit: 1e9, recordLimit: 100 });
+
+/** What every `Database` does with permits: leave to write that may run out. */
+export async function writePermitsSuite(t: Test, db: Database): Promise<void> {
+  await db.command('DROP DATABASE IF EXISTS permits');
+  await db.command('CREATE DATABASE permits');
+  await db.command(
+    `CREATE TABLE ${table} (_id String, _created_at DateTime64(3, 'UTC'), _updated_at DateTime64(3, 'UTC'), a Nullable(String))
+     ENGINE = MergeTree ORDER BY _id SETTINGS enable_block_number_column = 1, enable_block_offset_column = 1`,
+  );
+  async function stored(prefix: string): Promise<readonly string[]> {
+    const rows = await db.rows<{ a: string }>(
+      `SELECT a FROM ${table} WHERE startsWith(_id, '${prefix}') ORDER BY _id`,
+    );
+    return rows.map(({ a }) => a);
+  }
+  /** Another statement is under way, so that those that follow gather. */
+  function busy() {
+    let release: () => void = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let first = true;
+    const wait = async (): Promise<void> => {
+      if (!first) return;
+      first = false;
+      await gate;
+    };
+    const database: Database = {
+      ...db,
+      insert: async (...args) => wait().then(() => db.insert(...args)),
+      command: async (...args) => wait().then(() => db.command(...args)),
+    };
+    return { database, release };
+  }
+
+  t.test('rows without a permit any more are left out, and those beside them are stored', async (t) => {
+    const { database, release } = busy();
+    const commit = inserts(database);
+    const first = commit.write(row('i0', null));
+    const [out, ok, free] = [permitFor(0), always(), null];
+    const results = Promise.allSettled([
+      commit.write(row('i1', out)),
+      commit.write(row('i2', ok)),
+      commit.write(row('i3', free)),
+    ]);
+    release();
+    await first;
+    t.match(await results, [
+      { status: 'rejected', reason: { code: 'unavailable' } },
+      { status: 'fulfilled' },
+      { status: 'fulfilled' },
+    ]);
+    t.strictSame(await stored('i'), ['i0', 'i2', 'i3']);
+  });
+
+  t.test('a permit that runs out while the INSERT waits for the engine', async (t) => {
+    const commit = inserts(db);
+    const first = commit.write(row('w0', null));
+    // good when the rows are gathered, and over when the statement would go out
+    const late = permitFor(1);
+    const results = await Promise.allSettled([
+      commit.write(row('w1', late)),
+      commit.write(row('w2', always())),
+    ]);
+    await first;
+    t.match(results, [{ status: 'rejected', reason: { code: 'unavailable' } }, { status: 'fulfilled' }]);
+    t.ok(late.asked >= 2);
+    t.strictSame(await stored('w'), ['w0', 'w2']);
+  });
+
+  t.test('an INSERT that takes longer than its permit allows is a 503, and stores nothing', async (t) => {
+    const more = 'x'.repeat(4_000_000);
+    t.match(await rejectionOf(inserts(db).write(row('l1', permitFor(9, 1), more))), {
+      code: 'deadline_exceeded',
+      status: 503,
+    });
+    t.strictSame(await stored('l'), []);
+    await inserts(db).write(row('l2', always()));
+    t.strictSame(await stored('l'), ['l2']);
+  });
+
+  t.test('updates: without a permit they are left out, and too slow they are a 503', async (t) => {
+    const ids = ['u0', 'u1', 'u2', 'u3'];
+    for (const id of ids) await inserts(db).write(row(id, null));
+    const { database, release } = busy();
+    const commit = updates(database);
+    const first = commit.commit(change('u0', 'new 0', null));
+    const late = permitFor(1);
+    const results = Promise.allSettled([
+      commit.commit(change('u1', 'new 1', permitFor(0))),
+      commit.commit(change('u2', 'new 2', late)),
+      commit.commit(change('u3', 'new 3', always())),
+    ]);
+    release();
+    await first;
+    t.match(await results, [
+      { status: 'rejected', reason: { code: 'unavailable' } },
+      { status: 'rejected', reason: { code: 'unavailable' } },
+      { status: 'fulfilled', value: /new 3/ },
+    ]);
+    t.strictSame(await stored('u'), ['new 0', 'u1', 'u2', 'new 3']);
+    const tooSlow = permitFor(Number.POSITIVE_INFINITY, 0.001);
+    t.match(await rejectionOf(updates(db).commit(change('u1', 'never', tooSlow))), {
+      code: 'deadline_exceeded',
+    });
+    t.strictSame(await stored('u'), ['new 0', 'u1', 'u2', 'new 3']);
+  });
+}
