@@ -1,4 +1,5 @@
 import type { ChdbQueryStream, Session } from 'chdb';
+import { untilAborted } from '../abort/until-aborted.ts';
 import { loadChdb, SessionPool } from './chdb-sessions.ts';
 import type { Database } from './database.ts';
 import { isDirectoryLocked } from './directory-lock.ts';
@@ -62,7 +63,7 @@ export function openChdb(args: { path: string }): Database {
         throw error;
       },
     );
-    return signal === undefined ? result : unlessAborted(result, signal);
+    return signal === undefined ? result : untilAborted(result, signal);
   };
 
   return {
@@ -126,16 +127,6 @@ function openSession(chdb: typeof import('chdb'), path: string): Session {
   }
 }
 
-/** Settles with the work, or rejects as soon as the signal is aborted; the work itself can't be interrupted. */
-function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
-}
-
 /**
  * Awaits the first chunk, so that a failing statement rejects here; then hands out chunks while the next one is
  * being made. The session is free again as soon as the engine has no more, however slow the reader is.
@@ -173,7 +164,7 @@ async function readStream(
   };
   const begun = prefetch();
   if (signal !== undefined) {
-    await unlessAborted(begun, signal).catch((error: unknown) => {
+    await untilAborted(begun, signal).catch((error: unknown) => {
       // the session is free when the engine has made the chunk
       void begun.catch(() => null).then(end);
       throw error;

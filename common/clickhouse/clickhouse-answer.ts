@@ -12,7 +12,7 @@ export interface Answer {
 
 /** Reads an answer to its end. The client no longer heeds the signal once the head is there. */
 export async function whole({ body, data }: Answer, signal: AbortSignal): Promise<Buffer> {
-  return untilAborted(body, signal, async () => {
+  return closingOnAbort(body, signal, async () => {
     const chunks: Buffer[] = [];
     for await (const chunk of data) chunks.push(chunk);
     return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
@@ -21,7 +21,7 @@ export async function whole({ body, data }: Answer, signal: AbortSignal): Promis
 
 /** The beginning of an error's text; the rest is not worth waiting for. */
 export async function beginning(body: Readable, signal: AbortSignal): Promise<string> {
-  return untilAborted(body, signal, async () => {
+  return closingOnAbort(body, signal, async () => {
     const chunks: Buffer[] = [];
     let size = 0;
     for await (const chunk of body) {
@@ -33,7 +33,7 @@ export async function beginning(body: Readable, signal: AbortSignal): Promise<st
   });
 }
 
-async function untilAborted<Result>(
+async function closingOnAbort<Result>(
   body: Readable,
   signal: AbortSignal,
   work: () => Promise<Result>,

@@ -1,6 +1,6 @@
 import type { S3Client } from '@aws-sdk/client-s3';
+import { untilAborted } from '../abort/until-aborted.ts';
 import type { S3Address } from './s3-address.ts';
-import { untilAborted } from './s3-deadline.ts';
 import { storageError } from './s3-failure.ts';
 import type { S3StoreOptions, S3Timing } from './s3-options.ts';
 import { type RetryLimits, retrying } from './s3-retry.ts';
@@ -39,7 +39,7 @@ export function tryControl<T>(
   send: (signal: AbortSignal) => Promise<T>,
   limits: RetryLimits = { total: timing.request, attempt: timing.quiet },
 ): Promise<T> {
-  return retrying(timing, limits, signal, (attempt) => untilAborted(attempt, send(attempt)));
+  return retrying(timing, limits, signal, (attempt) => untilAborted(send(attempt), attempt));
 }
 
 /** The same; rejects with an error that says what failed, or the signal's reason. */

@@ -39,18 +39,3 @@ export async function withDeadline<T>(
     signal.removeEventListener('abort', stop);
   }
 }
-
-/** Settles as the work does, or rejects with the signal's reason: for work that doesn't listen to one. */
-export async function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  let stop = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
-}

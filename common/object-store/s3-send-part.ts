@@ -1,9 +1,10 @@
 import { type Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { S3Client } from '@aws-sdk/client-s3';
+import { untilAborted } from '../abort/until-aborted.ts';
 import type { Part } from './object-store.ts';
 import { escapeUri, type S3Address } from './s3-address.ts';
-import { S3Timeout, untilAborted } from './s3-deadline.ts';
+import { S3Timeout } from './s3-deadline.ts';
 import { readFailure } from './s3-error-answer.ts';
 import type { S3Timing } from './s3-options.ts';
 import { createS3Signer, type S3Credentials } from './s3-signer.ts';
@@ -46,7 +47,7 @@ export function createPartSender(args: {
   let lasting: S3Credentials | null = null;
   /** They may have to be waited for. */
   const credentialsUntil = async (signal: AbortSignal): Promise<S3Credentials> => {
-    const credentials = await untilAborted(signal, config.credentials());
+    const credentials = await untilAborted(config.credentials(), signal);
     if (credentials.expiration === undefined) lasting = credentials;
     return credentials;
   };

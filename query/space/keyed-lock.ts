@@ -1,5 +1,5 @@
+import { untilAborted } from '../../common/abort/until-aborted.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
-import { untilAborted } from '../until-aborted.ts';
 
 const waitersPerKey = 1000;
 

@@ -1,3 +1,4 @@
+import { untilAborted } from '../../common/abort/until-aborted.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { GroupCommit } from '../../common/clickhouse/group-commit.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
@@ -5,7 +6,6 @@ import type { Hasher } from '../hashed/hasher.ts';
 import type { RecordSpace } from '../space/record-space.ts';
 import type { StoredValue } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
-import { untilAborted } from '../until-aborted.ts';
 import type { RecordValues } from '../values/validate-record.ts';
 import { type NewRecord, rowLayout, rowLines } from './record-row.ts';
 import type { Reservation, UniqueReservations } from './unique-reservations.ts';
