@@ -1,4 +1,5 @@
 import { invalidBody, invalidValue } from '../../common/errors/catalogue.ts';
+import { Problems } from '../problems.ts';
 import { shownName } from '../shown-name.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
@@ -11,19 +12,19 @@ export type Changes = ReadonlyMap<Field, StoredValue | null>;
 /** Checks the body of an update. Throws a 400 that lists every problem. */
 export function validateChanges(body: unknown, structure: Structure): Changes {
   if (!isRecord(body)) throw invalidBody('Request body should be a JSON object with at least one field');
-  const problems: string[] = [];
+  const problems = new Problems();
   const changes = new Map<Field, StoredValue | null>();
-  for (const [field, value] of givenFields(body, structure, (problem) => problems.push(problem))) {
+  for (const [field, value] of givenFields(body, structure, problems.add)) {
     const name = shownName(field.name);
     if (value === null) {
-      if (field.required) problems.push(`Body field: ${name} is required and can not be cleared`);
+      if (field.required) problems.add(`Body field: ${name} is required and can not be cleared`);
       changes.set(field, null);
       continue;
     }
     const reading = readFieldValue(field.type, value);
     if ('value' in reading) changes.set(field, reading.value);
-    else problems.push(`Value for Body field: ${name} ${reading.problem}`);
+    else problems.add(`Value for Body field: ${name} ${reading.problem}`);
   }
-  if (problems.length > 0) throw invalidValue(problems);
+  if (problems.found) throw invalidValue(problems.list());
   return changes;
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { invalidBody, invalidCondition, invalidValue } from '../../common/errors/catalogue.ts';
 import type { Condition, Conditions, HashedCondition } from '../conditions/parse-conditions.ts';
+import { Problems } from '../problems.ts';
 import { shownName } from '../shown-name.ts';
 import { type Field, isSystemKey, systemColumns } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
@@ -20,7 +21,7 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
       'Request body should be a JSON object with the values of fields, such as email and password',
     );
   }
-  const problems: string[] = [];
+  const problems = new Problems();
   const plain: Condition[] = [];
   const hashed: HashedCondition[] = [];
   const seen = new Set<Field>();
@@ -31,23 +32,23 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
       const reading = key === 'id' ? readFieldValue('TEXT', value) : null;
       if (reading !== null && 'value' in reading)
         plain.push({ column: systemColumns.id, value: reading.value });
-      else if (reading !== null) problems.push(`Value for Body field: 'id' ${reading.problem}`);
-      else if (isSystemKey(key)) problems.push(`Body field: '${key}' can not be used to log in`);
-      else problems.push(`Body field: ${shownName(key)} is not in the structure`);
+      else if (reading !== null) problems.add(`Value for Body field: 'id' ${reading.problem}`);
+      else if (isSystemKey(key)) problems.add(`Body field: '${key}' can not be used to log in`);
+      else problems.add(`Body field: ${shownName(key)} is not in the structure`);
       continue;
     }
     if (seen.has(field)) {
-      problems.push(`Body field: ${shownName(field.name)} is given twice, by name and by slug`);
+      problems.add(`Body field: ${shownName(field.name)} is given twice, by name and by slug`);
       continue;
     }
     seen.add(field);
     const reading = readFieldValue(field.type, value);
     if ('problem' in reading)
-      problems.push(`Value for Body field: ${shownName(field.name)} ${reading.problem}`);
+      problems.add(`Value for Body field: ${shownName(field.name)} ${reading.problem}`);
     else if (field.hashed) hashed.push({ field, value: reading.value });
     else plain.push({ column: field.slug, value: reading.value });
   }
-  if (problems.length > 0) throw invalidValue(problems);
+  if (problems.found) throw invalidValue(problems.list());
   const lacking: string[] = [];
   if (plain.length === 0) lacking.push('Login needs a field that is not hashed, such as an email');
   if (hashed.length === 0) lacking.push('Login needs a hashed field, such as a password');

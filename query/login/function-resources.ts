@@ -1,7 +1,8 @@
 import { slugProblem } from '../../common/control/slug.ts';
-import { invalidHeader, invalidSlug } from '../../common/errors/catalogue.ts';
+import { invalidHeader, invalidSlug, invalidStructure } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { readPath, type SpaceReference } from '../open-record-space.ts';
+import { depthProblem } from '../structure/parse-structure.ts';
 import type { StructureCache } from '../structure/structure-cache.ts';
 
 /**
@@ -19,6 +20,8 @@ export function readFunctionResources(request: HttpRequest, structures: Structur
     ]);
   }
   const structure = onlyStructure(text);
+  const tooDeep = depthProblem(structure);
+  if (tooDeep !== null) throw invalidStructure([tooDeep]);
   const { slug } = structure as { slug?: unknown };
   // a structure without slug is refused with all else that is wrong with it
   const path =

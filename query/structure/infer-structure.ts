@@ -1,7 +1,7 @@
 import { invalidBody, invalidStructure, invalidValue } from '../../common/errors/catalogue.ts';
 import { shownName } from '../shown-name.ts';
 import { type FieldType, isSystemKey } from './field.ts';
-import { parseStructure } from './parse-structure.ts';
+import { maxFields, parseStructure } from './parse-structure.ts';
 import type { Structure } from './structure.ts';
 import type { SpacePath } from './structure-cache.ts';
 
@@ -16,6 +16,9 @@ export function inferStructure(sample: unknown, { projectSlug, slug }: SpacePath
   }
   const entries = Object.entries(sample).filter(([name]) => !isSystemKey(name));
   if (entries.length === 0) throw invalidBody('The sample record has no field');
+  if (entries.length > maxFields) {
+    throw invalidBody(`The sample record has ${entries.length} fields; at most ${maxFields} are allowed`);
+  }
   const problems: string[] = [];
   const recordStructure = entries.map(([name, value]) => {
     const type = typeOf(value);

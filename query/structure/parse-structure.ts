@@ -1,4 +1,5 @@
 import { shownName } from '../shown-name.ts';
+import { nestedDeeperThan } from '../values/nested-deeper-than.ts';
 import type { Field } from './field.ts';
 import { parseField } from './parse-field.ts';
 import { parseSpaceAuth } from './space-auth.ts';
@@ -15,6 +16,13 @@ export interface ParsedStructure {
 }
 
 export const maxFields = 500;
+/** Levels of arrays and objects of a structure: those of a value, and what is around it. */
+const deepest = 110;
+
+/** Says what is wrong with a structure that is to become text again; null when nothing is. */
+export function depthProblem(input: unknown): string | null {
+  return nestedDeeperThan(input, deepest) ? `The structure is nested deeper than ${deepest} levels` : null;
+}
 
 /** Parses the `structure` header of interface.md section 2.2, and finds every problem in it. */
 export function parseStructure(text: string): ParsedStructure {
@@ -33,6 +41,8 @@ export function parseStructure(text: string): ParsedStructure {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     return unreadable('The structure header is not a JSON object');
   }
+  const tooDeep = depthProblem(input);
+  if (tooDeep !== null) return unreadable(tooDeep);
   const raw = input as Readonly<Record<string, unknown>>;
   const problems: string[] = [];
   const projectSlug = requiredText(raw, 'projectSlug', problems);

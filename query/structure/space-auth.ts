@@ -18,6 +18,8 @@ const knownScopes: readonly string[] = [
   ...operationNames.filter((name) => familyOf(name) !== null),
 ];
 const longestSpace = 128;
+/** More than there are to name. */
+const maxScopes = 100;
 
 /** Reads `authOptions`; absent parts count as the stricter choice: active, and every operation. */
 export function parseSpaceAuth(input: unknown, problems: string[]): SpaceAuth | null {
@@ -50,6 +52,10 @@ function readScope(input: unknown, complain: (problem: string) => void): readonl
   if (input === undefined || input === null) return operationFamilies;
   if (!Array.isArray(input)) {
     complain('with a scope that is not an array');
+    return [];
+  }
+  if (input.length > maxScopes) {
+    complain(`with a scope of ${input.length} entries; at most ${maxScopes} are allowed`);
     return [];
   }
   for (const item of input as readonly unknown[]) {

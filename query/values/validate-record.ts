@@ -1,4 +1,5 @@
 import { invalidBody, invalidValue } from '../../common/errors/catalogue.ts';
+import { Problems } from '../problems.ts';
 import { shownName } from '../shown-name.ts';
 import type { StoredValue } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
@@ -8,17 +9,23 @@ import { type Complain, givenFields, isRecord } from './given-fields.ts';
 /** A record's values in the order of the structure's fields; null where there is none. */
 export type RecordValues = readonly (StoredValue | null)[];
 
-/** A body of a million bad records is not answered with as many texts. */
-const listedProblems = 1000;
 /** Hashing takes milliseconds of a core for each value. */
 const maxHashedValues = 1000;
+/**
+ * Characters that the records of a request may get beside what the body says: names and defaults of all fields, ids
+ * and times. A body of two megabytes of tiny records would otherwise become gigabytes.
+ */
+const maxAddedCharacters = 64 * 1024 * 1024;
+/** What a record, and each of its fields, takes at least. */
+const recordOverhead = 150;
+const fieldOverhead = 10;
 
 /** Checks the body of insertOne. Throws a 400 that lists every problem. */
 export function validateRecord(body: unknown, structure: Structure): RecordValues {
   if (!isRecord(body)) throw invalidBody('Request body should be a JSON object with at least one field');
-  const problems: string[] = [];
-  const values = readRecord(body, structure, (problem) => void problems.push(problem));
-  if (problems.length > 0) throw invalidValue(problems);
+  const problems = new Problems();
+  const values = readRecord(body, structure, problems.add);
+  if (problems.found) throw invalidValue(problems.list());
   return values;
 }
 
@@ -27,16 +34,22 @@ export function validateRecords(body: unknown, structure: Structure): readonly R
   if (!Array.isArray(body) || body.length === 0) {
     throw invalidBody('Request body should be a JSON array with at least one record');
   }
-  const problems: string[] = [];
+  const allowed = maxRecords(structure);
+  if (body.length > allowed) {
+    throw invalidBody(
+      `Request body has ${body.length} records; at most ${allowed} of this structure are allowed at once`,
+    );
+  }
+  const problems = new Problems();
   let malformed = false;
   const records = body.map((item: unknown, index) => {
-    const complain: Complain = (problem) => void problems.push(`${problem} (record at index ${index})`);
+    const complain: Complain = (problem) => problems.add(`${problem} (record at index ${index})`);
     if (isRecord(item)) return readRecord(item, structure, complain);
     malformed = true;
     complain('A record should be a JSON object with at least one field');
     return [];
   });
-  if (problems.length > 0) throw (malformed ? invalidBody : invalidValue)(shortened(problems));
+  if (problems.found) throw (malformed ? invalidBody : invalidValue)(problems.list());
   const hashed = countHashedValues(records, structure);
   if (hashed > maxHashedValues) {
     throw invalidValue([`The records have ${hashed} hashed values; a request may have ${maxHashedValues}`]);
@@ -44,9 +57,13 @@ export function validateRecords(body: unknown, structure: Structure): readonly R
   return records;
 }
 
-function shortened(problems: readonly string[]): readonly string[] {
-  if (problems.length <= listedProblems) return problems;
-  return [...problems.slice(0, listedProblems), `and ${problems.length - listedProblems} more problems`];
+/** How many records of a structure one request may have, whatever its body's size. */
+function maxRecords({ fields }: Structure): number {
+  let added = recordOverhead;
+  for (const { name, defaultValue } of fields) {
+    added += fieldOverhead + name.length + String(defaultValue ?? '').length;
+  }
+  return Math.max(1, Math.floor(maxAddedCharacters / added));
 }
 
 function readRecord(body: object, structure: Structure, complain: Complain): RecordValues {

@@ -1,0 +1,22 @@
+/** Nobody reads more, and a body of a megabyte can have a hundred thousand things wrong with it. */
+const listed = 1000;
+
+/** What is wrong with a request: as many texts as are worth an answer, and the number of the others. */
+export class Problems {
+  readonly #texts: string[] = [];
+  #more = 0;
+
+  /** Bound, so that it can be handed on. */
+  readonly add = (problem: string): void => {
+    if (this.#texts.length < listed) this.#texts.push(problem);
+    else this.#more++;
+  };
+
+  get found(): boolean {
+    return this.#texts.length > 0;
+  }
+
+  list(): readonly string[] {
+    return this.#more === 0 ? this.#texts : [...this.#texts, `and ${this.#more} more problems`];
+  }
+}
