@@ -1,0 +1,69 @@
+import { type QueryHarness, spaceOf, testDatabase } from './query-harness.ts';
+import { structureOf } from './record-client.ts';
+
+const fields = [
+  { name: 'text', type: 'TEXT', unique: true },
+  { name: 'number', type: 'NUMBER' },
+  { name: 'flag', type: 'BOOLEAN' },
+  { name: 'list', type: 'ARRAY' },
+  { name: 'map', type: 'OBJECT' },
+];
+const records = [
+  { text: 'canary', number: 1, flag: true, list: [1], map: { a: 1 } },
+  { text: '', number: 0, flag: false, list: [], map: {} },
+  { text: 'other' },
+];
+
+/** What nobody else may touch: records of another owner and of another project, and the tables of the store. */
+export interface Canary {
+  /** Everything that must not have changed, as text. @param owners whose spaces may have been made meanwhile */
+  look(): Promise<CanaryState>;
+}
+
+export interface CanaryState {
+  readonly records: readonly string[];
+  readonly structures: unknown;
+  /** Tables that are not the records of a space. */
+  readonly tables: unknown;
+  /** Tables of records that no space of the catalogue has. */
+  readonly strays: unknown;
+  readonly owners: unknown;
+  readonly settings: unknown;
+}
+
+/** Makes the canary's spaces: owner `canary` under the slugs that tests use, and a project of the tests' own owner. */
+export async function openCanary(harness: QueryHarness, project: string, space: string): Promise<Canary> {
+  const structure = structureOf(project, space, fields);
+  const path = `/${project}/${space}`;
+  await harness.call({ path, structure, body: records, owner: 'canary' });
+  const beside = spaceOf(harness, 'canary', 'birds', structureOf('canary', 'birds', fields));
+  await beside.insert(records);
+  return {
+    async look() {
+      const { db } = harness;
+      return {
+        records: [
+          (await harness.call({ path, structure, owner: 'canary' })).text,
+          (await beside.find()).text,
+        ],
+        structures: await db.rows(
+          `SELECT id, toFloat64(version) AS version, structure FROM ${testDatabase}.record_spaces FINAL
+           WHERE owner_id = 'canary' OR slug = 'birds' ORDER BY id`,
+        ),
+        tables: await db.rows(
+          `SELECT database, name, engine FROM system.tables
+           WHERE database NOT IN ('system', 'INFORMATION_SCHEMA', 'information_schema') AND NOT startsWith(name, 'records_')
+           ORDER BY database, name`,
+        ),
+        strays: await db.rows(
+          `SELECT name FROM system.tables WHERE database = '${testDatabase}' AND startsWith(name, 'records_')
+           AND name NOT IN (SELECT concat('records_', replaceAll(id, '-', '')) FROM ${testDatabase}.record_spaces)`,
+        ),
+        owners: await db.rows(
+          `SELECT DISTINCT owner_id FROM ${testDatabase}.record_spaces FINAL ORDER BY owner_id`,
+        ),
+        settings: await db.rows(`SELECT name, value FROM system.settings WHERE changed ORDER BY name`),
+      };
+    },
+  };
+}
