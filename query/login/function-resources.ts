@@ -1,8 +1,7 @@
 import { slugProblem } from '../../common/control/slug.ts';
-import { invalidHeader, invalidSlug, invalidStructure } from '../../common/errors/catalogue.ts';
+import { invalidHeader, invalidSlug } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { readPath, type SpaceReference } from '../open-record-space.ts';
-import { depthProblem } from '../structure/parse-structure.ts';
 import type { StructureCache } from '../structure/structure-cache.ts';
 
 /**
@@ -20,15 +19,13 @@ export function readFunctionResources(request: HttpRequest, structures: Structur
     ]);
   }
   const structure = onlyStructure(text);
-  const tooDeep = depthProblem(structure);
-  if (tooDeep !== null) throw invalidStructure([tooDeep]);
   const { slug } = structure as { slug?: unknown };
   // a structure without slug is refused with all else that is wrong with it
   const path =
     typeof slug === 'string' && slug !== ''
       ? readPath({ project, space: slug })
       : { projectSlug: project, slug: '' };
-  return { path, structure: structures.read(JSON.stringify(structure), path) };
+  return { path, structure: structures.readParsed(structure, path, text) };
 }
 
 function onlyStructure(text: string): object {

@@ -1,10 +1,9 @@
-import { invalidBody, invalidStructure } from '../../common/errors/catalogue.ts';
+import { invalidBody } from '../../common/errors/catalogue.ts';
 import type { Handler } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
 import { jsonAnswer } from '../json-answer.ts';
 import { type OpenRecordSpace, readPath } from '../open-record-space.ts';
 import { inferStructure } from '../structure/infer-structure.ts';
-import { depthProblem } from '../structure/parse-structure.ts';
 import { structureText } from '../structure/structure.ts';
 import type { StructureCache } from '../structure/structure-cache.ts';
 
@@ -24,10 +23,8 @@ export function setStructure({ openSpace, structures, bodyLimit }: StructureDeps
       if (typeof body !== 'object' || body === null || Array.isArray(body)) {
         throw invalidBody('Request body should be a JSON object: a structure');
       }
-      const tooDeep = depthProblem(body);
-      if (tooDeep !== null) throw invalidStructure([tooDeep]);
       // the path says which space is meant; the body may say so too
-      return { path, structure: structures.parse(JSON.stringify({ ...path, ...body }), path) };
+      return { path, structure: structures.readParsed({ ...path, ...body }, path) };
     });
     return jsonAnswer(structureText(space.stored));
   };

@@ -19,30 +19,32 @@ export const maxFields = 500;
 /** Levels of arrays and objects of a structure: those of a value, and what is around it. */
 const deepest = 110;
 
-/** Says what is wrong with a structure that is to become text again; null when nothing is. */
-export function depthProblem(input: unknown): string | null {
-  return nestedDeeperThan(input, deepest) ? `The structure is nested deeper than ${deepest} levels` : null;
-}
-
 /** Parses the `structure` header of interface.md section 2.2, and finds every problem in it. */
 export function parseStructure(text: string): ParsedStructure {
-  const unreadable = (problem: string): ParsedStructure => ({
-    structure: null,
-    problems: [problem],
-    projectSlug: null,
-    slug: null,
-  });
   let input: unknown;
   try {
     input = JSON.parse(text);
   } catch {
     return unreadable('The structure header is not valid JSON');
   }
+  return readStructure(input);
+}
+
+function unreadable(problem: string): ParsedStructure {
+  return { structure: null, problems: [problem], projectSlug: null, slug: null };
+}
+
+/**
+ * The same for parsed JSON. It is never made text again before it is checked: a number beyond a double would become
+ * null, and what is nested too deep has no text at all.
+ */
+export function readStructure(input: unknown): ParsedStructure {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     return unreadable('The structure header is not a JSON object');
   }
-  const tooDeep = depthProblem(input);
-  if (tooDeep !== null) return unreadable(tooDeep);
+  if (nestedDeeperThan(input, deepest)) {
+    return unreadable(`The structure is nested deeper than ${deepest} levels`);
+  }
   const raw = input as Readonly<Record<string, unknown>>;
   const problems: string[] = [];
   const projectSlug = requiredText(raw, 'projectSlug', problems);

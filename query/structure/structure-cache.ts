@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { invalidStructure, missingStructure } from '../../common/errors/catalogue.ts';
 import { shownName } from '../shown-name.ts';
-import { parseStructure } from './parse-structure.ts';
+import { type ParsedStructure, parseStructure, readStructure } from './parse-structure.ts';
 import type { Structure } from './structure.ts';
 
 /** Characters of header text whose structures are kept. */
@@ -16,8 +16,8 @@ export interface SpacePath {
 export interface StructureCache {
   /** Throws a 400 that lists every problem, disagreement with the path included. */
   read(header: string | undefined, path: SpacePath): Structure;
-  /** The same for a text that is not sent again and again: it is not kept. */
-  parse(text: string, path: SpacePath): Structure;
+  /** The same for the parsed JSON of a structure that came another way. @param text that it came in, if it may again */
+  readParsed(input: unknown, path: SpacePath, text?: string): Structure;
 }
 
 export function createStructureCache(): StructureCache {
@@ -25,23 +25,29 @@ export function createStructureCache(): StructureCache {
     maxSize: keptCharacters,
     sizeCalculation: (_, text) => text.length,
   });
+  const cachedOr = (key: string, path: SpacePath, parse: () => ParsedStructure): Structure => {
+    const cached = known.get(key);
+    if (cached !== undefined && cached.projectSlug === path.projectSlug && cached.slug === path.slug) {
+      return cached;
+    }
+    const structure = checked(parse(), path);
+    known.set(key, structure);
+    return structure;
+  };
   return {
     read(header, path) {
       if (header === undefined || header === '') throw missingStructure();
-      const cached = known.get(header);
-      if (cached !== undefined && cached.projectSlug === path.projectSlug && cached.slug === path.slug) {
-        return cached;
-      }
-      const structure = parse(header, path);
-      known.set(header, structure);
-      return structure;
+      return cachedOr(header, path, () => parseStructure(header));
     },
-    parse,
+    readParsed(input, path, text) {
+      const parse = (): ParsedStructure => readStructure(input);
+      // no JSON begins like this, so it is never taken for a header that is a structure itself
+      return text === undefined ? checked(parse(), path) : cachedOr(`in ${text}`, path, parse);
+    },
   };
 }
 
-function parse(text: string, path: SpacePath): Structure {
-  const { structure, problems, ...slugs } = parseStructure(text);
+function checked({ structure, problems, ...slugs }: ParsedStructure, path: SpacePath): Structure {
   const all = [...problems, ...disagreements(slugs, path)];
   if (structure === null || all.length > 0) throw invalidStructure(all);
   return structure;

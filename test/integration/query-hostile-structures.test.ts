@@ -265,6 +265,22 @@ t.test('repeated, contradicting and too many fields', async (t) => {
   );
 });
 
+t.test('a number beyond a double in a body or for login is no null: it was taken for one', async (t) => {
+  for (const key of [
+    'clear',
+    'recordStructure.0.defaultValue',
+    'authOptions.active',
+    'recordStructure.0.unique',
+  ]) {
+    const text = withKey(key, '1e999', 'beyond');
+    const set = await harness.call({ path: '/hostile/beyond/set-structure', body: text });
+    refused(t, set, key, 'invalid_structure');
+    const headers = { 'function-resources': `{"mustExistSpaceStructures":[${text}]}` };
+    const login = await harness.call({ path: '/hostile/function/login', headers, body: { a: 'x' } });
+    refused(t, login, key, 'invalid_structure');
+  }
+});
+
 t.test('texts that are no structure', async (t) => {
   const good = structureOf('hostile', 'none', [{ name: 'a', type: 'TEXT' }]);
   const texts = [
