@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import t from 'tap';
 import { call, structureOf } from '../services/record-client.ts';
+import { routeTable } from '../services/route-table.ts';
 import { removeData, runScript, startSluice } from '../services/start-sluice.ts';
 
 const sluice = await startSluice();
@@ -54,6 +55,226 @@ t.test('records', async (t) => {
   );
   t.match((await as(alice).find()).body, [{ text: 'of alice', n: 1 }]);
   t.match((await as(bob).find()).body, [{ text: 'of alice', n: 2 }]);
+});
+
+t.test('every route: what another owns is not read, changed or listed', async (t) => {
+  const { baseUrl } = sluice;
+  const project = 'everything';
+  const notes = structureOf(project, 'notes', [
+    { name: 'text', type: 'TEXT', unique: true },
+    { name: 'n', type: 'NUMBER' },
+  ]);
+  const users = structureOf(project, 'users', [
+    { name: 'email', type: 'TEXT' },
+    { name: 'password', type: 'TEXT', hashed: true },
+  ]);
+  const keys = structureOf(project, 'keys', [{ name: 'theme', type: 'TEXT' }]);
+  const guarded = structureOf(project, 'guarded', [{ name: 'text', type: 'TEXT' }], {
+    authOptions: { space: 'users', scope: ['find'] },
+  });
+  const preStored = { 'use-pre-stored-structure': 'true' };
+  const request = (
+    token: string,
+    path: string,
+    more: Omit<Parameters<typeof call>[0], 'baseUrl' | 'token' | 'path'>,
+  ) => call({ baseUrl, token, path: `/${project}${path}`, ...more });
+
+  // what alice owns; every text of it says so
+  const [mine] = (await request(alice, '/notes', { structure: notes, body: [{ text: 'of alice', n: 1 }] }))
+    .body;
+  const { body: user } = await request(alice, '/users/_single_', {
+    structure: users,
+    body: { email: 'alice@of-alice', password: 'of alice' },
+  });
+  await request(alice, '/keys/set-key-values', { structure: keys, body: { theme: 'of alice' } });
+  const credentials = { email: 'alice@of-alice', password: 'of alice' };
+  const resources = { 'function-resources': `{"mustExistSpaceStructures":[${users}]}` };
+  const login = (token: string) =>
+    request(token, '/function/login', { headers: resources, body: credentials });
+  const { token: loginToken } = (await login(alice)).body;
+  t.type(loginToken, 'string');
+  await request(alice, '/guarded', { structure: guarded, headers: { token: loginToken } });
+  const form = new FormData();
+  form.set('file', new Blob(['file of alice']), 'of-alice.txt');
+  const upload = (token: string, body: FormData) =>
+    fetch(`${baseUrl}/_f_/${project}/upload`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      body,
+    });
+  const file = (await (await upload(alice, form)).json()) as {
+    name: string;
+    s3Link: string;
+    ownedBy: string;
+  };
+
+  /** Everything of alice's, as text. */
+  const state = async (): Promise<string> => {
+    const parts = [];
+    for (const path of ['/notes', '/users', '/keys', '/keys/get-key-values']) {
+      parts.push((await request(alice, path, { headers: preStored })).body);
+    }
+    parts.push((await request(alice, '/guarded', { headers: { ...preStored, token: loginToken } })).body);
+    const headers = { authorization: `Bearer ${alice}` };
+    parts.push(await (await fetch(file.s3Link, { headers })).text());
+    return JSON.stringify(parts);
+  };
+  const before = await state();
+  t.match(before, /of alice.*file of alice/);
+
+  const id = `id=${mine.id}`;
+  const asBob = (path: string, more: Omit<Parameters<typeof call>[0], 'baseUrl' | 'token' | 'path'>) =>
+    request(bob, path, more);
+  const noMatch = { status: 400, body: { code: 'no_match' } };
+  const structure = notes;
+  const cases: Record<string, () => Promise<unknown[]>> = {
+    'GET /:project/:space': async () => [
+      [{ status: 404 }, await asBob('/notes', { headers: preStored })],
+      [{ status: 200, body: [] }, await asBob('/notes', { structure })],
+      [{ status: 200, body: [] }, await asBob(`/notes?${id}`, { structure })],
+      [{ status: 200, body: [] }, await asBob('/notes?text=of%20alice', { structure })],
+      // a login token of alice's user opens nothing of bob's, nor the other way about
+      [{ status: 401 }, await asBob('/guarded', { structure: guarded, headers: { token: loginToken } })],
+    ],
+    'GET /:project/:space/_single_': async () => [
+      [{ status: 200, body: null }, await asBob(`/notes/_single_?${id}`, { structure })],
+      [
+        { status: 200, body: null },
+        await asBob('/users/_single_?email=alice@of-alice&password=of%20alice', { structure: users }),
+      ],
+    ],
+    'GET /:project/:space/search': async () => [
+      [
+        { status: 200, body: [] },
+        await asBob('/notes/search?searchText=&searchableFields=text', { structure }),
+      ],
+    ],
+    'GET /:project/:space/get-key-values': async () => [
+      [{ status: 200, body: null }, await asBob('/keys/get-key-values', { structure: keys })],
+    ],
+    'GET /:project/:space/get-token-owner': async () => [
+      [
+        { status: 401 },
+        await asBob('/users/get-token-owner', { structure: users, headers: { token: loginToken } }),
+      ],
+    ],
+    'POST /:project/:space': async () => [
+      [
+        { status: 200, body: [{ n: 2 }] },
+        await asBob('/notes', { structure, body: [{ text: 'of alice too', n: 2 }] }),
+      ],
+    ],
+    'POST /:project/:space/_single_': async () => [
+      [
+        { status: 200, body: { n: 3 } },
+        await asBob('/notes/_single_', { structure, body: { text: 'of bob', n: 3 } }),
+      ],
+    ],
+    'POST /:project/:space/update': async () => [
+      [noMatch, await asBob(`/notes/update?${id}`, { structure, body: { n: 4 } })],
+      [noMatch, await asBob('/notes/update?text=of%20alice', { structure, body: { n: 4 } })],
+    ],
+    'POST /:project/:space/update-by-id': async () => [
+      [noMatch, await asBob(`/notes/update-by-id?${id}`, { structure, body: { n: 4 } })],
+    ],
+    'POST /:project/:space/set-key-values': async () => [
+      [
+        { status: 200, body: { theme: 'of bob' } },
+        await asBob('/keys/set-key-values', { structure: keys, body: { theme: 'of bob' } }),
+      ],
+    ],
+    'DELETE /:project/:space': async () => [
+      [noMatch, await asBob(`/notes?${id}`, { structure, method: 'DELETE' })],
+    ],
+    'DELETE /:project/:space/clear-records': async () => [
+      [{ status: 200 }, await asBob('/notes/clear-records', { structure, method: 'DELETE' })],
+      [{ status: 200 }, await asBob('/users/clear-records', { structure: users, method: 'DELETE' })],
+    ],
+    'POST /:project/function/login': async () => [[{ status: 401 }, await login(bob)]],
+    'POST /:project/:space/set-structure': async () => [
+      [
+        { status: 200 },
+        await asBob('/notes/set-structure', {
+          body: { recordStructure: [{ name: 'b', slug: 'b', type: 'TEXT' }] },
+        }),
+      ],
+      [
+        { status: 200 },
+        await asBob('/guarded/set-structure', {
+          body: { recordStructure: [], authOptions: { active: false } },
+        }),
+      ],
+    ],
+    'POST /:project/:space/set-inferred-structure': async () => [
+      [{ status: 200 }, await asBob('/keys/set-inferred-structure', { body: { other: 1 } })],
+    ],
+    'POST /:project/:space/get-inferred-structure': async () => [
+      [
+        { status: 200, body: { recordStructure: [{ name: 'x' }] } },
+        await asBob('/notes/get-inferred-structure', { body: { x: 1 } }),
+      ],
+    ],
+    'POST /_f_/:project/upload': async () => {
+      const body = new FormData();
+      body.set('file', new Blob(['of bob']), file.name);
+      const answer = (await (await upload(bob, body)).json()) as { name: string; ownedBy: string };
+      t.not(answer.name, file.name);
+      t.not(answer.ownedBy, file.ownedBy);
+      return [];
+    },
+    'GET /_f_/:project/:name': async () => {
+      const headers = { authorization: `Bearer ${bob}` };
+      for (const path of [`${project}/${file.name}`, `shared/${file.name}`]) {
+        const response = await fetch(`${baseUrl}/_f_/${path}`, { headers });
+        t.equal(response.status, 404, path);
+        t.notMatch(await response.text(), /file of alice/);
+      }
+      return [];
+    },
+  };
+  t.strictSame(Object.keys(cases).sort(), routeTable(), 'every route has its case');
+  for (const [route, run] of Object.entries(cases)) {
+    await t.test(route, async (t) => {
+      for (const [expected, answer] of (await run()) as [object, { status: number; body: unknown }][]) {
+        t.match(answer, expected);
+        // a refusal repeats the id that was asked for
+        const ids = answer.status === 200 ? `|${mine.id}|${user.id}` : '';
+        t.notMatch(JSON.stringify(answer.body), new RegExp(`"of alice"|alice@of-alice${ids}`));
+      }
+      t.equal(await state(), before, "what is alice's is as it was");
+    });
+  }
+  // her rules still hold in her space, whatever bob did to his
+  t.equal((await request(alice, '/guarded', { headers: preStored })).status, 401);
+});
+
+t.test('every route: without a good access token there is nothing', async (t) => {
+  for (const route of routeTable()) {
+    const [method, pattern] = route.split(' ') as [string, string];
+    // files are public by their address unless links are private
+    const path = pattern.replace(':project', 'everything').replace(':space', 'notes').replace(':name', 'x');
+    for (const token of [
+      '',
+      'Bearer not-a-token-of-anyone',
+      `Basic ${alice}`,
+      `Bearer ${alice}x`,
+      `Bearer ${alice.slice(1)}`,
+    ]) {
+      const headers = { structure, ...(token === '' ? {} : { authorization: token }) };
+      const form = 'multipart/form-data; boundary=b';
+      const response = await fetch(`${sluice.baseUrl}${path}`, {
+        method,
+        headers: { ...headers, 'content-type': pattern.endsWith('upload') ? form : 'application/json' },
+        ...(method === 'POST' ? { body: '{}' } : {}),
+      });
+      const publicFile = pattern.endsWith(':name') && token === '';
+      t.equal(
+        response.status,
+        publicFile ? 404 : 401,
+        `${route} with ${token === '' ? 'no token' : token.split(' ')[0]}`,
+      );
+    }
+  }
 });
 
 t.test('files', async (t) => {
