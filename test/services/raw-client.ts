@@ -14,7 +14,7 @@ export interface RawClient {
   close(): void;
 }
 
-/** Reads answers with a Content-Length, which all but streamed ones have. */
+/** Reads answers with a Content-Length; of a streamed one only the head, and then the connection is given up. */
 export function createRawClient(baseUrl: string): RawClient {
   const { hostname, port } = new URL(baseUrl);
   let socket: Socket | null = null;
@@ -64,7 +64,8 @@ export function createRawClient(baseUrl: string): RawClient {
           }
         };
       });
-      if (answer.headers.get('connection')?.toLowerCase() === 'close') {
+      const { headers } = answer;
+      if (headers.get('connection')?.toLowerCase() === 'close' || headers.has('transfer-encoding')) {
         socket = null;
         own.destroy();
       }

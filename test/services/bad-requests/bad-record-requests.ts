@@ -113,9 +113,9 @@ export function noStructure(dice: Dice, token: string): BadRequest {
   return request('no structure', token, { ...dice.pick(operations), structure: null });
 }
 
-/** What a header can't carry goes out as an escape of JSON, or as the bytes of UTF-8. */
+/** What a header can't carry goes out as an escape of JSON. */
 function headerText(text: string): string {
-  return text.replace(/\p{Cc}/gu, ' ');
+  return text.replace(/\p{Cc}/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 export function badStructureHeader(dice: Dice, token: string): BadRequest {
