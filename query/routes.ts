@@ -30,7 +30,7 @@ import { setInferredStructure, setStructure } from './operations/set-structure.t
 import { updateOne } from './operations/update-one.ts';
 import { updateOneById } from './operations/update-one-by-id.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
-import { createSpaces } from './space/resolve-space.ts';
+import { createSpaces, type Freshness } from './space/resolve-space.ts';
 import { createSpaceCatalogue } from './space/space-catalogue.ts';
 import { createStructureCache } from './structure/structure-cache.ts';
 import { createRecordStore } from './write/store-records.ts';
@@ -51,6 +51,8 @@ export interface QueryDeps {
   readonly hasher?: Hasher;
   /** Absent: in this process. */
   readonly reservations?: UniqueReservations;
+  /** Absent: how long structures are kept is as documented. */
+  readonly freshness?: Freshness;
 }
 
 /** Bytes of rows: what waits to be stored in this process, and what is gathered for one INSERT. */

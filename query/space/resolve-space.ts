@@ -39,14 +39,19 @@ export interface Spaces {
   find(id: string, signal: AbortSignal): Promise<RecordSpace | null>;
 }
 
+/** Milliseconds: a structure older than `freshFor` is looked up again, and one older than `staleAfter` is not used. */
+export interface Freshness {
+  readonly freshFor: number;
+  readonly staleAfter: number;
+}
+
 /** A space is made for all who wait, so the work has a deadline of its own. */
 const deadline = 30_000;
 /** How long the writes that began before a rule was switched on may take. */
 const idleLimit = 10_000;
 /** Others were first so often that something is wrong. */
 const attempts = 20;
-const freshFor = 5_000;
-const staleAfter = 10_000;
+const usualFreshness: Freshness = { freshFor: 5_000, staleAfter: 10_000 };
 /** How often a space may go back to a structure that it had before; then the stricter rules stay. */
 const turnLimit = { per: 60_000, limit: 20 };
 
@@ -58,9 +63,11 @@ export function createSpaces(deps: {
   hasher: Hasher;
   newId: () => string;
   writes: InFlightWrites;
+  /** Absent: what docs/api.md promises. */
+  freshness?: Freshness;
 }): Spaces {
   const { db, database, projects, catalogue, writes } = deps;
-  const known = new KnownSpaces({ freshFor, staleAfter });
+  const known = new KnownSpaces(deps.freshness ?? usualFreshness);
   const turns = new ChangeLimit(turnLimit);
   const lock = new KeyedLock();
 

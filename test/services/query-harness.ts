@@ -66,6 +66,7 @@ export async function openQueryHarness(
     hasher?: QueryDeps['hasher'];
     /** What the routes, and each of `another`, reserve values of unique fields with; absent: memory of their own. */
     reservations?: () => NonNullable<QueryDeps['reservations']>;
+    freshness?: QueryDeps['freshness'];
     /** Puts something between the service and the engine. */
     wrap?: (db: Database) => Database;
   } = {},
@@ -93,6 +94,7 @@ export async function openQueryHarness(
         authenticate: async (request) => ({ userId: request.header('test-owner') ?? 'owner', tokenId: 't' }),
         ...(options.hasher === undefined ? {} : { hasher: options.hasher }),
         ...(options.reservations === undefined ? {} : { reservations: options.reservations() }),
+        ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
       }),
     );
   };

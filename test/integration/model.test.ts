@@ -1,0 +1,49 @@
+/**
+ * Random sequences of operations, answered by the service and by a model of its contract (test/model): any difference
+ * is a failure. MODEL_SEQUENCES and MODEL_SEED ask for more and for others; what failed is printed with its seed.
+ */
+import t from 'tap';
+import { checkSequences, requestedRuns } from '../model/check-sequences.ts';
+import { newTally, runSequence, type ServiceProcesses } from '../model/run-sequence.ts';
+import { sequencePlan } from '../model/sequence-plan.ts';
+import { openQueryHarness } from '../services/query-harness.ts';
+import { quickHasher } from '../services/quick-hasher.ts';
+
+const runs = requestedRuns(70);
+// a hang is found by it; what a run may take grows with what was asked for
+t.setTimeout(2 * (120_000 + runs.sequences * 5_000));
+
+/** Sets of routes over one engine, each with caches of its own as a process has them. */
+async function openProcesses(
+  test: { teardown(handler: () => unknown): unknown },
+  count: number,
+): Promise<ServiceProcesses> {
+  const harness = await openQueryHarness({
+    hasher: quickHasher(),
+    // what one process changes the other goes by at once, instead of after the 10 s that are promised
+    ...(count === 1 ? {} : { freshness: { freshFor: -1, staleAfter: -1 } }),
+  });
+  test.teardown(() => harness.close());
+  const processes = Array.from({ length: count }, () => harness.another());
+  return {
+    count,
+    call: (index, call) => (processes[index] as (typeof processes)[number]).call(call),
+    forget: (index) => {
+      processes[index] = harness.another();
+    },
+  };
+}
+
+for (const count of [1, 2]) {
+  t.test(`${count} ${count === 1 ? 'process' : 'processes'}: every answer is the model's`, async (t) => {
+    t.setTimeout(120_000 + runs.sequences * 5_000);
+    const processes = await openProcesses(t, count);
+    const tally = newTally();
+    let project = 0;
+    await checkSequences(sequencePlan, runs, (plan) => runSequence(plan, `p${project++}`, processes, tally));
+    const outcomes = [...tally.outcomes].sort(([a], [b]) => (a < b ? -1 : 1));
+    t.comment(`seed ${runs.seed}: ${tally.sequences} sequences, ${tally.operations} operations`);
+    t.comment(outcomes.map(([name, times]) => `${name}: ${times}`).join(', '));
+    t.equal(tally.sequences, runs.sequences);
+  });
+}

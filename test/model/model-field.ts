@@ -1,0 +1,61 @@
+import { canonicalText } from './canonical-text.ts';
+
+export type ModelType = 'TEXT' | 'NUMBER' | 'BOOLEAN' | 'ARRAY' | 'OBJECT';
+
+/** A value that a record holds; of ARRAY and OBJECT the canonical JSON text. */
+export type ModelValue = string | number | boolean;
+
+export interface ModelField {
+  readonly name: string;
+  readonly slug: string;
+  readonly type: ModelType;
+  readonly required: boolean;
+  readonly unique: boolean;
+  readonly hashed: boolean;
+  readonly description: string;
+  readonly comment: string;
+  readonly defaultValue: ModelValue | null;
+}
+
+/** As the contract words it: `should be a valid number`. */
+export const typeWord: Readonly<Record<ModelType, string>> = {
+  TEXT: 'string',
+  NUMBER: 'number',
+  BOOLEAN: 'boolean',
+  ARRAY: 'array',
+  OBJECT: 'object',
+};
+
+const decimal = /^[+-]?(\d+(\.\d+)?|\.\d+)([eE][+-]?\d+)?$/;
+
+/** A value of a body, other than null, by the declared type; null when it does not fit. */
+export function readValue(type: ModelType, value: unknown): ModelValue | null {
+  if (type === 'TEXT') return typeof value === 'string' && value.isWellFormed() ? value : null;
+  if (type === 'NUMBER') return typeof value === 'number' && Number.isFinite(value) ? value + 0 : null;
+  if (type === 'BOOLEAN') return typeof value === 'boolean' ? value : null;
+  if (typeof value !== 'object' || value === null) return null;
+  return Array.isArray(value) === (type === 'ARRAY') ? canonicalText(value) : null;
+}
+
+/** The text of a query parameter by the declared type; null when it does not fit. */
+export function readText(type: ModelType, text: string): ModelValue | null {
+  if (type === 'TEXT') return readValue(type, text);
+  if (type === 'NUMBER') return decimal.test(text) ? readValue(type, Number(text)) : null;
+  if (type === 'BOOLEAN') return text === 'true' ? true : text === 'false' ? false : null;
+  const value = parsedJson(text);
+  return value === undefined ? null : readValue(type, value);
+}
+
+/** Undefined for what is no JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A held value as answers show it, as JSON text. */
+export function shownText(type: ModelType, value: ModelValue | null): string {
+  return value !== null && (type === 'ARRAY' || type === 'OBJECT') ? String(value) : JSON.stringify(value);
+}

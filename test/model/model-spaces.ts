@@ -1,0 +1,131 @@
+import { type Refusal, Refused, refusal, throwAny } from './expected.ts';
+import { type ModelSpace, newRecord } from './model-space.ts';
+import { hasAll, type ModelStructure, mergedStructure, turnedOn, viewOf } from './model-structure.ts';
+import { isRecordBody, readNew, takenFields } from './write-rules.ts';
+
+export interface SpaceCall {
+  readonly owner: string;
+  readonly project: string;
+  readonly space: string;
+  /** Null: the stored structure is meant. */
+  readonly structure: ModelStructure | null;
+  /** Names the very structure that was sent; null for one that is not sent again and again. */
+  readonly structureText: string | null;
+  readonly mutate: boolean;
+  readonly createProject: boolean;
+  readonly createSpace: boolean;
+}
+
+export interface OpenedSpace {
+  readonly space: ModelSpace;
+  readonly view: ModelStructure;
+}
+
+/** What one process remembers: structures that a space took in, and how often it went back to one of them. */
+export interface ProcessMemory {
+  readonly taken: Set<string>;
+  readonly turns: Map<string, number>;
+}
+
+const turnLimit = 20;
+
+export class ModelSpaces {
+  readonly #projects = new Set<string>();
+  readonly #spaces = new Map<string, ModelSpace>();
+
+  get(owner: string, project: string, space: string): ModelSpace | undefined {
+    return this.#spaces.get(JSON.stringify([owner, project, space]));
+  }
+
+  /** Finds, makes or changes a space, or throws what is in the way; then nothing has changed. */
+  open(call: SpaceCall, memory: ProcessMemory): OpenedSpace {
+    const { owner, project, structure, structureText } = call;
+    const key = JSON.stringify([owner, project, call.space]);
+    const space = this.#spaces.get(key) ?? this.#make(key, call);
+    this.#projects.add(JSON.stringify([owner, project]));
+    this.#spaces.set(key, space);
+    if (structure === null) return { space, view: space.stored };
+    const takenKey = JSON.stringify([key, structureText]);
+    const again = structureText !== null && memory.taken.has(takenKey);
+    // only what would be missing is changed by a structure that was seen before, so that clients do not take turns
+    const settled =
+      again && (hasAll(space.stored, structure) || this.#keepsStrict(key, space, structure, memory));
+    if (!settled) this.#change(key, space, call, structure, again ? memory : null);
+    if (call.mutate && structureText !== null) memory.taken.add(takenKey);
+    return { space, view: viewOf(space.stored, structure) };
+  }
+
+  #make(key: string, { owner, project, structure, createProject, createSpace }: SpaceCall): ModelSpace {
+    const missing: Refusal[] = [];
+    if (!createProject && !this.#projects.has(JSON.stringify([owner, project]))) {
+      missing.push(refusal('project_not_found', [`'${project}'`], 404));
+    }
+    if (structure === null || !createSpace) missing.push(refusal('record_space_not_found', [], 404));
+    throwAny(missing);
+    const stored = { ...(structure as ModelStructure), initialData: [] };
+    const items = (structure as ModelStructure).initialData;
+    const read = items.map((item) => (isRecordBody(item) ? readNew(item, stored) : null));
+    const wrong = read.some((item) => item === null || item.problems.length > 0);
+    const records = read.map((item) => newRecord(item?.values ?? new Map()));
+    const repeats =
+      takenFields(
+        stored,
+        [],
+        records.map(({ values }) => values),
+      ).length > 0;
+    if (wrong || repeats) throw new Refused([refusal('invalid_structure', ['initialData'])]);
+    void key;
+    return { stored, records };
+  }
+
+  #change(
+    key: string,
+    space: ModelSpace,
+    { mutate }: SpaceCall,
+    structure: ModelStructure,
+    /** Of a process to which this is a way back; null otherwise. */
+    turning: ProcessMemory | null,
+  ): void {
+    const merged = mergedStructure(space.stored, structure, mutate);
+    if ('conflicts' in merged) throw new Refused([conflict(merged.conflicts)]);
+    if (merged.structure === space.stored) return;
+    if (turning !== null && JSON.stringify(merged.structure) !== JSON.stringify(space.stored)) {
+      turning.turns.set(key, (turning.turns.get(key) ?? 0) + 1);
+    }
+    const lacking = turnedOn(space.stored, merged.structure, 'required')
+      .filter(({ slug }) => space.records.some(({ values }) => !values.has(slug)))
+      .map(({ name }) => name);
+    const repeated = turnedOn(space.stored, merged.structure, 'unique')
+      .filter(
+        (field) =>
+          takenFields(
+            { ...structure, fields: [field] },
+            [],
+            space.records.map(({ values }) => values),
+          ).length > 0,
+      )
+      .map(({ name }) => name);
+    if (lacking.length + repeated.length > 0) throw new Refused([conflict([...lacking, ...repeated])]);
+    space.stored = merged.structure;
+  }
+
+  /** After many turns a structure that would only lift rules no longer does. */
+  #keepsStrict(
+    key: string,
+    { stored }: ModelSpace,
+    structure: ModelStructure,
+    { turns }: ProcessMemory,
+  ): boolean {
+    return (
+      (turns.get(key) ?? 0) >= turnLimit &&
+      turnedOn(stored, structure, 'required').length + turnedOn(stored, structure, 'unique').length === 0
+    );
+  }
+}
+
+function conflict(names: readonly string[]): Refusal {
+  return refusal(
+    'structure_conflict',
+    [...new Set(names)].map((name) => `'${name}'`),
+  );
+}

@@ -1,0 +1,11 @@
+import { hash, verify } from '@node-rs/argon2';
+import type { Hasher } from '../../query/hashed/hasher.ts';
+
+/** argon2id at its least cost, for tests that hash thousands of values. */
+export function quickHasher(): Hasher {
+  return {
+    hashValues: (values) =>
+      Promise.all(values.map((value) => hash(String(value), { memoryCost: 8, timeCost: 1, parallelism: 1 }))),
+    verifyValue: (stored, value) => verify(stored, String(value)),
+  };
+}
