@@ -4,14 +4,16 @@
  */
 import t from 'tap';
 import { checkSequences, requestedRuns } from '../model/check-sequences.ts';
-import { newTally, runSequence, type ServiceProcesses } from '../model/run-sequence.ts';
+import { concurrentPlan } from '../model/concurrent-plan.ts';
+import { runConcurrent } from '../model/run-concurrent.ts';
+import { newTally, runSequence, type ServiceProcesses, type Tally } from '../model/run-sequence.ts';
 import { sequencePlan } from '../model/sequence-plan.ts';
 import { openQueryHarness } from '../services/query-harness.ts';
 import { quickHasher } from '../services/quick-hasher.ts';
 
 const runs = requestedRuns(70);
 // a hang is found by it; what a run may take grows with what was asked for
-t.setTimeout(2 * (120_000 + runs.sequences * 5_000));
+t.setTimeout(3 * (120_000 + runs.sequences * 5_000));
 
 /** Sets of routes over one engine, each with caches of its own as a process has them. */
 async function openProcesses(
@@ -34,6 +36,16 @@ async function openProcesses(
   };
 }
 
+function report(
+  test: { comment(text: string): unknown; equal(a: number, b: number): unknown },
+  tally: Tally,
+): void {
+  const outcomes = [...tally.outcomes].sort(([a], [b]) => (a < b ? -1 : 1));
+  test.comment(`seed ${runs.seed}: ${tally.sequences} sequences, ${tally.operations} operations`);
+  test.comment(outcomes.map(([name, times]) => `${name}: ${times}`).join(', '));
+  test.equal(tally.sequences, runs.sequences);
+}
+
 for (const count of [1, 2]) {
   t.test(`${count} ${count === 1 ? 'process' : 'processes'}: every answer is the model's`, async (t) => {
     t.setTimeout(120_000 + runs.sequences * 5_000);
@@ -41,9 +53,17 @@ for (const count of [1, 2]) {
     const tally = newTally();
     let project = 0;
     await checkSequences(sequencePlan, runs, (plan) => runSequence(plan, `p${project++}`, processes, tally));
-    const outcomes = [...tally.outcomes].sort(([a], [b]) => (a < b ? -1 : 1));
-    t.comment(`seed ${runs.seed}: ${tally.sequences} sequences, ${tally.operations} operations`);
-    t.comment(outcomes.map(([name, times]) => `${name}: ${times}`).join(', '));
-    t.equal(tally.sequences, runs.sequences);
+    report(t, tally);
   });
 }
+
+t.test('operations at once, from two processes: some order of them explains what is left', async (t) => {
+  t.setTimeout(120_000 + runs.sequences * 5_000);
+  const processes = await openProcesses(t, 2);
+  const tally = newTally();
+  let project = 0;
+  await checkSequences(concurrentPlan, runs, (plan) =>
+    runConcurrent(plan, `c${project++}`, processes, tally),
+  );
+  report(t, tally);
+});
