@@ -27,10 +27,11 @@ export function buildCall(step: StepPlan, scene: StepScene): QueryCall | null {
   const options = step.options === null ? undefined : optionsText(step.options, structure.fields);
   const withOptions = options === undefined ? headers : { ...headers, options };
   const sent = { owner, headers, ...('use-pre-stored-structure' in headers ? {} : { structure: text }) };
-  const conditions = step.conditions.map((plan) => condition(plan, structure.fields, space));
+  const conditions = step.conditions.map((plan) => condition(plan, structure.fields, space, step.record));
   const [body = { values: [], fault: null, bySlug: false }] = bodies;
   const oneBody = (): string => bodyText(body, structure.fields, space);
-  const id = at([...(space?.records ?? []), null], step.record)?.id ?? "' OR 1=1 --";
+  const nobody = step.record === 7 || (space?.records ?? []).length === 0;
+  const id = (nobody ? null : at(space?.records ?? [], step.record)?.id) ?? "' OR 1=1 --";
   const byId: [string, string][] = step.fault ? at(oddIds(id), step.record) : [['id', id]];
   switch (operation) {
     case 'find':
@@ -209,12 +210,18 @@ function condition(
   { kind, field: pick, value, form, bySlug }: ConditionPlan,
   fields: readonly SentField[],
   space: ModelSpace | undefined,
+  /** Stored values are mostly those of one record, or no record would have them all. */
+  recordPick: number,
 ): [string, string] {
   const field = at(fields, pick);
   const key = bySlug ? field.slug : field.name;
   if (kind === 'unknown') return ['nosuch', 'x'];
   if (kind === 'misfit') return [key, misfitText(field.type, value.pick)];
-  if (kind === 'field') return [key, queryText(field.type, valueText(value, field, space), form)];
+  if (kind === 'field') {
+    const one = value.pick > 2 ? undefined : space?.records[recordPick % Math.max(1, space.records.length)];
+    const held = space === undefined || one === undefined ? space : { ...space, records: [one] };
+    return [key, queryText(field.type, valueText(value, field, held), form)];
+  }
   const record = at([...(space?.records ?? []), null], value.pick);
   return [kind, record?.[kind] ?? at(['2020-01-01T00:00:00Z', 'x', '2020-02-30T00:00:00.000Z'], form)];
 }

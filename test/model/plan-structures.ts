@@ -47,13 +47,14 @@ export function sentStructures(
 
 function sentField({ slot, type, required, unique, hashed, defaultPick }: FieldPlan): SentField {
   const [name, slug] = at(slots, slot);
+  const isHashed = hashed || name === 'password';
   return {
     name,
     slug,
     type,
     required,
-    unique: unique && !hashed,
-    hashed,
+    unique: unique && !isHashed,
+    hashed: isHashed,
     description: '',
     comment: '',
     defaultText: defaultPick === null ? null : pooledValue(type, defaultPick),

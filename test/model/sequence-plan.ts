@@ -127,7 +127,7 @@ const seldom = <Value>(arbitrary: fc.Arbitrary<Value>, weight: number): fc.Arbit
   fc.option(arbitrary, { nil: null, freq: weight });
 
 const field: fc.Arbitrary<FieldPlan> = fc.record({
-  slot: fc.nat(9),
+  slot: fc.oneof({ weight: 5, arbitrary: fc.nat(9) }, { weight: 1, arbitrary: fc.constant(3) }),
   type: fc.constantFrom('TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT'),
   required: rarely(5),
   unique: rarely(5),
@@ -178,13 +178,13 @@ const options: fc.Arbitrary<OptionsPlan> = fc.record({
   fault: fc.oneof({ weight: 12, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat(20) }),
 });
 const operation = fc.oneof(
-  { weight: 30, arbitrary: fc.constantFrom('insert' as const, 'insertOne' as const) },
+  { weight: 35, arbitrary: fc.constantFrom('insert' as const, 'insertOne' as const) },
   { weight: 30, arbitrary: fc.constantFrom('find' as const, 'findOne' as const) },
   { weight: 30, arbitrary: fc.constantFrom('updateOne' as const, 'updateOneById' as const) },
   { weight: 8, arbitrary: fc.constant('search' as const) },
   { weight: 6, arbitrary: fc.constant('deleteOneById' as const) },
   { weight: 6, arbitrary: fc.constantFrom('setKeys' as const, 'getKeys' as const) },
-  { weight: 6, arbitrary: fc.constantFrom('login' as const, 'getTokenOwner' as const) },
+  { weight: 10, arbitrary: fc.constantFrom('login' as const, 'getTokenOwner' as const) },
   {
     weight: 6,
     arbitrary: fc.constantFrom('setStructure' as const, 'setInferred' as const, 'getInferred' as const),
@@ -194,7 +194,7 @@ const operation = fc.oneof(
 const step: fc.Arbitrary<StepPlan> = fc.record({
   operation,
   owner: fc.nat(1),
-  space: fc.nat(5),
+  space: fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(5) }),
   process: fc.nat(1),
   version: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 2, arbitrary: fc.nat(3) }),
   headers: fc.oneof({ weight: 5, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat(20) }),
@@ -211,7 +211,7 @@ export const sequencePlan: fc.Arbitrary<SequencePlan> = fc.record({
       fields: fc.uniqueArray(field, { minLength: 1, maxLength: 6, selector: ({ slot }) => slot }),
       versions: fc.array(fc.array(edit, { minLength: 1, maxLength: 3 }), { maxLength: 3 }),
       initial: fc.oneof(
-        { weight: 6, arbitrary: fc.constant([]) },
+        { weight: 3, arbitrary: fc.constant([]) },
         { weight: 1, arbitrary: fc.array(body, { minLength: 1, maxLength: 3 }) },
       ),
     }),
