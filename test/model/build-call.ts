@@ -279,34 +279,29 @@ function search(
   return [...searched, ...pairs, ...(fault && record > 4 ? [['nosuch', 'x'] as [string, string]] : [])];
 }
 
+const heldAs = {
+  TEXT: 'string',
+  NUMBER: 'number',
+  BOOLEAN: 'boolean',
+  ARRAY: 'string',
+  OBJECT: 'string',
+} as const;
+
 /** Values that a record has, now and then with a wrong one among them. */
 function loginText(
   { record: pick, bodies, fault }: StepPlan,
   { structure: { fields }, space }: StepScene,
 ): string {
-  const record = at([...(space?.records ?? []), null], pick);
   if (fault) return at(oddBodies, pick);
-  const [body] = bodies;
-  if (record === null || body?.fault?.kind === 'shape')
-    return bodyText(body ?? { values: [], fault: null, bySlug: false }, fields, space);
-  const entries = fields.flatMap((field): [string, string][] => {
-    const held = record.values.get(field.slug);
-    if (
-      held === undefined ||
-      typeof held !==
-        { TEXT: 'string', NUMBER: 'number', BOOLEAN: 'boolean', ARRAY: 'string', OBJECT: 'string' }[
-          field.type
-        ]
-    )
-      return [];
-    return [[field.name, shownText(field.type, held)]];
+  const [body = { values: [], fault: null, bySlug: false }] = bodies;
+  const record = at([...(space?.records ?? []), null], pick);
+  if (record === null || body.fault !== null) return bodyText(body, fields, space);
+  const guesses = bodies.length === 2;
+  const entries = fields.flatMap(({ name, slug, type, hashed }): [string, string][] => {
+    const held = record.values.get(slug);
+    if (held === undefined || typeof held !== heldAs[type]) return [];
+    return [[name, hashed && guesses ? pooledValue(type, pick) : shownText(type, held)]];
   });
-  if (body?.bySlug === true && record.id !== null) entries.push(['id', JSON.stringify(record.id)]);
-  if (body?.fault?.kind !== 'type') return objectText(entries);
-  return objectText(
-    entries.map(([key, text], index) => [
-      key,
-      index === entries.length - 1 ? pooledValue('TEXT', pick) : text,
-    ]),
-  );
+  if (body.bySlug && record.id !== null) entries.push(['id', JSON.stringify(record.id)]);
+  return objectText(entries);
 }
