@@ -106,9 +106,11 @@ export function buildCall(step: StepPlan, scene: StepScene): QueryCall | null {
 
 const oddHeaders: readonly Readonly<Record<string, string>>[] = [
   { mutate: 'false' },
+  { mutate: 'false' },
   { 'use-pre-stored-structure': 'true' },
   { mutate: 'false' },
   { 'use-pre-stored-structure': 'true' },
+  { mutate: 'false' },
   { 'auto-create-record-space': 'false' },
   { 'auto-create-project': 'false' },
   { 'clear-all-spaces': 'true' },

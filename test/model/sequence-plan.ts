@@ -197,7 +197,7 @@ const step: fc.Arbitrary<StepPlan> = fc.record({
   space: fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(5) }),
   process: fc.nat(1),
   version: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 2, arbitrary: fc.nat(3) }),
-  headers: fc.oneof({ weight: 5, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat(20) }),
+  headers: fc.oneof({ weight: 5, arbitrary: fc.constant(null) }, { weight: 2, arbitrary: fc.nat(20) }),
   record: fc.nat(7),
   conditions: fc.array(condition, { maxLength: 3 }),
   options: fc.option(options, { nil: null }),
