@@ -3,6 +3,7 @@ import { createLoginTokens } from '../common/auth/login-tokens.ts';
 import { createConfiguredKeys, createStoredKeys } from '../common/auth/signing-keys.ts';
 import type { Database } from '../common/clickhouse/database.ts';
 import { createGroupCommit } from '../common/clickhouse/group-commit.ts';
+import { TableTurns } from '../common/clickhouse/table-turns.ts';
 import type { Config } from '../common/config/read-config.ts';
 import type { Projects } from '../common/control/projects.ts';
 import type { Route } from '../common/http/http-types.ts';
@@ -90,18 +91,19 @@ export function queryRoutes(deps: QueryDeps): Route[] {
     allowClear: config.allowClearAllSpaces,
   });
   const reservations = deps.reservations ?? createLocalReservations();
+  const turns = new TableTurns();
   const records = createRecordStore({
     db,
     hasher,
     reservations,
-    groupCommit: createGroupCommit({ db, pendingLimit, insertLimit }),
+    groupCommit: createGroupCommit({ db, pendingLimit, insertLimit, turns }),
     newId,
   });
   const changes = createRecordChanges({
     db,
     hasher,
     reservations,
-    changeCommit: createChangeCommit({ db, ...changeLimits }),
+    changeCommit: createChangeCommit({ db, ...changeLimits, turns }),
     folder: createPatchFolder({ db, ...folding }),
   });
   const reading = { db, hasher, openSpace };
@@ -125,7 +127,7 @@ export function queryRoutes(deps: QueryDeps): Route[] {
     { method: 'POST', path: '/:project/:space/update', handler: updateOne({ ...changing, ...reading }) },
     { method: 'POST', path: '/:project/:space/update-by-id', handler: updateOneById(changing) },
     { method: 'DELETE', path: '/:project/:space', handler: deleteOneById(changing) },
-    { method: 'DELETE', path: '/:project/:space/clear-records', handler: clear(reading) },
+    { method: 'DELETE', path: '/:project/:space/clear-records', handler: clear({ ...reading, turns }) },
     {
       method: 'POST',
       path: '/:project/:space/set-key-values',

@@ -1,6 +1,7 @@
 import { ApiError } from '../errors/api-error.ts';
 import { deadlineExceeded, overloaded } from '../errors/catalogue.ts';
 import type { Database } from './database.ts';
+import { TableTurns } from './table-turns.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { joinPermits, permitted, StatementTimeout, type WritePermit } from './write-permit.ts';
 
@@ -46,16 +47,20 @@ export function createGroupCommit(args: {
   db: Database;
   pendingLimit: number;
   insertLimit: number;
+  /** Shared with others that change the same tables; absent: there are none. */
+  turns?: TableTurns;
 }): GroupCommit {
-  const { db, pendingLimit, insertLimit } = args;
+  const { db, pendingLimit, insertLimit, turns = new TableTurns() } = args;
   /** Tables with an INSERT under way, and what waits for its end. */
   const queues = new Map<string, Entry[]>();
   let pending = 0;
 
   const drain = async (table: string, queue: Entry[]): Promise<void> => {
     while (queue.length > 0) {
-      const entries = takeNext(queue, insertLimit);
-      if (entries.length > 0) await store(table, entries);
+      await turns.beside(table, async () => {
+        const entries = takeNext(queue, insertLimit);
+        if (entries.length > 0) await store(table, entries);
+      });
     }
     queues.delete(table);
   };

@@ -1,5 +1,6 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
+import { TableTurns } from '../../common/clickhouse/table-turns.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import {
   joinPermits,
@@ -61,16 +62,21 @@ export function createChangeCommit(args: {
   statementLimit: number;
   recordLimit: number;
   now?: () => Date;
+  /** Shared with others that change the same tables; absent: there are none. */
+  turns?: TableTurns;
 }): ChangeCommit {
   const { db, pendingLimit, statementLimit, recordLimit, now = () => new Date() } = args;
+  const { turns = new TableTurns() } = args;
   /** Tables with a statement under way, and what waits for its end. */
   const queues = new Map<string, Entry[]>();
   let pending = 0;
 
   const drain = async (table: string, queue: Entry[]): Promise<void> => {
     while (queue.length > 0) {
-      const entries = takeNext(queue, statementLimit, recordLimit);
-      if (entries.length > 0) await make(table, entries);
+      await turns.beside(table, async () => {
+        const entries = takeNext(queue, statementLimit, recordLimit);
+        if (entries.length > 0) await make(table, entries);
+      });
     }
     queues.delete(table);
   };

@@ -1,4 +1,5 @@
 import type { Database } from '../../common/clickhouse/database.ts';
+import type { TableTurns } from '../../common/clickhouse/table-turns.ts';
 import type { Handler } from '../../common/http/http-types.ts';
 import { jsonAnswer } from '../json-answer.ts';
 import type { OpenRecordSpace } from '../open-record-space.ts';
@@ -6,17 +7,21 @@ import { clearSpace } from '../space/clear-records.ts';
 
 /**
  * DELETE /{project}/{space}/clear-records: deletes all records of the space and answers how many there were just
- * before.
+ * before. Within a process nothing is stored between the count and the end, so what is acknowledged is counted or there.
  */
-export function clear({ db, openSpace }: { db: Database; openSpace: OpenRecordSpace }): Handler {
+export function clear(deps: { db: Database; openSpace: OpenRecordSpace; turns: TableTurns }): Handler {
+  const { db, openSpace, turns } = deps;
   return async (request) => {
     const { signal } = request;
     const space = await openSpace(request, 'clear');
-    const [row] = await db.rows<{ _records: number }>(
-      `SELECT toFloat64(count()) AS _records FROM ${space.table}`,
-      signal,
-    );
-    await clearSpace(db, space.table, signal);
-    return jsonAnswer(JSON.stringify({ deleted: row?._records ?? 0 }));
+    const deleted = await turns.alone(space.table, async () => {
+      const [row] = await db.rows<{ _records: number }>(
+        `SELECT toFloat64(count()) AS _records FROM ${space.table}`,
+        signal,
+      );
+      await clearSpace(db, space.table, signal);
+      return row?._records ?? 0;
+    });
+    return jsonAnswer(JSON.stringify({ deleted }));
   };
 }

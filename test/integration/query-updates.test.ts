@@ -376,6 +376,25 @@ t.test('clear deletes all records of its space, and a restart brings none back',
   t.equal((await other.find()).body.length, 1);
 });
 
+t.test('clear-miscounts: what is stored beside a clear is counted by it or there after it', async (t) => {
+  const people = space('counted');
+  for (let round = 0; round < 20; round++) {
+    const [kept, removed] = (await people.insert([full, full])).body;
+    const [cleared, gone, ...stored] = await Promise.all([
+      people.clear(),
+      people.deleteOneById(removed.id),
+      people.updateOneById(kept.id, { age: 1 }),
+      people.insertOne(full),
+      people.insertOne(full),
+      people.insertOne(full),
+    ]);
+    const left = (await people.find()).body.length;
+    const inserted = 2 + count(stored.slice(1), 200);
+    t.equal(cleared.body.deleted + count([gone], 200) + left, inserted, `round ${round}`);
+    await people.clear();
+  }
+});
+
 t.test('changes are there after a restart', async (t) => {
   const people = space('restart');
   const { body } = await people.insert(

@@ -23,7 +23,7 @@ const step: fc.Arbitrary<ConcurrentStep> = fc.record({
     { weight: 12, arbitrary: fc.constantFrom('set' as const) },
     { weight: 18, arbitrary: fc.constantFrom('take' as const, 'insert' as const, 'claim' as const) },
     { weight: 5, arbitrary: fc.constantFrom('delete' as const, 'find' as const) },
-    { weight: 1, arbitrary: fc.constant('clear' as const) },
+    { weight: 2, arbitrary: fc.constant('clear' as const) },
   ),
   process: fc.nat(1),
   record: fc.nat(4),

@@ -7,7 +7,7 @@ export type Outcome =
   | { readonly kind: 'changed'; readonly id: string; readonly changes: object; readonly when?: object }
   | { readonly kind: 'inserted'; readonly id: string; readonly record: Readonly<Record<string, unknown>> }
   | { readonly kind: 'deleted'; readonly id: string }
-  | { readonly kind: 'cleared' }
+  | { readonly kind: 'cleared'; readonly deleted: unknown }
   /** No record has the id. */
   | { readonly kind: 'absent'; readonly id: string }
   /** No record has the values. */
@@ -62,7 +62,7 @@ function applied(state: Held, outcome: Outcome): Held | null {
       return next.delete(outcome.id) ? next : null;
     }
     case 'cleared':
-      return new Map();
+      return outcome.deleted === state.size ? new Map() : null;
     case 'absent':
       return state.has(outcome.id) ? null : state;
     case 'none':
