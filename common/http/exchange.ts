@@ -42,6 +42,8 @@ export class Exchange implements HttpRequest {
   onGivenUp: ((reason: Error) => void) | null = null;
   /** The request timeout no longer counts. */
   transfersBytes = false;
+  /** RFC 9112 section 6.3: with several lengths nobody can tell where the request ends and the next one begins. */
+  readonly unclearLength: boolean;
   readonly #headers: Map<string, string>;
   #query: QueryPairs | null = null;
   #controller: AbortController | null = null;
@@ -62,6 +64,7 @@ export class Exchange implements HttpRequest {
     const givenId = headers.get('x-request-id');
     this.id = givenId !== undefined && requestIdPattern.test(givenId) ? givenId : randomUUID();
     this.startedAt = performance.now();
+    this.unclearLength = !/^\d*$/.test(headers.get('content-length') ?? '');
     this.body = new IncomingBody({
       contentLength: declaredLength(headers),
       flow: {
@@ -123,6 +126,6 @@ export class Exchange implements HttpRequest {
 
 function declaredLength(headers: ReadonlyMap<string, string>): number | undefined {
   const length = headers.get('content-length');
-  if (length !== undefined) return Number(length);
-  return headers.has('transfer-encoding') ? undefined : 0;
+  if (length === undefined) return headers.has('transfer-encoding') ? undefined : 0;
+  return /^\d+$/.test(length) ? Number(length) : undefined;
 }

@@ -4,6 +4,7 @@ import { ApiError } from '../errors/api-error.ts';
 import {
   deadlineExceeded,
   httpsRequired,
+  malformedRequest,
   nothingHere,
   requestTimeout,
   shuttingDown,
@@ -98,6 +99,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 
   const route = (exchange: Exchange): HttpResponse | Promise<HttpResponse> => {
     if (draining) throw shuttingDown();
+    if (exchange.unclearLength) throw malformedRequest('The request has several Content-Length headers');
     if (exchange.method === 'OPTIONS') return describeMethods(exchange);
     const { route, params } = router.match(exchange.method, exchange.path);
     if (
@@ -142,7 +144,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     if (isStream(response.body)) await writeStream(exchange, response, headers, draining);
     // a client that stalls is not waited for again
     else if (response.status !== 408 && restIsSmall(exchange))
-      writeWhole(exchange, response, headers, draining);
+      writeWhole(exchange, response, headers, draining || exchange.unclearLength);
     else await writeAndLinger(exchange, response, headers, linger);
   };
 
