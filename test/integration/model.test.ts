@@ -4,10 +4,10 @@
  */
 import t from 'tap';
 import { checkSequences, requestedRuns } from '../model/check-sequences.ts';
-import { concurrentPlan } from '../model/concurrent-plan.ts';
+import { type ConcurrentPlan, concurrentPlan } from '../model/concurrent-plan.ts';
 import { runConcurrent } from '../model/run-concurrent.ts';
 import { newTally, runSequence, type ServiceProcesses, type Tally } from '../model/run-sequence.ts';
-import { sequencePlan } from '../model/sequence-plan.ts';
+import { type SequencePlan, sequencePlan } from '../model/sequence-plan.ts';
 import { openQueryHarness } from '../services/query-harness.ts';
 import { quickHasher } from '../services/quick-hasher.ts';
 
@@ -52,7 +52,8 @@ for (const count of [1, 2]) {
     const processes = await openProcesses(t, count);
     const tally = newTally();
     let project = 0;
-    await checkSequences(sequencePlan, runs, (plan) => runSequence(plan, `p${project++}`, processes, tally));
+    const run = (plan: SequencePlan) => runSequence(plan, `p${project++}`, processes, tally);
+    await checkSequences(sequencePlan, runs, run, (line) => t.comment(line));
     report(t, tally);
   });
 }
@@ -62,8 +63,7 @@ t.test('operations at once, from two processes: some order of them explains what
   const processes = await openProcesses(t, 2);
   const tally = newTally();
   let project = 0;
-  await checkSequences(concurrentPlan, runs, (plan) =>
-    runConcurrent(plan, `c${project++}`, processes, tally),
-  );
+  const run = (plan: ConcurrentPlan) => runConcurrent(plan, `c${project++}`, processes, tally);
+  await checkSequences(concurrentPlan, runs, run, (line) => t.comment(line));
   report(t, tally);
 });

@@ -14,14 +14,32 @@ export function requestedRuns(usual: number): Runs {
   };
 }
 
-/** Runs what a plan stands for many times; the smallest plan that fails is thrown with how to see it again. */
+/** Runs that look for a smaller plan after one failed: more find little, and the report should come in time. */
+const smallerAttempts = 200;
+
+/**
+ * Runs what a plan stands for many times. Of the smallest plan that fails it tells what happened, line by line, and
+ * throws how to see it again.
+ */
 export async function checkSequences<Plan>(
   plans: fc.Arbitrary<Plan>,
   { sequences, seed }: Runs,
   run: (plan: Plan) => Promise<void>,
+  tell: (line: string) => void,
 ): Promise<void> {
   const { MODEL_PATH, MODEL_SHRINK } = process.env;
-  const result = await fc.check(fc.asyncProperty(plans, run), {
+  let attempts = smallerAttempts;
+  let failed = false;
+  const property = fc.asyncProperty(plans, async (plan) => {
+    if (failed && attempts-- <= 0) return;
+    try {
+      await run(plan);
+    } catch (error) {
+      failed = true;
+      throw error;
+    }
+  });
+  const result = await fc.check(property, {
     numRuns: sequences,
     seed,
     endOnFailure: MODEL_SHRINK === 'false',
@@ -29,6 +47,8 @@ export async function checkSequences<Plan>(
   });
   if (!result.failed) return;
   const { message, cause } = result.errorInstance as Error;
+  // control characters end a line, or the whole report
+  for (const line of message.split('\n')) tell(line.replace(/\p{Cc}/gu, '\uFFFD'));
   const again = `MODEL_SEED=${seed} MODEL_PATH=${result.counterexamplePath}`;
-  throw new Error(`sequence ${result.numRuns} failed (${again}):\n${message}`, { cause });
+  throw new Error(`sequence ${result.numRuns} failed: see the comments, or ${again}`, { cause });
 }
