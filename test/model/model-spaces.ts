@@ -41,7 +41,7 @@ export class ModelSpaces {
   open(call: SpaceCall, memory: ProcessMemory): OpenedSpace {
     const { owner, project, structure, structureText } = call;
     const key = JSON.stringify([owner, project, call.space]);
-    const space = this.#spaces.get(key) ?? this.#make(key, call);
+    const space = this.#spaces.get(key) ?? this.#make(call);
     this.#projects.add(JSON.stringify([owner, project]));
     this.#spaces.set(key, space);
     if (structure === null) return { space, view: space.stored };
@@ -55,7 +55,7 @@ export class ModelSpaces {
     return { space, view: viewOf(space.stored, structure) };
   }
 
-  #make(key: string, { owner, project, structure, createProject, createSpace }: SpaceCall): ModelSpace {
+  #make({ owner, project, structure, createProject, createSpace }: SpaceCall): ModelSpace {
     const missing: Refusal[] = [];
     if (!createProject && !this.#projects.has(JSON.stringify([owner, project]))) {
       missing.push(refusal('project_not_found', [`'${project}'`], 404));
@@ -74,7 +74,6 @@ export class ModelSpaces {
         records.map(({ values }) => values),
       ).length > 0;
     if (wrong || repeats) throw new Refused([refusal('invalid_structure', ['initialData'])]);
-    void key;
     return { stored, records };
   }
 
