@@ -30,6 +30,14 @@ export interface GroupCommit {
   write(batch: RowBatch): Promise<void>;
 }
 
+/** Writes that are about to come: the next INSERT waits for them a little, because it costs the same with them. */
+export interface Gather {
+  /** How many writes are under way to `write`, those that wait there included. */
+  expected(): number;
+  /** Milliseconds. */
+  readonly wait: number;
+}
+
 interface Entry extends RowBatch {
   readonly shape: string;
   readonly resolve: () => void;
@@ -49,14 +57,33 @@ export function createGroupCommit(args: {
   insertLimit: number;
   /** Shared with others that change the same tables; absent: there are none. */
   turns?: TableTurns;
+  /** Absent: what comes while an INSERT is under way is the next one. */
+  gather?: Gather;
 }): GroupCommit {
-  const { db, pendingLimit, insertLimit, turns = new TableTurns() } = args;
+  const { db, pendingLimit, insertLimit, turns = new TableTurns(), gather } = args;
   /** Tables with an INSERT under way, and what waits for its end. */
   const queues = new Map<string, Entry[]>();
   let pending = 0;
+  /** Called when a write comes that an INSERT may wait for. */
+  const arrivals = new Map<string, () => void>();
+
+  /** Resolves when all that are expected are here, or after a while. */
+  const gathered = (table: string, queue: readonly Entry[], { expected, wait }: Gather): Promise<void> =>
+    new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        arrivals.delete(table);
+        resolve();
+      };
+      const timer = setTimeout(done, wait);
+      arrivals.set(table, () => {
+        if (queue.length >= expected()) done();
+      });
+    });
 
   const drain = async (table: string, queue: Entry[]): Promise<void> => {
     while (queue.length > 0) {
+      if (gather !== undefined && queue.length < gather.expected()) await gathered(table, queue, gather);
       await turns.beside(table, async () => {
         const entries = takeNext(queue, insertLimit);
         if (entries.length > 0) await store(table, entries);
@@ -126,6 +153,7 @@ export function createGroupCommit(args: {
           const queue = queues.get(batch.table);
           if (queue !== undefined) {
             queue.push(entry);
+            arrivals.get(batch.table)?.();
             return;
           }
           const fresh = [entry];

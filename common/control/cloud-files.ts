@@ -23,6 +23,8 @@ export interface CloudFile {
 }
 
 export interface CloudFiles {
+  /** Tells that a row will come soon, so that others wait for it a little. Call what it answers when it is over. */
+  announce(): () => void;
   /** Resolves when the row is durable. After a rejection it may still appear, if the engine was at work on it. */
   insert(file: CloudFile, signal: AbortSignal): Promise<void>;
   findByName(name: string, signal: AbortSignal): Promise<CloudFile | null>;
@@ -72,14 +74,26 @@ interface Row {
 /** Bytes of rows that may wait to be stored, and that are gathered for one INSERT. */
 const pendingLimit = 64 * 1024 * 1024;
 const insertLimit = 4 * 1024 * 1024;
+/** How long an INSERT waits for rows that were announced. Milliseconds (docs/decisions/009-rows-of-small-files.md). */
+const gatherWait = 6;
 
 /** @param args.database name of the database that holds the control tables */
 export function createCloudFiles({ db, database }: { db: Database; database: string }): CloudFiles {
   const table = `${database}.cloud_files`;
   // one INSERT costs milliseconds and a part, however few its rows: uploads that end together share one
-  const groupCommit = createGroupCommit({ db, pendingLimit, insertLimit });
+  let announced = 0;
+  const gather = { expected: () => announced, wait: gatherWait };
+  const groupCommit = createGroupCommit({ db, pendingLimit, insertLimit, gather });
   const known = new LRUCache<string, CloudFile>({ max: cachedFiles });
   return {
+    announce() {
+      announced++;
+      let over = false;
+      return () => {
+        if (!over) announced--;
+        over = true;
+      };
+    },
     async insert(file, signal) {
       const values = [
         file.id,

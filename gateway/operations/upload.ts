@@ -24,7 +24,7 @@ const commitDeadline = createSharedDeadline(commitTimeout);
 export interface UploadDeps {
   readonly authenticate: Authenticate;
   readonly projects: Pick<Projects, 'ensure'>;
-  readonly cloudFiles: Pick<CloudFiles, 'insert'>;
+  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert'>;
   readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes' | 'concurrentParts'>;
   readonly memory: UploadMemory;
   readonly maxUploadBytes: number;
@@ -65,16 +65,21 @@ export function uploadOperation(deps: UploadDeps): Handler {
         );
       },
     });
+    const rowIsOver = deps.cloudFiles.announce();
     try {
-      await completeObject(deps, request, { received, userId, projectSlug });
+      try {
+        await completeObject(deps, request, { received, userId, projectSlug });
+      } finally {
+        received.release();
+      }
+      const now = new Date();
+      const { part, size, crc32 } = received;
+      const file: CloudFile = { ...describe(part), size, crc32, createdAt: now, updatedAt: now };
+      await storeRow(deps, request, file);
+      return answer(file, deps.fileUrl(file));
     } finally {
-      received.release();
+      rowIsOver();
     }
-    const now = new Date();
-    const { part, size, crc32 } = received;
-    const file: CloudFile = { ...describe(part), size, crc32, createdAt: now, updatedAt: now };
-    await storeRow(deps, request, file);
-    return answer(file, deps.fileUrl(file));
   };
 }
 

@@ -30,6 +30,7 @@ async function serveGateway(t: Test, maxUploadBytes = 10_000_000) {
       authenticate: async () => ({ userId: 'owner', tokenId: 't' }),
       projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
       cloudFiles: {
+        announce: () => () => {},
         async insert(file) {
           rows.set(file.name, file);
         },

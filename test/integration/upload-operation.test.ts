@@ -33,6 +33,7 @@ async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
       },
     },
     cloudFiles: {
+      announce: () => () => {},
       async insert(file) {
         rows.push(file);
       },
@@ -199,6 +200,7 @@ t.test('a client that goes away once the object is complete still gets its row',
   const rows: CloudFile[] = [];
   const { upload } = await setUp(t, {
     cloudFiles: {
+      announce: () => () => {},
       async insert(file: CloudFile, signal: AbortSignal) {
         controller.abort(new Error('gone'));
         signal.throwIfAborted();
@@ -212,7 +214,7 @@ t.test('a client that goes away once the object is complete still gets its row',
 
 t.test('a row that cannot be stored takes the object with it, and the answer is 500', async (t) => {
   const { upload, filesLeft } = await setUp(t, {
-    cloudFiles: { insert: () => Promise.reject(new Error('disk full')) },
+    cloudFiles: { announce: () => () => {}, insert: () => Promise.reject(new Error('disk full')) },
   });
   await t.rejects(Promise.resolve(upload(uploadRequest(goodBody))), {
     code: 'internal_error',
@@ -226,7 +228,7 @@ t.test('an object that cannot be taken back is logged', async (t) => {
   const failing = uploadOperation({
     authenticate: async () => ({ userId: owner, tokenId: 't' }),
     projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
-    cloudFiles: { insert: () => Promise.reject(new Error('disk full')) },
+    cloudFiles: { announce: () => () => {}, insert: () => Promise.reject(new Error('disk full')) },
     store: {
       concurrentParts: store.concurrentParts,
       partBytes: store.partBytes,

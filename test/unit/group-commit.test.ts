@@ -105,6 +105,44 @@ t.test('while one INSERT is under way the next ones gather, in their order', asy
   await again;
 });
 
+t.test('an INSERT waits for the writes that are expected, and for no others', async (t) => {
+  const { db, inserts } = stubDatabase();
+  let expected = 3;
+  // the time alone would not let it go within this test
+  const gather = { expected: () => expected, wait: 2 ** 30 };
+  const group = createGroupCommit({ db, pendingLimit: 1000, insertLimit: 100, gather });
+  const states = outcomes(['1', '2'].map((id) => group.write(row(id))));
+  await turn();
+  t.equal(inserts.length, 0);
+  const third = group.write(row('3'));
+  await turn();
+  t.strictSame(
+    inserts.map(({ text }) => text),
+    ['1\n2\n3\n'],
+  );
+  inserts[0]?.succeed();
+  await third;
+  t.strictSame(states, ['stored', 'stored']);
+  expected = 1;
+  const alone = group.write(row('4'));
+  await turn();
+  t.equal(inserts[1]?.text, '4\n', 'nobody else is on the way');
+  inserts[1]?.succeed();
+  await alone;
+});
+
+t.test('an expected write that does not come is waited for a while only', async (t) => {
+  const stub = stubDatabase();
+  stub.answer(() => null);
+  const gather = { expected: () => 5, wait: 1 };
+  const group = createGroupCommit({ db: stub.db, pendingLimit: 1000, insertLimit: 100, gather });
+  await Promise.all([group.write(row('1')), group.write(row('2'))]);
+  t.strictSame(
+    stub.inserts.map(({ text }) => text),
+    ['1\n2\n'],
+  );
+});
+
 t.test('tables do not wait for each other, and column lists do not mix', async (t) => {
   const { db, inserts } = stubDatabase();
   const group = create(db);
