@@ -6,7 +6,10 @@ import { createLocalReservations } from './write/unique-reservations.ts';
 
 /** The query service on the stores of its process. */
 export const queryService: ServiceFactory = async (services) => {
-  const { redis, log } = services;
+  const { redis, log, config } = services;
+  if (redis === undefined && config.clickhouse !== undefined) {
+    log.warn('without REDIS_URL, values of unique fields are kept apart within this process only');
+  }
   const catalogue = createSpaceCatalogue(services);
   const everUsed = async (signal: AbortSignal): Promise<boolean> => !(await catalogue.isEmpty(signal));
   const reservations =

@@ -60,6 +60,10 @@ t.test('the token made by either is good in both, for one account', async (t) =>
   t.match((await ask(b, { space: 'first', headers: preStored })).body, [{ text: 'by a' }]);
 });
 
+t.test('a log line says what does not hold between them without Redis', async (t) => {
+  for (const sluice of both) t.match(sluice.stderr(), /without REDIS_URL, values of unique fields/);
+});
+
 t.test('they do without the embedded engine', async (t) => {
   for (const { process, dataDir } of both) {
     t.notMatch(await readFile(`/proc/${process.pid}/maps`, 'utf8'), /chdb/);
