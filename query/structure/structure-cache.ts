@@ -25,11 +25,13 @@ export function createStructureCache(): StructureCache {
     maxSize: keptCharacters,
     sizeCalculation: (_, text) => text.length,
   });
-  const cachedOr = (key: string, path: SpacePath, parse: () => ParsedStructure): Structure => {
+  const cachedFor = (key: string, path: SpacePath): Structure | undefined => {
     const cached = known.get(key);
-    if (cached !== undefined && cached.projectSlug === path.projectSlug && cached.slug === path.slug) {
-      return cached;
-    }
+    return cached?.projectSlug === path.projectSlug && cached.slug === path.slug ? cached : undefined;
+  };
+  const cachedOr = (key: string, path: SpacePath, parse: () => ParsedStructure): Structure => {
+    const cached = cachedFor(key, path);
+    if (cached !== undefined) return cached;
     const structure = checked(parse(), path);
     known.set(key, structure);
     return structure;
@@ -41,8 +43,18 @@ export function createStructureCache(): StructureCache {
     },
     readParsed(input, path, text) {
       const parse = (): ParsedStructure => readStructure(input);
+      if (text === undefined) return checked(parse(), path);
       // no JSON begins like this, so it is never taken for a header that is a structure itself
-      return text === undefined ? checked(parse(), path) : cachedOr(`in ${text}`, path, parse);
+      const key = `in ${text}`;
+      const cached = cachedFor(key, path);
+      if (cached !== undefined) return cached;
+      const parsed = parse();
+      checked(parsed, path);
+      // the object that a header with this structure gives: what was seen with one has been seen with the other.
+      // Only what has been checked is not too deep to be written as text
+      const structure = cachedOr(JSON.stringify(input), path, () => parsed);
+      known.set(key, structure);
+      return structure;
     },
   };
 }
