@@ -8,6 +8,7 @@ import {
 } from '@clickhouse/client';
 import { ApiError } from '../errors/api-error.ts';
 import { databaseUnavailable } from '../errors/catalogue.ts';
+import { Semaphore } from '../limits/semaphore.ts';
 import { type Answer, beginning, readAnswer, whole } from './clickhouse-answer.ts';
 import type { Database } from './database.ts';
 import { engineFailure, statementFailure } from './engine-failure.ts';
@@ -15,7 +16,6 @@ import { engineSettings, streamSettings, wholeBlockSettings } from './engine-set
 import { textLiteral } from './literal.ts';
 import { startDeadline } from './start-deadline.ts';
 import { StatementError } from './statement-error.ts';
-import { Turns } from './turns.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { withoutException } from './without-exception.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
@@ -33,6 +33,7 @@ export interface ClickhouseOptions {
 const statementConnections = 32;
 const streamConnections = 64;
 const queueLimit = 10_000;
+const full = 'too many statements wait';
 
 /**
  * The server closes a connection that nobody used for keep_alive_timeout: 10 s by default, 3 s before 23.11. One that
@@ -52,8 +53,8 @@ export function openClickhouse(options: ClickhouseOptions): Database {
   const { timeout = 60_000 } = options;
   const statements = openClient(options, statementConnections);
   const streams = openClient(options, streamConnections);
-  const statementTurns = new Turns({ limit: statementConnections, queueLimit });
-  const streamTurns = new Turns({ limit: streamConnections, queueLimit });
+  const statementTurns = new Semaphore({ limit: statementConnections, queueLimit, full });
+  const streamTurns = new Semaphore({ limit: streamConnections, queueLimit, full });
 
   /** Runs a statement to its end. Answers the bytes of its result. */
   const run = async (

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { hash, verify } from '@node-rs/argon2';
+import { Semaphore } from '../../common/limits/semaphore.ts';
 import type { StoredValue } from '../structure/field.ts';
-import { Semaphore } from './semaphore.ts';
 
 /** Makes and checks the stored form of hashed fields. */
 export interface Hasher {
@@ -18,7 +18,7 @@ const concurrency = Math.min(4, availableParallelism());
 const queueLimit = 1000;
 
 export function createHasher(): Hasher {
-  const turns = new Semaphore(concurrency, queueLimit);
+  const turns = new Semaphore({ limit: concurrency, queueLimit, full: 'too many values wait to be hashed' });
   return {
     async hashValues(values, signal) {
       const hashes: string[] = [];

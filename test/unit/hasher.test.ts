@@ -1,6 +1,6 @@
 import t from 'tap';
+import { Semaphore } from '../../common/limits/semaphore.ts';
 import { createHasher } from '../../query/hashed/hasher.ts';
-import { Semaphore } from '../../query/hashed/semaphore.ts';
 
 const idle = new AbortController().signal;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -25,7 +25,7 @@ t.test('a request that is gone is not hashed for', async (t) => {
 });
 
 t.test('a semaphore runs few at once, in turn, and bounds who waits', async (t) => {
-  const semaphore = new Semaphore(2, 3);
+  const semaphore = new Semaphore({ limit: 2, queueLimit: 3, full: 'too many' });
   const ends: (() => void)[] = [];
   const begun: number[] = [];
   const work = (id: number) => () => {

@@ -1,10 +1,10 @@
 import t from 'tap';
-import { Turns } from '../../common/clickhouse/turns.ts';
+import { Semaphore } from '../../common/limits/semaphore.ts';
 
 const patient = new AbortController().signal;
 
 t.test('as many as there are turns go at once, the others in the order in which they came', async (t) => {
-  const turns = new Turns({ limit: 2, queueLimit: 10 });
+  const turns = new Semaphore({ limit: 2, queueLimit: 10, full: 'too many' });
   const order: number[] = [];
   const take = async (n: number): Promise<() => void> => {
     const release = await turns.take(patient);
@@ -29,7 +29,7 @@ t.test('as many as there are turns go at once, the others in the order in which 
 });
 
 t.test('too many that wait are a 503', async (t) => {
-  const turns = new Turns({ limit: 1, queueLimit: 1 });
+  const turns = new Semaphore({ limit: 1, queueLimit: 1, full: 'too many' });
   const release = await turns.take(patient);
   const second = turns.take(patient);
   await t.rejects(turns.take(patient), { status: 503, code: 'overloaded' });
@@ -38,7 +38,7 @@ t.test('too many that wait are a 503', async (t) => {
 });
 
 t.test('who stops waiting leaves the line', async (t) => {
-  const turns = new Turns({ limit: 1, queueLimit: 2 });
+  const turns = new Semaphore({ limit: 1, queueLimit: 2, full: 'too many' });
   const release = await turns.take(patient);
   const controller = new AbortController();
   const left = turns.take(controller.signal);

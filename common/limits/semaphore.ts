@@ -1,15 +1,28 @@
 import { overloaded } from '../errors/catalogue.ts';
 
-/** Lets a bounded number of statements hold a connection at once; the others wait in turn, also a bounded number. */
-export class Turns {
+/** Lets a bounded number hold something at once; the others wait in turn, also a bounded number. */
+export class Semaphore {
   readonly #limit: number;
   readonly #queueLimit: number;
+  readonly #full: string;
   readonly #waiting: (() => void)[] = [];
   #held = 0;
 
-  constructor(args: { limit: number; queueLimit: number }) {
+  /** @param args.full what the 503 says when too many wait */
+  constructor(args: { limit: number; queueLimit: number; full: string }) {
     this.#limit = args.limit;
     this.#queueLimit = args.queueLimit;
+    this.#full = args.full;
+  }
+
+  /** Runs work in its turn. Rejects like `take` when it does not begin. */
+  async run<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+    const release = await this.take(signal);
+    try {
+      return await work();
+    } finally {
+      release();
+    }
   }
 
   /**
@@ -32,7 +45,7 @@ export class Turns {
   }
 
   #wait(signal: AbortSignal): Promise<void> {
-    if (this.#waiting.length >= this.#queueLimit) throw overloaded('too many statements wait');
+    if (this.#waiting.length >= this.#queueLimit) throw overloaded(this.#full);
     return new Promise((resolve, reject) => {
       const go = (): void => {
         signal.removeEventListener('abort', onAbort);
