@@ -1,7 +1,8 @@
 import { ApiError } from '../errors/api-error.ts';
-import { deadlineExceeded, overloaded } from '../errors/catalogue.ts';
+import { deadlineExceeded } from '../errors/catalogue.ts';
 import type { Database } from './database.ts';
-import { TableTurns } from './table-turns.ts';
+import { createTableQueues, type Gather, type Queued, type Waiting } from './table-queues.ts';
+import type { TableTurns } from './table-turns.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { joinPermits, permitted, StatementTimeout, type WritePermit } from './write-permit.ts';
 
@@ -30,19 +31,7 @@ export interface GroupCommit {
   write(batch: RowBatch): Promise<void>;
 }
 
-/** Writes that are about to come: the next INSERT waits for them a little, because it costs the same with them. */
-export interface Gather {
-  /** How many writes are under way to `write`, those that wait there included. */
-  expected(): number;
-  /** Milliseconds. */
-  readonly wait: number;
-}
-
-interface Entry extends RowBatch {
-  readonly shape: string;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-}
+type Entry = Waiting<RowBatch & Queued, void>;
 
 /** Milliseconds for the look at what a failed INSERT left. */
 const checkTimeout = 10_000;
@@ -60,37 +49,7 @@ export function createGroupCommit(args: {
   /** Absent: what comes while an INSERT is under way is the next one. */
   gather?: Gather;
 }): GroupCommit {
-  const { db, pendingLimit, insertLimit, turns = new TableTurns(), gather } = args;
-  /** Tables with an INSERT under way, and what waits for its end. */
-  const queues = new Map<string, Entry[]>();
-  let pending = 0;
-  /** Called when a write comes that an INSERT may wait for. */
-  const arrivals = new Map<string, () => void>();
-
-  /** Resolves when all that are expected are here, or after a while. */
-  const gathered = (table: string, queue: readonly Entry[], { expected, wait }: Gather): Promise<void> =>
-    new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        arrivals.delete(table);
-        resolve();
-      };
-      const timer = setTimeout(done, wait);
-      arrivals.set(table, () => {
-        if (queue.length >= expected()) done();
-      });
-    });
-
-  const drain = async (table: string, queue: Entry[]): Promise<void> => {
-    while (queue.length > 0) {
-      if (gather !== undefined && queue.length < gather.expected()) await gathered(table, queue, gather);
-      await turns.beside(table, async () => {
-        const entries = takeNext(queue, insertLimit);
-        if (entries.length > 0) await store(table, entries);
-      });
-    }
-    queues.delete(table);
-  };
+  const { db, pendingLimit, insertLimit, turns, gather } = args;
 
   /** Never rejects; every entry hears of its own outcome. */
   const store = async (table: string, gathered: readonly Entry[]): Promise<void> => {
@@ -141,49 +100,15 @@ export function createGroupCommit(args: {
     return (await db.rows(sql, AbortSignal.timeout(checkTimeout))).length > 0;
   };
 
+  const queues = createTableQueues<RowBatch & Queued, void>({
+    pendingLimit,
+    full: 'too many rows wait to be stored',
+    sizeLimit: insertLimit,
+    turns,
+    gather,
+    run: store,
+  });
   return {
-    async write(batch) {
-      const size = batch.lines.byteLength;
-      // what is larger than the limit is let in alone
-      if (pending > 0 && pending + size > pendingLimit) throw overloaded('too many rows wait to be stored');
-      pending += size;
-      try {
-        await new Promise<void>((resolve, reject) => {
-          const entry = { ...batch, shape: batch.columns.join(), resolve, reject };
-          const queue = queues.get(batch.table);
-          if (queue !== undefined) {
-            queue.push(entry);
-            arrivals.get(batch.table)?.();
-            return;
-          }
-          const fresh = [entry];
-          queues.set(batch.table, fresh);
-          void drain(batch.table, fresh);
-        });
-      } finally {
-        pending -= size;
-      }
-    },
+    write: (batch) => queues.add({ ...batch, shape: batch.columns.join(), size: batch.lines.byteLength }),
   };
-}
-
-/** Takes what goes into the next INSERT: rows of the same columns as the first, in turn, until one does not fit. */
-function takeNext(queue: Entry[], limit: number): Entry[] {
-  const taken: Entry[] = [];
-  const left: Entry[] = [];
-  let size = 0;
-  let full = false;
-  for (const entry of queue) {
-    if (entry.signal.aborted) {
-      entry.reject(entry.signal.reason);
-    } else if ((taken[0] ?? entry).shape !== entry.shape) {
-      left.push(entry);
-    } else {
-      full ||= taken.length > 0 && size + entry.lines.byteLength > limit;
-      (full ? left : taken).push(entry);
-      size += entry.lines.byteLength;
-    }
-  }
-  queue.splice(0, queue.length, ...left);
-  return taken;
 }

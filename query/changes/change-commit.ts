@@ -1,6 +1,7 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { TableTurns } from '../../common/clickhouse/table-turns.ts';
+import { createTableQueues, type Queued, type Waiting } from '../../common/clickhouse/table-queues.ts';
+import type { TableTurns } from '../../common/clickhouse/table-turns.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import {
   joinPermits,
@@ -9,7 +10,7 @@ import {
   type WritePermit,
 } from '../../common/clickhouse/write-permit.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
-import { deadlineExceeded, overloaded } from '../../common/errors/catalogue.ts';
+import { deadlineExceeded } from '../../common/errors/catalogue.ts';
 import { recordExpression } from '../read/record-sql.ts';
 import type { Structure } from '../structure/structure.ts';
 import { type Assignment, removeSql, updateSql } from './change-sql.ts';
@@ -39,12 +40,7 @@ export interface ChangeCommit {
   commit(change: RecordChange): Promise<string | null>;
 }
 
-interface Entry extends RecordChange {
-  readonly shape: string;
-  readonly size: number;
-  readonly resolve: (record: string | null) => void;
-  readonly reject: (error: unknown) => void;
-}
+type Entry = Waiting<RecordChange & Queued, string | null>;
 
 /** Characters beside the values: what is kept for a waiting change. */
 const overhead = 500;
@@ -65,21 +61,7 @@ export function createChangeCommit(args: {
   /** Shared with others that change the same tables; absent: there are none. */
   turns?: TableTurns;
 }): ChangeCommit {
-  const { db, pendingLimit, statementLimit, recordLimit, now = () => new Date() } = args;
-  const { turns = new TableTurns() } = args;
-  /** Tables with a statement under way, and what waits for its end. */
-  const queues = new Map<string, Entry[]>();
-  let pending = 0;
-
-  const drain = async (table: string, queue: Entry[]): Promise<void> => {
-    while (queue.length > 0) {
-      await turns.beside(table, async () => {
-        const entries = takeNext(queue, statementLimit, recordLimit);
-        if (entries.length > 0) await make(table, entries);
-      });
-    }
-    queues.delete(table);
-  };
+  const { db, pendingLimit, statementLimit, recordLimit, turns, now = () => new Date() } = args;
 
   /** Never rejects; every entry hears of its own outcome. */
   const make = async (table: string, gathered: readonly Entry[]): Promise<void> => {
@@ -141,28 +123,17 @@ export function createChangeCommit(args: {
     return records;
   };
 
+  const queues = createTableQueues<RecordChange & Queued, string | null>({
+    pendingLimit,
+    full: 'too many changes wait to be made',
+    sizeLimit: statementLimit,
+    countLimit: recordLimit,
+    turns,
+    run: make,
+  });
   return {
-    async commit(change) {
-      const size = sizeOf(change);
-      // what is larger than the limit is let in alone
-      if (pending > 0 && pending + size > pendingLimit) throw overloaded('too many changes wait to be made');
-      pending += size;
-      try {
-        return await new Promise<string | null>((resolve, reject) => {
-          const entry = { ...change, shape: shapeOf(change), size, resolve, reject };
-          const queue = queues.get(change.table);
-          if (queue !== undefined) {
-            queue.push(entry);
-            return;
-          }
-          const fresh = [entry];
-          queues.set(change.table, fresh);
-          void drain(change.table, fresh);
-        });
-      } finally {
-        pending -= size;
-      }
-    },
+    commit: (change) =>
+      queues.add({ ...change, shape: shapeOf(change), size: sizeOf(change), key: change.id }),
   };
 }
 
@@ -183,27 +154,4 @@ function byStructure(entries: readonly Entry[]): ReadonlyMap<Structure, Readonly
     groups.set(entry.structure, group.set(entry.id, entry));
   }
   return groups;
-}
-
-/** Takes what goes into the next statement: changes of the first one's shape, in turn, no record twice. */
-function takeNext(queue: Entry[], statementLimit: number, recordLimit: number): Entry[] {
-  const taken: Entry[] = [];
-  const left: Entry[] = [];
-  const ids = new Set<string>();
-  let size = 0;
-  let full = false;
-  for (const entry of queue) {
-    if (entry.signal.aborted) {
-      entry.reject(entry.signal.reason);
-    } else if ((taken[0] ?? entry).shape !== entry.shape || ids.has(entry.id)) {
-      left.push(entry);
-    } else {
-      full ||= taken.length === recordLimit || (taken.length > 0 && size + entry.size > statementLimit);
-      (full ? left : taken).push(entry);
-      ids.add(entry.id);
-      size += entry.size;
-    }
-  }
-  queue.splice(0, queue.length, ...left);
-  return taken;
 }
