@@ -1,6 +1,7 @@
 import type { LoginTokens } from '../../common/auth/login-tokens.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { findById } from '../read/find-by-id.ts';
+import { textLiteral } from '../../common/clickhouse/literal.ts';
+import { findFirst } from '../read/find-first.ts';
 import type { RecordSpace } from '../space/record-space.ts';
 
 /**
@@ -15,5 +16,5 @@ export async function tokenOwner(
 ): Promise<string | null> {
   const claims = await loginTokens.verify(token);
   if (claims === null || claims.spaceId !== users.id || claims.projectId !== users.projectId) return null;
-  return findById(db, users, claims.recordId, signal);
+  return findFirst(db, users, `_id = ${textLiteral(claims.recordId)}`, signal);
 }

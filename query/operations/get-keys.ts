@@ -2,12 +2,12 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import type { Handler } from '../../common/http/http-types.ts';
 import { jsonAnswer } from '../json-answer.ts';
 import type { OpenRecordSpace } from '../open-record-space.ts';
-import { findKeyGroup } from '../read/find-key-group.ts';
+import { findFirst } from '../read/find-first.ts';
 
 /** GET /{project}/{space}/get-key-values: the key group, or `null`. */
 export function getKeys({ db, openSpace }: { db: Database; openSpace: OpenRecordSpace }): Handler {
   return async (request) => {
     const space = await openSpace(request, 'getKeys');
-    return jsonAnswer((await findKeyGroup(db, space, request.signal)) ?? 'null');
+    return jsonAnswer((await findFirst(db, space, null, request.signal)) ?? 'null');
   };
 }

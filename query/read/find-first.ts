@@ -1,19 +1,15 @@
 import type { Database } from '../../common/clickhouse/database.ts';
-import { textLiteral } from '../../common/clickhouse/literal.ts';
 import type { RecordSpace } from '../space/record-space.ts';
 import { recordsSql } from './record-sql.ts';
 
-/** The record with an id as JSON text; null when there is none. */
-export async function findById(
+/** The oldest record that a condition selects, as JSON text; null when there is none. @param where null: any record */
+export async function findFirst(
   db: Database,
   space: RecordSpace,
-  id: string,
+  where: string | null,
   signal: AbortSignal,
 ): Promise<string | null> {
   const options = { sort: null, page: { limit: 1, offset: 0 } };
-  const [row] = await db.rows<{ _record: string }>(
-    recordsSql({ space, where: `_id = ${textLiteral(id)}`, options }),
-    signal,
-  );
+  const [row] = await db.rows<{ _record: string }>(recordsSql({ space, where, options }), signal);
   return row?._record ?? null;
 }
