@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { type Answer, call, type FieldInput, structureOf } from '../services/record-client.ts';
+import { type Answer, call, type FieldInput, personFields, structureOf } from '../services/record-client.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
 
 const sluice = await startSluice();
@@ -9,13 +9,6 @@ t.teardown(async () => {
 });
 
 const project = 'records';
-const person: FieldInput[] = [
-  { name: 'fullName', slug: 'full-name', type: 'TEXT', required: true },
-  { name: 'age', type: 'NUMBER' },
-  { name: 'active', type: 'BOOLEAN' },
-  { name: 'tags', type: 'ARRAY' },
-  { name: 'extra', type: 'OBJECT' },
-];
 
 interface Space {
   insert(records: unknown, headers?: Record<string, string>): Promise<Answer>;
@@ -24,7 +17,7 @@ interface Space {
   findOne(query?: string, options?: object): Promise<Answer>;
 }
 
-function space(slug: string, fields = person, more: object = {}): Space {
+function space(slug: string, fields = personFields, more: object = {}): Space {
   const structure = structureOf(project, slug, fields, more);
   const base = { baseUrl: sluice.baseUrl, token: sluice.token, structure };
   const optionsHeader = (options?: object | string): Record<string, string> =>
@@ -83,7 +76,7 @@ t.test('records come back as they were stored, by name and by slug', async (t) =
 });
 
 t.test('both spellings of the field array are read', async (t) => {
-  const fields = JSON.parse(structureOf(project, 'spelling', person)).recordStructure;
+  const fields = JSON.parse(structureOf(project, 'spelling', personFields)).recordStructure;
   const other = space('spelling', [], { recordStructure: undefined, recordFieldStructures: fields });
   t.equal((await other.insertOne({ fullName: 'x' })).status, 200);
   t.match((await space('spelling').find()).body, [{ fullName: 'x' }]);
@@ -268,7 +261,7 @@ t.test('the fixed headers are honoured in both values', async (t) => {
     baseUrl: sluice.baseUrl,
     token: sluice.token,
     path: '/noproject/things',
-    structure: structureOf('noproject', 'things', person),
+    structure: structureOf('noproject', 'things', personFields),
     headers: { 'auto-create-project': 'false' },
   });
   refused(t, noProject, 404, 'project_not_found', [/noproject/]);
@@ -313,7 +306,7 @@ t.test('a structure may gain and lose fields, and not change a type', async (t) 
 });
 
 t.test('401, 404, 405 and slugs', async (t) => {
-  const structure = structureOf(project, 'people', person);
+  const structure = structureOf(project, 'people', personFields);
   const path = `/${project}/people`;
   for (const token of ['', 'nonsense-nonsense-nonsense']) {
     refused(t, await call({ baseUrl: sluice.baseUrl, token, path, structure }), 401, 'unauthorized');

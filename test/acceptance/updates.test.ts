@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { type Answer, call, type FieldInput, structureOf } from '../services/record-client.ts';
+import { type Answer, call, type FieldInput, personFields, structureOf } from '../services/record-client.ts';
 import { removeData, type Sluice, startSluice } from '../services/start-sluice.ts';
 
 let sluice = await startSluice();
@@ -10,11 +10,7 @@ t.teardown(async () => {
 
 const project = 'updates';
 const person: FieldInput[] = [
-  { name: 'fullName', slug: 'full-name', type: 'TEXT', required: true },
-  { name: 'age', type: 'NUMBER' },
-  { name: 'active', type: 'BOOLEAN' },
-  { name: 'tags', type: 'ARRAY' },
-  { name: 'extra', type: 'OBJECT' },
+  ...personFields,
   { name: 'email', type: 'TEXT', unique: true },
   { name: 'password', type: 'TEXT', hashed: true },
 ];

@@ -1,32 +1,16 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import t from 'tap';
 import { payloadTooLarge } from '../../common/errors/catalogue.ts';
 import { startHttpServer } from '../../common/http/http-server.ts';
+import { makeCertificate } from '../services/certificate.ts';
 import { silentLog } from '../services/silent-log.ts';
 
-const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), 'sluice-tls-'));
 t.teardown(() => rm(folder, { recursive: true, force: true }));
-const certFile = join(folder, 'cert.pem');
-const keyFile = join(folder, 'key.pem');
-await run('openssl', [
-  ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
-  ...[
-    '-subj',
-    '/CN=localhost',
-    '-addext',
-    'subjectAltName=IP:127.0.0.1',
-    '-out',
-    certFile,
-    '-keyout',
-    keyFile,
-  ],
-]);
+const { certFile, keyFile } = await makeCertificate(folder);
 
 const common = {
   host: '127.0.0.1',

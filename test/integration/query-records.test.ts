@@ -1,19 +1,11 @@
 import t from 'tap';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { type FieldInput, personFields, structureOf } from '../services/record-client.ts';
 
 const harness = await openQueryHarness();
 t.teardown(() => harness.close());
 
-const person: FieldInput[] = [
-  { name: 'fullName', slug: 'full-name', type: 'TEXT', required: true },
-  { name: 'age', type: 'NUMBER' },
-  { name: 'active', type: 'BOOLEAN' },
-  { name: 'tags', type: 'ARRAY' },
-  { name: 'extra', type: 'OBJECT' },
-];
-
-function space(slug: string, fields: readonly FieldInput[] = person, more: object = {}) {
+function space(slug: string, fields: readonly FieldInput[] = personFields, more: object = {}) {
   return spaceOf(harness, 'records', slug, structureOf('records', slug, fields, more));
 }
 
@@ -407,7 +399,7 @@ t.test('an insert whose client has gone is seen through, and the next goes on', 
   const gone = new AbortController();
   const call = harness.call({
     path: '/records/gone',
-    structure: structureOf('records', 'gone', person),
+    structure: structureOf('records', 'gone', personFields),
     body: [{ fullName: 'second' }],
     signal: gone.signal,
   });

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { type FieldInput, personFields, structureOf } from '../services/record-client.ts';
 
 /** Statements that change stored records fail meanwhile, without changing anything. */
 let failChanges: ((sql: string) => boolean) | null = null;
@@ -27,20 +27,13 @@ const harness = await openQueryHarness({
 });
 t.teardown(() => harness.close());
 
-const person: FieldInput[] = [
-  { name: 'fullName', slug: 'full-name', type: 'TEXT', required: true },
-  { name: 'age', type: 'NUMBER' },
-  { name: 'active', type: 'BOOLEAN' },
-  { name: 'tags', type: 'ARRAY' },
-  { name: 'extra', type: 'OBJECT' },
-];
 const users: FieldInput[] = [
   { name: 'email', type: 'TEXT', unique: true },
   { name: 'code', type: 'NUMBER', unique: true },
   { name: 'password', type: 'TEXT', hashed: true },
   { name: 'note', type: 'TEXT' },
 ];
-const space = (slug: string, fields: readonly FieldInput[] = person) =>
+const space = (slug: string, fields: readonly FieldInput[] = personFields) =>
   spaceOf(harness, 'up', slug, structureOf('up', slug, fields));
 const count = (answers: readonly { status: number }[], status: number): number =>
   answers.filter((answer) => answer.status === status).length;
@@ -116,7 +109,7 @@ t.test('none matches', async (t) => {
   t.match(await people.updateOne([['age', '99']], { age: 1 }), { status: 400, code: 'no_match' });
   t.match(await people.deleteOneById("' OR 1=1 --"), { status: 400, code: 'no_match' });
   const path = '/up/none/update-by-id';
-  const structure = structureOf('up', 'none', person);
+  const structure = structureOf('up', 'none', personFields);
   for (const query of ['', 'id=a&id=b', 'id=a&age=1', 'age=36']) {
     const call = { path, structure, query, body: { age: 1 } };
     t.match(await harness.call(call), { status: 400, code: 'invalid_condition' }, query);

@@ -1,32 +1,17 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer, type TLSSocket } from 'node:tls';
-import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
+import { makeCertificate } from '../services/certificate.ts';
 import { storeObject } from '../services/store-object.ts';
 import { openStubStore, stubPartBytes } from '../services/stub-store.ts';
 import { objectStoreContract, patternBytes } from './object-store-contract.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'sluice-s3-tls-'));
 t.teardown(() => rm(folder, { recursive: true, force: true }));
-const certFile = join(folder, 'cert.pem');
-const keyFile = join(folder, 'key.pem');
-await promisify(execFile)('openssl', [
-  ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
-  ...[
-    '-subj',
-    '/CN=localhost',
-    '-addext',
-    'subjectAltName=IP:127.0.0.1',
-    '-out',
-    certFile,
-    '-keyout',
-    keyFile,
-  ],
-]);
+const { certFile, keyFile } = await makeCertificate(folder);
 const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
 
 /** Speaks TLS before the stub. Answers its address. */

@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import t from 'tap';
+import { makeCertificate } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
 import { call, structureOf } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';
@@ -87,11 +86,7 @@ t.test('a bad REDIS_URL stops the start, and is not repeated', async (t) => {
 
 t.test('over TLS, when the certificate is trusted, and not at all when it is not', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-redis-tls-'));
-  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-  await promisify(execFile)('openssl', [
-    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
-    ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-out', cert, '-keyout', key],
-  ]);
+  const { certFile: cert, keyFile: key } = await makeCertificate(folder, 'DNS:localhost');
   const port = await freePorts(1);
   const tls = await startRedis({
     args: [

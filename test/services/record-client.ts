@@ -6,6 +6,15 @@ export interface FieldInput {
   readonly [flag: string]: unknown;
 }
 
+/** A field of each type. */
+export const personFields: readonly FieldInput[] = [
+  { name: 'fullName', slug: 'full-name', type: 'TEXT', required: true },
+  { name: 'age', type: 'NUMBER' },
+  { name: 'active', type: 'BOOLEAN' },
+  { name: 'tags', type: 'ARRAY' },
+  { name: 'extra', type: 'OBJECT' },
+];
+
 export function structureOf(
   project: string,
   space: string,
