@@ -31,12 +31,14 @@ export function createLoginTokens(args: { keys: SigningKeys; ttl: number; now?: 
   return {
     async issue({ projectId, spaceId, recordId }) {
       const { id, secret } = await keys.current();
-      const seconds = Math.floor(now().getTime() / 1000);
+      const time = now().getTime();
+      // rounded up: a token is good for the promised time at least
+      const expiry = Math.ceil((time + ttl) / 1000);
       return new SignJWT({ pid: projectId, sid: spaceId })
         .setProtectedHeader({ alg: algorithm, typ: type, kid: id })
         .setSubject(recordId)
-        .setIssuedAt(seconds)
-        .setExpirationTime(seconds + Math.ceil(ttl / 1000))
+        .setIssuedAt(Math.floor(time / 1000))
+        .setExpirationTime(expiry)
         .sign(secret);
     },
     async verify(token) {

@@ -149,11 +149,11 @@ t.test('a token outlives a restart, and not its time or its key', async (t) => {
   t.equal((await tokenOwner(loggedIn.token)).status, 200);
   await sluice.stop();
   const secret = 'a-secret-that-is-long-enough-for-it';
-  sluice = await sluice.restart({ LOGIN_TOKEN_SECRET: secret, LOGIN_TOKEN_TTL_MS: '1000' });
+  sluice = await sluice.restart({ LOGIN_TOKEN_SECRET: secret, LOGIN_TOKEN_TTL_MS: '5000' });
   t.match(await tokenOwner(loggedIn.token), refused, 'signed with the key of the store');
   const short = (await login(ada)).body.token;
   t.equal((await tokenOwner(short)).status, 200);
-  await new Promise((resolve) => setTimeout(resolve, 2100));
+  await until(expiryOf(short));
   t.match(await tokenOwner(short), refused);
   t.notMatch(sluice.stdout() + sluice.stderr(), secret);
 });
@@ -171,6 +171,16 @@ t.test('no secret is logged or lies about', async (t) => {
     if ((await readFile(file)).includes(ada.password)) t.fail(`${file} has the password`);
   }
 });
+
+/** When a login token stops to be good, in milliseconds since 1970. */
+function expiryOf(token: string): number {
+  const [, payload = ''] = token.split('.');
+  return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')).exp * 1000;
+}
+
+async function until(time: number): Promise<void> {
+  while (Date.now() < time) await new Promise((resolve) => setTimeout(resolve, 50));
+}
 
 async function tokenOf(email: string): Promise<string> {
   const args = ['--user', email, '--create-user'];

@@ -37,6 +37,14 @@ t.test('a token says whom it is for, until it expires', async (t) => {
   t.equal(await verifiedAt(100 * hour), null);
 });
 
+t.test('a token that is issued late in a second is good for its whole time', async (t) => {
+  const late = 1_000_000_000_999;
+  const token = await createLoginTokens({ keys, ttl: 1000, now: at(late) }).issue(claims);
+  const verifiedAt = (time: number) => createLoginTokens({ keys, ttl: 1, now: at(time) }).verify(token);
+  t.strictSame(await verifiedAt(late + 999), claims);
+  t.equal(await verifiedAt(late + 2000), null);
+});
+
 t.test('the secret is not in the token, nor in its header', async (t) => {
   const token = await tokens.issue(claims);
   const { secret: bytes } = await keys.current();
