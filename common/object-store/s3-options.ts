@@ -11,7 +11,7 @@ export interface S3StoreOptions extends S3Place {
   readonly log: Pick<Log, 'warn'>;
   /** Parts of one object that are under way at once. */
   readonly concurrentParts?: number;
-  /** Connections for everything but reading objects. */
+  /** Connections for parts, and as many for small requests; reading objects has its own. */
   readonly maxSockets?: number;
   readonly timing?: Partial<S3Timing>;
 }

@@ -1,4 +1,5 @@
 import { DeleteObjectCommand, HeadBucketCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
+import { Http1Pool } from './http1/http1-pool.ts';
 import { assertKeyPrefix, assertObjectKey } from './object-key.ts';
 import type { ObjectStore } from './object-store.ts';
 import { s3Address } from './s3-address.ts';
@@ -14,7 +15,7 @@ import { readObject } from './s3-read.ts';
 import { createPartSender } from './s3-send-part.ts';
 import { S3Writer } from './s3-writer.ts';
 
-/** Connections for writing; many parts at once gain nothing, and each holds memory. */
+/** Connections for parts, and as many for small requests; many parts at once gain nothing, and each holds memory. */
 const writeSockets = 64;
 /** Connections for reading, apart from the others: who reads slowly holds one for long. */
 const readSockets = 1024;
@@ -37,11 +38,16 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
   });
   const { client } = writing;
   const address = s3Address(client.config, options);
+  const pool = new Http1Pool({
+    base: address.base,
+    limit: options.maxSockets ?? writeSockets,
+    connectTimeout: timing.connect,
+  });
   const context: S3Context = {
     bucket,
     client,
     address,
-    sendPart: createPartSender({ ...writing, address, timing }),
+    sendPart: createPartSender({ client, pool, address, timing }),
     timing,
     checksums: { on: true },
     log,
@@ -117,6 +123,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
         client.destroy();
         agent.destroy();
       }
+      pool.close();
     },
   };
 }

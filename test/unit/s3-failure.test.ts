@@ -75,20 +75,28 @@ t.test('what is sure to have changed nothing', async (t) => {
 t.test('error answers are read', async (t) => {
   const xml =
     '<?xml version="1.0"?>\n<Error><Code>NoSuchUpload</Code><Message>It is &lt;gone&gt;.</Message><Region>eu-west-3</Region></Error>';
-  t.match(readFailure({ statusCode: 404, statusMessage: 'Not Found', headers: {} }, xml), {
+  t.match(readFailure({ status: 404, reason: 'Not Found', headers: new Map(), text: xml }), {
     status: 404,
     code: 'NoSuchUpload',
     message: 'It is &lt;gone&gt;.',
     bucketRegion: 'eu-west-3',
   });
-  t.match(readFailure({ statusCode: 502, statusMessage: 'Bad Gateway', headers: {} }, '<html>nginx</html>'), {
-    status: 502,
-    code: 'Http502',
-    message: 'Bad Gateway',
-    bucketRegion: undefined,
-  });
+  t.match(
+    readFailure({ status: 502, reason: 'Bad Gateway', headers: new Map(), text: '<html>nginx</html>' }),
+    {
+      status: 502,
+      code: 'Http502',
+      message: 'Bad Gateway',
+      bucketRegion: undefined,
+    },
+  );
   t.equal(
-    readFailure({ statusCode: 301, headers: { 'x-amz-bucket-region': 'eu-west-1' } }, '').bucketRegion,
+    readFailure({
+      status: 301,
+      reason: '',
+      headers: new Map([['x-amz-bucket-region', 'eu-west-1']]),
+      text: '',
+    }).bucketRegion,
     'eu-west-1',
   );
 });

@@ -1,0 +1,124 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { AnswerReader, type Http1Answer } from '../../common/object-store/http1/answer-reader.ts';
+
+const maxBody = 1000;
+const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
+
+/** Feeds the text in pieces; what came first, and what was left when it came. */
+function read(text: string, cuts: readonly number[] = []): Http1Answer | null {
+  const reader = new AnswerReader(maxBody);
+  const bytes = bytesOf(text);
+  const places = [...new Set([...cuts, bytes.byteLength])].sort((a, b) => a - b);
+  let from = 0;
+  for (const to of places) {
+    const answer = reader.feed(bytes.subarray(from, to));
+    if (answer !== null) return answer;
+    from = to;
+  }
+  return reader.end();
+}
+
+const whole: readonly (readonly [string, string, Partial<Http1Answer>])[] = [
+  [
+    'a length',
+    'HTTP/1.1 200 OK\r\nETag: "a"\r\nContent-Length: 2\r\n\r\nhi',
+    { status: 200, reason: 'OK', text: 'hi', keepAlive: true },
+  ],
+  ['no body', 'HTTP/1.1 204 No Content\r\n\r\n', { status: 204, text: '', keepAlive: true }],
+  ['no reason', 'HTTP/1.1 200\r\ncontent-length: 0\r\n\r\n', { status: 200, reason: '', keepAlive: true }],
+  [
+    'chunks',
+    'HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0A;x=y\r\n0123456789\r\n0\r\nT: v\r\n\r\n',
+    { status: 403, text: 'abc0123456789', keepAlive: true },
+  ],
+  [
+    'informational answers before it',
+    'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx',
+    { status: 200, text: 'x', keepAlive: true },
+  ],
+  [
+    'a connection that is closed afterwards',
+    'HTTP/1.1 500 Oh\r\nConnection: Close\r\ncontent-length: 1\r\n\r\nx',
+    { status: 500, text: 'x', keepAlive: false },
+  ],
+  [
+    'an older server',
+    'HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\nx',
+    { status: 200, text: 'x', keepAlive: false },
+  ],
+  ['a body until the end', 'HTTP/1.1 200 OK\r\n\r\nall of it', { text: 'all of it', keepAlive: false }],
+  [
+    'bytes after the end',
+    'HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nxHTTP/1.1 200 OK\r\n\r\n',
+    { text: 'x', keepAlive: false },
+  ],
+];
+
+t.test('answers of every form, in any pieces', async (t) => {
+  for (const [name, text, expected] of whole) {
+    t.match(read(text), expected, name);
+    // what comes after an answer may come too late to be seen with it
+    if (name === 'bytes after the end') continue;
+    const at = fc.array(fc.integer({ min: 1, max: text.length - 1 }), { maxLength: 20 });
+    fc.assert(
+      fc.property(at, (cuts) => {
+        const answer = read(text, cuts);
+        for (const [key, value] of Object.entries(expected)) {
+          if (answer?.[key as keyof Http1Answer] !== value) throw new Error(`${name}: ${key}`);
+        }
+      }),
+    );
+    t.match(
+      read(
+        text,
+        Array.from(text, (_, i) => i),
+      ),
+      expected,
+      `${name}, byte by byte`,
+    );
+  }
+});
+
+t.test('header names are lower case, values are trimmed', async (t) => {
+  const answer = read('HTTP/1.1 200 OK\r\nETAG:  "a b"\t\r\nX:\r\ncontent-length: 0\r\n\r\n');
+  t.equal(answer?.headers.get('etag'), '"a b"');
+  t.equal(answer?.headers.get('x'), '');
+});
+
+t.test('an answer that is cut off is none', async (t) => {
+  for (const [name, text] of whole) {
+    if (/until the end|after the end/.test(name)) continue;
+    for (let length = 0; length < text.length; length++) {
+      t.equal(read(text.slice(0, length)), null, `${name}, ${length} bytes`);
+    }
+  }
+});
+
+t.test('what is no answer is refused', async (t) => {
+  const head = 'HTTP/1.1 200 OK\r\n';
+  for (const [name, text] of [
+    ['another protocol', 'SSH-2.0-x\r\n\r\n'],
+    ['another version', 'HTTP/2 200 OK\r\n\r\n'],
+    ['a status that is none', 'HTTP/1.1 999 X\r\n\r\n'],
+    ['a folded header', `${head}a: b\r\n c\r\n\r\n`],
+    ['a space before the colon', `${head}a : b\r\n\r\n`],
+    ['a control character', `${head}a: b\x00\r\n\r\n`],
+    ['a bare line feed', `${head}a: b\nc: d\r\n\r\n`],
+    ['two lengths', `${head}content-length: 1\r\ncontent-length: 2\r\n\r\nxx`],
+    ['a length that is no number', `${head}content-length: -1\r\n\r\n`],
+    ['a length in hexadecimal', `${head}content-length: 0x1\r\n\r\nx`],
+    ['length and chunks', `${head}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['another coding', `${head}transfer-encoding: gzip\r\n\r\n`],
+    ['a chunk without a length', `${head}transfer-encoding: chunked\r\n\r\nxyz\r\n`],
+    ['a chunk that is too long', `${head}transfer-encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n`],
+    ['a head without end', `${head}a: ${'b'.repeat(40_000)}`],
+    ['a head that is too long', `${head}a: ${'b'.repeat(40_000)}\r\n\r\n`],
+    ['a long length', `${head}content-length: 1001\r\n\r\n`],
+    ['a long body', `${head}\r\n${'x'.repeat(1001)}`],
+    ['chunks without end', `${head}transfer-encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(200)}`],
+  ] as const) {
+    t.throws(() => read(text), { code: 'HPE_BROKEN_ANSWER' }, name);
+  }
+  t.equal(read(`${head}content-length: 1000\r\n\r\n${'x'.repeat(1000)}`)?.text.length, 1000);
+});
