@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { type CloudFile, createCloudFiles } from '../common/control/cloud-files.ts';
+import { openJournaledFiles } from '../common/control/journaled-files.ts';
 import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
 import { openObjectStore } from '../common/object-store/open-object-store.ts';
 import { createJanitor } from './janitor/janitor.ts';
@@ -9,7 +11,13 @@ import { gatewayRoutes } from './routes.ts';
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   const { config, log, db, database, authenticate, projects } = services;
   const { store, largestPart, objectUrl } = await openObjectStore(config, log);
-  const cloudFiles = createCloudFiles({ db, database });
+  const table = createCloudFiles({ db, database });
+  // the embedded engine is this process's alone, so nobody misses rows that it has yet to get
+  const journal =
+    config.clickhouse === undefined
+      ? await openJournaledFiles({ table, directory: join(config.dataDir, 'file-journal'), log })
+      : null;
+  const cloudFiles = journal ?? table;
   const memory = new UploadMemory({
     bytes: config.uploadMemoryBytes,
     largestPart,
@@ -53,6 +61,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     },
     async close() {
       await janitor.close();
+      await journal?.close();
       memory.close();
       await store.close();
     },

@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../clickhouse/database.ts';
 import { createGroupCommit } from '../clickhouse/group-commit.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
-import { rowLine, timestampText } from './row-values.ts';
+import { type FileRow, fileColumns, fileRow } from './file-row.ts';
+import { timestampText } from './row-values.ts';
 
 /** A stored file. It never changes once it is there. */
 export interface CloudFile {
@@ -38,20 +39,6 @@ export interface CloudFiles {
 
 const cachedFiles = 10_000;
 
-const columns = [
-  'id',
-  'name',
-  'original_name',
-  'owner_id',
-  'project_slug',
-  'object_key',
-  'content_type',
-  'size',
-  'crc32',
-  'created_at',
-  'updated_at',
-] as const;
-
 /** Doubles hold every size and time exactly up to 2^53; 64-bit integers would depend on output settings. */
 const selection = `id, name, original_name, owner_id, project_slug, object_key, content_type,
   toFloat64(size) AS bytes, crc32,
@@ -77,8 +64,16 @@ const insertLimit = 4 * 1024 * 1024;
 /** How long an INSERT waits for rows that were announced. Milliseconds (docs/decisions/009-rows-of-small-files.md). */
 const gatherWait = 6;
 
+/** The table itself, for who keeps rows elsewhere first. */
+export interface FileTable extends CloudFiles {
+  /** Stores rows as one block, all or none. The name of each must be new. */
+  insertRows(rows: readonly FileRow[]): Promise<void>;
+  /** Notes that the table has the file, so that nobody has to ask. */
+  remember(file: CloudFile): void;
+}
+
 /** @param args.database name of the database that holds the control tables */
-export function createCloudFiles({ db, database }: { db: Database; database: string }): CloudFiles {
+export function createCloudFiles({ db, database }: { db: Database; database: string }): FileTable {
   const table = `${database}.cloud_files`;
   // one INSERT costs milliseconds and a part, however few its rows: uploads that end together share one
   let announced = 0;
@@ -95,26 +90,20 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
       };
     },
     async insert(file, signal) {
-      const values = [
-        file.id,
-        file.name,
-        file.originalName,
-        file.ownerId,
-        file.projectSlug,
-        file.objectKey,
-        file.contentType,
-        file.size,
-        file.crc32,
-        timestampText(file.createdAt),
-        timestampText(file.updatedAt),
-      ];
+      const { line } = fileRow(file);
       await groupCommit.write({
         table,
-        columns,
-        lines: rowLine(values),
+        columns: fileColumns,
+        lines: line,
         proof: `name = ${textLiteral(file.name)}`,
         signal,
       });
+      known.set(file.name, file);
+    },
+    async insertRows(rows) {
+      await db.insert(table, fileColumns, Buffer.concat(rows.map(({ line }) => line)));
+    },
+    remember(file) {
       known.set(file.name, file);
     },
     async findByName(name, signal) {

@@ -1,12 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
-import { type CloudFile, createCloudFiles } from '../../common/control/cloud-files.ts';
+import { createCloudFiles } from '../../common/control/cloud-files.ts';
 import { migrate } from '../../common/control/migrate.ts';
 import { migrations } from '../../common/control/migrations.ts';
+import { newFile } from '../services/new-file.ts';
 
 const signal = new AbortController().signal;
 
@@ -25,23 +25,6 @@ t.test('cloud files', async (t) => {
       queries++;
       return db.rows<Row>(...args);
     },
-  };
-  const newFile = (change: Partial<CloudFile> = {}): CloudFile => {
-    const id = randomUUID();
-    return {
-      id,
-      name: `${id}_a.txt`,
-      originalName: 'a.txt',
-      ownerId: randomUUID(),
-      projectSlug: 'demo',
-      objectKey: `o/demo/${id}_a.txt`,
-      contentType: 'text/plain',
-      size: 1,
-      crc32: 2,
-      createdAt: new Date('2026-01-02T03:04:05.678Z'),
-      updatedAt: new Date('2026-01-02T03:04:05.679Z'),
-      ...change,
-    };
   };
 
   await t.test('every field comes back as it was, also in another process', async (t) => {

@@ -1,0 +1,51 @@
+import type { CloudFile } from './cloud-files.ts';
+import { rowLine, timestampText } from './row-values.ts';
+
+/** Columns of cloud_files, in the order of a row's values. */
+export const fileColumns = [
+  'id',
+  'name',
+  'original_name',
+  'owner_id',
+  'project_slug',
+  'object_key',
+  'content_type',
+  'size',
+  'crc32',
+  'created_at',
+  'updated_at',
+] as const;
+
+/** A file as the table gets it. */
+export interface FileRow {
+  readonly name: string;
+  /** JSONCompactEachRow, with its line break. */
+  readonly line: Uint8Array;
+}
+
+export function fileRow(file: CloudFile): FileRow {
+  const values = [
+    file.id,
+    file.name,
+    file.originalName,
+    file.ownerId,
+    file.projectSlug,
+    file.objectKey,
+    file.contentType,
+    file.size,
+    file.crc32,
+    timestampText(file.createdAt),
+    timestampText(file.updatedAt),
+  ];
+  return { name: file.name, line: rowLine(values) };
+}
+
+/** A row from the line that was made of it. */
+export function fileRowOfLine(line: Uint8Array): FileRow {
+  const values = JSON.parse(Buffer.from(line).toString('utf8')) as unknown[];
+  const name = values[fileColumns.indexOf('name')];
+  if (values.length !== fileColumns.length || typeof name !== 'string') {
+    throw new Error('a row in the journal of files is not one of this version');
+  }
+  return { name, line };
+}

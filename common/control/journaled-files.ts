@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { overloaded } from '../errors/catalogue.ts';
+import type { Log } from '../log/log.ts';
+import type { CloudFile, CloudFiles, FileTable } from './cloud-files.ts';
+import { type FileRow, fileRow, fileRowOfLine } from './file-row.ts';
+import { type JournalSegment, RowJournal } from './row-journal.ts';
+
+/** Names that one look at the table asks for. */
+const namesAtOnce = 2000;
+/** What one look at the table may take. Milliseconds. */
+const lookLimit = 30_000;
+/** Rows of one INSERT. */
+const rowsAtOnce = 10_000;
+
+export interface JournaledFiles extends CloudFiles {
+  /** Brings what the journal holds into the table. What can't be stays in the journal for the next start. */
+  close(): Promise<void>;
+}
+
+/**
+ * Rows of files that are durable in a journal before the table has them, so that an upload costs one small write and not a part of
+ * the table (docs/decisions/016-journal-of-file-rows.md). For a table that nobody else reads: the embedded engine's. The
+ * answers are those of the table with the journal's rows in it.
+ * @param args.directory of the journal @param args.settleEvery how often the table gets what has come. Milliseconds
+ * @param args.pendingLimit bytes of rows that may wait for the table
+ */
+export async function openJournaledFiles(args: {
+  table: FileTable;
+  directory: string;
+  log: Pick<Log, 'error' | 'info'>;
+  settleEvery?: number;
+  pendingLimit?: number;
+}): Promise<JournaledFiles> {
+  const { table, directory, log, settleEvery = 1000, pendingLimit = 64 * 1024 * 1024 } = args;
+  const { journal, left } = await RowJournal.open(directory);
+  /** Files whose rows are in the journal and perhaps not in the table. */
+  const pending = new Map<string, CloudFile>();
+  let pendingBytes = 0;
+  let closed = false;
+
+  const storeMissing = async (rows: readonly FileRow[]): Promise<void> => {
+    for (let i = 0; i < rows.length; i += namesAtOnce) {
+      const some = rows.slice(i, i + namesAtOnce);
+      const names = some.map(({ name }) => name);
+      const present = await table.namesWithRow(names, AbortSignal.timeout(lookLimit));
+      const missing = some.filter(({ name }) => !present.has(name));
+      if (missing.length > 0) await table.insertRows(missing);
+    }
+  };
+
+  for (const segment of left) {
+    await storeMissing(segment.lines.map(fileRowOfLine));
+    await segment.drop();
+    log.info({ files: segment.lines.length }, 'the journal of files was brought into the table');
+  }
+
+  /** Sealed and not in the table yet. The first may have been tried before. */
+  const sealed: { readonly segment: JournalSegment; tried: boolean }[] = [];
+
+  const settleSealed = async (): Promise<void> => {
+    const segment = await journal.seal();
+    if (segment !== null) sealed.push({ segment, tried: false });
+    for (let next = sealed[0]; next !== undefined; next = sealed[0]) {
+      const rows = next.segment.lines.map(fileRowOfLine);
+      if (next.tried) await storeMissing(rows);
+      else {
+        next.tried = true;
+        for (let i = 0; i < rows.length; i += rowsAtOnce)
+          await table.insertRows(rows.slice(i, i + rowsAtOnce));
+      }
+      sealed.shift();
+      for (const { name, line } of rows) {
+        const file = pending.get(name);
+        if (file !== undefined) table.remember(file);
+        pending.delete(name);
+        pendingBytes -= line.byteLength;
+      }
+      await next.segment.drop();
+    }
+  };
+
+  /** Brings into the table what is in the journal now. One at a time: who comes meanwhile needs the next one. */
+  let settling: Promise<void> = Promise.resolve();
+  let next: Promise<void> | null = null;
+  const settle = (): Promise<void> => {
+    next ??= settling
+      .catch(() => {})
+      .then(() => {
+        next = null;
+        settling = settleSealed();
+        return settling;
+      });
+    return next;
+  };
+
+  const wake = new AbortController();
+  const settleAgainAndAgain = async (): Promise<void> => {
+    while (!closed) {
+      await sleep(settleEvery, undefined, { signal: wake.signal, ref: false }).catch(() => {});
+      if (pending.size === 0) continue;
+      await settle().catch((error: unknown) => {
+        log.error(
+          { err: error, files: pending.size },
+          'rows of files wait in the journal: the table does not take them',
+        );
+      });
+    }
+  };
+  const loop = settleAgainAndAgain();
+
+  return {
+    // a write to the journal costs little: nothing is worth waiting for
+    announce: () => () => {},
+    async insert(file, signal) {
+      signal.throwIfAborted();
+      const { line } = fileRow(file);
+      if (pendingBytes + line.byteLength > pendingLimit)
+        throw overloaded('too many rows of files wait to be stored');
+      pendingBytes += line.byteLength;
+      pending.set(file.name, file);
+      try {
+        await journal.append(line);
+      } catch (error) {
+        pending.delete(file.name);
+        pendingBytes -= line.byteLength;
+        throw error;
+      }
+    },
+    async findByName(name, signal) {
+      return pending.get(name) ?? table.findByName(name, signal);
+    },
+    async namesWithRow(names, signal) {
+      await settle();
+      return table.namesWithRow(names, signal);
+    },
+    async madeBetween(after, before, limit, signal) {
+      await settle();
+      return table.madeBetween(after, before, limit, signal);
+    },
+    async remove(name, signal) {
+      await settle();
+      await table.remove(name, signal);
+    },
+    async close() {
+      closed = true;
+      wake.abort();
+      await loop;
+      await settle().catch((error: unknown) => {
+        log.error(
+          { err: error, files: pending.size },
+          'rows of files stay in the journal until the next start',
+        );
+      });
+    },
+  };
+}

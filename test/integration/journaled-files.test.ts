@@ -1,0 +1,174 @@
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { openChdb } from '../../common/clickhouse/chdb-database.ts';
+import { createCloudFiles, type FileTable } from '../../common/control/cloud-files.ts';
+import { openJournaledFiles } from '../../common/control/journaled-files.ts';
+import { migrate } from '../../common/control/migrate.ts';
+import { migrations } from '../../common/control/migrations.ts';
+import { newFile } from '../services/new-file.ts';
+import { silentLog } from '../services/silent-log.ts';
+
+const never = new AbortController().signal;
+const folder = await mkdtemp(join(tmpdir(), 'sluice-journaled-'));
+const db = openChdb({ path: join(folder, 'chdb') });
+t.teardown(async () => {
+  await db.close();
+  await rm(folder, { recursive: true, force: true });
+});
+await migrate(db, 'sluice', migrations);
+
+let journals = 0;
+const newDirectory = (): string => join(folder, `journal-${++journals}`);
+/** Another view of the one table, which has cached nothing. */
+const freshTable = (): FileTable => createCloudFiles({ db, database: 'sluice' });
+const inTable = (name: string) => freshTable().findByName(name, never);
+const rowsOf = async (name: string): Promise<number> =>
+  (await db.rows(`SELECT 1 FROM sluice.cloud_files WHERE name = '${name}'`)).length;
+/** Brings nothing into the table by itself while a test runs. */
+const settleEvery = 3_600_000;
+
+t.test('a file is there when its insert is acknowledged, and in the table later', async (t) => {
+  const directory = newDirectory();
+  const log = silentLog();
+  const files = await openJournaledFiles({ table: freshTable(), directory, log, settleEvery });
+  const file = newFile({ originalName: `'"\\ \n \u{1F600}` });
+  t.equal(await files.findByName(file.name, never), null);
+  await files.insert(file, never);
+  t.strictSame(await files.findByName(file.name, never), file);
+  t.equal(await inTable(file.name), null);
+  await files.close();
+  t.strictSame(await inTable(file.name), file);
+  t.strictSame(await files.findByName(file.name, never), file);
+  t.strictSame(await readdir(directory), []);
+  t.strictSame(log.failures, []);
+});
+
+t.test('it comes into the table by itself', async (t) => {
+  const directory = newDirectory();
+  const files = await openJournaledFiles({
+    table: freshTable(),
+    directory,
+    log: silentLog(),
+    settleEvery: 5,
+  });
+  const file = newFile();
+  await files.insert(file, never);
+  while ((await inTable(file.name)) === null) await new Promise((resolve) => setTimeout(resolve, 5));
+  t.equal(await rowsOf(file.name), 1);
+  await files.close();
+});
+
+t.test('what a process left is brought into the table when the next one starts', async (t) => {
+  const directory = newDirectory();
+  const first = await openJournaledFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
+  const file = newFile();
+  await first.insert(file, never);
+  // killed: not closed
+  const next = await openJournaledFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
+  t.strictSame(await inTable(file.name), file);
+  t.strictSame(await readdir(directory), []);
+  await next.close();
+});
+
+t.test('a process that died between the table and the journal leaves no row twice', async (t) => {
+  const directory = newDirectory();
+  const copy = newDirectory();
+  const files = await openJournaledFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
+  const some = Array.from({ length: 20 }, () => newFile());
+  await Promise.all(some.map((file) => files.insert(file, never)));
+  await cp(directory, copy, { recursive: true });
+  await files.close();
+  t.ok((await readdir(copy)).length > 0);
+  await (await openJournaledFiles({ table: freshTable(), directory: copy, log: silentLog() })).close();
+  for (const { name } of some) t.equal(await rowsOf(name), 1);
+});
+
+t.test('a table that takes nothing loses nothing, and gets no row twice', async (t) => {
+  for (const fault of ['before', 'after'] as const) {
+    const table = freshTable();
+    let failures = 2;
+    const faulty: FileTable = {
+      ...table,
+      async insertRows(rows) {
+        if (fault === 'after') await table.insertRows(rows);
+        if (failures-- > 0) throw new Error(`injected ${fault} the rows were stored`);
+        if (fault === 'before') await table.insertRows(rows);
+      },
+    };
+    const log = silentLog();
+    const directory = newDirectory();
+    const files = await openJournaledFiles({ table: faulty, directory, log, settleEvery });
+    const early = newFile();
+    await files.insert(early, never);
+    await t.rejects(files.namesWithRow([early.name], never), { message: /injected/ });
+    t.strictSame(await files.findByName(early.name, never), early, 'it is there all the same');
+    const late = newFile();
+    await files.insert(late, never);
+    await files.namesWithRow([late.name], never).catch(() => {});
+    t.strictSame(
+      await files.namesWithRow([early.name, late.name], never),
+      new Set([early.name, late.name]),
+      fault,
+    );
+    for (const { name } of [early, late]) t.equal(await rowsOf(name), 1, fault);
+    await files.close();
+  }
+});
+
+t.test('whoever asks the table sees what was acknowledged before', async (t) => {
+  const directory = newDirectory();
+  const table = freshTable();
+  const files = await openJournaledFiles({ table, directory, log: silentLog(), settleEvery });
+  const [one, two] = [
+    newFile({ createdAt: new Date('2031-01-01') }),
+    newFile({ createdAt: new Date('2031-01-02') }),
+  ];
+  await files.insert(one, never);
+  t.strictSame(await files.namesWithRow([one.name, two.name], never), new Set([one.name]));
+  await files.insert(two, never);
+  const made = await files.madeBetween(new Date('2031-01-01'), new Date('2031-02-01'), 10, never);
+  t.strictSame(
+    made.map(({ name }) => name),
+    [two.name, one.name],
+  );
+  const gone = newFile();
+  await files.insert(gone, never);
+  await files.remove(gone.name, never);
+  t.equal(await files.findByName(gone.name, never), null);
+  t.equal(await rowsOf(gone.name), 0);
+  await files.close();
+});
+
+t.test('rows that wait are limited, and an aborted one is not written', async (t) => {
+  const directory = newDirectory();
+  const files = await openJournaledFiles({
+    table: freshTable(),
+    directory,
+    log: silentLog(),
+    settleEvery,
+    pendingLimit: 1000,
+  });
+  const kept = newFile();
+  await files.insert(kept, never);
+  await files.insert(newFile(), never);
+  await t.rejects(files.insert(newFile({ originalName: 'x'.repeat(500) }), never), { code: 'overloaded' });
+  const aborted = newFile();
+  await t.rejects(files.insert(aborted, AbortSignal.abort(new Error('gone'))), { message: 'gone' });
+  t.equal(await files.findByName(aborted.name, never), null);
+  t.strictSame(await files.namesWithRow([kept.name, aborted.name], never), new Set([kept.name]));
+  await files.insert(newFile(), never);
+  await files.close();
+});
+
+t.test('a file whose line could not be written is not there', async (t) => {
+  const directory = newDirectory();
+  const files = await openJournaledFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
+  await rm(directory, { recursive: true });
+  const file = newFile();
+  await t.rejects(files.insert(file, never), { code: 'ENOENT' });
+  t.equal(await files.findByName(file.name, never), null);
+  t.strictSame(await files.namesWithRow([file.name], never), new Set());
+  await files.close();
+});

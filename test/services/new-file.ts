@@ -1,0 +1,21 @@
+import { randomUUID } from 'node:crypto';
+import type { CloudFile } from '../../common/control/cloud-files.ts';
+
+/** A file that nobody else has. */
+export function newFile(change: Partial<CloudFile> = {}): CloudFile {
+  const id = randomUUID();
+  return {
+    id,
+    name: `${id}_a.txt`,
+    originalName: 'a.txt',
+    ownerId: randomUUID(),
+    projectSlug: 'demo',
+    objectKey: `o/demo/${id}_a.txt`,
+    contentType: 'text/plain',
+    size: 1,
+    crc32: 2,
+    createdAt: new Date('2026-01-02T03:04:05.678Z'),
+    updatedAt: new Date('2026-01-02T03:04:05.679Z'),
+    ...change,
+  };
+}
