@@ -1,11 +1,11 @@
 import { ConfigError, readConfig } from '../../../common/config/read-config.ts';
 import { gibibyte } from '../harness/bytes.ts';
-import { type Child, startScript } from '../harness/child-process.ts';
+import { startScript } from '../harness/child-process.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/temporary-directory.ts';
 import type { Sink } from '../sink/start-sink.ts';
 import { storedInSink } from './stored-in-sink.ts';
 import { storedOnDisk } from './stored-on-disk.ts';
-import type { Subject } from './subject.ts';
+import type { ProcessSubject } from './subject.ts';
 
 export type StoreName = 's3' | 'fs';
 
@@ -15,10 +15,6 @@ export interface SluiceOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Modules that run before the server's own. */
   readonly preload?: readonly string[];
-}
-
-export interface SluiceSubject extends Subject {
-  readonly child: Child;
 }
 
 const token = 'bench-token-0123456789abcdef';
@@ -35,7 +31,7 @@ export function accepts(settings: Readonly<Record<string, string>>): boolean {
 }
 
 /** Starts Sluice as `npm start` does, with a data directory of its own, and a limit above every file here. */
-export async function startSluice(options: SluiceOptions): Promise<SluiceSubject> {
+export async function startSluice(options: SluiceOptions): Promise<ProcessSubject> {
   const dataDir = makeTemporaryDirectory();
   const child = await startScript('main.ts', {
     preload: options.preload ?? [],

@@ -1,3 +1,4 @@
+import type { Child } from '../harness/child-process.ts';
 import type { SentUpload, Target } from '../load/upload-connection.ts';
 
 /** A server that takes uploads: Sluice, or what it is measured against. */
@@ -9,4 +10,9 @@ export interface Subject {
   /** One sentence for each upload that was not answered well, or whose bytes are not in the store. */
   problems(uploads: readonly SentUpload[]): Promise<string[]>;
   stop(): Promise<void>;
+}
+
+/** A subject whose process can be spoken to. */
+export interface ProcessSubject extends Subject {
+  readonly child: Child;
 }
