@@ -1,163 +1,211 @@
 import { randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
-import {
-  type ClickHouseClient,
-  ClickHouseLogLevel,
-  type ClickHouseSettings,
-  createClient,
-} from '@clickhouse/client';
+import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../errors/api-error.ts';
-import { databaseUnavailable } from '../errors/catalogue.ts';
-import { Semaphore } from '../limits/semaphore.ts';
-import { type Answer, beginning, readAnswer, whole } from './clickhouse-answer.ts';
+import type { Log } from '../log/log.ts';
+import {
+  type ClickhouseServer,
+  openServer,
+  type ServerOptions,
+  type Statement,
+  type Until,
+} from './clickhouse-server.ts';
+import { clusterSettings } from './cluster-settings.ts';
 import type { Database } from './database.ts';
-import { engineFailure, statementFailure } from './engine-failure.ts';
 import { engineSettings, streamSettings, wholeBlockSettings } from './engine-settings.ts';
-import { textLiteral } from './literal.ts';
+import { Replicas, type ReplicasOptions } from './replicas.ts';
 import { startDeadline } from './start-deadline.ts';
 import { StatementError } from './statement-error.ts';
+import { controlTableNames, topologyOf } from './topology.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
-import { withoutException } from './without-exception.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
 
-export interface ClickhouseOptions {
-  /** http or https, without user and password; a path is what a proxy before the server wants. */
+export interface ClickhouseOptions extends Omit<ServerOptions, 'url'> {
+  /** As in `ServerOptions`; several with the same data are separated by commas. */
   readonly url: string;
-  readonly user: string;
-  readonly password: string;
   /** Milliseconds in which a statement has to be done, and a stream has to bring its next bytes. */
   readonly timeout?: number;
+  /** Name of the cluster that the servers belong to, and of the database that holds the control tables. */
+  readonly cluster?: { readonly name: string; readonly database: string } | undefined;
+  readonly log?: Pick<Log, 'warn' | 'info'> | undefined;
+  readonly times?: ReplicasOptions['times'];
 }
 
-/** Connections for statements, and apart from them for streams, which slow readers hold for long. */
-const statementConnections = 32;
-const streamConnections = 64;
-const queueLimit = 10_000;
-const full = 'too many statements wait';
-
-/**
- * The server closes a connection that nobody used for keep_alive_timeout: 10 s by default, 3 s before 23.11. One that
- * is taken up in that moment fails as a whole, so it has to be let go well before.
- */
-const idleLimit = 2500;
-/** The client's own deadline counts the time in which nobody reads; what a timer can hold at most switches it off. */
-const never = 2 ** 31 - 1;
-/** Of a statement that its caller has lost sight of: how long it is waited for, and how often looked after. */
-const overLimit = 10_000;
-const overInterval = 50;
 /** What the server takes for the statement before the rows: as much of a body it copies before it reads it. */
 const insertHeadLimit = 256 * 1024;
+/** Milliseconds in which a server has to have what the others have. */
+const catchUpLimit = 5000;
+/** How often the rows of one INSERT are sent to a cluster, and milliseconds between. */
+const insertAttempts = 3;
+const insertPause = 100;
+/** Statements without a table are about the control tables, which have one home. */
+const controlKey = '';
 
-/** A ClickHouse server, over its HTTP interface. Nothing is asked of it before the first statement. */
+/** ClickHouse servers with the same data, over their HTTP interface. Nothing is asked of them before the first statement. */
 export function openClickhouse(options: ClickhouseOptions): Database {
-  const { timeout = 60_000 } = options;
-  const statements = openClient(options, statementConnections);
-  const streams = openClient(options, streamConnections);
-  const statementTurns = new Semaphore({ limit: statementConnections, queueLimit, full });
-  const streamTurns = new Semaphore({ limit: streamConnections, queueLimit, full });
+  const { timeout = 60_000, cluster, log, times } = options;
+  const servers = options.url.split(',').map((url) => openServer({ ...options, url }));
+  const settings = cluster === undefined ? engineSettings : { ...engineSettings, ...clusterSettings };
+  const replicas = new Replicas({
+    servers,
+    log,
+    times,
+    probe: async (server, signal) => {
+      await server.run(readStatement('SELECT 1', settings, timeout), { signal, caller: undefined });
+    },
+    catchUp: cluster && ((server, key) => catchUp(server, key, cluster, settings)),
+  });
 
-  /** Runs a statement to its end. Answers the bytes of its result. */
-  const run = async (
-    request: Statement,
-    signal: AbortSignal | undefined,
-    permit?: WritePermit,
-  ): Promise<Buffer> => {
-    const deadline = startDeadline(timeout, signal);
-    const queryId = randomUUID();
-    let sent = false;
+  const within = async <Result>(
+    key: string,
+    caller: AbortSignal | undefined,
+    work: (server: ClickhouseServer, until: Until) => Promise<Result>,
+  ): Promise<Result> => {
+    caller?.throwIfAborted();
+    const deadline = startDeadline(timeout, caller);
     try {
-      const release = await statementTurns.take(deadline.signal);
-      try {
-        permit?.check();
-        sent = true;
-        return await whole(await send(statements, queryId, request, deadline.signal), deadline.signal);
-      } finally {
-        release();
-      }
-    } catch (error) {
-      signal?.throwIfAborted();
-      if (!sent) throw error instanceof ApiError ? error : databaseUnavailable(error);
-      const failure = await settled(queryId, statementFailure(deadline.reason() ?? error, request));
-      throw permit !== undefined && tookTooLong(failure)
-        ? new StatementTimeout(permit.timeLimit, failure)
-        : failure;
+      return await replicas.run(key, { signal: deadline.signal, caller }, work);
     } finally {
       deadline.end();
     }
   };
-
-  /** Holds the news that an outcome is unknown back until the statement is over, so that it can be looked up. */
-  const settled = async (queryId: string, failure: Error): Promise<Error> => {
-    if (!(failure instanceof UnknownOutcome)) return failure;
-    const until = performance.now() + overLimit;
+  const write = async (
+    statement: Statement,
+    key: string,
+    caller: AbortSignal | undefined,
+    permit: WritePermit | undefined,
+  ): Promise<void> => {
+    const timed = { ...statement, settings: { ...statement.settings, ...timeLimitSetting(permit) } };
     try {
-      while (performance.now() < until && (await isRunning(queryId))) {
-        await new Promise((resolve) => setTimeout(resolve, overInterval));
-      }
-    } catch {
-      // the server is away, or tells this user nothing of what runs: whoever looks the outcome up finds out as well
+      await within(key, caller, (server, until) => server.run(timed, until, permit));
+    } catch (error) {
+      throw permit !== undefined && tookTooLong(error)
+        ? new StatementTimeout(permit.timeLimit, error)
+        : error;
     }
-    return failure;
   };
-  const isRunning = async (queryId: string): Promise<boolean> => {
-    const sql = `SELECT 1 FROM system.processes WHERE query_id = ${textLiteral(queryId)}`;
-    const signal = AbortSignal.timeout(overLimit);
-    const answer = await send(statements, randomUUID(), readStatement(sql, 'JSONEachRow', timeout), signal);
-    return (await whole(answer, signal)).byteLength > 0;
+
+  /**
+   * The rows of one INSERT go to several shards, so it may fail with some of them stored. A cluster knows an INSERT by
+   * its token, so it is sent again until all are; one that still fails has an unknown outcome.
+   */
+  const writeToShards: typeof write = async (statement, key, caller, permit) => {
+    const token = { insert_deduplicate: 1, insert_deduplication_token: randomUUID() };
+    const marked = { ...statement, settings: { ...statement.settings, ...token } };
+    const begun = performance.now();
+    let failure: unknown;
+    for (let attempt = 0; attempt < insertAttempts && performance.now() - begun < timeout; attempt++) {
+      if (attempt > 0) await delay(insertPause * attempt);
+      try {
+        return await write(marked, key, caller, permit);
+      } catch (error) {
+        caller?.throwIfAborted();
+        if (!mayBeStored(error)) throw failure === undefined ? error : unknown(failure);
+        failure = error;
+      }
+    }
+    throw unknown(failure);
   };
 
   return {
-    async command(sql, signal, permit) {
-      const settings = { ...engineSettings, wait_end_of_query: 1, ...timeLimitSetting(permit) };
-      await run({ body: sql, settings, writes: true }, signal, permit);
+    ...(cluster === undefined ? {} : { cluster: cluster.name }),
+    async command(sql, signal, permit, table = controlKey) {
+      const statement = { body: sql, settings: { ...settings, wait_end_of_query: 1 }, writes: true };
+      await write(statement, table, signal, permit);
     },
-    async rows<Row>(sql: string, signal?: AbortSignal) {
-      const text = (await run(readStatement(sql, 'JSONEachRow', timeout), signal)).toString('utf8').trimEnd();
+    async rows<Row>(sql: string, signal?: AbortSignal, table: string = controlKey) {
+      const statement = readStatement(sql, settings, timeout);
+      const bytes = await within(table, signal, (server, until) => server.run(statement, until));
+      const text = bytes.toString('utf8').trimEnd();
       return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as Row);
     },
-    async stream(sql, format, signal) {
-      const deadline = startDeadline(timeout, signal);
-      let release = (): void => {};
-      try {
-        release = await streamTurns.take(deadline.signal);
-        const body = `${sql}\nFORMAT ${format}`;
-        const settings = { ...engineSettings, ...streamSettings };
-        const request = { body, settings, writes: false };
-        const answer = await send(streams, randomUUID(), request, deadline.signal);
-        return await readAnswer(answer, { release, timeout, signal });
-      } catch (error) {
-        release();
-        signal?.throwIfAborted();
-        throw statementFailure(deadline.reason() ?? error, { writes: false });
-      } finally {
-        deadline.end();
-      }
+    async stream(sql, format, signal, table = controlKey) {
+      const body = `${sql}\nFORMAT ${format}`;
+      const statement = { body, settings: { ...settings, ...streamSettings }, writes: false };
+      return within(table, signal, (server, until) => server.stream(statement, until, timeout));
     },
     async insert(table, columns, lines, signal, permit) {
       // the statement goes before the rows: as part of the address it could be too long for a proxy
       const head = Buffer.from(`INSERT INTO ${table} (${columns.join(', ')}) FORMAT JSONCompactEachRow\n`);
-      const settings = {
-        ...engineSettings,
-        ...wholeBlockSettings,
-        max_query_size: Math.max(1, Math.ceil(head.byteLength / insertHeadLimit)) * 2 * insertHeadLimit,
-        wait_end_of_query: 1,
-        ...timeLimitSetting(permit),
+      const statement = {
+        body: [head, lines],
+        settings: {
+          ...settings,
+          ...wholeBlockSettings,
+          max_query_size: Math.max(1, Math.ceil(head.byteLength / insertHeadLimit)) * 2 * insertHeadLimit,
+          wait_end_of_query: 1,
+        },
+        writes: true,
       };
-      await run({ body: [head, lines], settings, writes: true }, signal, permit);
+      await (cluster === undefined ? write : writeToShards)(statement, keyOf(table), signal, permit);
     },
     async ready(signal) {
-      await run(readStatement('SELECT 1', 'JSONEachRow', timeout), signal);
+      const statement = readStatement('SELECT 1', settings, timeout);
+      await within(controlKey, signal, (server, until) => server.run(statement, until));
     },
     async close() {
-      await statements.close();
-      await streams.close();
+      replicas.close();
+      for (const server of servers) await server.close();
     },
   };
 }
 
+/** What an INSERT is about: control tables have one home, whichever of them it is. */
+function keyOf(table: string): string {
+  const name = table.slice(table.indexOf('.') + 1);
+  return (controlTableNames as readonly string[]).includes(name) ? controlKey : table;
+}
+
+/** Waits until a server has what the other replicas had. A table that is not there yet has nothing. */
+async function catchUp(
+  server: ClickhouseServer,
+  key: string,
+  cluster: { readonly name: string; readonly database: string },
+  settings: Statement['settings'],
+): Promise<void> {
+  const { rowsTable } = topologyOf({ cluster: cluster.name });
+  const tables =
+    key === controlKey ? controlTableNames.map((name) => `${cluster.database}.${name}`) : [rowsTable(key)];
+  const signal = AbortSignal.timeout(catchUpLimit);
+  await Promise.all(
+    tables.map(async (table) => {
+      // https://clickhouse.com/docs/sql-reference/statements/system#sync-replica
+      const body = `SYSTEM SYNC REPLICA ${table} LIGHTWEIGHT`;
+      const statement = { body, settings: { ...settings, wait_end_of_query: 1 }, writes: false };
+      try {
+        await server.run(statement, { signal, caller: undefined });
+      } catch (error) {
+        if (!(error instanceof StatementError && missing.has(error.engineCode))) throw error;
+      }
+    }),
+  );
+}
+
+/** UNKNOWN_TABLE, UNKNOWN_DATABASE. */
+const missing: ReadonlySet<number> = new Set([60, 81]);
+
+/**
+ * The server that took the statement found it wrong before it passed rows on: parsing, types, names, rights.
+ * https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
+ */
+const wrongStatement: ReadonlySet<number> = new Set([
+  6, 16, 26, 27, 38, 41, 53, 60, 62, 69, 72, 81, 115, 117, 131, 349, 497, 516,
+]);
+
+/** Whether some of an INSERT's rows may be stored in spite of its failure. */
+function mayBeStored(error: unknown): boolean {
+  if (error instanceof UnknownOutcome) return true;
+  const told = error instanceof ApiError || error instanceof StatementTimeout ? error.cause : error;
+  const engine = told instanceof ApiError ? told.cause : told;
+  return engine instanceof StatementError && !wrongStatement.has(engine.engineCode);
+}
+
+function unknown(failure: unknown): UnknownOutcome {
+  return failure instanceof UnknownOutcome ? failure : new UnknownOutcome(failure);
+}
+
 /** TIMEOUT_EXCEEDED, by the engine's number: nothing was written. */
-function tookTooLong({ cause }: Error): boolean {
-  return cause instanceof StatementError && cause.engineCode === 159;
+function tookTooLong(error: unknown): boolean {
+  return error instanceof ApiError && error.cause instanceof StatementError && error.cause.engineCode === 159;
 }
 
 /** Seconds. A statement that takes longer fails as a whole. */
@@ -165,70 +213,12 @@ function timeLimitSetting(permit: WritePermit | undefined): Readonly<Record<stri
   return permit === undefined ? {} : { max_execution_time: permit.timeLimit / 1000 };
 }
 
-function openClient(options: ClickhouseOptions, connections: number): ClickHouseClient {
-  const { origin, pathname } = new URL(options.url);
-  return createClient({
-    url: origin,
-    // in the address the client would take a path for the name of a database
-    ...(pathname === '/' ? {} : { pathname }),
-    username: options.user,
-    password: options.password,
-    application: 'sluice',
-    max_open_connections: connections,
-    request_timeout: never,
-    keep_alive: { enabled: true, idle_socket_ttl: idleLimit, eagerly_destroy_stale_sockets: true },
-    // what fails is thrown; its own log would show statements, and with them values
-    log: { level: ClickHouseLogLevel.OFF },
-  });
-}
-
-interface Statement {
-  /** Complete SQL, or its chunks. */
-  readonly body: string | readonly Uint8Array[];
-  readonly settings: Readonly<Record<string, string | number>>;
-  readonly writes: boolean;
-}
-
 /** A SELECT that is answered as a whole, so that what fails has a status of its own. */
-function readStatement(sql: string, format: string, timeout: number): Statement {
+function readStatement(sql: string, settings: Statement['settings'], timeout: number): Statement {
   return {
-    body: `${sql}\nFORMAT ${format}`,
+    body: `${sql}\nFORMAT JSONEachRow`,
     // a server goes on with what nobody waits for
-    settings: { ...engineSettings, wait_end_of_query: 1, max_execution_time: Math.ceil(timeout / 1000) },
+    settings: { ...settings, wait_end_of_query: 1, max_execution_time: Math.ceil(timeout / 1000) },
     writes: false,
   };
-}
-
-/** Sends a statement. Resolves when the head of a good answer is there; an answer that is none is thrown. */
-async function send(
-  client: ClickHouseClient,
-  queryId: string,
-  { body, settings }: Statement,
-  signal: AbortSignal,
-): Promise<Answer> {
-  signal.throwIfAborted();
-  const chunks = typeof body === 'string' ? [Buffer.from(body)] : body;
-  const answer = await client.exec({
-    // all of the statement is in the body
-    query: '',
-    values: Readable.from(chunks, { objectMode: false }),
-    clickhouse_settings: settings as ClickHouseSettings,
-    query_id: queryId,
-    abort_signal: signal,
-    // the client would read an error of any length
-    ignore_error_response: true,
-  });
-  const { stream, response_headers: headers, http_status_code: status = 0 } = answer;
-  const code = header(headers['x-clickhouse-exception-code']);
-  if (status === 200 && code === undefined) {
-    return { body: stream, data: withoutException(stream, header(headers['x-clickhouse-exception-tag'])) };
-  }
-  const text = await beginning(stream, signal);
-  if (code !== undefined || /^Code: \d+/.test(text)) throw engineFailure({ text, code });
-  // a proxy: whether the engine saw the statement is not known
-  throw new Error(`the database answered with status ${status}: ${text.slice(0, 200)}`);
-}
-
-function header(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
 }

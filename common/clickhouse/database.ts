@@ -9,19 +9,28 @@ import type { WritePermit } from './write-permit.ts';
  * connection broke under a statement that writes. Any other error is the engine's, and then nothing was written.
  */
 export interface Database {
+  /** Name of the cluster whose servers hold the tables; absent: there is one store. `topologyOf` says what follows. */
+  readonly cluster?: string;
   /**
    * Runs a statement without a result: DDL, or a write. Resolves when it is done and durable.
    * @param permit asked when the statement goes out; with one, `sql` has no SETTINGS clause
+   * @param table the record table, or table of files, that it is about, quoted as elsewhere: of several servers the
+   * one that took its last write is asked. Absent: control tables
    */
-  command(sql: string, signal?: AbortSignal, permit?: WritePermit): Promise<void>;
+  command(sql: string, signal?: AbortSignal, permit?: WritePermit, table?: string): Promise<void>;
   /** All rows of a SELECT as objects; for results that are known to be small. `sql` has no FORMAT clause. */
-  rows<Row>(sql: string, signal?: AbortSignal): Promise<Row[]>;
+  rows<Row>(sql: string, signal?: AbortSignal, table?: string): Promise<Row[]>;
   /**
    * The bytes of a SELECT in the given output format, in chunks, as the engine makes them.
    * Rejects when the statement fails before its first chunk; the iteration throws when it fails later, so that a
    * result that ends is a whole one. Stop iterating to cancel.
    */
-  stream(sql: string, format: string, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
+  stream(
+    sql: string,
+    format: string,
+    signal?: AbortSignal,
+    table?: string,
+  ): Promise<AsyncIterable<Uint8Array>>;
   /**
    * Stores rows as one block, so that all or none of them appear: `lines` is JSONCompactEachRow (one JSON array
    * a line, values in the order of `columns`). Resolves when the rows are durable and visible.

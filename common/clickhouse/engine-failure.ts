@@ -8,8 +8,19 @@ import { UnknownOutcome } from './unknown-outcome.ts';
  * MEMORY_LIMIT_EXCEEDED, TOO_MANY_PARTS, CANNOT_SCHEDULE_TASK, SERVER_OVERLOADED, TIMEOUT_EXCEEDED.
  */
 const overloadCodes: ReadonlySet<number> = new Set([159, 202, 241, 252, 439, 745]);
+/** The server can't do it at the moment, and did nothing: TABLE_IS_READ_ONLY, TOO_FEW_LIVE_REPLICAS, NO_ZOOKEEPER. */
+const unableCodes: ReadonlySet<number> = new Set([242, 285, 225]);
 /** UNKNOWN_STATUS_OF_INSERT: a cluster that lost touch with Keeper can't tell. */
 const unknownStatusOfInsert = 319;
+/** TIMEOUT_EXCEEDED, also of DDL that goes on in the background. */
+const timeoutExceeded = 159;
+const goesOn = /distributed_ddl_task_timeout|Distributed DDL task|in background/;
+
+/**
+ * Of a server and not of a statement: TOO_MANY_SIMULTANEOUS_QUERIES, CANNOT_SCHEDULE_TASK, SERVER_OVERLOADED, and that
+ * it lost touch with Keeper.
+ */
+const serverCodes: ReadonlySet<number> = new Set([202, 439, 745, 242, 225]);
 
 const shownLength = 2000;
 
@@ -24,6 +35,8 @@ export function engineFailure(args: { text: string; code?: string | undefined })
     Number.isSafeInteger(code) ? code : 0,
     `the database failed: ${text.slice(0, shownLength)}`,
   );
+  if (code === timeoutExceeded && goesOn.test(text)) return new UnknownOutcome(error);
+  if (unableCodes.has(code)) return databaseUnavailable(error);
   if (overloadCodes.has(code)) return overloaded('the database has too much to do', error);
   return code === unknownStatusOfInsert ? new UnknownOutcome(error) : error;
 }
@@ -48,4 +61,12 @@ function neverConnected(error: unknown): boolean {
 export function statementFailure(error: unknown, { writes }: { writes: boolean }): Error {
   const isKnown = error instanceof ApiError || error instanceof StatementError;
   return isKnown || error instanceof UnknownOutcome ? error : connectionFailure(error, { writes });
+}
+
+/** Whether a failure says that the server is not to be asked for now: it is away, broke off, or can do no more. */
+export function isServerFailure(error: unknown): boolean {
+  if (error instanceof UnknownOutcome) return !(error.cause instanceof StatementError);
+  if (!(error instanceof ApiError)) return false;
+  const { cause, code } = error;
+  return cause instanceof StatementError ? serverCodes.has(cause.engineCode) : code === 'not_ready';
 }

@@ -78,6 +78,8 @@ export function createGroupCommit(args: {
       // a permit ran out while the INSERT waited for the engine: the rest is written
       return left.length < entries.length ? store(table, left) : failAll();
     }
+    // in a cluster the rows lie on several shards, and one row tells nothing of the others
+    if (error instanceof UnknownOutcome && db.cluster !== undefined) return failAll();
     try {
       // a connection that breaks does not say whether the rows are there; they are one block, so one row tells
       if (await isStored(table, (entries[0] as Entry).proof)) {
@@ -97,7 +99,7 @@ export function createGroupCommit(args: {
 
   const isStored = async (table: string, proof: string): Promise<boolean> => {
     const sql = `SELECT 1 FROM ${table} WHERE ${proof} LIMIT 1`;
-    return (await db.rows(sql, AbortSignal.timeout(checkTimeout))).length > 0;
+    return (await db.rows(sql, AbortSignal.timeout(checkTimeout), table)).length > 0;
   };
 
   const queues = createTableQueues<RowBatch & Queued, void>({

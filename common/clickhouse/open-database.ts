@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ClickhouseConfig } from '../config/read-clickhouse.ts';
 import type { Config } from '../config/read-config.ts';
+import type { Log } from '../log/log.ts';
+import { checkServers } from './check-servers.ts';
 import type { Database } from './database.ts';
 
 /** Milliseconds for the first answer of a server. */
@@ -11,19 +15,28 @@ const statementTimeout = 60_000;
  * The engine that the configuration names; only that one is loaded. Throws an Error with one clear sentence when it
  * can't be used.
  */
-export async function openDatabase({
-  clickhouse,
-  dataDir,
-  requestTimeout,
-}: Pick<Config, 'clickhouse' | 'dataDir' | 'requestTimeout'>): Promise<Database> {
+export async function openDatabase(
+  { clickhouse, dataDir, requestTimeout }: Pick<Config, 'clickhouse' | 'dataDir' | 'requestTimeout'>,
+  log?: Pick<Log, 'warn' | 'info'>,
+): Promise<Database> {
   if (clickhouse === undefined) {
     const { openChdb } = await import('./chdb-database.ts');
     return openChdb({ path: join(dataDir, 'chdb') });
   }
   const { openClickhouse } = await import('./clickhouse-database.ts');
-  const db = openClickhouse({ ...clickhouse, timeout: Math.max(statementTimeout, requestTimeout) });
+  const open = (url: string): Database =>
+    openClickhouse({
+      ...clickhouse,
+      url,
+      cluster: clusterOf(clickhouse),
+      ca: clickhouse.caFile === undefined ? undefined : readFileSync(clickhouse.caFile),
+      timeout: Math.max(statementTimeout, requestTimeout),
+      log,
+    });
+  const db = open(clickhouse.url);
   try {
     await db.ready(AbortSignal.timeout(firstAnswer));
+    await checkServers(clickhouse, open, AbortSignal.timeout(firstAnswer));
   } catch (cause) {
     await db.close();
     throw new Error(`the ClickHouse server at ${clickhouse.url} can't be used: ${reasonOf(cause)}`, {
@@ -31,6 +44,10 @@ export async function openDatabase({
     });
   }
   return db;
+}
+
+function clusterOf({ cluster, database }: ClickhouseConfig): { name: string; database: string } | undefined {
+  return cluster === undefined ? undefined : { name: cluster, database };
 }
 
 /** What is behind the text that clients see. */

@@ -79,7 +79,7 @@ const tokenPattern = /^[A-Za-z0-9._~+/=-]{16,256}$/;
 const gibibyte = 1024 ** 3;
 
 /** Variables of deployments that this version does not know yet: refused, not ignored. */
-const unsupported = ['CLICKHOUSE_CLUSTER', 'WORKERS'];
+const unsupported = ['WORKERS'];
 
 /** Reads the configuration from environment variables. Throws a ConfigError that lists every bad one. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {

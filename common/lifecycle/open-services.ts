@@ -39,7 +39,7 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
     const { code } = cause as NodeJS.ErrnoException;
     throw new Error(`the data directory ${config.dataDir} can't be made (${code})`, { cause });
   }
-  const db = await openDatabase(config);
+  const db = await openDatabase(config, log);
   const database = databaseName(config);
   for (const { version, name } of await migrate(db, database, migrations)) {
     log.info({ version, name }, 'migrated');

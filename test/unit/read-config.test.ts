@@ -118,6 +118,8 @@ t.test('a ClickHouse server', async (t) => {
     user: 'default',
     password: '',
     database: 'sluice',
+    caFile: undefined,
+    cluster: undefined,
   });
   t.strictSame(
     readConfig({
@@ -131,8 +133,20 @@ t.test('a ClickHouse server', async (t) => {
       user: 'sluice',
       password: 'p:ä&%"',
       database: 'production_2',
+      caFile: undefined,
+      cluster: undefined,
     },
   );
+  const several = readConfig({
+    CLICKHOUSE_URL: 'https://a.example.com:8443/, https://b.example.com:8443',
+    CLICKHOUSE_CA_FILE: import.meta.filename,
+    CLICKHOUSE_CLUSTER: 'main-1.x',
+  }).clickhouse;
+  t.match(several, {
+    url: 'https://a.example.com:8443,https://b.example.com:8443',
+    caFile: import.meta.filename,
+    cluster: 'main-1.x',
+  });
 });
 
 t.test('bad ClickHouse settings are reported, and no secret with them', async (t) => {
@@ -150,7 +164,20 @@ t.test('bad ClickHouse settings are reported, and no secret with them', async (t
     [{ ...url, CLICKHOUSE_DATABASE: 'a.b' }, 'CLICKHOUSE_DATABASE is "a.b"'],
     [{ ...url, CLICKHOUSE_DATABASE: 'x`; DROP' }, 'CLICKHOUSE_DATABASE is "x`; DROP"'],
     [{ ...url, CLICKHOUSE_DATABASE: 'System' }, 'CLICKHOUSE_DATABASE is "System"'],
-    [{ CLICKHOUSE_CLUSTER: 'main' }, 'CLICKHOUSE_CLUSTER is not supported by this version'],
+    [{ CLICKHOUSE_CLUSTER: 'main' }, 'CLICKHOUSE_CLUSTER is set, but CLICKHOUSE_URL is not'],
+    [{ CLICKHOUSE_CA_FILE: '/x' }, 'CLICKHOUSE_CA_FILE is set, but CLICKHOUSE_URL is not'],
+    [{ ...url, CLICKHOUSE_CLUSTER: 'a`b' }, 'CLICKHOUSE_CLUSTER is "a`b"'],
+    [
+      { ...url, CLICKHOUSE_CA_FILE: import.meta.filename },
+      'CLICKHOUSE_CA_FILE is set, but CLICKHOUSE_URL has',
+    ],
+    [
+      { CLICKHOUSE_URL: 'https://a', CLICKHOUSE_CA_FILE: '/not/there' },
+      `CLICKHOUSE_CA_FILE is "/not/there": it can't be read (ENOENT)`,
+    ],
+    [{ CLICKHOUSE_URL: 'http://a,http://a/' }, 'CLICKHOUSE_URL names an address twice'],
+    [{ CLICKHOUSE_URL: 'http://a,,http://b' }, 'CLICKHOUSE_URL should be an http or https'],
+    [{ CLICKHOUSE_URL: `http://a,http://x:${secret}@b` }, 'CLICKHOUSE_URL should hold no user name'],
   ];
   for (const [env, problem] of cases) {
     const found = problems(env);

@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import {
+  type ClickHouseClient,
+  ClickHouseLogLevel,
+  type ClickHouseSettings,
+  createClient,
+} from '@clickhouse/client';
+import { ApiError } from '../errors/api-error.ts';
+import { databaseUnavailable } from '../errors/catalogue.ts';
+import { Semaphore } from '../limits/semaphore.ts';
+import { type Answer, beginning, readAnswer, whole } from './clickhouse-answer.ts';
+import { engineFailure, statementFailure } from './engine-failure.ts';
+import { textLiteral } from './literal.ts';
+import { UnknownOutcome } from './unknown-outcome.ts';
+import { withoutException } from './without-exception.ts';
+import type { WritePermit } from './write-permit.ts';
+
+export interface ServerOptions {
+  /** http or https, without user and password; a path is what a proxy before the server wants. */
+  readonly url: string;
+  readonly user: string;
+  readonly password: string;
+  /** PEM: who signed the server's certificate; absent: the authorities that Node knows. */
+  readonly ca?: Buffer | undefined;
+}
+
+export interface Statement {
+  /** Complete SQL, or its chunks. */
+  readonly body: string | readonly Uint8Array[];
+  readonly settings: Readonly<Record<string, string | number>>;
+  readonly writes: boolean;
+}
+
+/** How a statement may end from outside. */
+export interface Until {
+  /** Ends the attempt: the caller's signal, the deadline, or that the server is given up. */
+  readonly signal: AbortSignal;
+  /** The caller's alone: its own reason is thrown, and nobody waits for the outcome. */
+  readonly caller: AbortSignal | undefined;
+}
+
+/** One server, over its HTTP interface. Nothing is asked of it before the first statement. */
+export interface ClickhouseServer {
+  readonly url: string;
+  /** Runs a statement to its end. Answers the bytes of its result. Throws as `Database` says. */
+  run(statement: Statement, until: Until, permit?: WritePermit): Promise<Buffer>;
+  /** The chunks of a result. Rejects when the statement fails before the first. @param timeout ms between chunks */
+  stream(statement: Statement, until: Until, timeout: number): Promise<AsyncIterable<Uint8Array>>;
+  close(): Promise<void>;
+}
+
+/** Connections for statements, and apart from them for streams, which slow readers hold for long. */
+const statementConnections = 32;
+const streamConnections = 64;
+const queueLimit = 10_000;
+const full = 'too many statements wait';
+
+/**
+ * The server closes a connection that nobody used for keep_alive_timeout: 10 s by default, 3 s before 23.11. One that
+ * is taken up in that moment fails as a whole, so it has to be let go well before.
+ */
+const idleLimit = 2500;
+/** The client's own deadline counts the time in which nobody reads; what a timer can hold at most switches it off. */
+const never = 2 ** 31 - 1;
+/** Of a statement that its caller has lost sight of: how long it is waited for, and how often looked after. */
+const overLimit = 10_000;
+const overInterval = 50;
+
+export function openServer(options: ServerOptions): ClickhouseServer {
+  const statements = openClient(options, statementConnections);
+  const streams = openClient(options, streamConnections);
+  const statementTurns = new Semaphore({ limit: statementConnections, queueLimit, full });
+  const streamTurns = new Semaphore({ limit: streamConnections, queueLimit, full });
+
+  /** Holds the news that an outcome is unknown back until the statement is over, so that it can be looked up. */
+  const settled = async (queryId: string, failure: Error): Promise<Error> => {
+    if (!(failure instanceof UnknownOutcome)) return failure;
+    const until = performance.now() + overLimit;
+    try {
+      while (performance.now() < until && (await isRunning(queryId))) {
+        await new Promise((resolve) => setTimeout(resolve, overInterval));
+      }
+    } catch {
+      // the server is away, or tells this user nothing of what runs: whoever looks the outcome up finds out as well
+    }
+    return failure;
+  };
+  const isRunning = async (queryId: string): Promise<boolean> => {
+    const body = `SELECT 1 FROM system.processes WHERE query_id = ${textLiteral(queryId)}\nFORMAT JSONEachRow`;
+    const signal = AbortSignal.timeout(overLimit);
+    const settings = { wait_end_of_query: 1 };
+    const answer = await send(statements, randomUUID(), { body, settings, writes: false }, signal);
+    return (await whole(answer, signal)).byteLength > 0;
+  };
+
+  return {
+    url: options.url,
+    async run(statement, { signal, caller }, permit) {
+      const queryId = randomUUID();
+      let sent = false;
+      try {
+        const release = await statementTurns.take(signal);
+        try {
+          permit?.check();
+          sent = true;
+          return await whole(await send(statements, queryId, statement, signal), signal);
+        } finally {
+          release();
+        }
+      } catch (error) {
+        caller?.throwIfAborted();
+        if (!sent) throw error instanceof ApiError ? error : databaseUnavailable(error);
+        // the client's own error for an aborted request does not say why
+        throw await settled(queryId, statementFailure(signal.aborted ? signal.reason : error, statement));
+      }
+    },
+    async stream(statement, { signal, caller }, timeout) {
+      let release = (): void => {};
+      try {
+        release = await streamTurns.take(signal);
+        const answer = await send(streams, randomUUID(), statement, signal);
+        // the client no longer heeds the signal once the head is there
+        const giveUp = (): void => void answer.body.destroy(signal.reason as Error);
+        signal.addEventListener('abort', giveUp, { once: true });
+        try {
+          return await readAnswer(answer, { release, timeout, signal: caller });
+        } finally {
+          signal.removeEventListener('abort', giveUp);
+        }
+      } catch (error) {
+        release();
+        caller?.throwIfAborted();
+        throw statementFailure(signal.aborted ? signal.reason : error, statement);
+      }
+    },
+    async close() {
+      await statements.close();
+      await streams.close();
+    },
+  };
+}
+
+function openClient(options: ServerOptions, connections: number): ClickHouseClient {
+  const { origin, pathname } = new URL(options.url);
+  return createClient({
+    url: origin,
+    // in the address the client would take a path for the name of a database
+    ...(pathname === '/' ? {} : { pathname }),
+    ...(options.ca === undefined ? {} : { tls: { ca_cert: options.ca } }),
+    username: options.user,
+    password: options.password,
+    application: 'sluice',
+    max_open_connections: connections,
+    request_timeout: never,
+    keep_alive: { enabled: true, idle_socket_ttl: idleLimit, eagerly_destroy_stale_sockets: true },
+    // what fails is thrown; its own log would show statements, and with them values
+    log: { level: ClickHouseLogLevel.OFF },
+  });
+}
+
+/** Sends a statement. Resolves when the head of a good answer is there; an answer that is none is thrown. */
+async function send(
+  client: ClickHouseClient,
+  queryId: string,
+  { body, settings }: Statement,
+  signal: AbortSignal,
+): Promise<Answer> {
+  signal.throwIfAborted();
+  const chunks = typeof body === 'string' ? [Buffer.from(body)] : body;
+  const answer = await client.exec({
+    // all of the statement is in the body
+    query: '',
+    values: Readable.from(chunks, { objectMode: false }),
+    clickhouse_settings: settings as ClickHouseSettings,
+    query_id: queryId,
+    abort_signal: signal,
+    // the client would read an error of any length
+    ignore_error_response: true,
+  });
+  const { stream, response_headers: headers, http_status_code: status = 0 } = answer;
+  const code = header(headers['x-clickhouse-exception-code']);
+  if (status === 200 && code === undefined) {
+    return { body: stream, data: withoutException(stream, header(headers['x-clickhouse-exception-tag'])) };
+  }
+  const text = await beginning(stream, signal);
+  if (code !== undefined || /^Code: \d+/.test(text)) throw engineFailure({ text, code });
+  // a proxy: whether the engine saw the statement is not known
+  throw new Error(`the database answered with status ${status}: ${text.slice(0, 200)}`);
+}
+
+function header(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

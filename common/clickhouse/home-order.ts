@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+
+const keptKeys = 10_000;
+
+/**
+ * The order in which servers serve what has a key: all processes with the same addresses find the same one, without
+ * talking (rendezvous hashing, https://en.wikipedia.org/wiki/Rendezvous_hashing). Keys spread evenly over servers.
+ */
+export class HomeOrder<Server extends { readonly url: string }> {
+  readonly #servers: readonly Server[];
+  readonly #orders = new LRUCache<string, readonly Server[]>({ max: keptKeys });
+
+  constructor(servers: readonly Server[]) {
+    this.#servers = servers;
+  }
+
+  /** All servers, the key's home first. */
+  of(key: string): readonly Server[] {
+    const known = this.#orders.get(key);
+    if (known !== undefined) return known;
+    const order = this.#servers
+      .map((server) => ({ server, weight: weightOf(key, server.url) }))
+      .sort((a, b) => (a.weight < b.weight ? 1 : -1))
+      .map(({ server }) => server);
+    this.#orders.set(key, order);
+    return order;
+  }
+}
+
+function weightOf(key: string, url: string): string {
+  return createHash('sha1').update(key).update('\0').update(url).digest('hex');
+}

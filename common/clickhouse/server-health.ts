@@ -1,0 +1,90 @@
+export interface HealthTimes {
+  /** Milliseconds for which a server is set aside the first time, and at most. */
+  readonly firstPause: number;
+  readonly longestPause: number;
+  /** What a probe may take. */
+  readonly probeLimit: number;
+  /** A server that was in use for so long has made up for its failures. */
+  readonly goodFor: number;
+}
+
+const usualTimes: HealthTimes = { firstPause: 500, longestPause: 30_000, probeLimit: 2000, goodFor: 30_000 };
+
+/**
+ * Whether a server is to be asked. One that failed is set aside, and asked again when a probe got an answer; the time
+ * to the next probe doubles.
+ */
+export class ServerHealth {
+  readonly #probe: (signal: AbortSignal) => Promise<void>;
+  readonly #changed: (usable: boolean, reason: unknown) => void;
+  readonly #times: HealthTimes;
+  #usable = true;
+  #usableSince = 0;
+  #failures = 0;
+  #returns = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #probing: Promise<boolean> | null = null;
+  #closed = false;
+
+  /** @param args.changed hears when the server is set aside, and when it is back */
+  constructor(args: {
+    probe: (signal: AbortSignal) => Promise<void>;
+    changed?: (usable: boolean, reason: unknown) => void;
+    times?: Partial<HealthTimes> | undefined;
+  }) {
+    this.#probe = args.probe;
+    this.#changed = args.changed ?? (() => {});
+    this.#times = { ...usualTimes, ...args.times };
+  }
+
+  get usable(): boolean {
+    return this.#usable;
+  }
+
+  /** How often the server came back: what it had seen before may be old. */
+  get returns(): number {
+    return this.#returns;
+  }
+
+  setAside(reason: unknown): void {
+    if (!this.#usable || this.#closed) return;
+    this.#usable = false;
+    if (performance.now() - this.#usableSince > this.#times.goodFor) this.#failures = 0;
+    this.#changed(false, reason);
+    this.#plan();
+  }
+
+  /** Whether the server answers. However many ask at once, there is one probe. */
+  answers(): Promise<boolean> {
+    this.#probing ??= this.#probe(AbortSignal.timeout(this.#times.probeLimit))
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => {
+        this.#probing = null;
+      });
+    return this.#probing;
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  #plan(): void {
+    const { firstPause, longestPause } = this.#times;
+    const pause = Math.min(longestPause, firstPause * 2 ** this.#failures++);
+    this.#timer = setTimeout(() => void this.#look(), pause).unref();
+  }
+
+  async #look(): Promise<void> {
+    const back = await this.answers();
+    if (this.#closed) return;
+    if (!back) return this.#plan();
+    this.#usable = true;
+    this.#usableSince = performance.now();
+    this.#returns++;
+    this.#changed(true, null);
+  }
+}
