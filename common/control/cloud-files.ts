@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../clickhouse/database.ts';
 import { createGroupCommit } from '../clickhouse/group-commit.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
+import { topologyOf } from '../clickhouse/topology.ts';
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
 import { timestampText } from './row-values.ts';
 
@@ -75,6 +76,7 @@ export interface FileTable extends CloudFiles {
 /** @param args.database name of the database that holds the control tables */
 export function createCloudFiles({ db, database }: { db: Database; database: string }): FileTable {
   const table = `${database}.cloud_files`;
+  const { rowsEverywhere } = topologyOf(db);
   // one INSERT costs milliseconds and a part, however few its rows: uploads that end together share one
   let announced = 0;
   const gather = { expected: () => announced, wait: gatherWait };
@@ -112,6 +114,7 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
       const rows = await db.rows<Row>(
         `SELECT ${selection} FROM ${table} WHERE name = ${textLiteral(name)} LIMIT 1`,
         signal,
+        table,
       );
       const row = rows[0];
       if (row === undefined) return null;
@@ -124,6 +127,7 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
       const rows = await db.rows<{ name: string }>(
         `SELECT name FROM ${table} WHERE name IN (${names.map(textLiteral).join(', ')})`,
         signal,
+        table,
       );
       return new Set(rows.map(({ name }) => name));
     },
@@ -133,11 +137,13 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
          WHERE created_at >= ${timeLiteral(after)} AND created_at < ${timeLiteral(before)}
          ORDER BY created_at DESC LIMIT ${limit}`,
         signal,
+        table,
       );
       return rows.map(fileOf);
     },
     async remove(name, signal) {
-      await db.command(`DELETE FROM ${table} WHERE name = ${textLiteral(name)}`, signal);
+      const sql = `DELETE FROM ${rowsEverywhere(table)} WHERE name = ${textLiteral(name)}`;
+      await db.command(sql, signal, undefined, table);
       known.delete(name);
     },
   };

@@ -1,12 +1,13 @@
 import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
+import { type Topology, topologyOf } from '../clickhouse/topology.ts';
 
 export interface Migration {
   /** Migrations run once each, in ascending order. */
   readonly version: number;
   readonly name: string;
   /** Each must do no harm when it runs again: a process may die between a statement and the note that it ran. */
-  readonly statements: (database: string) => readonly string[];
+  readonly statements: (database: string, topology: Topology) => readonly string[];
 }
 
 /** Brings the control tables to the newest version. Throws when the store is newer than this program. */
@@ -16,15 +17,17 @@ export async function migrate(
   migrations: readonly Migration[],
 ): Promise<readonly Migration[]> {
   // a user of a shared server may have this database and not the right to make one
+  const topology = topologyOf(db);
+  const { onCluster } = topology;
   const present = await db.rows(`SELECT 1 FROM system.databases WHERE name = ${textLiteral(database)}`);
-  if (present.length === 0) await db.command(`CREATE DATABASE IF NOT EXISTS ${database}`);
+  if (present.length === 0) await db.command(`CREATE DATABASE IF NOT EXISTS ${database}${onCluster}`);
+  const table = `${database}.migrations`;
+  const engine = topology.controlEngine(table, 'ReplacingMergeTree');
   await db.command(
-    `CREATE TABLE IF NOT EXISTS ${database}.migrations (version UInt32, name String, applied_at DateTime64(3, 'UTC'))
-     ENGINE = ReplacingMergeTree ORDER BY version SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+    `CREATE TABLE IF NOT EXISTS ${table}${onCluster} (version UInt32, name String, applied_at DateTime64(3, 'UTC'))
+     ENGINE = ${engine} ORDER BY version SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
   );
-  const done = await db.rows<{ version: number; name: string }>(
-    `SELECT version, name FROM ${database}.migrations FINAL`,
-  );
+  const done = await db.rows<{ version: number; name: string }>(`SELECT version, name FROM ${table} FINAL`);
   const newest = Math.max(0, ...migrations.map(({ version }) => version));
   const unknown = done.find(({ version }) => version > newest);
   if (unknown !== undefined) {
@@ -37,10 +40,8 @@ export async function migrate(
     .filter(({ version }) => !done.some((row) => row.version === version))
     .sort((a, b) => a.version - b.version);
   for (const { version, name, statements } of pending) {
-    for (const statement of statements(database)) await db.command(statement);
-    await db.command(
-      `INSERT INTO ${database}.migrations VALUES (${version}, ${textLiteral(name)}, now64(3, 'UTC'))`,
-    );
+    for (const statement of statements(database, topology)) await db.command(statement);
+    await db.command(`INSERT INTO ${table} VALUES (${version}, ${textLiteral(name)}, now64(3, 'UTC'))`);
   }
   return pending;
 }

@@ -2,6 +2,7 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { createTableQueues, type Queued, type Waiting } from '../../common/clickhouse/table-queues.ts';
 import type { TableTurns } from '../../common/clickhouse/table-turns.ts';
+import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import {
   joinPermits,
@@ -63,6 +64,8 @@ export function createChangeCommit(args: {
 }): ChangeCommit {
   const { db, pendingLimit, statementLimit, recordLimit, turns, now = () => new Date() } = args;
 
+  const { rowsEverywhere } = topologyOf(db);
+
   /** Never rejects; every entry hears of its own outcome. */
   const make = async (table: string, gathered: readonly Entry[]): Promise<void> => {
     const entries = permitted(gathered, ({ reject }, reason) => reject(reason));
@@ -95,14 +98,15 @@ export function createChangeCommit(args: {
   const update = async (table: string, entries: readonly Entry[]): Promise<ReadonlyMap<Entry, string>> => {
     const rows = entries.map(({ id, assignments }) => ({ id, assignments: assignments ?? [] }));
     // no request's signal: others wait for this statement too, and its outcome must be known
-    await db.command(updateSql(table, rows, now()), undefined, joinPermits(entries));
+    await db.command(updateSql(rowsEverywhere(table), rows, now()), undefined, joinPermits(entries), table);
     return readRecords(table, entries);
   };
 
   const remove = async (table: string, entries: readonly Entry[]): Promise<ReadonlyMap<Entry, string>> => {
     const records = await readRecords(table, entries);
     const found = [...records.keys()].map(({ id }) => id);
-    if (found.length > 0) await db.command(removeSql(table, found));
+    if (found.length > 0)
+      await db.command(removeSql(rowsEverywhere(table), found), undefined, undefined, table);
     return records;
   };
 
@@ -117,6 +121,7 @@ export function createChangeCommit(args: {
       const rows = await db.rows<{ _id: string; _record: string }>(
         `SELECT _id, ${recordExpression(structure)} AS _record FROM ${table} WHERE _id IN (${ids})`,
         AbortSignal.timeout(readTimeout),
+        table,
       );
       for (const { _id, _record } of rows) records.set(group.get(_id) as Entry, _record);
     }

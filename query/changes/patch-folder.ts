@@ -1,4 +1,5 @@
 import type { Database } from '../../common/clickhouse/database.ts';
+import { topologyOf } from '../../common/clickhouse/topology.ts';
 
 /**
  * Merges tables whose unique fields were updated: until a merge, the index of an updated column is of no use, and a
@@ -28,6 +29,7 @@ export function createPatchFolder(args: {
   largest: number;
 }): PatchFolder {
   const { db, delay, restShare, largest } = args;
+  const { rowsEverywhere } = topologyOf(db);
   const states = new Map<string, TableState>();
 
   const schedule = (table: string, state: TableState): void => {
@@ -40,8 +42,10 @@ export function createPatchFolder(args: {
     state.again = false;
     const start = performance.now();
     try {
-      const [row] = await db.rows<{ n: number }>(`SELECT toFloat64(count()) AS n FROM ${table}`);
-      if ((row?.n ?? 0) <= largest) await db.command(`OPTIMIZE TABLE ${table} FINAL`);
+      const sql = `SELECT toFloat64(count()) AS n FROM ${table}`;
+      const [row] = await db.rows<{ n: number }>(sql, undefined, table);
+      const merge = `OPTIMIZE TABLE ${rowsEverywhere(table)} FINAL`;
+      if ((row?.n ?? 0) <= largest) await db.command(merge, undefined, undefined, table);
     } catch {
       // nothing is wrong but the speed of look-ups; the next update tries again
     }

@@ -51,6 +51,7 @@ export function createVerifyCredentials({ db, hasher }: { db: Database; hasher: 
       `SELECT _id, ${recordExpression(space.structure)} AS _user, [${columns.join(', ')}] AS _hashes
        FROM ${space.table} WHERE ${conditionsSql(conditions)} ORDER BY _id LIMIT 1`,
       signal,
+      space.table,
     );
     let right = row !== undefined;
     for (const [index, { value }] of conditions.hashed.entries()) {

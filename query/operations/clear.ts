@@ -18,6 +18,7 @@ export function clear(deps: { db: Database; openSpace: OpenRecordSpace; turns: T
       const [row] = await db.rows<{ _records: number }>(
         `SELECT toFloat64(count()) AS _records FROM ${space.table}`,
         signal,
+        space.table,
       );
       await clearSpace(db, space.table, signal);
       return row?._records ?? 0;

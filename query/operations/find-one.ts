@@ -20,7 +20,7 @@ export function findOne(deps: ReadDeps): Handler {
     if (selected === 'nothing') return jsonAnswer('null');
     const options = { sort, page: { limit: 1, offset: page?.offset ?? 0 } };
     const sql = recordsSql({ space, where: selected.where, options });
-    const [row] = await deps.db.rows<{ _record: string }>(sql, signal);
+    const [row] = await deps.db.rows<{ _record: string }>(sql, signal, space.table);
     return jsonAnswer(row?._record ?? 'null');
   };
 }

@@ -20,7 +20,7 @@ export function setKeys(deps: UpdateDeps & { db: Database; records: RecordStore 
 
   const groupId = async (space: RecordSpace, signal: AbortSignal): Promise<string | null> => {
     const sql = `SELECT _id FROM ${space.table} ORDER BY _id LIMIT 1`;
-    const [row] = await db.rows<{ _id: string }>(sql, signal);
+    const [row] = await db.rows<{ _id: string }>(sql, signal, space.table);
     return row?._id ?? null;
   };
 

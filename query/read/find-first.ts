@@ -10,6 +10,7 @@ export async function findFirst(
   signal: AbortSignal,
 ): Promise<string | null> {
   const options = { sort: null, page: { limit: 1, offset: 0 } };
-  const [row] = await db.rows<{ _record: string }>(recordsSql({ space, where, options }), signal);
+  const sql = recordsSql({ space, where, options });
+  const [row] = await db.rows<{ _record: string }>(sql, signal, space.table);
   return row?._record ?? null;
 }

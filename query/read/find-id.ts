@@ -27,6 +27,7 @@ export async function findId(
   const [row] = await deps.db.rows<{ _id: string }>(
     `SELECT _id FROM ${space.table} ${where} ORDER BY ${orderSql(sort)} LIMIT 1 OFFSET ${page?.offset ?? 0}`,
     signal,
+    space.table,
   );
   return row?._id ?? null;
 }
@@ -51,6 +52,7 @@ export async function matches(
   const rows = await deps.db.rows(
     `SELECT 1 FROM ${space.table} WHERE ${where}_id = ${textLiteral(id)} LIMIT 1`,
     signal,
+    space.table,
   );
   return rows.length > 0;
 }

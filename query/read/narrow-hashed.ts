@@ -29,6 +29,7 @@ export async function whereSql(
     `SELECT _id, [${columns.join(', ')}] AS _hashes FROM ${space.table}
      WHERE ${where} ORDER BY _id LIMIT ${maxCandidates + 1}`,
     signal,
+    space.table,
   );
   if (candidates.length > maxCandidates) {
     const names = hashed.map(({ field }) => shownName(field.name)).join(', ');

@@ -11,7 +11,8 @@ export async function streamRecords(
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
   // every line begins with a comma, and line breaks between elements are white space
-  const lines = await db.stream(recordsSql({ ...args, prefix: ',' }), 'TSVRaw', signal);
+  const sql = recordsSql({ ...args, prefix: ',' });
+  const lines = await db.stream(sql, 'TSVRaw', signal, args.space.table);
   return asArray(lines);
 }
 

@@ -33,6 +33,7 @@ export async function checkSwitchedOn(
     const [row] = await db.rows<{ _missing: number }>(
       `SELECT toFloat64(count()) AS _missing FROM ${table} WHERE ${quoteIdentifier(slug)} IS NULL`,
       signal,
+      table,
     );
     const missing = row?._missing ?? 0;
     if (missing > 0) {
@@ -48,6 +49,7 @@ export async function checkSwitchedOn(
        WHERE ${column} IS NOT NULL GROUP BY ${column} HAVING count() > 1 ORDER BY _times DESC, _value LIMIT 1
        SETTINGS max_bytes_before_external_group_by = ${groupByBytes}`,
       signal,
+      table,
     );
     if (row !== undefined) {
       problems.push(

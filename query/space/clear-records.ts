@@ -1,10 +1,12 @@
 import type { Database } from '../../common/clickhouse/database.ts';
+import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { recordTable } from './record-table.ts';
 import type { SpaceCatalogue } from './space-catalogue.ts';
 
 /** Deletes all records of one space. */
 export async function clearSpace(db: Database, table: string, signal: AbortSignal): Promise<void> {
-  await db.command(`TRUNCATE TABLE IF EXISTS ${table}`, signal);
+  const { rowsEverywhere } = topologyOf(db);
+  await db.command(`TRUNCATE TABLE IF EXISTS ${rowsEverywhere(table)}`, signal, undefined, table);
 }
 
 /** Deletes all records of all spaces of a project (`clear-all-spaces: true`). */

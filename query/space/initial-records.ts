@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { quoteIdentifier, textLiteral } from '../../common/clickhouse/literal.ts';
+import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { invalidStructure } from '../../common/errors/catalogue.ts';
 import type { Hasher } from '../hashed/hasher.ts';
@@ -8,11 +9,12 @@ import { type RecordValues, validateRecords } from '../values/validate-record.ts
 import { rowLayout, rowLines } from '../write/record-row.ts';
 import { withHashes } from '../write/store-records.ts';
 import { collectUniqueValues } from '../write/unique-values.ts';
+import { createShardsWithRecords } from './initial-records-of-shards.ts';
 import type { RecordSpace } from './record-space.ts';
-import { createTableSql, recordTable } from './record-table.ts';
+import { recordTable, rowsTableSql } from './record-table.ts';
 
 /** Rows of a new space in the form that the catalogue keeps. */
-interface InitialRows {
+export interface InitialRows {
   /** Quoted. */
   readonly columns: readonly string[];
   /** JSONCompactEachRow. */
@@ -74,14 +76,18 @@ export async function createTableWithRecords(
   const { database, space, initialRecords } = args;
   const target = recordTable(database, space.id);
   if (await exists(db, target, signal)) return;
+  const initial = JSON.parse(initialRecords) as InitialRows;
+  const topology = topologyOf(db);
+  // names of replicated tables stand in Keeper, so they are not changed
+  if (topology.cluster !== undefined) return createShardsWithRecords(db, { space, initial }, signal);
   const prefix = `new_${space.id.replaceAll('-', '')}_`;
   const own = `${quoteIdentifier(database)}.${quoteIdentifier(prefix + randomBytes(8).toString('hex'))}`;
-  const { columns, lines } = JSON.parse(initialRecords) as InitialRows;
+  const { columns, lines } = initial;
   try {
-    await db.command(createTableSql(own, space.structure.fields), signal);
+    await db.command(rowsTableSql(topology, own, space.structure.fields), signal, undefined, target);
     await db.insert(own, columns, Buffer.from(lines), signal);
     // fails when another process was first: https://clickhouse.com/docs/sql-reference/statements/rename
-    await db.command(`RENAME TABLE ${own} TO ${target}`, signal);
+    await db.command(`RENAME TABLE ${own} TO ${target}`, signal, undefined, target);
   } catch (error) {
     if (!(await exists(db, target, signal))) throw error;
   }
@@ -89,7 +95,7 @@ export async function createTableWithRecords(
 }
 
 async function exists(db: Database, table: string, signal: AbortSignal): Promise<boolean> {
-  const [row] = await db.rows<{ result: number }>(`EXISTS TABLE ${table}`, signal);
+  const [row] = await db.rows<{ result: number }>(`EXISTS TABLE ${table}`, signal, table);
   return row?.result === 1;
 }
 

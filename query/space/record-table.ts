@@ -1,5 +1,6 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { quoteIdentifier, textLiteral } from '../../common/clickhouse/literal.ts';
+import { type Topology, topologyOf } from '../../common/clickhouse/topology.ts';
 import type { Field, FieldType } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
 
@@ -20,6 +21,11 @@ const columnTypes: Readonly<Record<FieldType, string>> = {
  */
 const settings =
   'fsync_after_insert = 1, fsync_part_directory = 1, enable_block_number_column = 1, enable_block_offset_column = 1';
+
+const systemColumnsSql = ['_id String', `_created_at ${timestamp}`, `_updated_at ${timestamp}`];
+
+/** Decides in which shard of a cluster a record lies. */
+export const shardKey = 'cityHash64(_id)';
 
 function tableName(spaceId: string): string {
   return `records_${spaceId.replaceAll('-', '')}`;
@@ -42,14 +48,10 @@ export async function ensureRecordTable(
   const { database, spaceId, structure } = args;
   const { fields } = structure;
   const table = recordTable(database, spaceId);
-  await db.command(createTableSql(table, fields), signal);
-  const where = `database = ${textLiteral(database)} AND table = ${textLiteral(tableName(spaceId))}`;
-  const present = await db.rows<{ kind: string; name: string }>(
-    `SELECT 'column' AS kind, name FROM system.columns WHERE ${where}
-     UNION ALL SELECT 'index' AS kind, name FROM system.data_skipping_indices WHERE ${where}`,
-    signal,
-  );
-  const has = new Set(present.map(({ kind, name }) => `${kind} ${name}`));
+  const topology = topologyOf(db);
+  for (const sql of createTableSql(topology, table, fields)) await db.command(sql, signal, undefined, table);
+  const rows = topology.rowsTable(table);
+  const has = await partsOf(db, rows, table, signal);
   const additions = [
     ...fields
       .filter(({ slug }) => !has.has(`column ${slug}`))
@@ -58,18 +60,70 @@ export async function ensureRecordTable(
       .filter((field) => field.unique && !has.has(`index ${indexName(field)}`))
       .map((field) => `ADD INDEX IF NOT EXISTS ${indexSql(field)}`),
   ];
-  if (additions.length > 0) await db.command(`ALTER TABLE ${table} ${additions.join(', ')}`, signal);
+  if (additions.length > 0) {
+    const sql = `ALTER TABLE ${topology.rowsEverywhere(table)} ${additions.join(', ')}`;
+    await db.command(sql, signal, undefined, table);
+  }
+  if (rows === table) return;
+  // the table over the rows names columns, too; it follows, so that what it names is always there
+  const named = await partsOf(db, table, table, signal);
+  const missing = fields.filter(({ slug }) => !named.has(`column ${slug}`));
+  if (missing.length === 0) return;
+  const columns = missing.map((field) => `ADD COLUMN IF NOT EXISTS ${columnSql(field)}`);
+  const sql = `ALTER TABLE ${table}${topology.onCluster} ${columns.join(', ')}`;
+  await db.command(sql, signal, undefined, table);
 }
 
-export function createTableSql(table: string, fields: readonly Field[]): string {
+/** `column <slug>` and `index <name>` of what a table has. @param home the record table that it belongs to */
+async function partsOf(
+  db: Database,
+  table: string,
+  home: string,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const [database, name] = table.replaceAll('`', '').split('.') as [string, string];
+  const where = `database = ${textLiteral(database)} AND table = ${textLiteral(name)}`;
+  const present = await db.rows<{ kind: string; name: string }>(
+    `SELECT 'column' AS kind, name FROM system.columns WHERE ${where}
+     UNION ALL SELECT 'index' AS kind, name FROM system.data_skipping_indices WHERE ${where}`,
+    signal,
+    home,
+  );
+  return new Set(present.map(({ kind, name }) => `${kind} ${name}`));
+}
+
+/** The statements that make the tables of a space, those that hold the rows first. @param table as `recordTable` says */
+export function createTableSql(
+  topology: Topology,
+  table: string,
+  fields: readonly Field[],
+): readonly string[] {
+  const over = distributedTableSql(topology, table, fields);
+  return over === null
+    ? [rowsTableSql(topology, table, fields)]
+    : [rowsTableSql(topology, table, fields), over];
+}
+
+/** The table over the rows of all shards; null without a cluster. */
+export function distributedTableSql(
+  topology: Topology,
+  table: string,
+  fields: readonly Field[],
+): string | null {
+  const engine = topology.distributedEngine(table, shardKey);
+  if (engine === null) return null;
+  const columns = [...systemColumnsSql, ...fields.map(columnSql)].join(', ');
+  return `CREATE TABLE IF NOT EXISTS ${table}${topology.onCluster} (${columns}) ENGINE = ${engine}`;
+}
+
+export function rowsTableSql(topology: Topology, table: string, fields: readonly Field[]): string {
   const parts = [
-    '_id String',
-    `_created_at ${timestamp}`,
-    `_updated_at ${timestamp}`,
+    ...systemColumnsSql,
     ...fields.map(columnSql),
     ...fields.filter(({ unique }) => unique).map((field) => `INDEX ${indexSql(field)}`),
   ];
-  return `CREATE TABLE IF NOT EXISTS ${table} (${parts.join(', ')}) ENGINE = MergeTree ORDER BY _id SETTINGS ${settings}`;
+  const engine = topology.rowsEngine(table, 'MergeTree');
+  return `CREATE TABLE IF NOT EXISTS ${topology.rowsEverywhere(table)} (${parts.join(', ')}) ENGINE = ${engine} ORDER BY _id SETTINGS ${settings}`;
 }
 
 /** Always Nullable: a record without a value says so, and a column may be added when there are records. */

@@ -82,6 +82,7 @@ export async function findStored(
         `SELECT DISTINCT ${column} AS _value FROM ${space.table}
          WHERE ${column} IN (${chunk.map(({ value }) => valueLiteral(value)).join(', ')})${others}`,
         signal,
+        space.table,
       );
       for (const { _value } of rows) stored.add(reservationKey(space, field, _value));
     }

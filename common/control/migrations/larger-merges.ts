@@ -7,5 +7,7 @@ import type { Migration } from '../migrate.ts';
 export const largerMerges: Migration = {
   version: 3,
   name: 'larger merges of files',
-  statements: (database) => [`ALTER TABLE ${database}.cloud_files MODIFY SETTING merge_selector_base = 15`],
+  statements: (database, { rowsEverywhere }) => [
+    `ALTER TABLE ${rowsEverywhere(`${database}.cloud_files`)} MODIFY SETTING merge_selector_base = 15`,
+  ],
 };
