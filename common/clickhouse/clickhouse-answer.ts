@@ -51,12 +51,13 @@ async function closingOnAbort<Result>(
 /**
  * Awaits the first chunk, so that a statement that fails before it rejects here. The server is asked for more as the
  * reader takes it; the connection is free again after the last chunk.
+ * @param args.ahead bytes that are awaited as well, so that a small result is whole when this resolves
  */
 export async function readAnswer(
   { body, data }: Answer,
-  args: { release: () => void; timeout: number; signal: AbortSignal | undefined },
+  args: { release: () => void; timeout: number; ahead?: number; signal: AbortSignal | undefined },
 ): Promise<AsyncIterable<Uint8Array>> {
-  const { release, timeout, signal } = args;
+  const { release, timeout, ahead = 0, signal } = args;
   const end = (): void => {
     body.destroy();
     signal?.removeEventListener('abort', onAbort);
@@ -87,15 +88,20 @@ export async function readAnswer(
   };
   // an error that comes while nobody reads is met by the next read
   body.on('error', () => {});
-  let first: IteratorResult<Buffer, void> | null = await pull();
+  const first = [await pull()];
+  let size = 0;
+  for (let last = first[0]; last?.done === false; last = first.at(-1)) {
+    size += last.value.byteLength;
+    if (size >= ahead) break;
+    first.push(await pull());
+  }
   if (signal?.aborted) onAbort();
   else signal?.addEventListener('abort', onAbort, { once: true });
   return {
     [Symbol.asyncIterator]: () => ({
       async next() {
         signal?.throwIfAborted();
-        const next = first ?? (await pull());
-        first = null;
+        const next = first.shift() ?? (await pull());
         return next.done === true ? { done: true, value: undefined } : { done: false, value: next.value };
       },
       async return() {

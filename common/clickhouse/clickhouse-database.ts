@@ -27,13 +27,15 @@ export interface ClickhouseOptions extends Omit<ServerOptions, 'url'> {
   /** Name of the cluster that the servers belong to, and of the database that holds the control tables. */
   readonly cluster?: { readonly name: string; readonly database: string } | undefined;
   readonly log?: Pick<Log, 'warn' | 'info'> | undefined;
-  readonly times?: ReplicasOptions['times'];
+  readonly times?: ReplicasOptions['times'] & { readonly catchUp?: number };
 }
 
 /** What the server takes for the statement before the rows: as much of a body it copies before it reads it. */
 const insertHeadLimit = 256 * 1024;
 /** Milliseconds in which a server has to have what the others have. */
 const catchUpLimit = 5000;
+/** Bytes of a stream that are awaited before its reader gets the first. */
+const streamAhead = 64 * 1024;
 /** How often the rows of one INSERT are sent to a cluster, and milliseconds between. */
 const insertAttempts = 3;
 const insertPause = 100;
@@ -44,6 +46,8 @@ const controlKey = '';
 export function openClickhouse(options: ClickhouseOptions): Database {
   const { timeout = 60_000, cluster, log, times } = options;
   const servers = options.url.split(',').map((url) => openServer({ ...options, url }));
+  // with another server at hand, a small result that breaks off is read again there
+  const ahead = servers.length > 1 ? streamAhead : 0;
   const settings = cluster === undefined ? engineSettings : { ...engineSettings, ...clusterSettings };
   const replicas = new Replicas({
     servers,
@@ -52,7 +56,8 @@ export function openClickhouse(options: ClickhouseOptions): Database {
     probe: async (server, signal) => {
       await server.run(readStatement('SELECT 1', settings, timeout), { signal, caller: undefined });
     },
-    catchUp: cluster && ((server, key) => catchUp(server, key, cluster, settings)),
+    catchUp:
+      cluster && ((server, key) => catchUp(server, key, cluster, settings, times?.catchUp ?? catchUpLimit)),
   });
 
   const within = async <Result>(
@@ -121,7 +126,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
     async stream(sql, format, signal, table = controlKey) {
       const body = `${sql}\nFORMAT ${format}`;
       const statement = { body, settings: { ...settings, ...streamSettings }, writes: false };
-      return within(table, signal, (server, until) => server.stream(statement, until, timeout));
+      return within(table, signal, (server, until) => server.stream(statement, until, { timeout, ahead }));
     },
     async insert(table, columns, lines, signal, permit) {
       // the statement goes before the rows: as part of the address it could be too long for a proxy
@@ -161,11 +166,12 @@ async function catchUp(
   key: string,
   cluster: { readonly name: string; readonly database: string },
   settings: Statement['settings'],
+  limit: number,
 ): Promise<void> {
   const { rowsTable } = topologyOf({ cluster: cluster.name });
   const tables =
     key === controlKey ? controlTableNames.map((name) => `${cluster.database}.${name}`) : [rowsTable(key)];
-  const signal = AbortSignal.timeout(catchUpLimit);
+  const signal = AbortSignal.timeout(limit);
   await Promise.all(
     tables.map(async (table) => {
       // https://clickhouse.com/docs/sql-reference/statements/system#sync-replica

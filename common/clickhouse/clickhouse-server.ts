@@ -12,6 +12,7 @@ import { Semaphore } from '../limits/semaphore.ts';
 import { type Answer, beginning, readAnswer, whole } from './clickhouse-answer.ts';
 import { engineFailure, statementFailure } from './engine-failure.ts';
 import { textLiteral } from './literal.ts';
+import { ServerSilent } from './server-silent.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { withoutException } from './without-exception.ts';
 import type { WritePermit } from './write-permit.ts';
@@ -45,8 +46,15 @@ export interface ClickhouseServer {
   readonly url: string;
   /** Runs a statement to its end. Answers the bytes of its result. Throws as `Database` says. */
   run(statement: Statement, until: Until, permit?: WritePermit): Promise<Buffer>;
-  /** The chunks of a result. Rejects when the statement fails before the first. @param timeout ms between chunks */
-  stream(statement: Statement, until: Until, timeout: number): Promise<AsyncIterable<Uint8Array>>;
+  /**
+   * The chunks of a result. Rejects when the statement fails before the first, or before so many bytes.
+   * @param args.timeout milliseconds between chunks
+   */
+  stream(
+    statement: Statement,
+    until: Until,
+    args: { readonly timeout: number; readonly ahead: number },
+  ): Promise<AsyncIterable<Uint8Array>>;
   close(): Promise<void>;
 }
 
@@ -75,7 +83,7 @@ export function openServer(options: ServerOptions): ClickhouseServer {
 
   /** Holds the news that an outcome is unknown back until the statement is over, so that it can be looked up. */
   const settled = async (queryId: string, failure: Error): Promise<Error> => {
-    if (!(failure instanceof UnknownOutcome)) return failure;
+    if (!(failure instanceof UnknownOutcome) || failure.cause instanceof ServerSilent) return failure;
     const until = performance.now() + overLimit;
     try {
       while (performance.now() < until && (await isRunning(queryId))) {
@@ -115,7 +123,7 @@ export function openServer(options: ServerOptions): ClickhouseServer {
         throw await settled(queryId, statementFailure(signal.aborted ? signal.reason : error, statement));
       }
     },
-    async stream(statement, { signal, caller }, timeout) {
+    async stream(statement, { signal, caller }, args) {
       let release = (): void => {};
       try {
         release = await streamTurns.take(signal);
@@ -124,7 +132,7 @@ export function openServer(options: ServerOptions): ClickhouseServer {
         const giveUp = (): void => void answer.body.destroy(signal.reason as Error);
         signal.addEventListener('abort', giveUp, { once: true });
         try {
-          return await readAnswer(answer, { release, timeout, signal: caller });
+          return await readAnswer(answer, { ...args, release, signal: caller });
         } finally {
           signal.removeEventListener('abort', giveUp);
         }

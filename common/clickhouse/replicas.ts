@@ -6,6 +6,7 @@ import type { ClickhouseServer, Until } from './clickhouse-server.ts';
 import { isServerFailure } from './engine-failure.ts';
 import { HomeOrder } from './home-order.ts';
 import { type HealthTimes, ServerHealth } from './server-health.ts';
+import { ServerSilent } from './server-silent.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 
 /** Servers that one statement is tried on. */
@@ -139,7 +140,7 @@ export class Replicas {
     const controller = new AbortController();
     const look = async (): Promise<void> => {
       if (await health.answers()) return;
-      controller.abort(new Error(`the ClickHouse server at ${url} no longer answers`));
+      controller.abort(new ServerSilent(url));
     };
     const timer = setInterval(() => void look(), this.#patience);
     const signal = AbortSignal.any([until.signal, controller.signal]);

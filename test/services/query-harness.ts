@@ -67,6 +67,8 @@ export async function openQueryHarness(
     /** What the routes, and each of `another`, reserve values of unique fields with; absent: memory of their own. */
     reservations?: () => NonNullable<QueryDeps['reservations']>;
     freshness?: QueryDeps['freshness'];
+    /** Opens another engine than the usual one, on a directory of its own. */
+    open?: (dataDir: string) => Promise<Database>;
     /** Puts something between the service and the engine. */
     wrap?: (db: Database) => Database;
   } = {},
@@ -103,6 +105,7 @@ export async function openQueryHarness(
   };
   let server: ChdbServer | null = null;
   const openDatabase = async (): Promise<Database> => {
+    if (options.open !== undefined) return options.open(dataDir);
     if (!served) return openChdb({ path: join(dataDir, 'chdb') });
     server = await startChdbServer({ dataDir });
     return openClickhouse({ url: server.url, user: 'default', password: '' });
