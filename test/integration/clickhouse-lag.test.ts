@@ -1,0 +1,208 @@
+/** A replica that is behind is not read before it has caught up. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { checkServers } from '../../common/clickhouse/check-servers.ts';
+import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
+import { makeCertificate } from '../services/certificate.ts';
+import { type ClickhouseAddress, openAddress } from '../services/clickhouse-address.ts';
+import { rejectionOf } from '../services/rejection-of.ts';
+import { startChdbServer } from '../services/start-chdb-server.ts';
+
+const server = await startChdbServer();
+t.teardown(() => server.close());
+const login = { user: 'default', password: '' };
+const table = '`lag`.`rows`';
+const times = { firstPause: 250, longestPause: 500, probeLimit: 1000, patience: 1000, catchUp: 400 };
+const setUp = openClickhouse({ url: server.url, ...login });
+await setUp.command('CREATE DATABASE lag');
+for (const name of ['rows', 'old']) {
+  await setUp.command(`CREATE TABLE lag.${name} (i UInt32) ENGINE = MergeTree ORDER BY i`);
+}
+await setUp.close();
+
+interface Pair {
+  readonly db: Database;
+  /** Where the table is read and written as long as all is well. */
+  readonly home: ClickhouseAddress;
+  readonly other: ClickhouseAddress;
+}
+
+/** Two servers of a cluster, as far as their addresses show. */
+async function openPair(t: Test): Promise<Pair> {
+  const [a, b] = [await openAddress(server.url), await openAddress(server.url)];
+  const url = `${a.url},${b.url}`;
+  const db = openClickhouse({ url, ...login, times, cluster: { name: 'c', database: 'lag' } });
+  t.teardown(async () => {
+    await db.close();
+    await a.close();
+    await b.close();
+  });
+  await db.rows('SELECT 1', undefined, table);
+  const [home, other] = a.seen.length > 0 ? [a, b] : [b, a];
+  t.equal(other.seen.length, 0, 'a table has one home');
+  return { db, home, other };
+}
+
+let next = 0;
+const insert = async (db: Database): Promise<number> => {
+  const i = ++next;
+  await db.insert(table, ['i'], Buffer.from(`[${i}]\n`));
+  return i;
+};
+const isThere = async (db: Database, i: number): Promise<boolean> =>
+  (await db.rows(`SELECT i FROM ${table} WHERE i = ${i}`, undefined, table)).length === 1;
+const lag = { table, old: '`lag`.`old`' };
+const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
+};
+
+t.test('what was written is seen after a failover, and after the way back', async (t) => {
+  const { db, home, other } = await openPair(t);
+  const first = await insert(db);
+  t.ok(await isThere(db, first));
+  t.match(home.seen[0], 'SYSTEM SYNC REPLICA `lag`.`rows_local` LIGHTWEIGHT');
+  other.lag = lag;
+  await home.set({ kind: 'dead' });
+  t.ok(await isThere(db, first), 'the other one was asked to catch up first');
+  t.equal(other.lag, null);
+  const second = await insert(db);
+  t.ok(await isThere(db, second));
+  // the home comes back, and has nothing of that yet
+  home.lag = lag;
+  home.seen.length = 0;
+  await home.set(null);
+  await until(async () => {
+    t.ok(await isThere(db, second));
+    return home.seen.some((statement) => statement.includes('lag'));
+  });
+  t.ok(await isThere(db, second));
+  t.equal(home.lag, null, 'it was asked to catch up, too');
+});
+
+t.test('a replica that does not catch up is not read', async (t) => {
+  const { db, home, other } = await openPair(t);
+  const first = await insert(db);
+  other.lag = lag;
+  other.match = /SYSTEM SYNC/;
+  await other.set({ kind: 'silent' });
+  await home.set({ kind: 'dead' });
+  t.match(await rejectionOf(isThere(db, first)), { status: 503, code: 'not_ready' });
+  await other.set(null);
+  await until(() => isThere(db, first).catch(() => false));
+  t.equal(other.lag, null);
+});
+
+t.test('without SYSTEM SYNC REPLICA the read would be stale: the stub does lag', async (t) => {
+  const { db, home, other } = await openPair(t);
+  const first = await insert(db);
+  other.lag = lag;
+  const alone = openClickhouse({ url: other.url, ...login });
+  t.teardown(() => alone.close());
+  t.notOk(await isThere(alone, first));
+  t.ok(await isThere(db, first));
+  t.ok(home.seen.length > 0);
+});
+
+t.test('an INSERT in a cluster is sent again under its own token until it is acknowledged', async (t) => {
+  const { db, home, other } = await openPair(t);
+  home.match = /^INSERT/;
+  await server.clear();
+  await home.set({ kind: 'cut-before' });
+  const i = await insert(db);
+  t.ok(await isThere(db, i));
+  const tokens = (await server.seen())
+    .filter(({ statement }) => statement.startsWith('INSERT'))
+    .map(({ params }) => params.insert_deduplication_token);
+  t.equal(tokens.length, 1, 'the other server got it');
+  t.match(tokens[0], /^[0-9a-f-]{36}$/);
+  t.equal(home.struck.get('cut-before'), 1);
+  other.match = /^INSERT/;
+  await home.set({ kind: 'cut-before' });
+  await other.set({ kind: 'cut-before' });
+  t.ok(
+    (await rejectionOf(insert(db))) instanceof UnknownOutcome,
+    'and when none acknowledges it, nobody knows',
+  );
+});
+
+t.test('an INSERT of which a shard failed has an unknown outcome, one that is wrong has none', async (t) => {
+  const { db, home, other } = await openPair(t);
+  for (const address of [home, other]) {
+    address.match = /^INSERT/;
+    const body =
+      'Code: 210. DB::NetException: Connection reset by peer: while sending to shard 2. (NETWORK_ERROR)';
+    await address.set({ kind: 'status', status: 500, body, code: 210 });
+  }
+  t.ok((await rejectionOf(insert(db))) instanceof UnknownOutcome);
+  t.ok((home.struck.get('status') ?? 0) > 1, 'it was tried again');
+  for (const address of [home, other]) await address.set(null);
+  const wrong = await rejectionOf(db.insert(table, ['no_column'], Buffer.from('[1]\n')));
+  t.notOk(wrong instanceof UnknownOutcome);
+});
+
+t.test('servers that share no tables are refused, and so is a cluster that nobody knows', async (t) => {
+  const looks = (rows: readonly object[]) => {
+    let index = 0;
+    return () => {
+      const row = rows[index++ % rows.length] as object;
+      return { rows: async () => [row], close: async () => {} } as unknown as Database;
+    };
+  };
+  const config = { url: 'http://a,http://b', database: 'sluice', cluster: undefined };
+  const signal = AbortSignal.timeout(1000);
+  const check = (rows: readonly object[], cluster?: string): Promise<void> =>
+    checkServers({ ...config, cluster }, looks(rows), signal);
+  const [one, two] = [
+    { server: '1', engine: 'ReplacingMergeTree', shards: 0 },
+    { server: '2', engine: 'ReplacingMergeTree', shards: 0 },
+  ];
+  await t.rejects(check([one, two]), /share no tables/);
+  await t.resolves(check([one, one]), 'one server has two addresses');
+  const shared = { engine: 'SharedReplacingMergeTree' };
+  await t.resolves(
+    check([
+      { ...one, ...shared },
+      { ...two, ...shared },
+    ]),
+  );
+  await t.rejects(check([one, two], 'c'), /knows no cluster c/);
+  await t.resolves(
+    check(
+      [
+        { ...one, shards: 2 },
+        { ...two, shards: 2 },
+      ],
+      'c',
+    ),
+  );
+  // the statement itself, by the real engine
+  await t.resolves(
+    checkServers(
+      { ...config, url: `${server.url},${server.url}` },
+      (url) => openClickhouse({ url, ...login }),
+      signal,
+    ),
+  );
+});
+
+t.test('TLS with a certificate of an own authority', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-ca-'));
+  const { certFile, keyFile } = await makeCertificate(folder);
+  const ca = await readFile(certFile);
+  const address = await openAddress(server.url, { cert: ca, key: await readFile(keyFile) });
+  const known = openClickhouse({ url: address.url, ...login, ca });
+  const unknown = openClickhouse({ url: address.url, ...login });
+  t.teardown(async () => {
+    await known.close();
+    await unknown.close();
+    await address.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  t.strictSame(await known.rows('SELECT 1 AS one'), [{ one: 1 }]);
+  const error = await rejectionOf(unknown.rows('SELECT 1'));
+  t.match(error, { status: 503, cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } });
+});
