@@ -40,6 +40,12 @@ export class Exchange implements HttpRequest {
   onWritable: (() => void) | null = null;
   /** Called when the answer is not waited for any more. */
   onGivenUp: ((reason: Error) => void) | null = null;
+  /** Pattern of the route that it matched, for metrics: never its path. */
+  route = '';
+  /** Of the answer, once its head is sent. */
+  status = 0;
+  /** Bytes of the body that metrics know of. */
+  countedBytes = 0;
   /** The request timeout no longer counts. */
   transfersBytes = false;
   /** RFC 9112 section 6.3: with several lengths nobody can tell where the request ends and the next one begins. */

@@ -1,4 +1,4 @@
-import { notReady } from '../errors/catalogue.ts';
+import { notReady, shuttingDown } from '../errors/catalogue.ts';
 import type { Route } from './http-types.ts';
 
 /** Something the service can't work without. Rejects when it doesn't answer. */
@@ -10,8 +10,14 @@ export interface ReadinessCheck {
 const checkTimeout = 2000;
 const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
-/** `/healthz`: the process is alive. `/readyz`: its stores answer. */
-export function healthRoutes(checks: readonly ReadinessCheck[]): Route[] {
+/**
+ * `/healthz`: the process is alive. `/readyz`: its stores answer, and it will go on.
+ * @param stopping whether the process has been told to stop
+ */
+export function healthRoutes(
+  checks: readonly ReadinessCheck[],
+  stopping: () => boolean = () => false,
+): Route[] {
   const alive = { status: 200, headers, body: '{"status":"ok"}' };
   return [
     { method: 'GET', path: '/healthz', allowPlainHttp: true, handler: () => alive },
@@ -20,6 +26,7 @@ export function healthRoutes(checks: readonly ReadinessCheck[]): Route[] {
       path: '/readyz',
       allowPlainHttp: true,
       async handler(request) {
+        if (stopping()) throw shuttingDown();
         const signal = AbortSignal.any([request.signal, AbortSignal.timeout(checkTimeout)]);
         const results = await Promise.allSettled(checks.map((check) => check.check(signal)));
         // what failed inside is for the log, not for whoever asks

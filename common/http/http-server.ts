@@ -1,5 +1,5 @@
 import type * as Uws from 'uWebSockets.js';
-import { type BlockList, isIP } from 'node:net';
+import type { BlockList } from 'node:net';
 import { ApiError } from '../errors/api-error.ts';
 import {
   deadlineExceeded,
@@ -13,10 +13,12 @@ import { renderError, visibleError } from '../errors/render-error.ts';
 import type { Log } from '../log/log.ts';
 import { createCorsPolicy } from './cors.ts';
 import { Exchange } from './exchange.ts';
+import type { HttpObserver } from './http-observer.ts';
 import type { HttpResponse, Route } from './http-types.ts';
+import { listenOn } from './listen-on.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { Router } from './router.ts';
-import { createTransportPolicy } from './transport-policy.ts';
+import { createTransportPolicy, isLoopback } from './transport-policy.ts';
 import { loadUws } from './uws.ts';
 import { isStream, restIsSmall, writeAndLinger, writeStream, writeWhole } from './write-response.ts';
 
@@ -24,6 +26,8 @@ export interface HttpServerOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** Other workers of the same supervisor, which claims the port for all, listen there too. */
+  readonly sharedPort?: boolean;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly trustedProxies: BlockList | undefined;
   readonly corsOrigins: readonly string[];
@@ -32,12 +36,21 @@ export interface HttpServerOptions {
   /** Milliseconds from a request's last byte to its answer's head, except on routes that transfer bytes. */
   readonly requestTimeout: number;
   readonly routes: readonly Route[];
+  /** Told of every request that is over. */
+  readonly observer?: HttpObserver;
   readonly log: Log;
 }
 
 export interface HttpServer {
   readonly port: number;
-  /** Stops accepting, lets requests finish for `drainTimeout` ms, answers 503 to the rest, and closes. */
+  /** Requests that are not over. */
+  readonly activeRequests: number;
+  /** From now on each answer closes its connection, so that clients look for another server. */
+  announceStop(): void;
+  /**
+   * Stops accepting connections, lets requests finish for `drainTimeout` ms, with those that still come on open
+   * connections, answers 503 to the rest, and closes.
+   */
   close(drainTimeout: number): Promise<void>;
 }
 
@@ -46,8 +59,6 @@ const bodyMemory = 256 * 1024 * 1024;
 /** How the rest of a refused body is let in; see writeAndLinger. */
 const linger = { bytes: 256 * 1024, milliseconds: 2000 };
 const tickMilliseconds = 250;
-/** LIBUS_LISTEN_EXCLUSIVE_PORT of uSockets: two processes that listen without it would share the port in silence. */
-const exclusivePort = 1;
 /** uWebSockets.js cuts a connection that moves less than 16 KB/s for 10 s; a pause and resume sets its clock anew. */
 const rearmTicks = 16;
 
@@ -63,7 +74,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   });
   const budget = new MemoryBudget(bodyMemory);
   const active = new Set<Exchange>();
+  const { observer } = options;
   let draining = false;
+  let over = false;
   let onIdle: () => void = () => {};
 
   const accept = (res: Uws.HttpResponse, req: Uws.HttpRequest): void => {
@@ -74,8 +87,22 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     void serve(exchange).finally(() => {
       exchange.body.releaseMemory();
       active.delete(exchange);
+      observe(exchange);
       if (active.size === 0) onIdle();
     });
+  };
+
+  const countBytes = (exchange: Exchange): void => {
+    const { received } = exchange.body;
+    if (received === exchange.countedBytes) return;
+    observer?.received(exchange.route, received - exchange.countedBytes);
+    exchange.countedBytes = received;
+  };
+  const observe = (exchange: Exchange): void => {
+    if (observer === undefined) return;
+    countBytes(exchange);
+    const seconds = (performance.now() - exchange.startedAt) / 1000;
+    observer.answered(exchange.route, exchange.method, exchange.headSent ? exchange.status : null, seconds);
   };
 
   const serve = async (exchange: Exchange): Promise<void> => {
@@ -98,10 +125,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   };
 
   const route = (exchange: Exchange): HttpResponse | Promise<HttpResponse> => {
-    if (draining) throw shuttingDown();
+    if (over) throw shuttingDown();
     if (exchange.unclearLength) throw malformedRequest('The request has several Content-Length headers');
     if (exchange.method === 'OPTIONS') return describeMethods(exchange);
     const { route, params } = router.match(exchange.method, exchange.path);
+    exchange.route = route.path;
+    if (route.localOnly === true && !isLocal(exchange)) throw nothingHere();
     if (
       route.allowPlainHttp !== true &&
       !transport.allows(peerAddress(exchange), exchange.header('x-forwarded-proto'))
@@ -141,6 +170,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       { requestId: exchange.id, method: exchange.method, path: exchange.path, status: response.status },
       'answered',
     );
+    exchange.status = response.status;
     if (isStream(response.body)) await writeStream(exchange, response, headers, draining);
     // a client that stalls is not waited for again
     else if (response.status !== 408 && restIsSmall(exchange))
@@ -177,6 +207,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     const now = performance.now();
     for (const exchange of active) {
       if (exchange.aborted) continue;
+      countBytes(exchange);
       watch(exchange, now);
       if (ticks % rearmTicks === 0 && !exchange.aborted && (exchange.body.reading || exchange.writing)) {
         exchange.res.pause();
@@ -200,7 +231,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   };
 
   const app = createApp(uws, options.tls).any('/*', accept);
-  const token = await listen(app, options);
+  const token = await listenOn(app, options, options.sharedPort === true ? 'shared' : 'alone');
   const ticker = setInterval(tick, tickMilliseconds);
   const idleWithin = (milliseconds: number): Promise<void> =>
     new Promise((resolve) => {
@@ -215,6 +246,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     draining = true;
     uws.us_listen_socket_close(token);
     await idleWithin(drainTimeout);
+    over = true;
     for (const exchange of active) exchange.giveUp(shuttingDown());
     await idleWithin(linger.milliseconds + 1000);
     clearInterval(ticker);
@@ -223,6 +255,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   let closing: Promise<void> | null = null;
   return {
     port: uws.us_socket_local_port(token),
+    get activeRequests() {
+      return active.size;
+    },
+    announceStop() {
+      draining = true;
+    },
     close(drainTimeout) {
       // the native side frees what a second call would touch
       closing ??= close(drainTimeout);
@@ -242,25 +280,14 @@ function createApp(uws: typeof Uws, tls: HttpServerOptions['tls']): Uws.Template
   }
 }
 
-function listen(app: Uws.TemplatedApp, { host, port }: HttpServerOptions): Promise<Uws.us_listen_socket> {
-  // the typings lack the overload with host, port and options, which the native module has
-  const listenOn = app.listen.bind(app) as unknown as (
-    host: string,
-    port: number,
-    options: number,
-    callback: (token: Uws.us_listen_socket | false) => void,
-  ) => void;
-  return new Promise((resolve, reject) => {
-    listenOn(host, port, exclusivePort, (token) => {
-      if (token !== false) return resolve(token);
-      const address = isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
-      reject(new Error(`${address} can't be listened on: it is in use, or not an address of this machine`));
-    });
-  });
-}
-
 function peerAddress(exchange: Exchange): string {
   return Buffer.from(exchange.res.getRemoteAddressAsText()).toString('latin1');
+}
+
+/** Whether it comes from this machine, and not through a proxy on it. */
+function isLocal(exchange: Exchange): boolean {
+  const proxied = ['forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-real-ip', 'via'];
+  return isLoopback(peerAddress(exchange)) && proxied.every((name) => exchange.header(name) === undefined);
 }
 
 /** Ends the source of a streamed answer that nobody will read. The request's signal has been aborted already. */

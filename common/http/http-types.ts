@@ -71,6 +71,8 @@ export interface Route {
   readonly handler: Handler;
   /** Probes are answered without TLS as well. */
   readonly allowPlainHttp?: boolean;
+  /** There for requests of this machine itself only; 404 for others. */
+  readonly localOnly?: boolean;
   /** Not bounded by the request timeout, because bytes flow for as long as they flow. */
   readonly transfersBytes?: boolean;
 }

@@ -21,7 +21,7 @@ export function createTransportPolicy(args: {
       if (trustedProxies?.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')) {
         return forwardedProto?.trim().toLowerCase() === 'https';
       }
-      return isLoopback(address);
+      return isLoopback(peer);
     },
   };
 }
@@ -39,6 +39,8 @@ function normaliseAddress(peer: string): string {
   return /^(?:0{1,4}:){7}0{0,3}1$/.test(peer) ? '::1' : peer;
 }
 
-function isLoopback(address: string): boolean {
+/** @param peer as in `allows` */
+export function isLoopback(peer: string): boolean {
+  const address = normaliseAddress(peer);
   return address === '::1' || (isIP(address) === 4 && address.startsWith('127.'));
 }

@@ -45,7 +45,7 @@ export function writeWhole(
       res.endWithoutBody(body === undefined ? 0 : Buffer.byteLength(body), closeConnection);
     } else if (response.status === 204 || response.status === 304) {
       // RFC 9110 section 8.6: no Content-Length in a 204
-      res.endWithoutBody();
+      res.endWithoutBody(undefined, closeConnection);
     } else {
       res.end(body ?? '', closeConnection);
     }
@@ -130,7 +130,9 @@ export async function writeStream(
       exchange.onWritable?.();
       return true;
     });
-    res.cork(() => writeHead(exchange, response.status, headers));
+    // the native side adds this only to an answer that it sends at once
+    const asked = closeConnection ? { ...headers, connection: 'close' } : headers;
+    res.cork(() => writeHead(exchange, response.status, asked));
     let sent = 0;
     while (next.done !== true) {
       const chunk = next.value;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { BlockList } from 'node:net';
 import t, { type Test } from 'tap';
 import { payloadTooLarge } from '../../common/errors/catalogue.ts';
+import { claimPort } from '../../common/http/claim-port.ts';
 import { type HttpServerOptions, startHttpServer } from '../../common/http/http-server.ts';
 import type { Route } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
@@ -430,32 +431,126 @@ t.test('a port that is taken is an error with its address', async (t) => {
   await t.rejects(again, { message: new RegExp(`127.0.0.1:${server.port} can't be listened on`) });
 });
 
-t.test('closing lets requests finish, and answers 503 to those that do not', async (t) => {
-  let finish: () => void = () => {};
+t.test(
+  'closing serves what open connections bring, and answers 503 to what is not done in time',
+  async (t) => {
+    let finish: () => void = () => {};
+    const { server, baseUrl } = await serve(t, [
+      {
+        method: 'GET',
+        path: '/soon',
+        handler: () =>
+          new Promise((resolve) => {
+            finish = () => resolve({ status: 200, body: 'done' });
+          }),
+      },
+      { method: 'GET', path: '/never', handler: () => new Promise(() => {}) },
+      hello,
+    ]);
+    const soon = fetch(`${baseUrl}/soon`);
+    const never = fetch(`${baseUrl}/never`);
+    const idle = connectRaw(baseUrl);
+    await once(idle.socket, 'connect');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const closing = server.close(500);
+    idle.send('GET /hello HTTP/1.1\r\nHost: x\r\n\r\n');
+    const answer = await idle.closed();
+    t.match(answer, /^HTTP\/1.1 200 .*hi$/s, 'nobody could have sent it elsewhere');
+    t.match(answer, /\r\nconnection: close\r\n/i);
+    finish();
+    t.equal(await (await soon).text(), 'done');
+    const refused = await never;
+    t.equal(refused.status, 503);
+    t.match(await refused.json(), { code: 'shutting_down' });
+    await closing;
+    await t.rejects(fetch(`${baseUrl}/soon`));
+  },
+);
+
+t.test('after the announcement of a stop each answer asks for another connection', async (t) => {
+  const chunks = async function* () {
+    yield Buffer.from('bytes');
+  };
   const { server, baseUrl } = await serve(t, [
-    {
-      method: 'GET',
-      path: '/soon',
-      handler: () =>
-        new Promise((resolve) => {
-          finish = () => resolve({ status: 200, body: 'done' });
-        }),
-    },
-    { method: 'GET', path: '/never', handler: () => new Promise(() => {}) },
+    hello,
+    { method: 'GET', path: '/none', handler: () => ({ status: 304 }) },
+    { method: 'GET', path: '/stream', handler: () => ({ status: 200, body: { chunks: chunks() } }) },
+    { method: 'GET', path: '/long', handler: () => ({ status: 200, body: { chunks: chunks(), length: 5 } }) },
   ]);
-  const soon = fetch(`${baseUrl}/soon`);
-  const never = fetch(`${baseUrl}/never`);
-  const idle = connectRaw(baseUrl);
-  await once(idle.socket, 'connect');
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  const closing = server.close(500);
-  idle.send('GET /soon HTTP/1.1\r\nHost: x\r\n\r\n');
-  t.match(await idle.until(/\}\r?\n?$/), /^HTTP\/1.1 503 .*shutting_down/s);
-  finish();
-  t.equal(await (await soon).text(), 'done');
-  const refused = await never;
-  t.equal(refused.status, 503);
-  t.match(await refused.json(), { code: 'shutting_down' });
-  await closing;
-  await t.rejects(fetch(`${baseUrl}/soon`));
+  const paths = ['/hello', '/none', '/stream', '/long'];
+  const connections = async (): Promise<(string | undefined)[]> => {
+    const seen: (string | undefined)[] = [];
+    for (const path of paths) {
+      const raw = connectRaw(baseUrl);
+      raw.send(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      const head = await raw.until(/\r\n\r\n/);
+      seen.push(/\r\nconnection: (\S+)\r\n/i.exec(head)?.[1]);
+      raw.socket.destroy();
+    }
+    return seen;
+  };
+  t.strictSame(await connections(), [undefined, undefined, undefined, undefined]);
+  server.announceStop();
+  t.strictSame(await connections(), ['close', 'close', 'close', 'close'], 'and still serves');
+});
+
+t.test('a claimed port is nobody else’s, whether they share or not', async (t) => {
+  const claim = await claimPort({ host: '127.0.0.1', port: 0 });
+  const { port } = claim;
+  await t.rejects(claimPort({ host: '127.0.0.1', port }), /can't be listened on/);
+  await t.rejects(serve(t, [hello], { port }), /can't be listened on/);
+  const meanwhile = await fetch(`http://127.0.0.1:${port}/hello`);
+  t.strictSame([meanwhile.status, meanwhile.headers.get('retry-after')], [503, '1']);
+  t.match(await meanwhile.json(), { code: 'not_ready', path: '/hello' });
+  const a = await serve(t, [hello], { port, sharedPort: true });
+  const b = await serve(t, [hello], { port, sharedPort: true });
+  claim.release();
+  t.strictSame([a.server.port, b.server.port], [port, port]);
+  for (let i = 0; i < 20; i++) {
+    const response = await fetch(`http://127.0.0.1:${port}/hello`, { headers: { connection: 'close' } });
+    t.equal(await response.text(), 'hi');
+  }
+  await t.rejects(claimPort({ host: '127.0.0.1', port }), /can't be listened on/, 'the workers hold it');
+});
+
+t.test('what is there for this machine alone is not there for others', async (t) => {
+  const inside: Route = { ...hello, path: '/inside', localOnly: true, allowPlainHttp: true };
+  const { baseUrl } = await serve(t, [inside]);
+  t.equal((await fetch(`${baseUrl}/inside`)).status, 200);
+  for (const name of ['x-forwarded-for', 'x-forwarded-proto', 'forwarded', 'via', 'x-real-ip']) {
+    t.equal((await fetch(`${baseUrl}/inside`, { headers: { [name]: 'https' } })).status, 404, name);
+  }
+});
+
+t.test('an observer is told of every request by its pattern, and of the bytes that came', async (t) => {
+  const told: [string, string, number | null][] = [];
+  const bytes = new Map<string, number>();
+  const { server, baseUrl } = await serve(
+    t,
+    [echo, { method: 'GET', path: '/never', handler: () => new Promise(() => {}) }, hello],
+    {
+      observer: {
+        answered(route, method, status, seconds) {
+          t.ok(seconds >= 0);
+          told.push([route, method, status]);
+        },
+        received: (route, more) => bytes.set(route, (bytes.get(route) ?? 0) + more),
+      },
+    },
+  );
+  await (await fetch(`${baseUrl}/echo`, { method: 'POST', body: '{"a":1}' })).text();
+  await (await fetch(`${baseUrl}/hello?secret`)).text();
+  await (await fetch(`${baseUrl}/nowhere/secret`)).text();
+  const gone = connectRaw(baseUrl);
+  gone.send('GET /never HTTP/1.1\r\nHost: x\r\n\r\n');
+  while (server.activeRequests === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  gone.socket.destroy();
+  while (server.activeRequests > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  t.strictSame(told, [
+    ['/echo', 'POST', 200],
+    ['/hello', 'GET', 200],
+    ['', 'GET', 404],
+    ['/never', 'GET', null],
+  ]);
+  t.strictSame([...bytes], [['/echo', 7]]);
 });
