@@ -8,6 +8,7 @@ import { readConfig } from './common/config/read-config.ts';
 import { sendCommand } from './common/lifecycle/control-socket.ts';
 import { failStart } from './common/lifecycle/fail-start.ts';
 import { openServices } from './common/lifecycle/open-services.ts';
+import { createUploadLedger } from './common/lifecycle/workers/upload-ledger.ts';
 import { createLog } from './common/log/log.ts';
 import { gatewayService } from './gateway/gateway-service.ts';
 
@@ -21,7 +22,7 @@ try {
   let text = await sendCommand({ dataDir: config.dataDir, command: 'janitor', order, timeout });
   if (text === null) {
     const services = await openServices(config, createLog(config.logLevel));
-    const gateway = await gatewayService(services, () => '');
+    const gateway = await gatewayService({ ...services, uploads: createUploadLedger() }, () => '');
     try {
       text = (await gateway.commands?.janitor?.(order)) ?? '';
     } finally {

@@ -6,6 +6,7 @@ import { largestPart } from '../object-store/s3-part-sizes.ts';
 import { type ClickhouseConfig, readClickhouse } from './read-clickhouse.ts';
 import { type RedisConfig, readRedis } from './read-redis.ts';
 import { readS3, type S3Config } from './read-s3.ts';
+import { readMetricsToken, readWorkers } from './read-workers.ts';
 import { EnvReader } from './validators.ts';
 
 /** Everything the processes may be told. Sizes are bytes, times are milliseconds. */
@@ -58,7 +59,14 @@ export interface Config {
   readonly bodyIdleTimeout: number;
   /** A request other than a transfer of bytes is given up after this long. */
   readonly requestTimeout: number;
+  /** How long requests are served after SIGTERM while `/readyz` says that no more should come. */
+  readonly drainDelay: number;
+  /** How long requests that run may go on after that. */
   readonly drainTimeout: number;
+  /** Processes on one port. */
+  readonly workers: number;
+  /** Who has it may read `/metrics`; undefined: only who asks from this machine itself. Never logged. */
+  readonly metricsToken: string | undefined;
   readonly logLevel: LogLevel;
 }
 
@@ -77,9 +85,6 @@ export class ConfigError extends Error {
 
 const tokenPattern = /^[A-Za-z0-9._~+/=-]{16,256}$/;
 const gibibyte = 1024 ** 3;
-
-/** Variables of deployments that this version does not know yet: refused, not ignored. */
-const unsupported = ['WORKERS'];
 
 /** Reads the configuration from environment variables. Throws a ConfigError that lists every bad one. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
@@ -116,12 +121,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     loginTokenTtl: reader.integer('LOGIN_TOKEN_TTL_MS', 36 * 3_600_000, 1000, 366 * 86_400_000),
     bodyIdleTimeout: reader.integer('BODY_IDLE_TIMEOUT_MS', 60_000, 100, 3_600_000),
     requestTimeout: reader.integer('REQUEST_TIMEOUT_MS', 60_000, 100, 3_600_000),
+    drainDelay: reader.integer('DRAIN_DELAY_MS', 0, 0, 600_000),
     drainTimeout: reader.integer('DRAIN_TIMEOUT_MS', 10_000, 0, 3_600_000),
+    workers: readWorkers(reader),
+    metricsToken: readMetricsToken(reader),
     logLevel: reader.oneOf('LOG_LEVEL', 'info', logLevels),
   };
-  for (const key of unsupported) {
-    if (reader.text(key) !== undefined) reader.problems.push(`${key} is not supported by this version`);
-  }
   checkUploadMemory(config, reader.problems);
   if (isIP(config.host) === 0 && config.host !== 'localhost') {
     reader.problems.push(`HOST is ${JSON.stringify(config.host)}: it should be an IP address or localhost`);

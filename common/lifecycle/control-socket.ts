@@ -17,6 +17,13 @@ export class CommandError extends Error {}
 /** What a running process does for its operator, by name. Each answers the text to print. */
 export type Commands = Readonly<Record<string, (order: unknown) => Promise<string>>>;
 
+/** Rejects when there is no such command. */
+export async function runCommand(commands: Commands, name: string, order: unknown): Promise<string> {
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command === undefined) throw new CommandError(`the server that runs does not know ${name}`);
+  return command(order);
+}
+
 /** Where the process of a data directory takes commands from this machine's user. */
 export function controlSocketPath(dataDir: string): string {
   const path = join(dataDir, 'control.sock');
@@ -37,11 +44,8 @@ export async function serveControlSocket(args: {
 }): Promise<{ close(): Promise<void> }> {
   const { commands, log } = args;
   const path = controlSocketPath(args.dataDir);
-  const execute = async (name: string, text: string): Promise<string> => {
-    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-    if (command === undefined) throw new CommandError(`the server that runs does not know ${name}`);
-    return command(JSON.parse(text));
-  };
+  const execute = async (name: string, text: string): Promise<string> =>
+    runCommand(commands, name, JSON.parse(text));
   const server = createServer({ requestTimeout: sendTimeout }, (incoming, answer) => {
     const chunks: Buffer[] = [];
     let size = 0;

@@ -1,78 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { bootstrap } from '../auth/bootstrap.ts';
 import { createTokenDesk, type TokenOrder } from '../auth/issue-token.ts';
 import { type Config, readConfig } from '../config/read-config.ts';
 import { healthRoutes, type ReadinessCheck } from '../http/health-routes.ts';
 import { type HttpServer, startHttpServer } from '../http/http-server.ts';
 import type { Route } from '../http/http-types.ts';
-import { createLog } from '../log/log.ts';
-import { type Commands, serveControlSocket } from './control-socket.ts';
+import { createLog, type Log } from '../log/log.ts';
+import { closeTimeout } from './close-timeout.ts';
+import { type Commands, runCommand, serveControlSocket } from './control-socket.ts';
 import { failStart } from './fail-start.ts';
 import { firstStartText } from './first-start-text.ts';
 import { openServices, type Services } from './open-services.ts';
 import { stopOnSignals } from './stop-signals.ts';
+import { superviseWorkers } from './workers/supervisor.ts';
+import { linkToSupervisor, type SupervisorLink } from './workers/supervisor-link.ts';
+import { createUploadLedger, type UploadLedger } from './workers/upload-ledger.ts';
+import { readWorkerArguments } from './workers/worker-arguments.ts';
 
 /** A service as a process runs it: its routes, and what it opened for them. */
 export interface Service {
   readonly routes: readonly Route[];
   readonly readiness: readonly ReadinessCheck[];
-  /** Called once the process serves requests. */
+  /** Called once the process serves requests, in one worker of several. */
   started?(): void;
+  /** Cleans up after uploads of a worker that died. Answers what was found and done. @param keys of their objects */
+  sweep?(keys: readonly string[]): Promise<unknown>;
   /** What its operator may ask of it while it runs. */
   readonly commands?: Commands;
   close(): Promise<void>;
 }
 
+/** What a service stands on: the stores, and what the process knows of itself. */
+export interface ProcessServices extends Services {
+  readonly uploads: UploadLedger;
+}
+
 /** Makes a service on the stores that a process opened. @param baseUrl of the process, without trailing slash */
-export type ServiceFactory = (services: Services, baseUrl: () => string) => Promise<Service>;
+export type ServiceFactory = (services: ProcessServices, baseUrl: () => string) => Promise<Service>;
 
-/** How long closing the stores may take after the drain, in milliseconds. */
-const closeTimeout = 20_000;
-
-/** Runs services on one port until a signal stops the process. */
+/** Runs services on one port until a signal stops the process, or several workers do. */
 export async function runProcess(factories: readonly ServiceFactory[]): Promise<void> {
   try {
-    await start(readConfig(process.env), factories);
+    const config = readConfig(process.env);
+    const worker = readWorkerArguments(process.argv.slice(2));
+    if (worker !== null) {
+      const link = linkToSupervisor();
+      const log = createLog(config.logLevel, { worker: worker.index });
+      await start({ ...config, port: worker.port }, log, factories, { index: worker.index, link });
+    } else if (config.workers > 1) {
+      await superviseWorkers(config, createLog(config.logLevel));
+    } else {
+      await start(config, createLog(config.logLevel), factories, null);
+    }
   } catch (error) {
     failStart(error);
   }
 }
 
-async function start(config: Config, factories: readonly ServiceFactory[]): Promise<void> {
-  const log = createLog(config.logLevel);
+/** @param worker null: this process is alone on its port */
+async function start(
+  config: Config,
+  log: Log,
+  factories: readonly ServiceFactory[],
+  worker: { readonly index: number; readonly link: SupervisorLink } | null,
+): Promise<void> {
   const services = await openServices(config, log);
   let server: HttpServer | null = null;
+  let stopping = false;
   const baseUrl = (): string => config.publicUrl ?? listenedUrl(config, server?.port ?? config.port);
   const running: Service[] = [];
-  for (const factory of factories) running.push(await factory(services, baseUrl));
+  const uploads = createUploadLedger(
+    worker === null ? undefined : (news, sent) => worker.link.tell('uploads', news, sent),
+  );
+  for (const factory of factories) running.push(await factory({ ...services, uploads }, baseUrl));
+  const readiness = [
+    { name: 'the database', check: (signal: AbortSignal) => services.db.ready(signal) },
+    ...running.flatMap(({ readiness }) => readiness),
+  ];
   const routes = [
-    ...healthRoutes([
-      { name: 'the database', check: (signal) => services.db.ready(signal) },
-      ...running.flatMap(({ readiness }) => readiness),
-    ]),
+    ...healthRoutes(readiness, () => stopping),
     ...running.flatMap((service) => service.routes),
   ];
-  server = await startHttpServer({ ...config, routes, log });
+  server = await startHttpServer({ ...config, sharedPort: worker !== null, routes, log });
   const { users, tokens, tokenCheck } = services;
-  const desk = createTokenDesk({ users, tokens, tokenCheck });
+  const invalidate = (hash: string): void => {
+    tokenCheck.invalidate(hash);
+    worker?.link.tell('token-changed', hash);
+  };
+  const desk = createTokenDesk({ users, tokens, tokenCheck: { invalidate } });
   const commands: Commands = {
     token: (order) => desk.execute(order as TokenOrder),
     ...Object.assign({}, ...running.map((service) => service.commands)),
   };
-  const socket = await serveControlSocket({ dataDir: config.dataDir, commands, log });
+  // the supervisor takes the commands for its workers
+  const socket =
+    worker === null ? await serveControlSocket({ dataDir: config.dataDir, commands, log }) : null;
 
   const stop = async (): Promise<void> => {
+    stopping = true;
+    server?.announceStop();
+    await sleep(config.drainDelay);
     await server?.close(config.drainTimeout);
-    await socket.close();
+    await socket?.close();
     for (const service of running) await service.close();
     await services.close();
   };
-  stopOnSignals({ stop, limit: config.drainTimeout + closeTimeout, log });
+  const stopNow = stopOnSignals({
+    stop,
+    limit: config.drainDelay + config.drainTimeout + closeTimeout,
+    log,
+  });
 
-  // the address is ours by now, so the one token that is shown can't get lost to a failing start
-  const firstToken = await bootstrap({ users, tokens, token: config.bootstrapToken });
-  if (firstToken !== null) process.stdout.write(firstStartText(baseUrl(), firstToken));
-  for (const service of running) service.started?.();
-  process.stdout.write(`Sluice listens on ${baseUrl()}\n`);
+  // one process does what is done once
+  if (worker === null || worker.index === 1) {
+    // the address is ours by now, so the one token that is shown can't get lost to a failing start
+    const firstToken = await bootstrap({ users, tokens, token: config.bootstrapToken });
+    if (firstToken !== null) process.stdout.write(firstStartText(baseUrl(), firstToken));
+    for (const service of running) service.started?.();
+  }
+  if (worker === null) {
+    process.stdout.write(`Sluice listens on ${baseUrl()}\n`);
+    return;
+  }
+  const { link } = worker;
+  link.onLost(() => stopNow('the supervisor is gone'));
+  link.on('token-changed', (hash: string) => tokenCheck.invalidate(hash));
+  link.answer('command', ({ name, order }: { name: string; order: unknown }) =>
+    runCommand(commands, name, order),
+  );
+  const sweep = running.find((service) => service.sweep !== undefined)?.sweep;
+  if (sweep !== undefined) link.answer('sweep', (keys: string[]) => sweep(keys));
+  link.tell('listening', { url: baseUrl(), commands: Object.keys(commands) });
 }
 
 function listenedUrl(config: Config, port: number): string {

@@ -4,13 +4,18 @@ import type { Log } from '../log/log.ts';
 const repetition = 1000;
 
 /**
- * Stops the process in order on the first SIGTERM or SIGINT, and at once on a later one.
+ * Stops the process in order on the first SIGTERM or SIGINT, and at once on a later one. Answers what does the same
+ * for another reason.
  * @param stop drains and closes everything @param limit milliseconds after which the process ends regardless
  */
-export function stopOnSignals(args: { stop: () => Promise<void>; limit: number; log: Log }): void {
+export function stopOnSignals(args: {
+  stop: () => Promise<void>;
+  limit: number;
+  log: Log;
+}): (reason: string) => void {
   const { stop, limit, log } = args;
   let since: number | null = null;
-  const onSignal = (signal: NodeJS.Signals): void => {
+  const onSignal = (signal: string): void => {
     if (since !== null) {
       if (performance.now() - since > repetition) process.exit(1);
       return;
@@ -31,4 +36,5 @@ export function stopOnSignals(args: { stop: () => Promise<void>; limit: number; 
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+  return onSignal;
 }

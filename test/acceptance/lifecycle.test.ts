@@ -198,7 +198,7 @@ t.test('starts that can not succeed say why in one sentence, and exit 1', async 
     ['a data directory that is a file', { PORT: '0', DATA_DIR: file }, /data directory/],
     ['bad values', { PORT: 'x', MAX_UPLOAD_BYTES: '-1' }, /PORT is "x".*MAX_UPLOAD_BYTES is "-1"/],
     ['half of TLS', { PORT: '0', TLS_CERT_FILE: file }, /TLS_CERT_FILE and TLS_KEY_FILE/],
-    ['a variable of a later version', { PORT: '0', WORKERS: '2' }, /WORKERS is not supported/],
+    ['workers on the embedded engine', { PORT: '0', WORKERS: '2' }, /WORKERS is 2, but CLICKHOUSE_URL/],
   ];
   for (const [name, env, expected] of cases) {
     const { status, stdout, stderr } = await outcome(runScript('main.ts', [], { DATA_DIR: folder, ...env }));

@@ -34,6 +34,10 @@ t.test('defaults', async (t) => {
     maxRecordsBytes: 16_777_216,
     fileLinks: 'public',
     allowClearAllSpaces: false,
+    drainDelay: 0,
+    drainTimeout: 10_000,
+    workers: 1,
+    metricsToken: undefined,
     logLevel: 'info',
   });
 });
@@ -178,6 +182,17 @@ t.test('bad ClickHouse settings are reported, and no secret with them', async (t
     [{ CLICKHOUSE_URL: 'http://a,http://a/' }, 'CLICKHOUSE_URL names an address twice'],
     [{ CLICKHOUSE_URL: 'http://a,,http://b' }, 'CLICKHOUSE_URL should be an http or https'],
     [{ CLICKHOUSE_URL: `http://a,http://x:${secret}@b` }, 'CLICKHOUSE_URL should hold no user name'],
+    [{ WORKERS: '0' }, 'WORKERS is "0": it should be a whole number from 1 to 256'],
+    [{ WORKERS: '257' }, 'WORKERS is "257": it should be a whole number from 1 to 256'],
+    [
+      { WORKERS: '2' },
+      'WORKERS is 2, but CLICKHOUSE_URL is not set: the embedded engine serves one process only',
+    ],
+    [{ DRAIN_DELAY_MS: '-1' }, 'DRAIN_DELAY_MS is "-1": it should be a whole number from 0 to 600000'],
+    [
+      { METRICS_TOKEN: 'too-short' },
+      'METRICS_TOKEN should be 16 to 256 characters of A-Z a-z 0-9 . _ ~ + / = -',
+    ],
   ];
   for (const [env, problem] of cases) {
     const found = problems(env);

@@ -1,0 +1,71 @@
+import type { UploadNews } from './open-uploads.ts';
+
+/** Knows which uploads of this process may leave something behind when it dies. */
+export interface UploadLedger {
+  /** Before anything of an upload reaches the store. @param upload what the upload is known by here */
+  begin(upload: object, objectKey: string): void;
+  /** The upload is over, one way or the other, and has cleaned up; it may never have begun. */
+  end(upload: object): void;
+  readonly open: number;
+  /** Uploads that the supervisor could not be told of, because it did not keep up. */
+  readonly untold: number;
+}
+
+/** News that may be under way to a supervisor that does not read. */
+const mostUnderWay = 1000;
+/** Ends are no hurry: a key whose upload is over is looked at for nothing. */
+const mostEnded = 256;
+const endedWithin = 200;
+
+/**
+ * @param tell sends news to whoever cleans up after this process: what it was given must survive this process from
+ * then on. Absent: there is nobody.
+ */
+export function createUploadLedger(tell?: (news: UploadNews, sent: () => void) => void): UploadLedger {
+  const keys = new Map<object, string>();
+  let ended: string[] = [];
+  let underWay = 0;
+  let untold = 0;
+  let timer: NodeJS.Timeout | null = null;
+  const sent = (): void => {
+    underWay--;
+  };
+  const send = (begun: readonly string[]): void => {
+    if (tell === undefined) return;
+    if (underWay >= mostUnderWay) {
+      untold += begun.length;
+      // they stay open there, and cost a look
+      if (ended.length >= mostEnded) ended = [];
+      return;
+    }
+    underWay++;
+    const news = { begun, ended };
+    ended = [];
+    tell(news, sent);
+  };
+  const flush = (): void => {
+    timer = null;
+    if (ended.length > 0) send([]);
+  };
+  return {
+    begin(upload, objectKey) {
+      keys.set(upload, objectKey);
+      send([objectKey]);
+    },
+    end(upload) {
+      const key = keys.get(upload);
+      if (key === undefined) return;
+      keys.delete(upload);
+      if (tell === undefined) return;
+      ended.push(key);
+      if (ended.length >= mostEnded) send([]);
+      if (timer === null) timer = setTimeout(flush, endedWithin).unref();
+    },
+    get open() {
+      return keys.size;
+    },
+    get untold() {
+      return untold;
+    },
+  };
+}

@@ -1,0 +1,171 @@
+/** Several workers on one port, as processes over one ClickHouse server. */
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { call, structureOf } from '../services/record-client.ts';
+import { startChdbServer } from '../services/start-chdb-server.ts';
+import { removeData, runScript, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { isAlive, until, workerPids } from '../services/worker-pids.ts';
+
+const chdb = await startChdbServer();
+t.teardown(() => chdb.close());
+const structure = structureOf('many', 'things', [{ name: 'n', type: 'NUMBER' }]);
+let databases = 0;
+
+async function startWorkers(t: Test, env: Record<string, string> = {}): Promise<Sluice> {
+  const sluice = await startSluice({
+    env: {
+      CLICKHOUSE_URL: chdb.url,
+      CLICKHOUSE_DATABASE: `workers_${++databases}`,
+      WORKERS: '2',
+      LOG_LEVEL: 'debug',
+      ...env,
+    },
+  });
+  t.teardown(async () => {
+    await sluice.stop();
+    await removeData(sluice);
+  });
+  return sluice;
+}
+
+async function outcome(script: string, args: readonly string[], env: Record<string, string>) {
+  const child = runScript(script, args, env);
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.on('data', (text: Buffer) => {
+      output[name] += text.toString();
+    });
+  }
+  const [status] = (await once(child, 'close')) as [number | null];
+  return { status, ...output };
+}
+
+/** Asks on a connection of its own, so that any worker may get it. */
+function find(sluice: Sluice, token = sluice.token): ReturnType<typeof call> {
+  const headers = { connection: 'close' };
+  return call({ baseUrl: sluice.baseUrl, token, path: '/many/things', structure, headers });
+}
+
+/** The workers that answered something, as their log says. */
+function answering(sluice: Sluice, after = 0): Set<number> {
+  const lines = sluice.stderr().slice(after).split('\n');
+  const answered = lines.filter((line) => line.includes('"msg":"answered"') && line.endsWith('}'));
+  return new Set(answered.map((line) => (JSON.parse(line) as { worker: number }).worker));
+}
+
+/** The text of every answer may come some time after the lines that tell of it. */
+async function untilBothAnswer(sluice: Sluice): Promise<void> {
+  const after = sluice.stderr().length;
+  await until(async () => {
+    await find(sluice);
+    return answering(sluice, after).size === 2;
+  });
+}
+
+t.test('two workers serve one port, and what is done once is done once', async (t) => {
+  const sluice = await startWorkers(t);
+  await untilBothAnswer(sluice);
+  t.equal(sluice.stdout().match(/^Sluice listens on /gm)?.length, 1);
+  t.equal(sluice.stdout().match(/^Access token: /gm)?.length, 1);
+  const migrations = sluice.stderr().match(/"version":\d+,"name":"[^"]+","msg":"migrated"/g) ?? [];
+  t.ok(migrations.length > 0);
+  t.equal(new Set(migrations).size, migrations.length, 'each migration ran once');
+  const port = new URL(sluice.baseUrl).port;
+  t.not(port, '0');
+
+  const other = { DATA_DIR: join(sluice.dataDir, 'other'), PORT: port };
+  const alone = await outcome('main.ts', [], other);
+  t.strictSame([alone.status, alone.stdout], [1, ''], 'nobody else gets the port');
+  t.match(alone.stderr, new RegExp(`127.0.0.1:${port} can't be listened on`));
+  const served = { CLICKHOUSE_URL: chdb.url, WORKERS: '2', ...other };
+  const supervised = await outcome('main.ts', [], served);
+  t.strictSame([supervised.status, supervised.stdout], [1, ''], 'nor do workers of another supervisor');
+  t.match(supervised.stderr, new RegExp(`^sluice: 127.0.0.1:${port} can't be listened on`));
+});
+
+t.test('the commands of the operator work, and a revoked token is refused by all at once', async (t) => {
+  const sluice = await startWorkers(t);
+  const env = { DATA_DIR: sluice.dataDir };
+  const made = await outcome('token.ts', [], env);
+  t.equal(made.status, 0, made.stderr);
+  const token = made.stdout.trim();
+  const after = sluice.stderr().length;
+  await until(async () => {
+    t.equal((await find(sluice, token)).status, 200);
+    return answering(sluice, after).size === 2;
+  });
+  t.match(await outcome('token.ts', ['--revoke', token], env), { status: 0 });
+  for (let i = 0; i < 30; i++) t.equal((await find(sluice, token)).status, 401);
+  t.match(await outcome('token.ts', ['--revoke', 'none'], env), {
+    status: 1,
+    stderr: /^sluice: there is no such access token\n$/,
+  });
+  const janitor = await outcome('janitor.ts', ['--dry-run'], env);
+  t.equal(janitor.status, 0, janitor.stderr);
+  t.match(JSON.parse(janitor.stdout), { dryRun: true, failures: 0 });
+});
+
+t.test('a worker that is killed is started again, and the other goes on meanwhile', async (t) => {
+  const sluice = await startWorkers(t);
+  const before = workerPids(sluice);
+  for (const worker of [1, 2]) {
+    process.kill(before.get(worker) as number, 'SIGKILL');
+    await until(() => !isAlive(before.get(worker) as number));
+    for (let i = 0; i < 10; i++) t.equal((await find(sluice)).status, 200);
+    await until(() => workerPids(sluice).get(worker) !== before.get(worker));
+  }
+  await untilBothAnswer(sluice);
+  t.equal(sluice.stdout().match(/Sluice listens on /g)?.length, 1);
+  t.match(sluice.stderr(), /"end":"signal SIGKILL".*"a worker ended: it is started again"/);
+  t.equal((await outcome('token.ts', [], { DATA_DIR: sluice.dataDir })).status, 0);
+});
+
+t.test('a port that all workers have lost for a moment is claimed again', async (t) => {
+  const sluice = await startWorkers(t);
+  const before = workerPids(sluice);
+  for (const pid of before.values()) process.kill(pid, 'SIGKILL');
+  await until(() => [1, 2].every((worker) => workerPids(sluice).get(worker) !== before.get(worker)));
+  await untilBothAnswer(sluice);
+});
+
+t.test('SIGTERM to the supervisor drains all workers and exits 0', async (t) => {
+  const sluice = await startWorkers(t, { DRAIN_DELAY_MS: '500' });
+  const pids = [...workerPids(sluice).values()];
+  await untilBothAnswer(sluice);
+  sluice.process.kill('SIGTERM');
+  await until(async () => (await fetch(`${sluice.baseUrl}/readyz`)).status === 503);
+  const refusal = await fetch(`${sluice.baseUrl}/readyz`);
+  t.match(await refusal.json(), { code: 'shutting_down' });
+  t.equal((await find(sluice)).status, 200, 'requests are still served');
+  t.equal(await sluice.ended(), 0);
+  t.notOk(pids.some(isAlive));
+});
+
+t.test('the death of the supervisor ends the workers in order', async (t) => {
+  const sluice = await startWorkers(t);
+  const pids = [...workerPids(sluice).values()];
+  sluice.process.kill('SIGKILL');
+  await sluice.ended();
+  await until(() => !pids.some(isAlive));
+  t.equal(sluice.stderr().match(/"the supervisor is gone","msg":"stopping"/g)?.length, 2);
+});
+
+t.test('workers that can not start end the whole with one sentence', async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-workers-'));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const env = { WORKERS: '2', PORT: '0', DATA_DIR: dataDir };
+  const nowhere = await outcome('main.ts', [], { ...env, CLICKHOUSE_URL: 'http://127.0.0.1:1' });
+  t.equal(nowhere.status, 1);
+  t.match(nowhere.stderr, /^sluice: the ClickHouse server at http:\/\/127.0.0.1:1 can't be used/m);
+  const last = nowhere.stderr.trimEnd().split('\n').at(-1);
+  t.equal(last, 'sluice: worker 1 ended 4 times in a row before it served (exit status 1): giving up');
+  t.equal(nowhere.stdout, '');
+  const embedded = await outcome('main.ts', [], env);
+  t.strictSame(
+    [embedded.status, embedded.stderr],
+    [1, 'sluice: WORKERS is 2, but CLICKHOUSE_URL is not set: the embedded engine serves one process only\n'],
+  );
+});
