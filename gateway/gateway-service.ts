@@ -4,12 +4,16 @@ import { openJournaledFiles } from '../common/control/journaled-files.ts';
 import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
 import { openObjectStore } from '../common/object-store/open-object-store.ts';
 import { createJanitor } from './janitor/janitor.ts';
+import { sweepUploads } from './janitor/sweep-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
 import { gatewayRoutes } from './routes.ts';
 
+/** Within what a stop may take in all. Milliseconds. */
+const takeBackTimeout = 10_000;
+
 /** The upload gateway on the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
-  const { config, log, db, database, authenticate, projects } = services;
+  const { config, log, db, database, authenticate, projects, uploads } = services;
   const { store, largestPart, objectUrl } = await openObjectStore(config, log);
   const table = createCloudFiles({ db, database });
   // the embedded engine is this process's alone, so nobody misses rows that it has yet to get
@@ -33,6 +37,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     grace: config.janitorGrace,
     interval: config.janitorInterval,
   });
+  const closing = new AbortController();
   const fileUrl = ({ objectKey, projectSlug, name }: CloudFile): string => {
     if (config.publicFilesUrl !== undefined) {
       return `${config.publicFilesUrl}/${objectKey.split('/').map(encodeURIComponent).join('/')}`;
@@ -49,10 +54,12 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       maxUploadBytes: config.maxUploadBytes,
       fileLinks: config.fileLinks,
       fileUrl,
+      uploads,
       log,
     }),
     readiness: [{ name: 'the object store', check: (signal) => store.ready(signal) }],
     started: () => janitor.start(),
+    sweep: (keys) => sweepUploads({ store, cloudFiles, log }, keys, closing.signal),
     commands: {
       async janitor(order) {
         const { dryRun } = order as { dryRun: boolean };
@@ -60,6 +67,11 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       },
     },
     async close() {
+      closing.abort(new Error('the server stops'));
+      // an upload that was given up has had its answer, and may still be taking back what it had stored
+      if (!(await uploads.untilIdle(takeBackTimeout))) {
+        log.warn({ uploads: uploads.open }, 'the stop leaves uploads to the janitor');
+      }
       await janitor.close();
       await journal?.close();
       memory.close();

@@ -1,4 +1,5 @@
-import type { Route } from '../common/http/http-types.ts';
+import type { Handler, Route } from '../common/http/http-types.ts';
+import type { UploadLedger } from '../common/lifecycle/workers/upload-ledger.ts';
 import { type DownloadDeps, downloadOperation } from './operations/download.ts';
 import { type UploadDeps, uploadOperation } from './operations/upload.ts';
 
@@ -7,7 +8,23 @@ export type GatewayDeps = UploadDeps & DownloadDeps;
 /** Every address of the upload gateway. */
 export function gatewayRoutes(deps: GatewayDeps): Route[] {
   return [
-    { method: 'POST', path: '/_f_/:project/upload', handler: uploadOperation(deps), transfersBytes: true },
+    {
+      method: 'POST',
+      path: '/_f_/:project/upload',
+      handler: endUploads(deps.uploads, uploadOperation(deps)),
+      transfersBytes: true,
+    },
     { method: 'GET', path: '/_f_/:project/:name', handler: downloadOperation(deps), transfersBytes: true },
   ];
+}
+
+/** An upload is over when its answer is ready: by then it has cleaned up. */
+function endUploads(uploads: UploadLedger, handler: Handler): Handler {
+  return async (request) => {
+    try {
+      return await handler(request);
+    } finally {
+      uploads.end(request);
+    }
+  };
 }

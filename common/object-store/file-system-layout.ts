@@ -1,3 +1,4 @@
+import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { assertObjectKey } from './object-key.ts';
 
@@ -11,6 +12,10 @@ export interface FileSystemLayout {
   metaPath(key: string): string;
   /** A file that is being written. Throws on what is no name of one. */
   temporaryPath(id: string): string;
+  /** A new one, for bytes or the description of this object. */
+  newTemporaryPath(key: string): string;
+  /** Whether a file was made by `newTemporaryPath` for this object. @param name its own, without folder */
+  isTemporaryOf(key: string, name: string): boolean;
 }
 
 export function fileSystemLayout(root: string): FileSystemLayout {
@@ -33,5 +38,12 @@ export function fileSystemLayout(root: string): FileSystemLayout {
       if (id.includes('/')) throw new Error(`bad upload id ${JSON.stringify(id)}`);
       return join(temporary, id);
     },
+    newTemporaryPath: (key) => join(temporary, `${temporaryPrefix(key)}${randomUUID()}`),
+    isTemporaryOf: (key, name) => name.startsWith(temporaryPrefix(key)),
   };
+}
+
+/** A key may be longer than a file's name, and holds slashes. */
+function temporaryPrefix(key: string): string {
+  return `${createHash('sha256').update(key).digest('hex').slice(0, 32)}.`;
 }

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { type DurableDirectories, syncDirectory } from './durable-directories.ts';
 import type { FileSystemLayout } from './file-system-layout.ts';
 import type { ObjectDescription, ObjectWriter, Part } from './object-store.ts';
@@ -35,7 +34,7 @@ export class FileSystemWriter implements ObjectWriter {
 
   static async open(target: WriteTarget): Promise<FileSystemWriter> {
     target.signal.throwIfAborted();
-    const path = join(target.layout.temporary, randomUUID());
+    const path = target.layout.newTemporaryPath(target.key);
     const file = await open(path, 'wx', 0o600);
     return new FileSystemWriter(target, path, file);
   }
@@ -121,7 +120,7 @@ export class FileSystemWriter implements ObjectWriter {
   }
 
   async #writeMeta(path: string): Promise<void> {
-    const temporary = join(this.#layout.temporary, randomUUID());
+    const temporary = this.#layout.newTemporaryPath(this.#key);
     const { contentType, metadata } = this.#description;
     try {
       await writeFile(temporary, JSON.stringify({ contentType, metadata }), {

@@ -87,6 +87,11 @@ export interface ObjectStore {
   listOpenUploads(signal: AbortSignal): AsyncIterable<OpenUpload>;
   /** Drops an upload that was begun; resolves as well when there is no such upload any more. */
   abortUpload(upload: OpenUpload, signal: AbortSignal): Promise<void>;
+  /**
+   * Drops all that was begun for a key and not completed, whoever began it: for keys whose writers are gone. An object
+   * that is there stays. Resolves as well when there is nothing.
+   */
+  abortUploadsOf(key: string, signal: AbortSignal): Promise<void>;
   /** Rejects when the store can't take a write now. */
   ready(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;

@@ -80,8 +80,8 @@ export async function dropUpload(
   throw new Error('the upload is still there');
 }
 
-/** An id that was lost with the answer is found by the key, which no other writer has. */
-async function dropUploadsOf(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
+/** All uploads of a key: an id that was lost, with an answer or a process, is found by the key, which no other has. */
+export async function dropUploadsOf(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
   for await (const upload of listUploads(context, key, signal)) {
     if (upload.key === key) await dropUpload(context, key, upload.id, signal);
   }

@@ -3,7 +3,7 @@ import { Http1Pool } from './http1/http1-pool.ts';
 import { assertKeyPrefix, assertObjectKey } from './object-key.ts';
 import type { ObjectStore } from './object-store.ts';
 import { s3Address } from './s3-address.ts';
-import { dropUpload } from './s3-cleanup.ts';
+import { dropUpload, dropUploadsOf } from './s3-cleanup.ts';
 import { connectS3 } from './s3-client.ts';
 import { control, type S3Context } from './s3-context.ts';
 import { isStatus, storageError } from './s3-failure.ts';
@@ -107,6 +107,16 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
       signal.throwIfAborted();
       try {
         await dropUpload(context, key, id, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        throw storageError('AbortMultipartUpload', key, error);
+      }
+    },
+    async abortUploadsOf(key, signal) {
+      assertObjectKey(key);
+      signal.throwIfAborted();
+      try {
+        await dropUploadsOf(context, key, signal);
       } catch (error) {
         signal.throwIfAborted();
         throw storageError('AbortMultipartUpload', key, error);

@@ -3,7 +3,7 @@ import { slugProblem } from '../../common/control/slug.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { ObjectInfo, ObjectStore } from '../../common/object-store/object-store.ts';
 import { isStoredName } from '../file-name.ts';
-import { readObjectMetadata } from '../object-metadata.ts';
+import { adoptObject, nameOf } from './adopt-object.ts';
 import { emptyReport, type JanitorReport } from './janitor-report.ts';
 
 export interface JanitorOptions {
@@ -99,28 +99,9 @@ export function createJanitor(options: JanitorOptions): Janitor {
   };
 
   const adopt = async (report: JanitorReport, { key }: ObjectInfo): Promise<void> => {
-    const stored = await store.head(key, signal);
-    if (stored === null) return;
-    const known = readObjectMetadata(stored.metadata);
-    const name = nameOf(key);
-    if (known === null || key !== `${known.ownerId}/${known.projectSlug}/${name}`) {
-      if (!report.dryRun) await store.delete(key, signal);
-      report.objectsRemoved++;
-      return;
-    }
-    const file: CloudFile = {
-      ...known,
-      name,
-      objectKey: key,
-      contentType: stored.contentType,
-      size: stored.size,
-      // it was not kept beside the object; the bytes are not read for it
-      crc32: 0,
-      createdAt: stored.lastModified,
-      updatedAt: stored.lastModified,
-    };
-    if (!report.dryRun) await cloudFiles.insert(file, signal);
-    report.rowsMade++;
+    const done = await adoptObject({ store, cloudFiles }, key, { dryRun: report.dryRun, signal });
+    if (done === 'row made') report.rowsMade++;
+    if (done === 'object removed') report.objectsRemoved++;
   };
 
   const matchRows = async (report: JanitorReport): Promise<void> => {
@@ -198,10 +179,6 @@ export function createJanitor(options: JanitorOptions): Janitor {
       await last;
     },
   };
-}
-
-function nameOf(key: string): string {
-  return key.slice(key.lastIndexOf('/') + 1);
 }
 
 /** Whether an upload of ours could have made the key: `<owner>/<project_slug>/<name>`. */

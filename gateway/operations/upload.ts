@@ -6,6 +6,7 @@ import type { Projects } from '../../common/control/projects.ts';
 import { slugProblem } from '../../common/control/slug.ts';
 import { internalError, invalidSlug, payloadTooLarge } from '../../common/errors/catalogue.ts';
 import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
+import type { UploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { cleanOriginalName, storedName } from '../file-name.ts';
@@ -30,6 +31,7 @@ export interface UploadDeps {
   readonly maxUploadBytes: number;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
+  readonly uploads: UploadLedger;
   readonly log: Log;
 }
 
@@ -58,6 +60,7 @@ export function uploadOperation(deps: UploadDeps): Handler {
       signal: request.signal,
       begin: async (part, signal) => {
         const draft = describe(part);
+        deps.uploads.begin(request, draft.objectKey);
         return deps.store.create(
           draft.objectKey,
           { contentType: draft.contentType, metadata: objectMetadata(draft) },

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { CloudFile } from '../../common/control/cloud-files.ts';
 import { startHttpServer } from '../../common/http/http-server.ts';
+import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { formBody, plentyOfMemory } from '../services/multipart-harness.ts';
@@ -40,6 +41,7 @@ async function serveGateway(t: Test, maxUploadBytes = 10_000_000) {
       memory: plentyOfMemory(),
       maxUploadBytes,
       fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
+      uploads: createUploadLedger(),
       fileLinks: 'public',
       log,
     }),

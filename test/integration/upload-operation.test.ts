@@ -6,6 +6,7 @@ import t, { type Test } from 'tap';
 import type { CloudFile } from '../../common/control/cloud-files.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
+import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { type UploadDeps, uploadOperation } from '../../gateway/operations/upload.ts';
@@ -42,6 +43,7 @@ async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
     memory: plentyOfMemory(),
     maxUploadBytes: 1_000_000,
     fileUrl: (file) => `https://files.test/_f_/${file.projectSlug}/${file.name}`,
+    uploads: createUploadLedger(),
     log,
     ...change,
   });
@@ -238,6 +240,7 @@ t.test('an object that cannot be taken back is logged', async (t) => {
     memory: plentyOfMemory(),
     maxUploadBytes: 1_000_000,
     fileUrl: () => '',
+    uploads: createUploadLedger(),
     log,
   });
   await t.rejects(Promise.resolve(failing(uploadRequest(goodBody))), { code: 'internal_error' });

@@ -1,6 +1,7 @@
 import type { Test } from 'tap';
 import type { CloudFile, CloudFiles } from '../../common/control/cloud-files.ts';
 import { startHttpServer } from '../../common/http/http-server.ts';
+import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
@@ -60,6 +61,7 @@ export async function serveGatewayOn(
       memory,
       maxUploadBytes: options.maxUploadBytes ?? 100_000_000,
       fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
+      uploads: createUploadLedger(),
       fileLinks: 'public',
       log,
     }),

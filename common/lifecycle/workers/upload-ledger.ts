@@ -7,6 +7,8 @@ export interface UploadLedger {
   /** The upload is over, one way or the other, and has cleaned up; it may never have begun. */
   end(upload: object): void;
   readonly open: number;
+  /** Resolves when no upload is open, or after so many milliseconds: answers which. */
+  untilIdle(milliseconds: number): Promise<boolean>;
   /** Uploads that the supervisor could not be told of, because it did not keep up. */
   readonly untold: number;
 }
@@ -27,6 +29,7 @@ export function createUploadLedger(tell?: (news: UploadNews, sent: () => void) =
   let underWay = 0;
   let untold = 0;
   let timer: NodeJS.Timeout | null = null;
+  let onIdle: () => void = () => {};
   const sent = (): void => {
     underWay--;
   };
@@ -56,6 +59,7 @@ export function createUploadLedger(tell?: (news: UploadNews, sent: () => void) =
       const key = keys.get(upload);
       if (key === undefined) return;
       keys.delete(upload);
+      if (keys.size === 0) onIdle();
       if (tell === undefined) return;
       ended.push(key);
       if (ended.length >= mostEnded) send([]);
@@ -63,6 +67,16 @@ export function createUploadLedger(tell?: (news: UploadNews, sent: () => void) =
     },
     get open() {
       return keys.size;
+    },
+    untilIdle(milliseconds) {
+      if (keys.size === 0) return Promise.resolve(true);
+      return new Promise((resolve) => {
+        const timer = setTimeout(() => resolve(false), milliseconds);
+        onIdle = () => {
+          clearTimeout(timer);
+          resolve(true);
+        };
+      });
     },
     get untold() {
       return untold;
