@@ -1,21 +1,16 @@
-import { isIP } from 'node:net';
-import { Redis, ReplyError } from 'ioredis';
 import type { RedisConfig } from '../config/read-redis.ts';
 import type { Log } from '../log/log.ts';
-import { type RedisConnection, RedisFailure } from './redis-connection.ts';
+import { createRedisClient, isReplyError, type RedisTimes } from './redis-client.ts';
+import {
+  type RedisConnection,
+  RedisFailure,
+  type RedisListener,
+  type RedisScript,
+} from './redis-connection.ts';
+import { createRedisListener } from './redis-listener.ts';
 import { RedisOutage } from './redis-outage.ts';
 
-export interface RedisTimes {
-  /** Milliseconds for a connection to come about. */
-  readonly connect: number;
-  /** Milliseconds for an answer. */
-  readonly command: number;
-  /** Longest pause between two attempts to connect. */
-  readonly backoff: number;
-}
-
 const usualTimes: RedisTimes = { connect: 5000, command: 2000, backoff: 2000 };
-const firstBackoff = 50;
 /** Commands that wait for their answer. */
 const commandLimit = 10_000;
 
@@ -29,96 +24,92 @@ export async function openRedis(
   times: RedisTimes = usualTimes,
 ): Promise<RedisConnection> {
   const outage = new RedisOutage(log);
-  const redis = new Redis({
-    host: config.host,
-    port: config.port,
-    db: config.db,
-    // RFC 6066 section 3: a server name can't be an address
-    ...(config.tls ? { tls: isIP(config.host) === 0 ? { servername: config.host } : {} } : {}),
-    ...(config.username === undefined ? {} : { username: config.username }),
-    ...(config.password === undefined ? {} : { password: config.password }),
-    // the older protocol: every server and proxy speaks it, and scripts answer the same in both
-    protocol: 2,
-    disableClientInfo: true,
-    lazyConnect: true,
-    enableAutoPipelining: true,
-    connectTimeout: times.connect,
-    commandTimeout: times.command,
-    // whoever asked hears of a failure at once, and nothing is sent again behind their back
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (attempt) => {
-      const pause = Math.min(firstBackoff * 2 ** Math.min(attempt - 1, 20), times.backoff);
-      return pause / 2 + (Math.random() * pause) / 2;
-    },
-    // a replica that was a master: the name may lead to another server by now
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
-  });
-  const listeners: (() => void)[] = [];
+  const client = createRedisClient(config, times);
+  const onReady: (() => void)[] = [];
+  const channels = new Set<RedisListener>();
   let waiting = 0;
 
-  redis.on('ready', () => {
+  client.on('ready', () => {
     outage.end();
-    for (const listener of listeners) listener();
+    for (const listener of onReady) listener();
   });
-  redis.on('error', (error: Error & { command?: { name?: string } }) => {
+  client.on('error', (error: Error & { command?: { name?: string } }) => {
     outage.begin(reasonOf(error, config));
     // it would go on in the wrong database
-    if (error.command?.name === 'select') redis.disconnect(true);
+    if (error.command?.name === 'select') client.disconnect(true);
   });
-  redis.on('close', () => outage.begin('the connection was closed'));
-  await redis.connect().catch(() => {});
+  // one node of a cluster: what the others hold goes on
+  client.on('node error', (error: Error, node: string) => {
+    outage.refused(node, `node ${node}: ${reasonOf(error, config)}`);
+  });
+  client.on('close', () => outage.begin('the connection was closed'));
+  await client.connect().catch((error: unknown) => outage.begin(reasonOf(error, config)));
 
-  const send = async (script: Parameters<RedisConnection['run']>[0], tail: readonly (string | number)[]) => {
+  const send = async <Answer>(command: () => Promise<Answer>): Promise<Answer> => {
+    if (client.status !== 'ready') throw new RedisFailure('Redis is away', false);
+    if (waiting >= commandLimit) throw new RedisFailure('too many commands wait for Redis', false);
+    waiting++;
     try {
-      return await redis.evalsha(script.sha1, ...(tail as [number, ...string[]]));
+      return await command();
+    } catch (error) {
+      const reason = reasonOf(error, config);
+      if (isReplyError(error)) {
+        outage.refused(reason.split(' ', 1)[0] ?? '', reason);
+        throw new RedisFailure(reason, false);
+      }
+      // what is still under way on this connection would be waited for by nobody, and without a bound
+      if (reason === 'Command timed out' && config.mode !== 'cluster') {
+        outage.begin('it does not answer in time');
+        client.disconnect(true);
+      }
+      throw new RedisFailure(reason, true);
+    } finally {
+      waiting--;
+    }
+  };
+  const evaluate = async (script: RedisScript, tail: readonly (string | number)[]): Promise<unknown> => {
+    try {
+      return await client.evalsha(script.sha1, ...(tail as [number, ...string[]]));
     } catch (error) {
       // Redis does not know it (any more); then it did not run either
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      return await redis.eval(script.source, ...(tail as [number, ...string[]]));
+      return await client.eval(script.source, ...(tail as [number, ...string[]]));
     }
   };
 
   return {
-    async run(script, keys, args) {
-      if (redis.status !== 'ready') throw new RedisFailure('Redis is away', false);
-      if (waiting >= commandLimit) throw new RedisFailure('too many commands wait for Redis', false);
-      waiting++;
-      try {
-        return await send(script, [keys.length, ...keys, ...args]);
-      } catch (error) {
-        const reason = reasonOf(error, config);
-        if (error instanceof ReplyError) {
-          outage.refused(reason.split(' ', 1)[0] ?? '', reason);
-          throw new RedisFailure(reason, false);
-        }
-        // what is still under way on this connection would be waited for by nobody, and without a bound
-        if (reason === 'Command timed out') {
-          outage.begin('it does not answer in time');
-          redis.disconnect(true);
-        }
-        throw new RedisFailure(reason, true);
-      } finally {
-        waiting--;
-      }
+    run: (script, keys, args) => send(() => evaluate(script, [keys.length, ...keys, ...args])),
+    get: (key) => send(() => client.get(key)),
+    async set(key, value, lifetime) {
+      await send(() => client.set(key, value, 'PX', lifetime));
+    },
+    async remove(key) {
+      await send(() => client.del(key));
+    },
+    listen(channel, onMessage) {
+      const listener = createRedisListener(createRedisClient(config, times), channel, onMessage);
+      channels.add(listener);
+      return listener;
     },
     onConnected(listener) {
-      listeners.push(listener);
-      if (redis.status === 'ready') listener();
+      onReady.push(listener);
+      if (client.status === 'ready') listener();
     },
     async close() {
-      redis.removeAllListeners('close');
+      for (const listener of channels) listener.close();
+      client.removeAllListeners('close');
       // rejects when there is no connection that could be ended in good order
-      if (redis.status === 'ready') await redis.quit().catch(() => {});
-      redis.disconnect();
+      if (client.status === 'ready') await client.quit().catch(() => {});
+      client.disconnect();
     },
   };
 }
 
 /** What happened, without a password: Redis repeats the arguments of commands that it does not know. */
-function reasonOf(error: unknown, { password }: RedisConfig): string {
+function reasonOf(error: unknown, config: RedisConfig): string {
   const text = error instanceof Error && error.message !== '' ? error.message : 'unknown failure';
-  const [start = ''] = text.split(/,? with args/i, 1);
-  return password === undefined ? start : start.replaceAll(password, '***');
+  let [reason = ''] = text.split(/,? with args/i, 1);
+  const secrets = [config.password, config.mode === 'sentinel' ? config.sentinelPassword : undefined];
+  for (const secret of secrets) if (secret !== undefined) reason = reason.replaceAll(secret, '***');
+  return reason;
 }

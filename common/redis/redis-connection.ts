@@ -5,17 +5,32 @@ export interface RedisScript {
   readonly sha1: string;
 }
 
-/** What the rooms ask of Redis: scripts, each of which is all done or not at all. */
+/**
+ * What the rooms ask of Redis. Commands that are begun in one turn of the event loop leave together, and run in their
+ * order (on a cluster: those of one node). Nothing is queued and nothing tried again: all reject with a RedisFailure
+ * when Redis is away, refuses, or doesn't answer in time, or when too many wait.
+ */
 export interface RedisConnection {
-  /**
-   * Runs a script. Commands that are begun in one turn of the event loop leave together, and run in their order.
-   * Nothing is queued and nothing tried again: rejects with a RedisFailure when Redis is away, refuses, or doesn't
-   * answer in time. Writes of a script are refused before its first one, or not at all.
-   */
+  /** Runs a script. Its keys share a hash tag. Writes of a script are refused before its first one, or not at all. */
   run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
+  get(key: string): Promise<string | null>;
+  /** @param lifetime milliseconds */
+  set(key: string, value: string, lifetime: number): Promise<void>;
+  remove(key: string): Promise<void>;
+  /**
+   * Hears what is published on a channel, over a connection of its own. While that is away it hears nothing, and
+   * nobody tells it so: who must not miss anything has to count.
+   */
+  listen(channel: string, onMessage: (message: string) => void): RedisListener;
   /** Calls the listener whenever a connection is there, now as well. */
   onConnected(listener: () => void): void;
   close(): Promise<void>;
+}
+
+export interface RedisListener {
+  /** Leaves the connection for another one. */
+  reconnect(): void;
+  close(): void;
 }
 
 /** A command that did not get the answer it asked for. Its message never holds a password or arguments. */

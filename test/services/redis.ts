@@ -4,12 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import type { RedisConfig } from '../../common/config/read-redis.ts';
+import type { StandaloneRedis } from '../../common/config/read-redis.ts';
 import { freePorts } from './free-port.ts';
 
 /** A real redis-server on loopback, without persistence. */
 export interface RedisServer {
-  readonly config: RedisConfig;
+  readonly config: StandaloneRedis;
   readonly url: string;
   /** SIGKILL: what it knew is gone. */
   kill(): Promise<void>;
@@ -38,7 +38,10 @@ export async function startRedis(
   }
   const port = await freePorts(1);
   const folder = await mkdtemp(join(tmpdir(), 'sluice-redis-'));
-  const config = { host: '127.0.0.1', port, tls: false, username, password, db: 0 };
+  const config = {
+    mode: 'standalone' as const,
+    ...{ host: '127.0.0.1', port, tls: false, ca: undefined, username, password, db: 0 },
+  };
   let child: ChildProcess | null = null;
   const killWithUs = (): void => void child?.kill('SIGKILL');
   process.once('exit', killWithUs);

@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import t from 'tap';
@@ -292,7 +292,8 @@ t.test('login tokens: a secret that is long enough, and is never repeated', asyn
 
 t.test('REDIS_URL is read, and a bad one is never repeated', async (t) => {
   t.equal(readConfig({}).redis, undefined);
-  const local = { host: 'redis', port: 6379, tls: false, username: undefined, password: undefined, db: 0 };
+  const login = { tls: false, ca: undefined, username: undefined, password: undefined };
+  const local = { mode: 'standalone', ...login, host: 'redis', port: 6379, db: 0 };
   for (const [url, parts] of [
     ['redis://redis', {}],
     ['redis://redis/', {}],
@@ -303,6 +304,10 @@ t.test('REDIS_URL is read, and a bad one is never repeated', async (t) => {
   ] as const) {
     t.strictSame(readConfig({ REDIS_URL: url }).redis, { ...local, ...parts }, url);
   }
+  t.strictSame(readConfig({ REDIS_URL: 'redis://r', REDIS_USERNAME: 'ann', REDIS_PASSWORD: 'p' }).redis, {
+    ...local,
+    ...{ host: 'r', username: 'ann', password: 'p' },
+  });
   for (const bad of [
     'hunter2',
     'http://:hunter2@redis',
@@ -319,6 +324,67 @@ t.test('REDIS_URL is read, and a bad one is never repeated', async (t) => {
   ]) {
     const found = problems({ REDIS_URL: bad });
     t.match(found, [/^REDIS_URL should be redis:\/\//], bad);
+    t.notMatch(found.join(), /hunter2/);
+  }
+});
+
+t.test('Redis behind Sentinels, and as a cluster', async (t) => {
+  const login = { tls: false, ca: undefined, username: undefined, password: undefined };
+  const sentinel = {
+    mode: 'sentinel',
+    ...login,
+    sentinels: [
+      { host: 'a', port: 26_379 },
+      { host: '::1', port: 7 },
+    ],
+    ...{ name: 'main', sentinelUsername: undefined, sentinelPassword: undefined, db: 0 },
+  };
+  const sentinels = { REDIS_SENTINELS: 'a, [::1]:7', REDIS_SENTINEL_NAME: 'main' };
+  t.strictSame(readConfig(sentinels).redis, sentinel);
+  t.strictSame(
+    readConfig({
+      ...sentinels,
+      ...{ REDIS_SENTINEL_USERNAME: 's', REDIS_SENTINEL_PASSWORD: 'sp', REDIS_DATABASE: '3' },
+      ...{ REDIS_USERNAME: 'u', REDIS_PASSWORD: 'p', REDIS_TLS: 'true' },
+    }).redis,
+    {
+      ...sentinel,
+      ...{ sentinelUsername: 's', sentinelPassword: 'sp', db: 3, username: 'u', password: 'p', tls: true },
+    },
+  );
+  t.strictSame(readConfig({ REDIS_CLUSTER_NODES: 'a:1,b' }).redis, {
+    mode: 'cluster',
+    ...login,
+    nodes: [
+      { host: 'a', port: 1 },
+      { host: 'b', port: 6379 },
+    ],
+  });
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-ca-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'ca.pem');
+  writeFileSync(file, '-----BEGIN CERTIFICATE-----\nx');
+  t.match(readConfig({ REDIS_URL: 'rediss://r', REDIS_TLS_CA_FILE: file }).redis, { ca: /BEGIN/ });
+
+  for (const [env, problem] of [
+    [{ REDIS_URL: 'redis://r', REDIS_CLUSTER_NODES: 'a' }, /REDIS_URL and REDIS_CLUSTER_NODES are set/],
+    [{ REDIS_SENTINELS: 'a' }, /REDIS_SENTINEL_NAME/],
+    [{ REDIS_SENTINELS: 'a:0', REDIS_SENTINEL_NAME: 'm' }, /host:port/],
+    [{ REDIS_CLUSTER_NODES: 'redis://a' }, /host:port/],
+    [{ REDIS_CLUSTER_NODES: 'u:p@a' }, /host:port/],
+    [{ REDIS_CLUSTER_NODES: 'a', REDIS_DATABASE: '1' }, /REDIS_DATABASE is set, but/],
+    [{ REDIS_CLUSTER_NODES: 'a', REDIS_SENTINEL_NAME: 'm' }, /REDIS_SENTINEL_NAME is set, but/],
+    [{ REDIS_CLUSTER_NODES: 'a', REDIS_USERNAME: 'u' }, /REDIS_PASSWORD is not/],
+    [{ REDIS_PASSWORD: 'hunter2' }, /REDIS_PASSWORD is set, but none of/],
+    [{ REDIS_URL: 'redis://:hunter2@r', REDIS_PASSWORD: 'hunter2' }, /has a password too/],
+    [{ REDIS_URL: 'redis://r', REDIS_TLS: 'true' }, /REDIS_TLS is set, but/],
+    [{ REDIS_URL: 'redis://r', REDIS_TLS_CA_FILE: file }, /without TLS/],
+    [{ REDIS_URL: 'rediss://r', REDIS_TLS_CA_FILE: join(folder, 'none') }, /ENOENT/],
+    [{ REDIS_URL: 'rediss://r', REDIS_TLS_CA_FILE: resolve('package.json') }, /PEM/],
+  ] as const) {
+    const found = problems(env);
+    t.match(found.join(), problem);
+    t.equal(found.length, 1, found.join());
     t.notMatch(found.join(), /hunter2/);
   }
 });

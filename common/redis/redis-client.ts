@@ -1,0 +1,115 @@
+import { isIP } from 'node:net';
+import { Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis';
+import type { RedisConfig } from '../config/read-redis.ts';
+
+export interface RedisTimes {
+  /** Milliseconds for a connection to come about. */
+  readonly connect: number;
+  /** Milliseconds for an answer. */
+  readonly command: number;
+  /** Longest pause between two attempts to connect. */
+  readonly backoff: number;
+}
+
+const firstBackoff = 50;
+/** How old a cluster's map of slots may be. Milliseconds. */
+const slotsFor = 1000;
+/** A command that another node has to carry out was not carried out by the first. */
+const redirections = 5;
+
+/** The client of the library for each way to run Redis; nothing of it leaves common/redis. */
+export type RedisClient = Redis | Cluster;
+
+/** A client that is not connected yet. It comes back by itself, and never sends a command twice that may have run. */
+export function createRedisClient(config: RedisConfig, times: RedisTimes): RedisClient {
+  const retry = (attempt: number): number => {
+    const pause = Math.min(firstBackoff * 2 ** Math.min(attempt - 1, 20), times.backoff);
+    return pause / 2 + (Math.random() * pause) / 2;
+  };
+  const { username, password } = config;
+  const common = {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    // the older protocol: every server and proxy speaks it, and scripts answer the same in both
+    protocol: 2,
+    disableClientInfo: true,
+    lazyConnect: true,
+    connectTimeout: times.connect,
+    commandTimeout: times.command,
+    autoResendUnfulfilledCommands: false,
+    // whoever listens subscribes again, and knows that something was missed
+    autoResubscribe: false,
+    maxRetriesPerRequest: 0,
+    // a replica that was a master: the name may lead to another server by now
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  } satisfies RedisOptions;
+
+  if (config.mode === 'cluster') {
+    const { ca } = config;
+    return new Cluster(
+      config.nodes.map((node) => ({ ...node })),
+      {
+        redisOptions: {
+          ...common,
+          ...(config.tls ? { tls: ca === undefined ? {} : { ca } } : {}),
+          // of a node that does not answer, what is under way on its connection would be waited for without a bound
+          socketTimeout: times.command,
+        } satisfies RedisOptions,
+        lazyConnect: true,
+        enableAutoPipelining: true,
+        enableOfflineQueue: false,
+        clusterRetryStrategy: retry,
+        clusterNodeRetryStrategy: retry,
+        maxRedirections: redirections,
+        // such commands may have run
+        retryDelayOnFailover: 0,
+        retryDelayOnClusterDown: 0,
+        slotsRefreshInterval: slotsFor,
+        slotsRefreshTimeout: times.connect,
+        // certificates are of names, and not of the addresses that they lead to
+        ...(config.tls ? { dnsLookup: (address, callback) => callback(null, address) } : {}),
+      },
+    );
+  }
+  const { ca, db } = config;
+  const single = {
+    ...common,
+    db,
+    enableAutoPipelining: true,
+    // whoever asked hears of a failure at once
+    enableOfflineQueue: false,
+    retryStrategy: retry,
+  } satisfies RedisOptions;
+  if (config.mode === 'sentinel') {
+    const { sentinels, name, sentinelUsername, sentinelPassword } = config;
+    const tls = ca === undefined ? {} : { ca };
+    return new Redis({
+      ...single,
+      sentinels: sentinels.map((sentinel) => ({ ...sentinel })),
+      name,
+      ...(sentinelUsername === undefined ? {} : { sentinelUsername }),
+      ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
+      ...(config.tls ? { tls, sentinelTLS: tls, enableTLSForSentinelMode: true } : {}),
+      sentinelCommandTimeout: times.command,
+      sentinelRetryStrategy: retry,
+      // a Sentinel tells of a new master before the old one has closed the connection
+      failoverDetector: true,
+      sentinelReconnectStrategy: retry,
+    });
+  }
+  const { host, port } = config;
+  return new Redis({
+    ...single,
+    host,
+    port,
+    // RFC 6066 section 3: a server name can't be an address
+    ...(config.tls
+      ? { tls: { ...(isIP(host) === 0 ? { servername: host } : {}), ...(ca === undefined ? {} : { ca }) } }
+      : {}),
+  });
+}
+
+/** Whether Redis itself refused: then the command did nothing. */
+export function isReplyError(error: unknown): boolean {
+  return error instanceof ReplyError;
+}

@@ -1,0 +1,165 @@
+/** Redis Cluster, Sentinel, TLS with a CA of its own, and users with few rights: the same connection over each. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import type { RedisConfig } from '../../common/config/read-redis.ts';
+import { openRedis } from '../../common/redis/open-redis.ts';
+import type { RedisConnection } from '../../common/redis/redis-connection.ts';
+import { redisScript } from '../../common/redis/redis-script.ts';
+import { createRedisReservations } from '../../query/write/redis-reservations.ts';
+import { makeCertificate } from '../services/certificate.ts';
+import { freePorts } from '../services/free-port.ts';
+import { startRedis } from '../services/redis.ts';
+import { startRedisCluster } from '../services/redis-cluster.ts';
+import { startRedisSentinel } from '../services/redis-sentinel.ts';
+import { rejectionOf } from '../services/rejection-of.ts';
+import { silentLog } from '../services/silent-log.ts';
+import { taken } from '../services/unique-reservations-suite.ts';
+
+const quick = { connect: 1000, command: 500, backoff: 100 };
+const { signal } = new AbortController();
+const publish = redisScript(`return redis.call('PUBLISH', 'news', ARGV[1])`);
+
+async function open(config: RedisConfig): Promise<RedisConnection & { failures: string[] }> {
+  const log = silentLog();
+  const redis = await openRedis(config, log, quick);
+  return Object.assign(redis, { failures: log.failures });
+}
+
+async function eventually<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      return await work();
+    } catch {
+      await sleep(20);
+    }
+  }
+}
+
+/** Everything that the connection can do. */
+async function useAll(redis: RedisConnection, prefix: string): Promise<void> {
+  const keys = Array.from({ length: 60 }, (_, i) => `${prefix}${i}`);
+  await Promise.all(keys.map((key) => redis.set(key, `value of ${key}`, 60_000)));
+  t.strictSame(
+    await Promise.all(keys.map((key) => redis.get(key))),
+    keys.map((key) => `value of ${key}`),
+  );
+  await Promise.all(keys.map((key) => redis.remove(key)));
+  t.strictSame(
+    await Promise.all(keys.map((key) => redis.get(key))),
+    keys.map(() => null),
+  );
+  const heard: string[] = [];
+  const listener = redis.listen('news', (message) => heard.push(message));
+  // by whichever node: all pass it on
+  for (let i = 0; heard.length === 0 || heard.length < 5; i++) {
+    await redis.run(publish, [keys[i % keys.length] as string], [`message ${i}`]);
+    await sleep(20);
+  }
+  t.match(heard[0], /^message/);
+  listener.close();
+}
+
+/** Reservations of two processes exclude each other, by the scripts as they are. */
+async function reserveBetween(t: Test, redis: RedisConnection, other: RedisConnection): Promise<void> {
+  const log = silentLog();
+  const all = [redis, other].map((connection) =>
+    createRedisReservations({ redis: connection, log, everUsed: async () => false }),
+  );
+  const [a, b] = all as [(typeof all)[0], (typeof all)[0]];
+  const values = Array.from({ length: 500 }, (_, i) => `value ${i}`);
+  const first = taken(await eventually(() => a.reserve(values, signal)));
+  let second = false;
+  const waiting = b.reserve(['other', 'value 250'], signal).then((result) => {
+    second = true;
+    return taken(result);
+  });
+  await sleep(200);
+  t.notOk(second);
+  await first.settle([]);
+  await (await waiting).settle([]);
+  t.ok(second);
+  await Promise.all(all.map((reservations) => reservations.close()));
+}
+
+t.test('a cluster of three nodes', async (t) => {
+  const cluster = await startRedisCluster();
+  const redis = await open(cluster.config);
+  const other = await open(cluster.config);
+  t.teardown(async () => {
+    await Promise.all([redis.close(), other.close()]);
+    await cluster.stop();
+  });
+  await useAll(redis, 'cluster');
+  await reserveBetween(t, redis, other);
+
+  // a node that hangs: its keys fail after the deadline, those of others go on
+  const [hanging, going] = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+  const node = await cluster.nodeOf(hanging as string);
+  let elsewhere = going as string;
+  for (let i = 0; (await cluster.nodeOf(elsewhere)) === node; i++) elsewhere = `other ${i}`;
+  await redis.set(hanging as string, 'x', 60_000);
+  node.pause();
+  const failure = rejectionOf(redis.set(hanging as string, 'y', 60_000));
+  for (let i = 0; i < 20; i++) {
+    await redis.set(elsewhere, `${i}`, 60_000);
+    t.equal(await redis.get(elsewhere), `${i}`);
+  }
+  t.match(await failure, { name: 'RedisFailure', mayHaveRun: true });
+  node.resume();
+  t.match(await eventually(() => redis.get(hanging as string)), /^[xy]$/);
+  // and one that is killed, and comes back
+  await node.kill();
+  t.match(await rejectionOf(redis.get(hanging as string)), { name: 'RedisFailure' });
+  await redis.set(elsewhere, 'still', 60_000);
+  await node.start();
+  t.equal(await eventually(() => redis.get(hanging as string)), null);
+});
+
+t.test('a failover by Sentinel', async (t) => {
+  const sentinel = await startRedisSentinel('hunter2-main');
+  const redis = await open(sentinel.config);
+  const other = await open(sentinel.config);
+  t.teardown(async () => {
+    await Promise.all([redis.close(), other.close()]);
+    await sentinel.stop();
+  });
+  await useAll(redis, 'sentinel');
+  await reserveBetween(t, redis, other);
+  await redis.set('key', 'kept', 60_000);
+  const [master, replica] = sentinel.servers;
+  while ((await replica.command('GET', 'key')) !== 'kept') await sleep(10);
+  await master.kill();
+  t.match(await rejectionOf(redis.get('key')), { name: 'RedisFailure' });
+  await sentinel.untilFailedOver();
+  t.equal(await eventually(() => redis.get('key')), 'kept');
+  await eventually(() => redis.set('key', 'written', 60_000));
+  t.equal(await replica.command('GET', 'key'), 'written');
+  await eventually(async () => useAll(redis, 'after'));
+  t.notMatch(redis.failures.join(), /hunter2/);
+});
+
+t.test('TLS with a CA of its own', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-redis-ca-'));
+  const { certFile: cert, keyFile: key } = await makeCertificate(folder, 'DNS:localhost');
+  const port = await freePorts(1);
+  const server = await startRedis({
+    args: [
+      ...['--tls-port', `${port}`, '--tls-cert-file', cert, '--tls-key-file', key],
+      ...['--tls-ca-cert-file', cert, '--tls-auth-clients', 'no'],
+    ],
+  });
+  const config = { ...server.config, host: 'localhost', port, tls: true };
+  const redis = await open({ ...config, ca: await readFile(cert, 'utf8') });
+  const distrustful = await open(config);
+  t.teardown(async () => {
+    await Promise.all([redis.close(), distrustful.close()]);
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  await useAll(redis, 'tls');
+  t.match(await rejectionOf(distrustful.get('key')), { name: 'RedisFailure' });
+  t.match(distrustful.failures.join(), /self-signed/);
+});

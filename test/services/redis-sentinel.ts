@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import type { SentinelRedis } from '../../common/config/read-redis.ts';
+import { freePorts } from './free-port.ts';
+import { type RedisServer, startRedis } from './redis.ts';
+
+export interface RedisSentinel {
+  readonly config: SentinelRedis;
+  /** The one that begins as the master, and the one that begins as its replica. */
+  readonly servers: readonly [RedisServer, RedisServer];
+  /** Resolves when the Sentinel knows a master other than the first one. */
+  untilFailedOver(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const timeout = 30_000;
+const name = 'main';
+
+/** A master with a replica, and a real Sentinel that watches them, on loopback. All ask for the password. */
+export async function startRedisSentinel(password: string): Promise<RedisSentinel> {
+  const auth = ['--requirepass', password, '--masterauth', password];
+  const master = await startRedis({ args: auth, password });
+  const { host, port } = master.config;
+  const replica = await startRedis({ args: [...auth, '--replicaof', host, `${port}`], password });
+  const sentinelPort = await freePorts(1);
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-sentinel-'));
+  const file = join(folder, 'sentinel.conf');
+  const lines = [
+    ...[`port ${sentinelPort}`, 'bind 127.0.0.1', `dir ${folder}`, `requirepass sentinel-${password}`],
+    ...[`sentinel monitor ${name} ${host} ${port} 1`, `sentinel auth-pass ${name} ${password}`],
+    ...[`sentinel down-after-milliseconds ${name} 500`, `sentinel failover-timeout ${name} 3000`],
+  ];
+  await writeFile(file, `${lines.join('\n')}\n`);
+  const child: ChildProcess = spawn('redis-server', [file, '--sentinel'], { stdio: 'ignore' });
+  const killWithUs = (): void => void child.kill('SIGKILL');
+  process.once('exit', killWithUs);
+  const asked = new Redis({ host, port: sentinelPort, password: `sentinel-${password}` }).on(
+    'error',
+    () => {},
+  );
+  const until = async (done: () => Promise<boolean>): Promise<void> => {
+    const deadline = Date.now() + timeout;
+    while (!(await done().catch(() => false))) {
+      if (Date.now() > deadline) throw new Error('the Sentinel did not get there');
+      await sleep(50);
+    }
+  };
+  await until(async () => ((await asked.call('SENTINEL', 'REPLICAS', name)) as unknown[]).length === 1);
+  await until(async () => /master_link_status:up/.test(String(await replica.command('INFO', 'replication'))));
+  return {
+    servers: [master, replica],
+    config: {
+      mode: 'sentinel',
+      sentinels: [{ host, port: sentinelPort }],
+      ...{ name, sentinelUsername: undefined, sentinelPassword: `sentinel-${password}` },
+      ...{ tls: false, ca: undefined, username: undefined, password, db: 0 },
+    },
+    untilFailedOver: () =>
+      until(async () => {
+        const [, now] = (await asked.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)) as [string, string];
+        return Number(now) !== port;
+      }),
+    async stop() {
+      asked.disconnect();
+      child.kill('SIGKILL');
+      process.off('exit', killWithUs);
+      await master.stop();
+      await replica.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
