@@ -9,6 +9,7 @@ import {
 } from './redis-connection.ts';
 import { createRedisListener } from './redis-listener.ts';
 import { RedisOutage } from './redis-outage.ts';
+import { withDeadline } from './with-deadline.ts';
 
 const usualTimes: RedisTimes = { connect: 5000, command: 2000, backoff: 2000 };
 /** Commands that wait for their answer. */
@@ -50,7 +51,7 @@ export async function openRedis(
     if (waiting >= commandLimit) throw new RedisFailure('too many commands wait for Redis', false);
     waiting++;
     try {
-      return await command();
+      return await withDeadline(command(), times.command * 3);
     } catch (error) {
       const reason = reasonOf(error, config);
       if (isReplyError(error)) {

@@ -92,9 +92,8 @@ export function createRedisClient(config: RedisConfig, times: RedisTimes): Redis
       ...(config.tls ? { tls, sentinelTLS: tls, enableTLSForSentinelMode: true } : {}),
       sentinelCommandTimeout: times.command,
       sentinelRetryStrategy: retry,
-      // a Sentinel tells of a new master before the old one has closed the connection
-      failoverDetector: true,
-      sentinelReconnectStrategy: retry,
+      // not failoverDetector: in ioredis 6.0.0 one client in twenty stays without a connection after a failover.
+      // Sentinels close the connections to a server that is no master any more, and it refuses to write
     });
   }
   const { host, port } = config;

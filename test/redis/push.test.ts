@@ -1,0 +1,230 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import type { RedisConfig } from '../../common/config/read-redis.ts';
+import type { Push } from '../../common/push/push.ts';
+import { createRedisPush } from '../../common/push/redis-push.ts';
+import { openRedis } from '../../common/redis/open-redis.ts';
+import { type RedisServer, startRedis } from '../services/redis.ts';
+import { startRedisSentinel } from '../services/redis-sentinel.ts';
+import { silentLog } from '../services/silent-log.ts';
+import { startTcpProxy } from '../services/tcp-proxy.ts';
+
+const quick = { connect: 1000, command: 400, backoff: 50 };
+const times = { look: 100, trustFor: 600 };
+
+async function openServer(t: Test): Promise<RedisServer> {
+  const server = await startRedis();
+  t.teardown(() => server.stop());
+  return server;
+}
+
+async function openPush(t: Test, config: RedisConfig, pushedLimit?: number) {
+  const log = silentLog();
+  const redis = await openRedis(config, log, quick);
+  const push = createRedisPush({ redis, log, times, ...(pushedLimit === undefined ? {} : { pushedLimit }) });
+  t.teardown(async () => {
+    await push.close();
+    await redis.close();
+  });
+  await until(() => push.isCurrent());
+  return Object.assign(push, { log });
+}
+
+async function until(done: () => boolean): Promise<void> {
+  while (!done()) await sleep(5);
+}
+
+/** Whether what was seen at the mark would be trusted. */
+const trusted = (push: Push, id: string, mark: ReturnType<Push['mark']>): boolean =>
+  push.isCurrent() && !push.changedSince(id, mark);
+
+/** From `trustFor` after a publication on, however late that is looked at, nothing older may be trusted. */
+async function neverTrustedAgain(
+  t: Test,
+  push: Push,
+  id: string,
+  mark: ReturnType<Push['mark']>,
+  from: number,
+) {
+  let looks = 0;
+  while (looks < 40) {
+    const now = performance.now();
+    const trusts = trusted(push, id, mark);
+    if (now > from + times.trustFor) {
+      looks++;
+      if (trusts) t.fail(`trusted ${now - from} ms after it was published`);
+    }
+    await sleep(10);
+  }
+  t.notOk(trusted(push, id, mark));
+}
+
+t.test('what one publishes the others know, and what was seen later stays', async (t) => {
+  const server = await openServer(t);
+  const [a, b] = [await openPush(t, server.config), await openPush(t, server.config)];
+  const before = b.mark();
+  t.ok(trusted(b, 'x', before));
+  t.ok(await a.publish('x'));
+  await until(() => b.changedSince('x', before));
+  t.ok(trusted(b, 'y', before), 'nothing but what was published');
+  const after = b.mark();
+  t.ok(trusted(b, 'x', after));
+  await until(() => a.changedSince('x', before));
+  t.ok(trusted(a, 'x', a.mark()));
+  // many at once, from both
+  const ids = Array.from({ length: 500 }, (_, i) => `id ${i}`);
+  await Promise.all(ids.map((id, i) => (i % 2 === 0 ? a : b).publish(id)));
+  await until(() => ids.every((id) => a.changedSince(id, after) && b.changedSince(id, after)));
+  t.ok(trusted(a, 'x', after), 'no number was missed');
+});
+
+t.test('a stamp counts for others, until its id is published or their time began later', async (t) => {
+  const server = await openServer(t);
+  const [a, b] = [await openPush(t, server.config), await openPush(t, server.config)];
+  await a.publish('first');
+  const mark = a.mark();
+  await until(() => (a.mark()?.position ?? 0) > 0 && b.mark()?.position === a.mark()?.position);
+  const stamp = a.stampOf(a.mark() as NonNullable<typeof mark>);
+  t.ok(trusted(b, 'x', b.markOf(stamp)));
+  await a.publish('x');
+  await until(() => b.changedSince('x', b.markOf(stamp)));
+  t.ok(trusted(b, 'y', b.markOf(stamp)));
+  const late = await openPush(t, server.config);
+  t.equal(late.markOf(stamp), null, 'it does not know what was published before it came');
+  t.equal(b.markOf('otherserver:5'), null);
+  t.equal(b.markOf('junk'), null);
+});
+
+t.test('a subscription that hangs is no reason to trust', async (t) => {
+  const server = await openServer(t);
+  const proxy = await startTcpProxy({ target: server.config });
+  t.teardown(() => proxy.close());
+  const a = await openPush(t, server.config);
+  const b = await openPush(t, { ...server.config, port: proxy.port });
+  await until(() => proxy.connections().length === 2);
+  // the commands of b go on; only what is published does not arrive
+  const before = b.mark();
+  await a.publish('heard');
+  await until(() => b.changedSince('heard', before));
+  const mark = b.mark();
+  const [, subscription] = proxy.connections();
+  subscription?.toClient.set({ frozen: true });
+  await a.publish('x');
+  await neverTrustedAgain(t, b, 'x', mark, performance.now());
+  await until(() => b.isCurrent());
+  t.match(b.log.failures.join(), /pushes were missed/);
+  // it took another connection, and hears again
+  for (;;) {
+    const again = b.mark();
+    await a.publish('y');
+    await sleep(100);
+    if (b.changedSince('y', again) && !b.changedSince('z', again)) break;
+  }
+});
+
+t.test(
+  'no answer from Redis: nothing is trusted; what was published meanwhile is known when it is back',
+  async (t) => {
+    const server = await openServer(t);
+    const proxy = await startTcpProxy({ target: server.config });
+    t.teardown(() => proxy.close());
+    const a = await openPush(t, server.config);
+    const b = await openPush(t, { ...server.config, port: proxy.port });
+    const mark = b.mark();
+    for (const direction of ['toClient', 'toTarget'] as const) proxy.set(direction, { frozen: true });
+    t.ok(await a.publish('x'));
+    await neverTrustedAgain(t, b, 'x', mark, performance.now());
+    t.notOk(b.isCurrent());
+    t.notOk(await b.publish('by b'), 'it is told that others do not know');
+    const others = a.mark();
+    for (const direction of ['toClient', 'toTarget'] as const) proxy.set(direction, { frozen: false });
+    await until(() => a.changedSince('by b', others));
+    await until(() => b.isCurrent());
+    t.ok(b.changedSince('x', mark));
+  },
+);
+
+t.test('a server that is stopped and goes on', async (t) => {
+  const server = await openServer(t);
+  const [a, b] = [await openPush(t, server.config), await openPush(t, server.config)];
+  const mark = b.mark();
+  server.pause();
+  const published = a.publish('x');
+  await until(() => !b.isCurrent());
+  await published;
+  server.resume();
+  await until(() => b.isCurrent() && b.changedSince('x', mark));
+  t.pass();
+});
+
+for (const [how, lose] of [
+  [
+    'restarted empty',
+    async (server: RedisServer) => {
+      await server.kill();
+      await server.start();
+    },
+  ],
+  ['flushed', (server: RedisServer) => server.command('FLUSHALL')],
+] as const) {
+  t.test(`Redis is ${how}: nothing that was known before outlives the next publication`, async (t) => {
+    const server = await openServer(t);
+    const [a, b] = [await openPush(t, server.config), await openPush(t, server.config)];
+    for (let round = 0; round < 2; round++) {
+      await until(() => a.isCurrent() && b.isCurrent());
+      const mark = b.mark();
+      const stamp = a.stampOf(a.mark() as NonNullable<typeof mark>);
+      await lose(server);
+      while (!(await a.publish('x'))) await sleep(10);
+      await neverTrustedAgain(t, b, 'x', mark, performance.now());
+      await neverTrustedAgain(t, b, 'x', b.markOf(stamp), 0);
+      await until(() => trusted(b, 'x', b.mark()));
+    }
+  });
+}
+
+for (const policy of ['noeviction', 'allkeys-lru', 'volatile-ttl']) {
+  t.test(`no memory left (${policy}): it is published all the same`, async (t) => {
+    const server = await openServer(t);
+    const [a, b] = [await openPush(t, server.config), await openPush(t, server.config)];
+    await server.command('CONFIG', 'SET', 'maxmemory-policy', policy);
+    await server.command('CONFIG', 'SET', 'maxmemory', 1);
+    for (let round = 0; round < 5; round++) {
+      const mark = b.mark();
+      t.ok(await a.publish(`x ${round}`));
+      await until(() => b.changedSince(`x ${round}`, mark));
+      await until(() => b.isCurrent());
+    }
+  });
+}
+
+t.test('more ids than are remembered: all are taken for changed', async (t) => {
+  const server = await openServer(t);
+  const a = await openPush(t, server.config);
+  const b = await openPush(t, server.config, 10);
+  const mark = b.mark();
+  for (let i = 0; i < 15; i++) await a.publish(`id ${i}`);
+  await until(() => b.changedSince('never published', mark));
+  await until(() => b.changedSince('id 14', mark));
+  for (let i = 0; i < 15; i++) t.ok(b.changedSince(`id ${i}`, mark));
+});
+
+t.test('a failover: the new server tells nothing of the old one, so nothing is kept', async (t) => {
+  const sentinel = await startRedisSentinel('hunter2');
+  t.teardown(() => sentinel.stop());
+  const [a, b] = [await openPush(t, sentinel.config), await openPush(t, sentinel.config)];
+  const mark = b.mark();
+  await sentinel.servers[0].kill();
+  await sentinel.untilFailedOver();
+  while (!(await a.publish('x'))) await sleep(20);
+  await neverTrustedAgain(t, b, 'x', mark, performance.now());
+  await until(() => b.isCurrent());
+  t.ok(b.changedSince('anything', mark));
+  // and it hears from the new one
+  for (let heard = false; !heard; ) {
+    const again = b.mark();
+    await a.publish('y');
+    await sleep(100);
+    heard = b.changedSince('y', again) && !b.changedSince('z', again);
+  }
+});
