@@ -250,6 +250,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     for (const exchange of active) exchange.giveUp(shuttingDown());
     await idleWithin(linger.milliseconds + 1000);
     clearInterval(ticker);
+    // an answer is written when the callback that made it returns, and this may run within that
+    await new Promise(setImmediate);
     app.close();
   };
   let closing: Promise<void> | null = null;

@@ -131,8 +131,8 @@ export async function writeStream(
       return true;
     });
     // the native side adds this only to an answer that it sends at once
-    const asked = closeConnection ? { ...headers, connection: 'close' } : headers;
-    res.cork(() => writeHead(exchange, response.status, asked));
+    const announced = closeConnection ? { ...headers, connection: 'close' } : headers;
+    res.cork(() => writeHead(exchange, response.status, announced));
     let sent = 0;
     while (next.done !== true) {
       const chunk = next.value;
@@ -144,9 +144,10 @@ export async function writeStream(
       next = await iterator.next();
       if (exchange.aborted) return;
     }
-    if (length === undefined) res.cork(() => res.end(undefined, closeConnection));
+    // asked to close here, the native side writes `Connection: close` among the chunks, and the answer is broken
+    if (length === undefined) res.cork(() => res.end());
     else if (sent < length) throw new Error('the body is shorter than its declared length');
-    else if (length === 0) res.cork(() => res.end('', closeConnection));
+    else if (length === 0) res.cork(() => res.end());
   } finally {
     exchange.writing = false;
     await iterator.return?.();
