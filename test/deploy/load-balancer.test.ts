@@ -1,0 +1,343 @@
+/**
+ * The load balancer's configuration, run by a real HAProxy before two real gateways and two real query processes that
+ * share one engine: TLS, streaming, refusals that can be read, the published client, and a process that is restarted.
+ */
+import { execFile } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { connect as connectHttp2 } from 'node:http2';
+import { globalAgent, request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { getSchemaCreator, type Space } from 'nobox-client';
+import t from 'tap';
+import { makeKeys } from '../../deploy/compose/init/make-keys.ts';
+import { freePorts } from '../services/free-port.ts';
+import {
+  loadBalancerEnv,
+  loadBalancerFile,
+  requireHaproxy,
+  startLoadBalancer,
+} from '../services/load-balancer.ts';
+import { structureOf } from '../services/record-client.ts';
+import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
+import { startChdbServer } from '../services/start-chdb-server.ts';
+import { acceptanceToken, removeData, type StartOptions, startSluice } from '../services/start-sluice.ts';
+
+requireHaproxy();
+const megabyte = 1024 * 1024;
+const maxUploadBytes = 16 * megabyte;
+const folder = await mkdtemp(join(tmpdir(), 'sluice-balanced-'));
+const port = await freePorts(6);
+const baseUrl = `https://127.0.0.1:${port}`;
+await makeKeys({ folder, host: 'localhost', bucket: 'files' });
+const certificate = join(folder, 'tls', 'sluice.pem');
+const ca = await readFile(certificate);
+// for the published client, which takes no certificate of its own
+globalAgent.options.ca = ca;
+
+const stub = await startS3Stub();
+const engine = await startChdbServer({ user: 'sluice', password: 'hunter2-and-more' });
+const shared = {
+  CLICKHOUSE_URL: engine.url,
+  CLICKHOUSE_USER: 'sluice',
+  CLICKHOUSE_PASSWORD: 'hunter2-and-more',
+  PUBLIC_URL: baseUrl,
+  TRUSTED_PROXIES: '127.0.0.1',
+  DRAIN_DELAY_MS: '3000',
+  DRAIN_TIMEOUT_MS: '20000',
+};
+const files = {
+  S3_BUCKET: stub.bucket,
+  S3_ENDPOINT: stub.endpoint,
+  S3_REGION: stub.region,
+  S3_ACCESS_KEY_ID: stub.accessKeyId,
+  S3_SECRET_ACCESS_KEY: stub.secretAccessKey,
+  PUBLIC_FILES_URL: `${baseUrl}/_files_`,
+  MAX_UPLOAD_BYTES: `${maxUploadBytes}`,
+  UPLOAD_PART_BYTES: `${5 * megabyte}`,
+};
+const start = (
+  script: NonNullable<StartOptions['script']>,
+  ownPort: number,
+  more: Record<string, string> = {},
+) => startSluice({ script, env: { ...shared, ...more, PORT: `${ownPort}` } });
+const [gatewayA, gatewayB, queryA, queryB] = await Promise.all([
+  start('gateway/main.ts', port + 2, files),
+  start('gateway/main.ts', port + 3, files),
+  start('query/main.ts', port + 4),
+  start('query/main.ts', port + 5),
+]);
+const processes = [gatewayA, gatewayB, queryA, queryB];
+const gateways = [`127.0.0.1:${port + 2}`, `127.0.0.1:${port + 3}`];
+const queries = [`127.0.0.1:${port + 4}`, `127.0.0.1:${port + 5}`];
+const args = { folder, certificate, port, healthPort: port + 1, gateways, queries };
+const balancer = await startLoadBalancer(args);
+t.teardown(async () => {
+  await balancer.stop();
+  for (const sluice of processes) {
+    await sluice.kill();
+    await removeData(sluice);
+  }
+  await engine.close();
+  await stub.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Reply {
+  readonly status: number;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly body: Buffer;
+}
+
+interface Call {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: (write: (chunk: Uint8Array) => Promise<void>) => Promise<void>;
+}
+
+const bearer = { authorization: `Bearer ${acceptanceToken}` };
+
+/** An answer counts whether or not the body could be sent to its end. */
+function call(path: string, { method = 'GET', headers = {}, body }: Call = {}): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(`${baseUrl}${path}`, {
+      method,
+      headers: { ...bearer, ...headers },
+      ca,
+      agent: false,
+    });
+    let answered = false;
+    outgoing.on('response', (answer) => {
+      answered = true;
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      answer.on('error', reject);
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) }),
+      );
+    });
+    outgoing.on('error', (error) => {
+      if (!answered) reject(error);
+    });
+    if (body === undefined) outgoing.end();
+    else {
+      const write = (chunk: Uint8Array): Promise<void> =>
+        new Promise((done, failed) => outgoing.write(chunk, (error) => (error ? failed(error) : done())));
+      body(write).then(
+        () => outgoing.end(),
+        (error: unknown) => {
+          if (!answered) reject(error);
+        },
+      );
+    }
+  });
+}
+
+const opening = (name: string) =>
+  Buffer.from(`--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\n`);
+const closing = Buffer.from('\r\n--b--\r\n');
+const multipart = { 'content-type': 'multipart/form-data; boundary=b' };
+const upload = (name: string, content: Uint8Array, headers: Record<string, string> = {}): Promise<Reply> =>
+  call('/_f_/media/upload', {
+    method: 'POST',
+    headers: { ...multipart, ...headers },
+    async body(write) {
+      await write(opening(name));
+      await write(content);
+      await write(closing);
+    },
+  });
+
+t.test('the configuration as it is mounted is one that HAProxy takes', async (t) => {
+  const { stdout, stderr } = await promisify(execFile)('haproxy', ['-c', '-f', loadBalancerFile], {
+    env: loadBalancerEnv(args),
+  });
+  t.match(stdout + stderr, /Configuration file is valid/);
+});
+
+t.test('the processes behind it refuse plain HTTP that does not come through it', async (t) => {
+  for (const address of gateways) {
+    t.equal((await fetch(`http://${address}/_f_/media/none`, { headers: bearer })).status, 403);
+  }
+  for (const address of queries) {
+    t.equal((await fetch(`http://${address}/balanced/people`, { headers: bearer })).status, 403);
+  }
+  // and what a client claims itself does not help or harm
+  t.equal((await call('/_f_/media/none', { headers: { 'x-forwarded-proto': 'http' } })).status, 404);
+});
+
+t.test('every backend is there', async (t) => {
+  for (let tries = 0; ; tries++) {
+    const answers = await Promise.all([call('/_f_/media/none'), call('/readyz')]);
+    const statuses = answers.map(({ status }) => status);
+    if (statuses[0] === 404 && statuses[1] === 200) break;
+    if (tries === 100) t.fail(`the answers are ${statuses}`);
+    await sleep(100);
+  }
+});
+
+interface Person {
+  name: string;
+  age: number;
+}
+const people: Space<Person> = {
+  space: 'People',
+  description: 'who we know',
+  structure: { name: { type: String, required: true }, age: { type: Number } },
+} as unknown as Space<Person>;
+
+t.test('the published client inserts and finds', async (t) => {
+  const createSchema = getSchemaCreator(
+    { endpoint: baseUrl, project: 'balanced', token: acceptanceToken },
+    { type: 'rowed' },
+  );
+  const model = createSchema<Person>(people);
+  await model.insert([
+    { name: 'Ada', age: 36 },
+    { name: 'Grace', age: 85 },
+  ]);
+  t.match(await model.find({ age: 36 }), [{ name: 'Ada', age: 36 }]);
+});
+
+t.test('an upload streams: a part is in the store before the last byte is sent', async (t) => {
+  const content = randomBytes(12 * megabyte);
+  let partsBefore = 0;
+  const reply = await call('/_f_/media/upload', {
+    method: 'POST',
+    headers: multipart,
+    async body(write) {
+      await write(opening('streamed.bin'));
+      await write(content.subarray(0, 11 * megabyte));
+      // waits for what only the first bytes can bring about; a load balancer that waits for the body hangs here
+      for (let tries = 0; partsBefore === 0 && tries < 300; tries++) {
+        partsBefore = stub.openUploads().reduce((sum, { parts }) => sum + parts.length, 0);
+        await sleep(100);
+      }
+      await write(content.subarray(11 * megabyte));
+      await write(closing);
+    },
+  });
+  t.equal(reply.status, 200, reply.body.toString());
+  t.ok(partsBefore > 0);
+  t.strictSame(stub.openUploads(), []);
+
+  const { s3Link } = JSON.parse(reply.body.toString()) as { s3Link: string };
+  t.ok(s3Link.startsWith(`${baseUrl}/_files_/`), s3Link);
+  const stored = await call(s3Link.slice(baseUrl.length));
+  t.equal(stored.status, 200);
+  t.strictSame(sha256(stored.body), sha256(content));
+  const range = await call(s3Link.slice(baseUrl.length), { headers: { range: 'bytes=10-19' } });
+  t.strictSame([range.status, range.body], [206, content.subarray(10, 20)]);
+});
+
+t.test('a link to a file is for reading, and nothing else is below it', async (t) => {
+  t.equal((await call('/_files_/owner/media/upload', { method: 'POST' })).status, 405);
+  t.equal((await call('/_files_/media/upload')).status, 404);
+  t.equal((await call('/_files_/a/b/../../x/y')).status, 404);
+});
+
+t.test('413 can be read, announced or counted', async (t) => {
+  const content = Buffer.alloc(maxUploadBytes + megabyte);
+  const length = { 'content-length': `${opening('large').length + content.length + closing.length}` };
+  for (const headers of [length, undefined]) {
+    const reply = await upload('large', content, headers);
+    t.equal(reply.status, 413);
+    t.match(JSON.parse(reply.body.toString()), { code: 'payload_too_large' });
+  }
+  t.strictSame(stub.openUploads(), []);
+});
+
+t.test('HTTP/2: an upload, and 413 that can be read', async (t) => {
+  const session = connectHttp2(baseUrl, { ca });
+  t.teardown(() => session.close());
+  const post = (content: Uint8Array): Promise<{ status: number; body: string }> =>
+    new Promise((resolve, reject) => {
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': '/_f_/media/upload',
+        ...bearer,
+        ...multipart,
+      });
+      let status = 0;
+      let body = '';
+      stream.on('response', (headers) => {
+        status = Number(headers[':status']);
+      });
+      stream.setEncoding('utf8');
+      stream.on('data', (text: string) => {
+        body += text;
+      });
+      stream.on('close', () => resolve({ status, body }));
+      stream.on('error', (error) => {
+        if (status === 0) reject(error);
+      });
+      stream.write(opening('over-h2.bin'));
+      stream.write(content);
+      stream.end(closing);
+    });
+  const stored = await post(randomBytes(2 * megabyte));
+  t.equal(stored.status, 200, stored.body);
+  const refused = await post(Buffer.alloc(maxUploadBytes + megabyte));
+  t.equal(refused.status, 413);
+  t.match(JSON.parse(refused.body), { code: 'payload_too_large' });
+});
+
+t.test('a structure of 48 KiB passes', async (t) => {
+  const fields = Array.from({ length: 300 }, (_, index) => ({ name: `field-${index}`, type: 'TEXT' }));
+  const structure = structureOf('balanced', 'wide', fields);
+  t.ok(structure.length > 30_000, `${structure.length}`);
+  const long = structure.replace('made by a test', 'x'.repeat(48 * 1024 - structure.length));
+  const reply = await call('/balanced/wide', { headers: { structure: long } });
+  t.equal(reply.status, 200, reply.body.toString());
+});
+
+t.test('metrics are not for the world', async (t) => {
+  t.equal((await call('/metrics')).status, 404);
+});
+
+t.test('no request fails while a query process and a gateway end', async (t) => {
+  const structure = structureOf('balanced', 'people', [
+    { name: 'name', type: 'TEXT', required: true },
+    { name: 'age', type: 'NUMBER' },
+  ]);
+  const counts = new Map<string, number>();
+  let running = true;
+  const worker = async (kind: 'find' | 'upload' | 'insert'): Promise<void> => {
+    while (running) {
+      const reply =
+        kind === 'upload'
+          ? await upload('small.bin', Buffer.alloc(1000))
+          : await call(`/balanced/people${kind === 'insert' ? '/_single_' : '?age=36'}`, {
+              method: kind === 'insert' ? 'POST' : 'GET',
+              headers: { structure, 'content-type': 'application/json' },
+              ...(kind === 'insert' && {
+                body: (write) => write(Buffer.from(JSON.stringify({ name: 'Alan', age: 41 }))),
+              }),
+            }).catch((error: Error) => ({ status: error.message }));
+      const result = `${kind} ${reply.status}`;
+      counts.set(result, (counts.get(result) ?? 0) + 1);
+    }
+  };
+  const workers = [worker('find'), worker('find'), worker('insert'), worker('upload')];
+  await sleep(1000);
+  t.equal(await queryA.stop(), 0);
+  t.equal(await gatewayA.stop(), 0);
+  await sleep(1500);
+  running = false;
+  await Promise.all(workers);
+  t.comment(JSON.stringify(Object.fromEntries(counts)));
+  t.strictSame([...counts.keys()].sort(), ['find 200', 'insert 200', 'upload 200']);
+});
+
+t.test('its log has no query of a request and no token', async (t) => {
+  t.match(balancer.log(), /"path":"\/balanced\/people"/);
+  t.notMatch(balancer.log(), /age=36/);
+  t.notMatch(balancer.log(), new RegExp(acceptanceToken));
+});
+
+function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

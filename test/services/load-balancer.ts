@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The configuration that docker-compose.yml mounts. */
+export const loadBalancerFile = join(import.meta.dirname, '../../deploy/compose/load-balancer/haproxy.cfg');
+
+export interface LoadBalancerArgs {
+  /** For what is written. */
+  readonly folder: string;
+  /** Certificate and key in one file. */
+  readonly certificate: string;
+  readonly port: number;
+  readonly healthPort: number;
+  /** host:port of each */
+  readonly gateways: readonly string[];
+  readonly queries: readonly string[];
+}
+
+export interface LoadBalancer {
+  readonly process: ChildProcess;
+  /** The lines of its log so far. */
+  log(): string;
+  stop(): Promise<void>;
+}
+
+const startTimeout = 20_000;
+
+/** Throws where there is no HAProxy, so that no test passes without it. */
+export function requireHaproxy(): void {
+  if (spawnSync('haproxy', ['-v']).status !== 0) {
+    throw new Error('haproxy is not installed: apt-get install --no-install-recommends haproxy');
+  }
+}
+
+/** The environment of a process that reads the configuration. */
+export function loadBalancerEnv(args: LoadBalancerArgs): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? '',
+    GATEWAYS: args.gateways[0] ?? '',
+    QUERIES: args.queries[0] ?? '',
+    CERTIFICATE: args.certificate,
+    LISTEN: `127.0.0.1:${args.port}`,
+    HEALTH: `127.0.0.1:${args.healthPort}`,
+    RESOLVER: '127.0.0.11:53',
+    MAX_CONNECTIONS: '1000',
+  };
+}
+
+/**
+ * Runs HAProxy with the configuration of the deployment. The one difference: where an engine's name service would tell
+ * the addresses of the containers, the servers are named.
+ */
+export async function startLoadBalancer(args: LoadBalancerArgs): Promise<LoadBalancer> {
+  requireHaproxy();
+  const file = join(args.folder, 'haproxy.cfg');
+  await writeFile(file, withServers(await readFile(loadBalancerFile, 'utf8'), args));
+  const child = spawn('haproxy', ['-W', '-db', '-f', file], {
+    env: loadBalancerEnv(args),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const killWithUs = (): void => void child.kill('SIGKILL');
+  process.once('exit', killWithUs);
+  const exited = once(child, 'exit').finally(() => process.off('exit', killWithUs));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (text: Buffer) => {
+      output += text.toString();
+    });
+  }
+  const deadline = performance.now() + startTimeout;
+  for (;;) {
+    const alive = await fetch(`http://127.0.0.1:${args.healthPort}/healthz`).catch(() => null);
+    if (alive?.status === 200) break;
+    if (child.exitCode !== null || performance.now() > deadline) {
+      child.kill('SIGKILL');
+      throw new Error(`HAProxy does not answer: ${output}`);
+    }
+    await sleep(50);
+  }
+  return {
+    process: child,
+    log: () => output,
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+function withServers(text: string, { gateways, queries }: LoadBalancerArgs): string {
+  const servers = (name: string, addresses: readonly string[]): string =>
+    addresses.map((address, index) => `    server ${name}${index + 1} ${address}`).join('\n');
+  return replaceOrThrow(
+    replaceOrThrow(
+      replaceOrThrow(text, / {4}server-template gateway .*/g, servers('gateway', gateways)),
+      / {4}server-template query .*/g,
+      servers('query', queries),
+    ),
+    / init-addr none resolvers containers/g,
+    '',
+  );
+}
+
+function replaceOrThrow(text: string, pattern: RegExp, replacement: string): string {
+  if (!pattern.test(text)) throw new Error(`haproxy.cfg has no ${pattern.source}`);
+  return text.replaceAll(pattern, replacement);
+}
