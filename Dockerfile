@@ -40,7 +40,8 @@ CMD ["node", "main.js"]
 FROM runtime AS init
 USER 0:0
 RUN apt-get update && apt-get install -y --no-install-recommends openssl && rm -rf /var/lib/apt/lists/* \
-    && mkdir -p /keys/sluice /keys/clickhouse /keys/valkey /keys/s3 /keys/tls && chown -R 65532:65532 /keys
+    && mkdir -p /keys/sluice /keys/gateway /keys/clickhouse /keys/valkey /keys/s3 /keys/tls /volumes/files \
+    && chown -R 65532:65532 /keys /volumes/files
 USER 65532:65532
 HEALTHCHECK NONE
 CMD ["node", "deploy/compose/init/make-keys.js"]

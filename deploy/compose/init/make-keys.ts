@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
 export interface KeySettings {
-  /** Holds a folder for each service: sluice, clickhouse, valkey, s3, tls. */
+  /** Gets a folder for each service: sluice (both of ours), gateway, clickhouse, valkey, s3, tls. */
   readonly folder: string;
   /** The name or address that clients use. */
   readonly host: string;
@@ -37,11 +37,13 @@ export async function makeKeys({ folder, host, bucket }: KeySettings): Promise<b
   await write(join(folder, 'valkey', 'valkey.conf'), [`requirepass ${valkey}`]);
   await write(join(folder, 's3', 's3.json'), [JSON.stringify(identities(own, admin, bucket), null, 2)]);
   await write(join(folder, 'tls', 'sluice.pem'), [await certificate(join(folder, 'tls'), host)]);
+  await write(join(folder, 'gateway', 'gateway.env'), [
+    `S3_ACCESS_KEY_ID=${own.accessKey}`,
+    `S3_SECRET_ACCESS_KEY=${own.secretKey}`,
+  ]);
   await write(mark, [
     `CLICKHOUSE_PASSWORD=${clickhouse}`,
     `REDIS_URL=redis://:${valkey}@valkey:6379/0`,
-    `S3_ACCESS_KEY_ID=${own.accessKey}`,
-    `S3_SECRET_ACCESS_KEY=${own.secretKey}`,
     `LOGIN_TOKEN_SECRET=${login}`,
   ]);
   return true;
