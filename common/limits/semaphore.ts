@@ -31,8 +31,19 @@ export class Semaphore {
    */
   async take(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    if (this.#held < this.#limit) this.#held++;
-    else await this.#wait(signal);
+    if (this.#held >= this.#limit) await this.#wait(signal);
+    else this.#held++;
+    return this.#turn();
+  }
+
+  /** The same when there is a turn to be had at once, and null otherwise. */
+  tryTake(): (() => void) | null {
+    if (this.#held >= this.#limit) return null;
+    this.#held++;
+    return this.#turn();
+  }
+
+  #turn(): () => void {
     let held = true;
     return () => {
       if (!held) return;

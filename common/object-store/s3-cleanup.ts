@@ -40,7 +40,7 @@ export async function removeLeftovers(context: S3Context, leftovers: Leftovers):
   for (const [what, needed, remove] of steps) {
     if (!needed) continue;
     try {
-      await withDeadline(never, cleanup, remove);
+      await withDeadline(never, cleanup, (attempt) => remove(attempt.signal));
     } catch (err) {
       context.log.warn({ key, uploadId, what, err }, 'a failed object could not be taken back');
     }

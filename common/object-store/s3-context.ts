@@ -39,7 +39,7 @@ export function tryControl<T>(
   send: (signal: AbortSignal) => Promise<T>,
   limits: RetryLimits = { total: timing.request, attempt: timing.quiet },
 ): Promise<T> {
-  return retrying(timing, limits, signal, (attempt) => untilAborted(send(attempt), attempt));
+  return retrying(timing, limits, signal, (attempt) => untilAborted(send(attempt.signal), attempt.signal));
 }
 
 /** The same; rejects with an error that says what failed, or the signal's reason. */

@@ -6,32 +6,70 @@ export class S3Timeout extends Error {
   }
 }
 
+/** One try at something, which may be told to stop. An AbortController for each costs more than all else here. */
+export class Attempt {
+  #controller: AbortController | null = null;
+  #stopped = false;
+  #reason: unknown;
+  /** Called when it is told to stop. There can be one. */
+  onStop: (() => void) | null = null;
+
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** Why, once it is stopped. */
+  get reason(): unknown {
+    return this.#reason;
+  }
+
+  /** The same for those who take nothing else. Made when it is asked for. */
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#stopped) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  stop(reason: unknown): void {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.#reason = reason;
+    this.onStop?.();
+    this.#controller?.abort(reason);
+  }
+
+  throwIfStopped(): void {
+    if (this.#stopped) throw this.#reason;
+  }
+}
+
 /**
- * Runs the work with a signal that is aborted together with the given one, and at the deadline. Rejects with the
- * reason of the abort, whatever the work makes of it. Unlike AbortSignal.any, it leaves no trace on a signal that
+ * Runs the work as an attempt that is stopped together with the given signal, and at the deadline. Rejects with the
+ * reason of the stop, whatever the work makes of it. Unlike AbortSignal.any, it leaves no trace on a signal that
  * lives longer.
  * @param grace how long the work may go on after the signal's abort. Milliseconds
  */
 export async function withDeadline<T>(
   signal: AbortSignal,
   milliseconds: number,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (attempt: Attempt) => Promise<T>,
   grace = 0,
 ): Promise<T> {
   signal.throwIfAborted();
-  const controller = new AbortController();
+  const attempt = new Attempt();
   let leaving: NodeJS.Timeout | undefined;
   const stop = () => {
-    if (grace > 0) leaving = setTimeout(() => controller.abort(signal.reason), grace);
-    else controller.abort(signal.reason);
+    if (grace > 0) leaving = setTimeout(() => attempt.stop(signal.reason), grace);
+    else attempt.stop(signal.reason);
   };
-  const expire = () => controller.abort(new S3Timeout('no answer', milliseconds));
-  const timer = setTimeout(expire, milliseconds);
+  const timer = setTimeout(() => attempt.stop(new S3Timeout('no answer', milliseconds)), milliseconds);
   signal.addEventListener('abort', stop, { once: true });
   try {
-    return await work(controller.signal);
+    return await work(attempt);
   } catch (error) {
-    controller.signal.throwIfAborted();
+    attempt.throwIfStopped();
     throw error;
   } finally {
     clearTimeout(timer);

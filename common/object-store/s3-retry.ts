@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withDeadline } from './s3-deadline.ts';
+import { type Attempt, withDeadline } from './s3-deadline.ts';
 import { failureOf, isTransient } from './s3-failure.ts';
 import type { S3Timing } from './s3-options.ts';
 
@@ -24,7 +24,7 @@ export async function retrying<T>(
   timing: Pick<S3Timing, 'firstPause' | 'longestPause'>,
   { total, attempt, grace = 0 }: RetryLimits,
   signal: AbortSignal,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (attempt: Attempt) => Promise<T>,
 ): Promise<T> {
   const end = performance.now() + total;
   // an attempt that has less time would only be cut off, and leave its outcome in doubt

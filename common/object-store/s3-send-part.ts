@@ -3,6 +3,7 @@ import { untilAborted } from '../abort/until-aborted.ts';
 import type { Http1Pool } from './http1/http1-pool.ts';
 import type { Part } from './object-store.ts';
 import { escapeUri, type S3Address } from './s3-address.ts';
+import type { Attempt } from './s3-deadline.ts';
 import { readFailure } from './s3-error-answer.ts';
 import type { S3Timing } from './s3-options.ts';
 import { createS3Signer, type S3Credentials } from './s3-signer.ts';
@@ -16,10 +17,10 @@ export interface PartRequest {
 }
 
 /**
- * Sends the bytes of a part and answers its ETag. When it settles, nothing refers to the chunks any more. Rejects with
- * the reason of the signal, an S3Failure, or what the connection failed with. Tries once.
+ * Sends the bytes of a part and answers its ETag. When it settles, nothing refers to the chunks any more. Rejects
+ * when the attempt is stopped, with an S3Failure, or with what the connection failed with.
  */
-export type PartSender = (request: PartRequest, signal: AbortSignal) => Promise<string>;
+export type PartSender = (request: PartRequest, attempt: Attempt) => Promise<string>;
 
 /**
  * A path past the SDK for the bytes of parts, because the SDK's costs more CPU: one write of all chunks, the payload
@@ -38,16 +39,16 @@ export function createPartSender(args: {
   /** Credentials that do not expire are asked for once. */
   let lasting: S3Credentials | null = null;
   /** They may have to be waited for. */
-  const credentialsUntil = async (signal: AbortSignal): Promise<S3Credentials> => {
+  const credentialsUntil = async ({ signal }: Attempt): Promise<S3Credentials> => {
     const credentials = await untilAborted(config.credentials(), signal);
     if (credentials.expiration === undefined) lasting = credentials;
     return credentials;
   };
 
-  return async ({ key, query, headers, part }, signal) => {
+  return async ({ key, query, headers, part }, attempt) => {
     const path = address.path(key);
     const queryPart = queryText(query);
-    const credentials = lasting ?? (await credentialsUntil(signal));
+    const credentials = lasting ?? (await credentialsUntil(attempt));
     const signed = sign(
       {
         method: 'PUT',
@@ -61,7 +62,7 @@ export function createPartSender(args: {
     const target = queryPart === '' ? path : `${path}?${queryPart}`;
     const answer = await pool.exchange(
       { head: headText(target, signed), chunks: part.chunks },
-      { quiet: timing.quiet, signal },
+      { quiet: timing.quiet, attempt },
     );
     const { status, headers: answered } = answer;
     const etag = answered.get('etag');

@@ -17,9 +17,10 @@ import { putObject } from './s3-put-object.ts';
 export class S3Writer implements ObjectWriter {
   readonly #context: S3Context;
   readonly #target: WriteTarget;
-  readonly #cancel = new AbortController();
   readonly #outer: AbortSignal;
-  readonly #onOuterAbort: () => void;
+  /** Aborted with the outer signal, and when the writer is; only a multipart upload has use for it. */
+  #cancel: AbortController | null = null;
+  readonly #onOuterAbort = (): void => this.#cancel?.abort(this.#outer.reason);
   readonly #doubts: Doubts = { upload: 0, object: 0 };
   readonly #underWay = new Set<Promise<void>>();
   #upload: Promise<MultipartUpload> | null = null;
@@ -39,8 +40,10 @@ export class S3Writer implements ObjectWriter {
       metadata: storedMetadata(description.metadata, writerId),
     };
     this.#outer = signal;
-    this.#onOuterAbort = () => this.#cancel.abort(signal.reason);
-    signal.addEventListener('abort', this.#onOuterAbort, { once: true });
+  }
+
+  get #signal(): AbortSignal {
+    return this.#cancel?.signal ?? this.#outer;
   }
 
   async writePart(part: Part): Promise<void> {
@@ -52,10 +55,10 @@ export class S3Writer implements ObjectWriter {
     if (this.#state !== 'open') throw new Error('the object is not open for writing');
     this.#state = 'completing';
     try {
-      this.#cancel.signal.throwIfAborted();
+      this.#signal.throwIfAborted();
       if (this.#upload === null) await this.#put(last);
       else await this.#finish(this.#upload, last);
-      this.#cancel.signal.throwIfAborted();
+      this.#signal.throwIfAborted();
       this.#state = 'complete';
     } catch (error) {
       this.#state = 'failed';
@@ -82,13 +85,13 @@ export class S3Writer implements ObjectWriter {
   }
 
   #store(part: Part): Promise<void> {
-    this.#cancel.signal.throwIfAborted();
+    this.#signal.throwIfAborted();
     this.#upload ??= this.#begin();
     const number = ++this.#parts;
     this.#size += part.size;
     this.#crc32 = combineCrc32(this.#crc32, part.crc32, part.size);
     const stored = this.#upload
-      .then((upload) => upload.storePart(number, part, this.#cancel.signal))
+      .then((upload) => upload.storePart(number, part, this.#signal))
       .catch((error: unknown) => {
         throw this.#failure('UploadPart', error);
       });
@@ -99,10 +102,13 @@ export class S3Writer implements ObjectWriter {
   }
 
   async #begin(): Promise<MultipartUpload> {
+    this.#cancel = new AbortController();
+    this.#outer.addEventListener('abort', this.#onOuterAbort, { once: true });
+    const { signal } = this.#cancel;
     // one listener for each request under way
-    setMaxListeners(0, this.#cancel.signal);
+    setMaxListeners(0, signal);
     try {
-      return await openMultipartUpload(this.#context, this.#target, this.#doubts, this.#cancel.signal);
+      return await openMultipartUpload(this.#context, this.#target, this.#doubts, signal);
     } catch (error) {
       throw this.#failure('CreateMultipartUpload', error);
     }
@@ -110,7 +116,7 @@ export class S3Writer implements ObjectWriter {
 
   async #put(part: Part): Promise<void> {
     try {
-      await putObject(this.#context, this.#target, part, this.#doubts, this.#cancel.signal);
+      await putObject(this.#context, this.#target, part, this.#doubts, this.#outer);
     } catch (error) {
       throw this.#failure('PutObject', error);
     }
@@ -122,7 +128,7 @@ export class S3Writer implements ObjectWriter {
     const upload = await begun;
     const whole = { size: this.#size, crc32: this.#crc32 };
     try {
-      await upload.complete(whole, this.#doubts, this.#cancel.signal);
+      await upload.complete(whole, this.#doubts, this.#signal);
     } catch (error) {
       throw this.#failure('CompleteMultipartUpload', error);
     }
@@ -131,7 +137,7 @@ export class S3Writer implements ObjectWriter {
   /** Waits until nothing of ours is under way, then removes what there may be. */
   async #takeBack(): Promise<void> {
     this.#outer.removeEventListener('abort', this.#onOuterAbort);
-    this.#cancel.abort(new Error('the object was aborted'));
+    this.#cancel?.abort(new Error('the object was aborted'));
     await Promise.allSettled(this.#underWay);
     const upload = await this.#upload?.catch(() => null);
     await removeLeftovers(this.#context, {
@@ -143,7 +149,7 @@ export class S3Writer implements ObjectWriter {
   }
 
   #failure(operation: string, error: unknown): unknown {
-    const { signal } = this.#cancel;
+    const signal = this.#signal;
     if (signal.aborted) return signal.reason;
     return error instanceof Error && error.message.startsWith('S3 failed at')
       ? error

@@ -2,10 +2,10 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { Http1Pool } from '../../common/object-store/http1/http1-pool.ts';
+import { Attempt } from '../../common/object-store/s3-deadline.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 
-const never = new AbortController().signal;
-const limits = { quiet: 10_000, signal: never };
+const limits = () => ({ quiet: 10_000, attempt: new Attempt() });
 const request = (size = 0) => ({
   head: `PUT /x HTTP/1.1\r\nhost: h\r\ncontent-length: ${size}\r\n\r\n`,
   chunks: size === 0 ? [] : [Buffer.alloc(size >> 1, 'a'), Buffer.alloc(size - (size >> 1), 'b')],
@@ -78,7 +78,7 @@ t.test('a connection is used again, and its bytes arrive as they were', async (t
     answering(size, ok)(socket);
   });
   for (let i = 0; i < 5; i++) {
-    t.match(await pool.exchange(request(size), limits), { status: 200, keepAlive: true });
+    t.match(await pool.exchange(request(size), limits()), { status: 200, keepAlive: true });
   }
   t.equal(sockets.length, 1);
   const { head, chunks } = request(size);
@@ -88,7 +88,7 @@ t.test('a connection is used again, and its bytes arrive as they were', async (t
 
 t.test('no more connections than allowed, and all come to their turn', async (t) => {
   const { pool, sockets } = await startPeer(t, answering(10, ok), { limit: 3 });
-  const answers = await Promise.all(Array.from({ length: 50 }, () => pool.exchange(request(10), limits)));
+  const answers = await Promise.all(Array.from({ length: 50 }, () => pool.exchange(request(10), limits())));
   t.equal(answers.length, 50);
   t.equal(sockets.length, 3);
 });
@@ -100,16 +100,16 @@ t.test('a connection that the server closes is not used again', async (t) => {
     `${ok}surplus`,
   ]) {
     const { pool, sockets } = await startPeer(t, answering(10, answer));
-    t.match(await pool.exchange(request(10), limits), { status: 200 });
-    t.match(await pool.exchange(request(10), limits), { status: 200 });
+    t.match(await pool.exchange(request(10), limits()), { status: 200 });
+    t.match(await pool.exchange(request(10), limits()), { status: 200 });
     t.equal(sockets.length, 2, answer);
   }
   const closing = await startPeer(t, answering(10, ok));
-  await closing.pool.exchange(request(10), limits);
+  await closing.pool.exchange(request(10), limits());
   closing.sockets[0]?.end();
   while (closing.open() > 0) await sleep(1);
   await sleep(1);
-  await closing.pool.exchange(request(10), limits);
+  await closing.pool.exchange(request(10), limits());
   t.equal(closing.sockets.length, 2, 'closed while nobody used it');
 });
 
@@ -117,7 +117,7 @@ t.test('an answer whose body ends with the connection', async (t) => {
   const { pool } = await startPeer(t, (socket) => {
     socket.once('data', () => socket.end('HTTP/1.1 503 Slow Down\r\n\r\n<Code>SlowDown</Code>'));
   });
-  t.match(await pool.exchange(request(10), limits), { status: 503, text: '<Code>SlowDown</Code>' });
+  t.match(await pool.exchange(request(10), limits()), { status: 503, text: '<Code>SlowDown</Code>' });
 });
 
 t.test('an early answer ends the exchange, and nothing refers to the chunks', async (t) => {
@@ -128,8 +128,8 @@ t.test('an early answer ends the exchange, and nothing refers to the chunks', as
       socket.write('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');
     });
   });
-  t.match(await pool.exchange(request(64 * 1024 ** 2), limits), { status: 403 });
-  t.match(await pool.exchange(request(10), limits), { status: 403 });
+  t.match(await pool.exchange(request(64 * 1024 ** 2), limits()), { status: 403 });
+  t.match(await pool.exchange(request(10), limits()), { status: 403 });
   t.ok(open() <= 2);
 });
 
@@ -145,36 +145,35 @@ t.test('a connection that breaks is an error, and the next request has another',
     } else answering(10, ok)(socket);
   });
   for (let i = 0; i < 3; i++) {
-    t.match(await rejectionOf(pool.exchange(request(10), limits)), { code: 'ECONNRESET' });
+    t.match(await rejectionOf(pool.exchange(request(10), limits())), { code: 'ECONNRESET' });
   }
-  t.match(await pool.exchange(request(10), limits), { status: 200 });
+  t.match(await pool.exchange(request(10), limits()), { status: 200 });
 });
 
 t.test('what is no HTTP is an error that may be tried again', async (t) => {
   const { pool } = await startPeer(t, answering(10, 'SSH-2.0-OpenSSH\r\n\r\n'));
-  t.match(await rejectionOf(pool.exchange(request(10), limits)), { code: /^HPE_/ });
+  t.match(await rejectionOf(pool.exchange(request(10), limits())), { code: /^HPE_/ });
 });
 
-t.test('an abort ends what waits, connects or is under way, with its reason', async (t) => {
+t.test('a stop ends what waits, connects or is under way, with its reason', async (t) => {
   const { pool, sockets, open } = await startPeer(t, silent, { limit: 1 });
-  const controllers = [new AbortController(), new AbortController()] as const;
-  const first = rejectionOf(pool.exchange(request(10), { quiet: 10_000, signal: controllers[0].signal }));
-  const second = rejectionOf(pool.exchange(request(10), { quiet: 10_000, signal: controllers[1].signal }));
+  const attempts = [new Attempt(), new Attempt(), new Attempt()] as const;
+  const first = rejectionOf(pool.exchange(request(10), { quiet: 10_000, attempt: attempts[0] }));
+  const second = rejectionOf(pool.exchange(request(10), { quiet: 10_000, attempt: attempts[1] }));
   while (sockets.length === 0) await sleep(1);
-  controllers[1].abort(new Error('second'));
+  attempts[1].stop(new Error('second'));
   t.match(await second, { message: 'second' });
-  controllers[0].abort(new Error('first'));
+  attempts[0].stop(new Error('first'));
   t.match(await first, { message: 'first' });
   while (open() > 0) await sleep(1);
-  await t.rejects(pool.exchange(request(10), { quiet: 1, signal: AbortSignal.abort(new Error('before')) }), {
-    message: 'before',
-  });
+  attempts[2].stop(new Error('before'));
+  await t.rejects(pool.exchange(request(10), { quiet: 1, attempt: attempts[2] }), { message: 'before' });
   t.equal(sockets.length, 1);
 });
 
 t.test('a connection that is quiet for too long is given up', async (t) => {
   const { pool } = await startPeer(t, silent);
-  await t.rejects(pool.exchange(request(10), { quiet: 20, signal: never }), { name: 'S3Timeout' });
+  await t.rejects(pool.exchange(request(10), { quiet: 20, attempt: new Attempt() }), { name: 'S3Timeout' });
 });
 
 t.test('a server that can not be reached', async (t) => {
@@ -184,14 +183,14 @@ t.test('a server that can not be reached', async (t) => {
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   const pool = new Http1Pool({ base: new URL(`http://127.0.0.1:${port}`), limit: 1, connectTimeout: 5000 });
-  for (let i = 0; i < 3; i++) await t.rejects(pool.exchange(request(), limits), { code: 'ECONNREFUSED' });
+  for (let i = 0; i < 3; i++) await t.rejects(pool.exchange(request(), limits()), { code: 'ECONNREFUSED' });
   pool.close();
-  await t.rejects(pool.exchange(request(), limits), { message: /closed/ });
+  await t.rejects(pool.exchange(request(), limits()), { message: /closed/ });
 });
 
 t.test('closing the pool ends what is under way', async (t) => {
   const { pool, sockets, open } = await startPeer(t, silent);
-  const settled = rejectionOf(pool.exchange(request(10), limits));
+  const settled = rejectionOf(pool.exchange(request(10), limits()));
   while (sockets.length === 0) await sleep(1);
   pool.close();
   t.match(await settled, { code: 'ECONNRESET' });

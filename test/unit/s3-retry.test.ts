@@ -1,4 +1,5 @@
 import t from 'tap';
+import { Attempt } from '../../common/object-store/s3-deadline.ts';
 import { S3Failure } from '../../common/object-store/s3-failure.ts';
 import { s3Timing } from '../../common/object-store/s3-options.ts';
 import { retrying } from '../../common/object-store/s3-retry.ts';
@@ -34,7 +35,7 @@ t.test('does not try again what can not succeed', async (t) => {
 t.test('an attempt that hangs is cut and tried again; the last failure is told', async (t) => {
   let tries = 0;
   await t.rejects(
-    retrying(quick, { total: 300, attempt: 20 }, never, (signal) => {
+    retrying(quick, { total: 300, attempt: 20 }, never, ({ signal }) => {
       tries++;
       return hang(signal);
     }),
@@ -64,14 +65,14 @@ t.test('never tries again once the signal is aborted', async (t) => {
     let tries = 0;
     const slow = { firstPause: 2e9, longestPause: 2e9 };
     const pauses = { total: Number.MAX_SAFE_INTEGER, attempt: 600_000 };
-    const failing = retrying(slow, pauses, controller.signal, async (signal) => {
+    const failing = retrying(slow, pauses, controller.signal, async (attempt) => {
       tries++;
       if (abortIn === 'the pause') {
         setImmediate(() => controller.abort(new Error('gone')));
         throw busy();
       }
       controller.abort(new Error('gone'));
-      t.ok(signal.aborted);
+      t.ok(attempt.stopped);
       throw busy();
     });
     await t.rejects(failing, { message: 'gone' });
@@ -88,15 +89,16 @@ t.test('never tries again once the signal is aborted', async (t) => {
 t.test('an attempt may come to its end after the abort, within the grace', async (t) => {
   const controller = new AbortController();
   const limits = { ...ample, grace: 600_000 };
-  const result = await retrying(quick, limits, controller.signal, async (signal) => {
+  const result = await retrying(quick, limits, controller.signal, async (attempt) => {
     controller.abort(new Error('gone'));
-    t.notOk(signal.aborted);
+    t.notOk(attempt.stopped);
+    t.notOk(attempt.signal.aborted);
     return 'done';
   });
   t.equal(result, 'done');
 
   const cut = new AbortController();
-  const hanging = retrying(quick, { ...ample, grace: 1 }, cut.signal, (signal) => {
+  const hanging = retrying(quick, { ...ample, grace: 1 }, cut.signal, ({ signal }) => {
     cut.abort(new Error('gone'));
     return hang(signal);
   });
@@ -121,6 +123,25 @@ t.test('a wrong clock is worth one more attempt', async (t) => {
   });
   await t.rejects(failing, { code: 'RequestTimeTooSkewed' });
   t.equal(tries, 2);
+});
+
+t.test('an attempt tells all who ask that it was stopped, once, and why', async (t) => {
+  const attempt = new Attempt();
+  let calls = 0;
+  attempt.onStop = () => calls++;
+  const early = attempt.signal;
+  attempt.throwIfStopped();
+  attempt.stop(new Error('first'));
+  attempt.stop(new Error('second'));
+  t.equal(calls, 1);
+  t.throws(() => attempt.throwIfStopped(), { message: 'first' });
+  t.match(
+    [attempt.stopped, attempt.reason, early.reason],
+    [true, { message: 'first' }, { message: 'first' }],
+  );
+  const late = new Attempt();
+  late.stop(new Error('gone'));
+  t.match(late.signal, { aborted: true, reason: { message: 'gone' } });
 });
 
 t.test('no listener stays on the signal', async (t) => {

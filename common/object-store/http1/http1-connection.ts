@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { S3Timeout } from '../s3-deadline.ts';
+import { type Attempt, S3Timeout } from '../s3-deadline.ts';
 import { AnswerReader, type Http1Answer } from './answer-reader.ts';
 
 /** A request as it is sent: its head as text, and the bytes of its body. */
@@ -12,14 +12,14 @@ export interface Http1Request {
 export interface ExchangeLimits {
   /** How long the connection may bring nothing and take nothing. Milliseconds. */
   readonly quiet: number;
-  readonly signal: AbortSignal;
+  /** Stopped: the connection is cut. */
+  readonly attempt: Attempt;
 }
 
 interface Exchange {
   readonly resolve: (answer: Http1Answer) => void;
   readonly reject: (reason: unknown) => void;
   readonly limits: ExchangeLimits;
-  readonly onAbort: () => void;
   readonly reader: AnswerReader;
   /** All bytes of the request are with the system, and nothing refers to the chunks any more. */
   written: boolean;
@@ -67,27 +67,25 @@ export class Http1Connection {
 
   /**
    * Sends a request and reads its answer. When it settles nothing refers to the chunks any more, and the connection is
-   * free or closed. Rejects with the signal's reason, or what the connection failed with.
+   * free or closed. Rejects with the reason of a stop, or what the connection failed with.
    */
   exchange({ head, chunks }: Http1Request, limits: ExchangeLimits): Promise<Http1Answer> {
     return new Promise((resolve, reject) => {
-      const { signal, quiet } = limits;
-      const onAbort = (): void => this.#fail(signal.reason);
+      const { attempt, quiet } = limits;
       const exchange: Exchange = {
         resolve,
         reject,
         limits,
-        onAbort,
         reader: new AnswerReader(maxAnswer),
         written: false,
         answer: null,
       };
       this.#exchange = exchange;
-      if (signal.aborted) {
-        onAbort();
+      if (attempt.stopped) {
+        this.#fail(attempt.reason);
         return;
       }
-      signal.addEventListener('abort', onAbort, { once: true });
+      attempt.onStop = () => this.#fail(attempt.reason);
       const socket = this.#socket;
       socket.setTimeout(quiet);
       const written = (error?: Error | null): void => {
@@ -144,7 +142,7 @@ export class Http1Connection {
       return;
     }
     this.#exchange = null;
-    exchange.limits.signal.removeEventListener('abort', exchange.onAbort);
+    exchange.limits.attempt.onStop = null;
     this.#socket.setTimeout(idleLimit);
     exchange.resolve(answer);
   }
@@ -173,7 +171,7 @@ export class Http1Connection {
     this.#exchange = null;
     this.#onClosed();
     if (exchange === null) return;
-    exchange.limits.signal.removeEventListener('abort', exchange.onAbort);
+    exchange.limits.attempt.onStop = null;
     if (this.#failure === undefined && exchange.answer !== null) exchange.resolve(exchange.answer);
     else exchange.reject(this.#failure ?? new ConnectionLost());
   }

@@ -1,7 +1,7 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectSecure, type TLSSocket } from 'node:tls';
 import { Semaphore } from '../../limits/semaphore.ts';
-import { S3Timeout } from '../s3-deadline.ts';
+import { type Attempt, S3Timeout } from '../s3-deadline.ts';
 import type { Http1Answer } from './answer-reader.ts';
 import { type ExchangeLimits, Http1Connection, type Http1Request } from './http1-connection.ts';
 
@@ -45,9 +45,10 @@ export class Http1Pool {
 
   /** Sends a request once. See Http1Connection.exchange. */
   async exchange(request: Http1Request, limits: ExchangeLimits): Promise<Http1Answer> {
-    const release = await this.#turns.take(limits.signal);
+    limits.attempt.throwIfStopped();
+    const release = this.#turns.tryTake() ?? (await this.#turns.take(limits.attempt.signal));
     try {
-      const connection = this.#takeIdle() ?? (await this.#connect(limits.signal));
+      const connection = this.#takeIdle() ?? (await this.#connect(limits.attempt));
       const answer = await connection.exchange(request, limits);
       if (connection.usable) this.#idle.push(connection);
       return answer;
@@ -70,9 +71,10 @@ export class Http1Pool {
     }
   }
 
-  #connect(signal: AbortSignal): Promise<Http1Connection> {
+  #connect(attempt: Attempt): Promise<Http1Connection> {
     const { secure } = this.#server;
     return new Promise((resolve, reject) => {
+      attempt.throwIfStopped();
       if (this.#closed) throw new Error('the object store is closed');
       const socket = secure ? this.#openSecure() : connectPlain({ ...this.#server, noDelay: true });
       this.#open.add(socket);
@@ -81,14 +83,13 @@ export class Http1Pool {
         failure = reason;
         socket.destroy();
       };
-      const onAbort = (): void => giveUp(signal.reason);
       const timer = setTimeout(
         () => giveUp(new S3Timeout('no connection', this.#connectTimeout)),
         this.#connectTimeout,
       );
       const settled = (): void => {
         clearTimeout(timer);
-        signal.removeEventListener('abort', onAbort);
+        attempt.onStop = null;
       };
       const onError = (error: Error): void => {
         failure ??= error;
@@ -98,7 +99,7 @@ export class Http1Pool {
         this.#open.delete(socket);
         reject(failure ?? Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' }));
       };
-      signal.addEventListener('abort', onAbort, { once: true });
+      attempt.onStop = () => giveUp(attempt.reason);
       socket.on('error', onError);
       socket.once('close', onClose);
       socket.once(secure ? 'secureConnect' : 'connect', () => {
