@@ -10,6 +10,7 @@ import { Answer } from './chdb-server/answer.ts';
 import { Engine } from './chdb-server/engine.ts';
 import { engineError } from './chdb-server/engine-error.ts';
 import { type Fault, type FaultAction, Faults, shownStatement } from './chdb-server/fault.ts';
+import { oneNodeCluster } from './chdb-server/one-node-cluster.ts';
 
 interface Settings {
   readonly path: string;
@@ -18,6 +19,8 @@ interface Settings {
   readonly user?: string;
   readonly password?: string;
   readonly keepAliveTimeout: number;
+  /** It stands for a cluster of this name, which is itself. */
+  readonly cluster?: string;
 }
 
 /** What a test may want to know of a statement that came. */
@@ -32,7 +35,9 @@ const bodyLimit = 512 * 1024 * 1024;
 const seenLimit = 5000;
 
 const settings = JSON.parse(process.argv[2] ?? '{}') as Settings;
-const engine = new Engine(settings.path);
+const cluster =
+  settings.cluster === undefined ? null : oneNodeCluster(settings.cluster, `${settings.path}.xml`);
+const engine = new Engine(settings.path, cluster?.connectionArgs);
 const faults = new Faults();
 const seen: SeenStatement[] = [];
 /** The ids that clients gave to what runs. */
@@ -103,12 +108,21 @@ async function answerStatement(
       answer.reset();
       await new Promise((resolve) => setTimeout(resolve, fault.milliseconds));
     }
-    await run(answer, params, sql, request.method === 'GET', fault);
+    const whole = withToken(sql, params.get('insert_deduplication_token'));
+    const runnable = cluster === null ? whole : cluster.rewrite(whole);
+    if (runnable === null) return answer.empty();
+    await run(answer, params, runnable, request.method === 'GET', fault);
   } catch (error) {
     answer.error(engineError(error));
   } finally {
     running.delete(queryId);
   }
+}
+
+/** A token is of one INSERT: as a setting of a session it would need one of its own. */
+function withToken(sql: string, token: string | null): string {
+  if (token === null || !sql.startsWith('INSERT ')) return sql;
+  return sql.replace(' FORMAT ', ` SETTINGS insert_deduplication_token = '${token}' FORMAT `);
 }
 
 const reads = /^\s*(SELECT|WITH|SHOW|EXISTS|DESCRIBE|DESC|EXPLAIN)\b/i;

@@ -39,8 +39,12 @@ export interface QueryCall {
   readonly signal?: AbortSignal;
 }
 
-/** `npm test` with SLUICE_TEST_SERVED=1: the engine runs behind HTTP, in a process of its own. */
-const served = process.env.SLUICE_TEST_SERVED === '1';
+/**
+ * `npm test` with SLUICE_TEST_SERVED=1: the engine runs behind HTTP, in a process of its own; with
+ * SLUICE_TEST_SERVED=cluster it stands for a cluster of one server there.
+ */
+const served = process.env.SLUICE_TEST_SERVED;
+const cluster = served === 'cluster' ? { name: 'one', database: 'sluice' } : undefined;
 
 /** The query service's routes over a real engine, without a server before them. */
 export interface QueryHarness {
@@ -106,9 +110,9 @@ export async function openQueryHarness(
   let server: ChdbServer | null = null;
   const openDatabase = async (): Promise<Database> => {
     if (options.open !== undefined) return options.open(dataDir);
-    if (!served) return openChdb({ path: join(dataDir, 'chdb') });
-    server = await startChdbServer({ dataDir });
-    return openClickhouse({ url: server.url, user: 'default', password: '' });
+    if (served === undefined) return openChdb({ path: join(dataDir, 'chdb') });
+    server = await startChdbServer({ dataDir, ...(cluster === undefined ? {} : { cluster: cluster.name }) });
+    return openClickhouse({ url: server.url, user: 'default', password: '', cluster });
   };
   const closeDatabase = async (): Promise<void> => {
     await db.close();

@@ -35,6 +35,8 @@ export interface ChdbServerOptions {
   readonly password?: string;
   /** Milliseconds after which it closes an unused connection. */
   readonly keepAliveTimeout?: number;
+  /** It stands for a cluster of this name, which is itself (chdb-server/one-node-cluster.ts). */
+  readonly cluster?: string;
 }
 
 export async function startChdbServer(options: ChdbServerOptions = {}): Promise<ChdbServer> {

@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto';
+import { createAccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
+import { bootstrap } from '../../common/auth/bootstrap.ts';
+import { createTokenDesk } from '../../common/auth/issue-token.ts';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { createGroupCommit } from '../../common/clickhouse/group-commit.ts';
+import { createCloudFiles } from '../../common/control/cloud-files.ts';
+import { createUsers } from '../../common/control/users.ts';
+import { uuidV5 } from '../../common/control/uuid-v5.ts';
+import { createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
+import { testDatabase as database, type QueryCall, type QueryHarness, spaceOf } from './query-harness.ts';
+import { type FieldInput, structureOf } from './record-client.ts';
+
+const fields: FieldInput[] = [
+  { name: 'email', type: 'TEXT', required: true, unique: true },
+  { name: 'password', type: 'TEXT', hashed: true },
+  { name: 'level', type: 'NUMBER' },
+  { name: 'active', type: 'BOOLEAN' },
+  { name: 'tags', type: 'ARRAY' },
+  { name: 'more', type: 'OBJECT' },
+];
+const { signal } = new AbortController();
+
+/**
+ * Makes everything that emits statements do so once: migrations (by opening the harness), accounts, tokens, files, and
+ * every operation of the query service. @returns `METHOD path` of each route that was called, with its parameters' names
+ */
+export async function driveEverything(harness: QueryHarness): Promise<ReadonlySet<string>> {
+  const called = new Set<string>();
+  const expect = async (call: QueryCall, route: string, status = 200): Promise<{ body: { id: string } }> => {
+    const answer = await harness.call(call);
+    if (answer.status !== status) {
+      throw new Error(`${route}: ${answer.status} ${answer.code} ${answer.problems.join('; ')}`);
+    }
+    called.add(route);
+    return answer;
+  };
+  await driveControl(harness.db);
+  await driveFiles(harness.db);
+
+  const structure = structureOf('p', 'users', fields, { initialData: [{ email: 'first@x', password: 'p' }] });
+  const path = '/p/users';
+  if (harness.db.cluster === undefined) {
+    // what a process left that died while it made the space
+    const space = uuidV5('owner', 'p', 'users').replaceAll('-', '');
+    await harness.db.command(
+      `CREATE TABLE ${database}.new_${space}_left (_id String) ENGINE = MergeTree ORDER BY _id`,
+    );
+  }
+  const of = (more: Partial<QueryCall>): QueryCall => ({ path, structure, ...more });
+  const body = { email: 'ada@x', password: 'right', level: 1, active: true, tags: [1], more: { a: 1 } };
+  await expect(of({ body: [body, { email: 'eve@x' }] }), 'POST /:project/:space');
+  const { body: record } = await expect(
+    of({ path: `${path}/_single_`, body: { ...body, email: 'bob@x' } }),
+    'POST /:project/:space/_single_',
+  );
+  const id: [string, string][] = [['id', record.id]];
+  const conditions = 'email=ada@x&level=1&active=true&password=right';
+  const options = { headers: { options: JSON.stringify({ sort: { by: 'level', order: 'desc' } }) } };
+  await expect(of({ query: conditions }), 'GET /:project/:space');
+  await expect(of({ ...options }), 'GET /:project/:space');
+  await expect(of({ path: `${path}/_single_`, query: conditions }), 'GET /:project/:space/_single_');
+  const text: [string, string][] = [
+    ['searchText', 'AD'],
+    ['searchableFields[]', 'email'],
+  ];
+  await expect(of({ path: `${path}/search`, query: text }), 'GET /:project/:space/search');
+  await expect(
+    of({ path: `${path}/update`, query: 'email=ada@x', body: { level: 2 } }),
+    'POST /:project/:space/update',
+  );
+  await expect(
+    of({ path: `${path}/update-by-id`, query: id, body: { email: 'bill@x', tags: null } }),
+    'POST /:project/:space/update-by-id',
+  );
+  const resources = {
+    'function-resources': JSON.stringify({ mustExistSpaceStructures: [JSON.parse(structure)] }),
+  };
+  const login = {
+    path: '/p/function/login',
+    headers: resources,
+    body: { email: 'ada@x', password: 'right' },
+  };
+  const answer = await harness.call(login);
+  if (answer.status !== 200) throw new Error(`login: ${answer.status} ${answer.code} ${answer.problems}`);
+  called.add('POST /:project/function/login');
+  await expect(
+    of({ path: `${path}/get-token-owner`, headers: { token: answer.body.token } }),
+    'GET /:project/:space/get-token-owner',
+  );
+  await expect(of({ method: 'DELETE', query: id }), 'DELETE /:project/:space');
+  await expect(
+    of({ method: 'DELETE', path: `${path}/clear-records` }),
+    'DELETE /:project/:space/clear-records',
+  );
+  await driveStructures(harness, expect);
+  await untilMerged();
+  return called;
+}
+
+type Expect = (call: QueryCall, route: string) => Promise<unknown>;
+
+async function driveStructures(harness: QueryHarness, expect: Expect): Promise<void> {
+  const keys = structureOf('p', 'keys', [{ name: 'theme', type: 'TEXT' }]);
+  const key = { structure: keys, body: { theme: 'dark' }, path: '/p/keys/set-key-values' };
+  await expect(key, 'POST /:project/:space/set-key-values');
+  await expect({ structure: keys, path: '/p/keys/get-key-values' }, 'GET /:project/:space/get-key-values');
+  const loose = structureOf('p', 'rules', [{ name: 'a', type: 'TEXT' }]);
+  const strict = structureOf('p', 'rules', [
+    { name: 'a', type: 'TEXT', required: true, unique: true },
+    { name: 'b', type: 'NUMBER' },
+  ]);
+  await expect({ structure: loose, path: '/p/rules', body: [{ a: 'x' }] }, 'POST /:project/:space');
+  // a rule that is switched on looks at what is stored, and a new field is a new column
+  await expect(
+    { path: '/p/rules/set-structure', body: JSON.parse(strict) },
+    'POST /:project/:space/set-structure',
+  );
+  await expect(
+    { path: '/p/inferred/set-inferred-structure', body: { x: 1 } },
+    'POST /:project/:space/set-inferred-structure',
+  );
+  await expect(
+    { path: '/p/inferred/get-inferred-structure', body: { x: 1 } },
+    'POST /:project/:space/get-inferred-structure',
+  );
+  await expect(
+    { path: '/p/rules', structure: strict, headers: { 'clear-all-spaces': 'true' } },
+    'GET /:project/:space',
+  );
+  const rules = spaceOf(harness, 'p', 'rules', strict);
+  await rules.insertOne({ a: 'again' });
+}
+
+/** Tables of which a unique field was changed are merged two seconds later. */
+async function untilMerged(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+}
+
+async function driveControl(db: Database): Promise<void> {
+  const users = createUsers({ db, database });
+  const tokens = createAccessTokens({ db, database });
+  await bootstrap({ users, tokens, token: undefined });
+  const desk = createTokenDesk({ users, tokens });
+  const email = 'a@x';
+  const order = { action: 'create', email, createUser: true, name: 'n', expiresIn: 60_000 } as const;
+  const token = await desk.execute(order);
+  await desk.execute({ action: 'list', email });
+  await desk.execute({ action: 'revoke', token });
+  await tokens.noteUses(new Map([[hashToken(token), new Date()]]));
+  await createSpaceCatalogue({ db, database }).isEmpty(signal);
+}
+
+async function driveFiles(db: Database): Promise<void> {
+  const now = new Date();
+  const id = randomUUID();
+  const name = `${id}_a.txt`;
+  const file = {
+    id,
+    name,
+    originalName: 'a.txt',
+    ownerId: 'o',
+    projectSlug: 'p',
+    objectKey: `o/p/${name}`,
+    contentType: 'text/plain',
+    size: 3,
+    crc32: 1,
+    createdAt: now,
+    updatedAt: now,
+  };
+  await createCloudFiles({ db, database }).insert(file, signal);
+  const files = createCloudFiles({ db, database });
+  if ((await files.findByName(name, signal))?.id !== id) throw new Error('the file is not found');
+  const names = await files.namesWithRow([name, 'other'], signal);
+  if (names.size !== 1) throw new Error('the row is not found');
+  const made = await files.madeBetween(
+    new Date(now.getTime() - 1000),
+    new Date(now.getTime() + 1000),
+    9,
+    signal,
+  );
+  if (made.length !== 1) throw new Error('the row is not found by its time');
+  await files.remove(name, signal);
+  await driveLookAfterFailure(db, file.name);
+}
+
+/** A group commit that failed looks for its rows. */
+async function driveLookAfterFailure(db: Database, name: string): Promise<void> {
+  const failing: Database = { ...db, insert: () => Promise.reject(new Error('as if the engine failed')) };
+  const commit = createGroupCommit({ db: failing, pendingLimit: 1e6, insertLimit: 1e6 });
+  const table = `${database}.cloud_files`;
+  await commit
+    .write({ table, columns: ['name'], lines: Buffer.from('["x"]\n'), proof: `name = '${name}'`, signal })
+    .then(
+      () => {
+        throw new Error('the row is not there, and was acknowledged');
+      },
+      () => {},
+    );
+}
