@@ -130,12 +130,12 @@ t.test('a cluster', async (t) => {
   const url = `${server.url},${second.url}`;
   const open = async (): Promise<Database> =>
     openClickhouse({ url, user: 'default', password: '', cluster: { name: cluster, database: 'sluice' } });
-  const { all, called, parser, close } = await collect(open);
   t.teardown(async () => {
-    await close();
     await second.close();
     await server.close();
   });
+  const { all, called, parser, close } = await collect(open);
+  t.teardown(close);
   await checkCollection(t, all, called);
   checkHomes(t, all);
   const syncs = (await server.seen())

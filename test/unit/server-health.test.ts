@@ -1,0 +1,56 @@
+import t from 'tap';
+import { ServerHealth } from '../../common/clickhouse/server-health.ts';
+
+const until = async (condition: () => boolean): Promise<void> => {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+};
+
+t.test('a server is set aside until a probe gets an answer, and each pause is longer', async (t) => {
+  let well = false;
+  const probes: number[] = [];
+  const changes: boolean[] = [];
+  const health = new ServerHealth({
+    probe: async () => {
+      probes.push(performance.now());
+      if (!well) throw new Error('away');
+    },
+    changed: (usable) => void changes.push(usable),
+    times: { firstPause: 40, longestPause: 100 },
+  });
+  t.teardown(() => health.close());
+  t.ok(health.usable);
+  const begun = performance.now();
+  health.setAside(new Error('x'));
+  health.setAside(new Error('once more'));
+  t.notOk(health.usable);
+  await until(() => probes.length === 3);
+  const [first = 0, second = 0, third = 0] = probes;
+  t.ok(first - begun >= 38 && second - first >= 78 && third - second >= 98, String(probes));
+  t.equal(health.returns, 0);
+  well = true;
+  await until(() => health.usable);
+  t.equal(health.returns, 1, 'what it had seen before may be old');
+  t.strictSame(changes, [false, true]);
+});
+
+t.test('however many ask whether it answers, it is asked once', async (t) => {
+  let probes = 0;
+  const health = new ServerHealth({
+    probe: async () => {
+      probes++;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    },
+  });
+  t.teardown(() => health.close());
+  t.strictSame(await Promise.all([health.answers(), health.answers(), health.answers()]), [true, true, true]);
+  t.equal(probes, 1);
+});
+
+t.test('one that is closed asks no more', async (t) => {
+  let probes = 0;
+  const health = new ServerHealth({ probe: async () => void probes++, times: { firstPause: 20 } });
+  health.setAside(new Error('x'));
+  health.close();
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  t.equal(probes, 0);
+});

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import t from 'tap';
+import { topologyOf } from '../../common/clickhouse/topology.ts';
+import { migrations } from '../../common/control/migrations.ts';
+
+t.test('one store is laid out as it always was', async (t) => {
+  const one = topologyOf({});
+  t.equal(one.onCluster, '');
+  for (const name of ['rowsTable', 'rowsEverywhere'] as const) t.equal(one[name]('`d`.`t`'), '`d`.`t`');
+  t.equal(one.controlEngine('d.t', 'ReplacingMergeTree(version)'), 'ReplacingMergeTree(version)');
+  t.equal(one.rowsEngine('d.t', 'MergeTree'), 'MergeTree');
+  t.equal(one.distributedEngine('d.t', 'x'), null);
+  t.equal(one.rowsOfAll('d.t', 'x'), null);
+});
+
+t.test('a migration that was released never changes for one store', async (t) => {
+  // SHA-256 of the statements with single spaces: stores were made with just these
+  const released: Readonly<Record<number, string>> = {
+    1: 'c418471bbdf91272',
+    2: '1eaa41fb1e8d2189',
+    3: 'c986273ea112a19a',
+  };
+  for (const { version, statements } of migrations.filter(({ version }) => version in released)) {
+    const text = statements('sluice', topologyOf({})).join(';').replace(/\s+/g, ' ');
+    const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
+    t.equal(hash, released[version], `version ${version}`);
+  }
+});
+
+t.test('a cluster replicates and shards', async (t) => {
+  const many = topologyOf({ cluster: 'main' });
+  t.equal(many.onCluster, ' ON CLUSTER `main`');
+  t.equal(many.rowsTable('`d`.`t`'), '`d`.`t_local`');
+  t.equal(many.rowsTable('d.t'), 'd.t_local');
+  t.equal(many.rowsEverywhere('`d`.`t`'), '`d`.`t_local` ON CLUSTER `main`');
+  t.equal(
+    many.controlEngine('d.users', 'ReplacingMergeTree(version)'),
+    "ReplicatedReplacingMergeTree('/clickhouse/tables/sluice/all/d/users', '{shard}-{replica}', version)",
+  );
+  t.equal(
+    many.rowsEngine('`d`.`t`', 'MergeTree'),
+    "ReplicatedMergeTree('/clickhouse/tables/sluice/{shard}/d/t_local', '{replica}')",
+  );
+  t.equal(
+    many.distributedEngine('`d`.`t`', 'cityHash64(_id)'),
+    "Distributed('main', 'd', 't_local', cityHash64(_id))",
+  );
+  t.equal(many.rowsOfAll('`d`.`t`', 'cityHash64(_id)'), "cluster('main', `d`.`t_local`, cityHash64(_id))");
+});
