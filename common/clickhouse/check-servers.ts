@@ -9,6 +9,10 @@ interface Look {
   readonly engine: string;
   /** Shards of the cluster, as this server knows it. */
   readonly shards: number;
+  /** Of them, shards in which a Distributed table writes to one replica, and leaves the others to that. */
+  readonly replicating: number;
+  /** Which of the macros the server has that tell it its own place in the cluster. */
+  readonly macros: readonly string[];
 }
 
 /**
@@ -25,9 +29,12 @@ export async function checkServers(
   const { database, cluster } = config;
   const urls = config.url.split(',');
   if (urls.length === 1 && cluster === undefined) return;
+  const ofCluster = `cluster = ${textLiteral(cluster ?? '')}`;
   const sql = `SELECT toString(serverUUID()) AS server,
     (SELECT any(engine) FROM system.tables WHERE database = ${textLiteral(database)} AND name = 'migrations') AS engine,
-    (SELECT toFloat64(uniq(shard_num)) FROM system.clusters WHERE cluster = ${textLiteral(cluster ?? '')}) AS shards`;
+    (SELECT toFloat64(uniqExact(shard_num)) FROM system.clusters WHERE ${ofCluster}) AS shards,
+    (SELECT toFloat64(uniqExactIf(shard_num, internal_replication)) FROM system.clusters WHERE ${ofCluster}) AS replicating,
+    (SELECT groupArray(macro) FROM system.macros WHERE macro IN ('shard', 'replica')) AS macros`;
   const look = async (url: string): Promise<Look | null> => {
     const db = open(url);
     try {
@@ -42,9 +49,17 @@ export async function checkServers(
   };
   const looks = (await Promise.all(urls.map(look))).filter((found) => found !== null);
   if (cluster !== undefined) {
-    const stranger = looks.find(({ shards }) => shards === 0);
-    if (stranger === undefined) return;
-    throw new Error(`the server at ${stranger.url} knows no cluster ${cluster} (CLICKHOUSE_CLUSTER)`);
+    for (const { url, shards, replicating, macros } of looks) {
+      if (shards === 0)
+        throw new Error(`the server at ${url} knows no cluster ${cluster} (CLICKHOUSE_CLUSTER)`);
+      if (replicating < shards) {
+        throw new Error(
+          `the cluster ${cluster} needs internal_replication in every shard, and at ${url} lacks it`,
+        );
+      }
+      if (macros.length < 2) throw new Error(`the server at ${url} lacks the macros shard and replica`);
+    }
+    return;
   }
   const servers = new Set(looks.map(({ server }) => server));
   const shared = looks.every(({ engine }) => /^(Replicated|Shared)/.test(engine));

@@ -170,15 +170,10 @@ t.test('servers that share no tables are refused, and so is a cluster that nobod
     ]),
   );
   await t.rejects(check([one, two], 'c'), /knows no cluster c/);
-  await t.resolves(
-    check(
-      [
-        { ...one, shards: 2 },
-        { ...two, shards: 2 },
-      ],
-      'c',
-    ),
-  );
+  const good = { ...one, shards: 2, replicating: 2, macros: ['replica', 'shard'] };
+  await t.resolves(check([good, { ...good, server: '2' }], 'c'));
+  await t.rejects(check([good, { ...good, macros: ['shard'] }], 'c'), /lacks the macros/);
+  await t.rejects(check([good, { ...good, replicating: 1 }], 'c'), /needs internal_replication/);
   // the statement itself, by the real engine
   await t.resolves(
     checkServers(

@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
+import { checkServers } from '../../common/clickhouse/check-servers.ts';
 import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { controlTableNames } from '../../common/clickhouse/topology.ts';
@@ -128,6 +129,9 @@ t.test('a cluster', async (t) => {
   // a second address, so that servers are brought up to date
   const second = await openAddress(server.url);
   const url = `${server.url},${second.url}`;
+  const alone = (address: string): Database =>
+    openClickhouse({ url: address, user: 'default', password: '' });
+  await t.resolves(checkServers({ url, database: 'sluice', cluster }, alone, AbortSignal.timeout(10_000)));
   const open = async (): Promise<Database> =>
     openClickhouse({ url, user: 'default', password: '', cluster: { name: cluster, database: 'sluice' } });
   t.teardown(async () => {

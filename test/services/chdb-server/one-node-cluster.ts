@@ -22,7 +22,8 @@ export function oneNodeCluster(name: string, configFile: string): OneNodeCluster
     `<clickhouse><tcp_port>${ownPort}</tcp_port><remote_servers><${name}><shard>
       <internal_replication>true</internal_replication>
       <replica><host>127.0.0.1</host><port>${ownPort}</port></replica>
-    </shard></${name}></remote_servers></clickhouse>`,
+    </shard></${name}></remote_servers>
+    <macros><shard>1</shard><replica>a</replica></macros></clickhouse>`,
   );
   const onCluster = ` ON CLUSTER \`${name}\``;
   return {
