@@ -115,12 +115,17 @@ async function find(n: number): Promise<{ id: string; text: string | null }[] | 
 }
 
 const busy = 'Code: 202. DB::Exception: Too many simultaneous queries. (TOO_MANY_SIMULTANEOUS_QUERIES)';
+/** Not the probes: the server comes back soon, and is struck again. */
+const statements = /^(?!SELECT 1\n)/;
+const writes = /^(INSERT|UPDATE)/;
 const faults: readonly (AddressFault & { readonly match?: RegExp })[] = [
   { kind: 'dead' },
-  { kind: 'status', status: 500, body: busy, code: 202 },
-  { kind: 'status', status: 502, body: '<html>Bad Gateway</html>' },
-  { kind: 'cut-before' },
-  { kind: 'cut-after' },
+  { kind: 'status', status: 500, body: busy, code: 202, match: statements },
+  { kind: 'status', status: 502, body: '<html>Bad Gateway</html>', match: statements },
+  { kind: 'cut-before', match: statements },
+  { kind: 'cut-before', match: writes },
+  { kind: 'cut-after', match: writes },
+  { kind: 'cut-after', match: statements },
   { kind: 'cut-middle', match: /^SELECT concat/ },
   { kind: 'delay', milliseconds: 60 },
   { kind: 'silent' },
