@@ -494,6 +494,30 @@ t.test('after the announcement of a stop each answer asks for another connection
   t.strictSame(await connections(), ['close', 'close', 'close', 'close'], 'and still serves');
 });
 
+t.test('a streamed answer that ends while the server stops is whole', async (t) => {
+  const streaming: Route = {
+    method: 'GET',
+    path: '/stream',
+    handler: () => {
+      const chunks = async function* () {
+        yield Buffer.from('some bytes, ');
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        yield Buffer.from('and more');
+      };
+      return { status: 200, body: { chunks: chunks() } };
+    },
+  };
+  const { server, baseUrl } = await serve(t, [streaming]);
+  const begun = await fetch(`${baseUrl}/stream`);
+  server.announceStop();
+  t.equal(await begun.text(), 'some bytes, and more');
+  const raw = connectRaw(baseUrl);
+  raw.send('GET /stream HTTP/1.1\r\nHost: x\r\n\r\n');
+  const answer = await raw.until(/\r\n0\r\n\r\n$/);
+  t.match(answer, /\r\nconnection: close\r\n.*\r\n\r\nc\r\nsome bytes, \r\n8\r\nand more\r\n0\r\n\r\n$/is);
+  raw.socket.destroy();
+});
+
 t.test('a claimed port is nobody else’s, whether they share or not', async (t) => {
   const claim = await claimPort({ host: '127.0.0.1', port: 0 });
   const { port } = claim;
