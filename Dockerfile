@@ -27,8 +27,9 @@ COPY --from=build /build/package.json ./
 COPY --from=build /build/node_modules ./node_modules
 COPY --from=build /build/dist ./
 COPY LICENSE ./
-# the only place it writes to is DATA_DIR: a control socket, so a small tmpfs does
-ENV NODE_ENV=production UV_THREADPOOL_SIZE=16 HOST=0.0.0.0 PORT=8080 DATA_DIR=/run/sluice
+# The only place it writes to is DATA_DIR: a control socket, so a small tmpfs does. HOME, because the AWS SDK asks for the
+# home of its user, whom no file here knows.
+ENV NODE_ENV=production UV_THREADPOOL_SIZE=16 HOST=0.0.0.0 PORT=8080 DATA_DIR=/run/sluice HOME=/run/sluice
 RUN mkdir -m 0700 /run/sluice && chown 65532:65532 /run/sluice
 USER 65532:65532
 EXPOSE 8080

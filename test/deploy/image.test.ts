@@ -1,0 +1,202 @@
+/**
+ * What the Dockerfile makes, built without an engine by deploy/check-image.sh, and run as the image runs it: as nobody, on
+ * files that nobody may write, with the image's variables, over a served engine and an S3 server.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { freePorts } from '../services/free-port.ts';
+import { call, structureOf } from '../services/record-client.ts';
+import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
+import { startChdbServer } from '../services/start-chdb-server.ts';
+import { acceptanceToken } from '../services/start-sluice.ts';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '../..');
+const folder = await mkdtemp(join(tmpdir(), 'sluice-image-'));
+await chmod(folder, 0o755);
+const { stdout: listing } = await run(join(root, 'deploy/check-image.sh'), [join(folder, 'image')], {
+  env: { ...process.env, NODE_OPTIONS: '' },
+});
+const app = join(folder, 'image', 'app');
+const stub = await startS3Stub();
+const engine = await startChdbServer({ user: 'sluice', password: 'hunter2-and-more' });
+const dockerfile = await readFile(join(root, 'Dockerfile'), 'utf8');
+const ofTheImage = Object.fromEntries(
+  (/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? '').split(' ').map((pair) => pair.split('=') as [string, string]),
+);
+const nobody = 65532;
+const isRoot = process.getuid?.() === 0;
+
+/** Only root can become somebody else; without it the files are still nobody's to write. */
+function asNobody(args: readonly string[], env: Record<string, string>): [string, string[], object] {
+  const options = { cwd: app, env: { PATH: process.env.PATH ?? '', ...env } };
+  const command = ['node', ...args];
+  if (!isRoot) return [command[0] as string, command.slice(1), options];
+  const drop = [
+    `--reuid=${nobody}`,
+    `--regid=${nobody}`,
+    '--clear-groups',
+    '--no-new-privs',
+    '--bounding-set=-all',
+  ];
+  return ['setpriv', [...drop, ...command], options];
+}
+
+const port = await freePorts(2);
+const start = async (script: string, ownPort: number, more: Record<string, string>) => {
+  const dataDir = join(folder, `run-${ownPort}`);
+  await mkdir(dataDir, { mode: 0o700 });
+  if (isRoot) await chown(dataDir, nobody, nobody);
+  const env = {
+    ...ofTheImage,
+    ...more,
+    HOST: '127.0.0.1',
+    PORT: `${ownPort}`,
+    DATA_DIR: dataDir,
+    BOOTSTRAP_TOKEN: acceptanceToken,
+    CLICKHOUSE_URL: engine.url,
+    CLICKHOUSE_USER: 'sluice',
+    CLICKHOUSE_PASSWORD: 'hunter2-and-more',
+  };
+  const [command, args, options] = asNobody([script], env);
+  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  const killWithUs = (): void => void child.kill('SIGKILL');
+  process.once('exit', killWithUs);
+  const exited = once(child, 'exit').finally(() => process.off('exit', killWithUs));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (text: Buffer) => {
+      output += text.toString();
+    });
+  }
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on('data', () => {
+      if (/^Sluice listens on/m.test(output)) resolve();
+    });
+    child.once('exit', (status) => reject(new Error(`${script} ended with ${status}: ${output}`)));
+  });
+  return {
+    env,
+    pid: child.pid,
+    async stop(): Promise<number | null> {
+      if (child.exitCode === null) child.kill('SIGTERM');
+      await exited;
+      return child.exitCode;
+    },
+  };
+};
+const gateway = await start('gateway/main.js', port, {
+  S3_BUCKET: stub.bucket,
+  S3_ENDPOINT: stub.endpoint,
+  S3_REGION: stub.region,
+  S3_ACCESS_KEY_ID: stub.accessKeyId,
+  S3_SECRET_ACCESS_KEY: stub.secretAccessKey,
+});
+const query = await start('query/main.js', port + 1, {});
+t.teardown(async () => {
+  await gateway.stop();
+  await query.stop();
+  await engine.close();
+  await stub.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+t.test('it holds what it runs, and not what it does not', async (t) => {
+  t.comment(listing);
+  for (const absent of ['chdb', '@chdb', 'tsx', 'esbuild', '@esbuild', 'typescript', 'tap', '.bin']) {
+    await t.rejects(stat(join(app, 'node_modules', absent)), { code: 'ENOENT' }, absent);
+  }
+  for (const absent of ['test', 'bench', 'docs', '.git', 'main.ts', 'docker-compose.yml']) {
+    await t.rejects(stat(join(app, absent)), { code: 'ENOENT' }, absent);
+  }
+  const native = listing.slice(listing.indexOf('native code:')).match(/\S+\.node/g) ?? [];
+  t.equal(native.length, 2, native.join(' '));
+  t.match(native.join(' '), `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`);
+});
+
+t.test('every version in it is the one of the lock file', async (t) => {
+  const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version: string }>;
+  };
+  const { stdout } = await run(
+    'find',
+    [
+      ...['node_modules', '-mindepth', '2', '-maxdepth', '3', '-type', 'f', '-name', 'package.json'],
+      ...['-path', '*/node_modules/*', '-not', '-path', '*/dist*'],
+    ],
+    { cwd: app },
+  );
+  let compared = 0;
+  for (const path of stdout.trim().split('\n')) {
+    const locked = packages[path.replace('/package.json', '')];
+    if (locked === undefined) continue;
+    const { version } = JSON.parse(await readFile(join(app, path), 'utf8')) as { version: string };
+    t.equal(version, locked.version, path);
+    compared++;
+  }
+  t.ok(compared > 20);
+});
+
+t.test('an upload and a download', async (t) => {
+  const content = randomBytes(9_000_000);
+  const form = new FormData();
+  form.set('file', new Blob([content]), 'from the image.bin');
+  const headers = { authorization: `Bearer ${acceptanceToken}` };
+  const stored = await fetch(`http://127.0.0.1:${port}/_f_/media/upload`, {
+    method: 'POST',
+    headers,
+    body: form,
+  });
+  t.equal(stored.status, 200);
+  const { name } = (await stored.json()) as { name: string };
+  const read = await fetch(`http://127.0.0.1:${port}/_f_/media/${encodeURIComponent(name)}`, { headers });
+  t.ok(Buffer.from(await read.arrayBuffer()).equals(content));
+});
+
+t.test('an insert with a hashed field and a find', async (t) => {
+  const structure = structureOf('media', 'users', [
+    { name: 'email', type: 'TEXT' },
+    { name: 'password', type: 'TEXT', hashed: true },
+  ]);
+  const at = { baseUrl: `http://127.0.0.1:${port + 1}`, token: acceptanceToken, structure };
+  const body = [{ email: 'ada@example.com', password: 'correct horse' }];
+  t.equal((await call({ ...at, path: '/media/users', body })).status, 200);
+  const found = await call({ ...at, path: '/media/users?email=ada@example.com' });
+  t.match(found.body, [{ email: 'ada@example.com' }]);
+});
+
+t.test(
+  'it runs as nobody, and its files are not its own',
+  { skip: isRoot ? false : 'needs root' },
+  async (t) => {
+    for (const { pid } of [gateway, query]) {
+      const status = await readFile(`/proc/${pid}/status`, 'utf8');
+      t.match(status, new RegExp(`^Uid:\\s+${nobody}\\s+${nobody}`, 'm'));
+      t.match(status, /^CapEff:\s+0+$/m);
+    }
+    const [command, args, options] = asNobody(
+      ['-e', 'require("node:fs").writeFileSync("common/new.js", "")'],
+      {},
+    );
+    await t.rejects(run(command, args, options), /EACCES/);
+  },
+);
+
+t.test('its commands work beside it, and its health check tells', async (t) => {
+  const health = (env: Record<string, string>) => {
+    const [command, args, options] = asNobody(['healthcheck.js'], env);
+    return run(command, args, options);
+  };
+  await t.resolves(health(gateway.env));
+  const [command, args, options] = asNobody(['token.js', '--name', 'second'], query.env);
+  const { stdout } = await run(command, args, options);
+  t.match(stdout, /^\S{40,}\n$/);
+  t.equal(await gateway.stop(), 0);
+  await t.rejects(health(gateway.env), { code: 1, stderr: /does not answer/ });
+});
