@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -8,15 +7,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export const loadBalancerFile = join(import.meta.dirname, '../../deploy/compose/load-balancer/haproxy.cfg');
 
 export interface LoadBalancerArgs {
-  /** For what is written. */
-  readonly folder: string;
   /** Certificate and key in one file. */
   readonly certificate: string;
   readonly port: number;
   readonly healthPort: number;
-  /** host:port of each */
-  readonly gateways: readonly string[];
-  readonly queries: readonly string[];
+  /** name:port; the name server knows the addresses. */
+  readonly gateways: string;
+  readonly queries: string;
+  readonly nameServerPort: number;
 }
 
 export interface LoadBalancer {
@@ -39,25 +37,20 @@ export function requireHaproxy(): void {
 export function loadBalancerEnv(args: LoadBalancerArgs): Record<string, string> {
   return {
     PATH: process.env.PATH ?? '',
-    GATEWAYS: args.gateways[0] ?? '',
-    QUERIES: args.queries[0] ?? '',
+    GATEWAYS: args.gateways,
+    QUERIES: args.queries,
     CERTIFICATE: args.certificate,
     LISTEN: `127.0.0.1:${args.port}`,
     HEALTH: `127.0.0.1:${args.healthPort}`,
-    RESOLVER: '127.0.0.11:53',
+    RESOLVER: `127.0.0.1:${args.nameServerPort}`,
     MAX_CONNECTIONS: '1000',
   };
 }
 
-/**
- * Runs HAProxy with the configuration of the deployment. The one difference: where an engine's name service would tell
- * the addresses of the containers, the servers are named.
- */
+/** Runs HAProxy with the configuration of the deployment, as it is. */
 export async function startLoadBalancer(args: LoadBalancerArgs): Promise<LoadBalancer> {
   requireHaproxy();
-  const file = join(args.folder, 'haproxy.cfg');
-  await writeFile(file, withServers(await readFile(loadBalancerFile, 'utf8'), args));
-  const child = spawn('haproxy', ['-W', '-db', '-f', file], {
+  const child = spawn('haproxy', ['-W', '-db', '-f', loadBalancerFile], {
     env: loadBalancerEnv(args),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -88,23 +81,4 @@ export async function startLoadBalancer(args: LoadBalancerArgs): Promise<LoadBal
       await exited;
     },
   };
-}
-
-function withServers(text: string, { gateways, queries }: LoadBalancerArgs): string {
-  const servers = (name: string, addresses: readonly string[]): string =>
-    addresses.map((address, index) => `    server ${name}${index + 1} ${address}`).join('\n');
-  return replaceOrThrow(
-    replaceOrThrow(
-      replaceOrThrow(text, / {4}server-template gateway .*/g, servers('gateway', gateways)),
-      / {4}server-template query .*/g,
-      servers('query', queries),
-    ),
-    / init-addr none resolvers containers/g,
-    '',
-  );
-}
-
-function replaceOrThrow(text: string, pattern: RegExp, replacement: string): string {
-  if (!pattern.test(text)) throw new Error(`haproxy.cfg has no ${pattern.source}`);
-  return text.replaceAll(pattern, replacement);
 }
