@@ -130,9 +130,9 @@ export async function writeStream(
       exchange.onWritable?.();
       return true;
     });
-    // the native side adds this only to an answer that it sends at once
-    const announced = closeConnection ? { ...headers, connection: 'close' } : headers;
-    res.cork(() => writeHead(exchange, response.status, announced));
+    // asked to close at the end of a stream, the native side would write this header into the body
+    const asked = closeConnection ? { ...headers, connection: 'close' } : headers;
+    res.cork(() => writeHead(exchange, response.status, asked));
     let sent = 0;
     while (next.done !== true) {
       const chunk = next.value;
@@ -144,10 +144,9 @@ export async function writeStream(
       next = await iterator.next();
       if (exchange.aborted) return;
     }
-    // asked to close here, the native side writes `Connection: close` among the chunks, and the answer is broken
     if (length === undefined) res.cork(() => res.end());
     else if (sent < length) throw new Error('the body is shorter than its declared length');
-    else if (length === 0) res.cork(() => res.end());
+    else if (length === 0) res.cork(() => res.end('', closeConnection));
   } finally {
     exchange.writing = false;
     await iterator.return?.();

@@ -15,13 +15,8 @@ import { getSchemaCreator, type Space } from 'nobox-client';
 import t from 'tap';
 import { makeKeys } from '../../deploy/compose/init/make-keys.ts';
 import { freePorts } from '../services/free-port.ts';
+import { haproxyEnv, haproxyFile, requireHaproxy, startHaproxy } from '../services/haproxy.ts';
 import { knownVariables } from '../services/known-variables.ts';
-import {
-  loadBalancerEnv,
-  loadBalancerFile,
-  requireHaproxy,
-  startLoadBalancer,
-} from '../services/load-balancer.ts';
 import { startNameServer } from '../services/name-server.ts';
 import { structureOf } from '../services/record-client.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
@@ -92,7 +87,7 @@ const args = {
   queries: `query:${queryPort}`,
   nameServerPort: names.port,
 };
-const balancer = await startLoadBalancer(args);
+const balancer = await startHaproxy(args);
 t.teardown(async () => {
   await balancer.stop();
   for (const sluice of processes) {
@@ -171,8 +166,8 @@ const upload = (name: string, content: Uint8Array, headers: Record<string, strin
   });
 
 t.test('the configuration as it is mounted is one that HAProxy takes', async (t) => {
-  const { stdout, stderr } = await promisify(execFile)('haproxy', ['-c', '-f', loadBalancerFile], {
-    env: loadBalancerEnv(args),
+  const { stdout, stderr } = await promisify(execFile)('haproxy', ['-c', '-f', haproxyFile], {
+    env: haproxyEnv(args),
   });
   t.match(stdout + stderr, /Configuration file is valid/);
 });

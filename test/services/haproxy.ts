@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The configuration that docker-compose.yml mounts. */
-export const loadBalancerFile = join(import.meta.dirname, '../../deploy/compose/load-balancer/haproxy.cfg');
+export const haproxyFile = join(import.meta.dirname, '../../deploy/compose/load-balancer/haproxy.cfg');
 
-export interface LoadBalancerArgs {
+export interface HaproxyArgs {
   /** Certificate and key in one file. */
   readonly certificate: string;
   readonly port: number;
@@ -17,7 +17,7 @@ export interface LoadBalancerArgs {
   readonly nameServerPort: number;
 }
 
-export interface LoadBalancer {
+export interface Haproxy {
   readonly process: ChildProcess;
   /** The lines of its log so far. */
   log(): string;
@@ -34,7 +34,7 @@ export function requireHaproxy(): void {
 }
 
 /** The environment of a process that reads the configuration. */
-export function loadBalancerEnv(args: LoadBalancerArgs): Record<string, string> {
+export function haproxyEnv(args: HaproxyArgs): Record<string, string> {
   return {
     PATH: process.env.PATH ?? '',
     GATEWAYS: args.gateways,
@@ -48,10 +48,10 @@ export function loadBalancerEnv(args: LoadBalancerArgs): Record<string, string> 
 }
 
 /** Runs HAProxy with the configuration of the deployment, as it is. */
-export async function startLoadBalancer(args: LoadBalancerArgs): Promise<LoadBalancer> {
+export async function startHaproxy(args: HaproxyArgs): Promise<Haproxy> {
   requireHaproxy();
-  const child = spawn('haproxy', ['-W', '-db', '-f', loadBalancerFile], {
-    env: loadBalancerEnv(args),
+  const child = spawn('haproxy', ['-W', '-db', '-f', haproxyFile], {
+    env: haproxyEnv(args),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const killWithUs = (): void => void child.kill('SIGKILL');
