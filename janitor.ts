@@ -10,6 +10,7 @@ import { failStart } from './common/lifecycle/fail-start.ts';
 import { openServices } from './common/lifecycle/open-services.ts';
 import { createUploadLedger } from './common/lifecycle/workers/upload-ledger.ts';
 import { createLog } from './common/log/log.ts';
+import { createMetrics } from './common/metrics/create-metrics.ts';
 import { gatewayService } from './gateway/gateway-service.ts';
 
 /** Milliseconds without an answer of the running server: it may have many objects to look at. */
@@ -22,7 +23,10 @@ try {
   let text = await sendCommand({ dataDir: config.dataDir, command: 'janitor', order, timeout });
   if (text === null) {
     const services = await openServices(config, createLog(config.logLevel));
-    const gateway = await gatewayService({ ...services, uploads: createUploadLedger() }, () => '');
+    const gateway = await gatewayService(
+      { ...services, uploads: createUploadLedger(), metrics: createMetrics({ worker: 1 }) },
+      () => '',
+    );
     try {
       text = (await gateway.commands?.janitor?.(order)) ?? '';
     } finally {

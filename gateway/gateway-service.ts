@@ -5,6 +5,7 @@ import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
 import { openObjectStore } from '../common/object-store/open-object-store.ts';
 import { createJanitor } from './janitor/janitor.ts';
 import { sweepUploads } from './janitor/sweep-uploads.ts';
+import { measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
 import { gatewayRoutes } from './routes.ts';
 
@@ -13,7 +14,7 @@ const takeBackTimeout = 10_000;
 
 /** The upload gateway on the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
-  const { config, log, db, database, authenticate, projects, uploads } = services;
+  const { config, log, db, database, authenticate, projects, uploads, metrics } = services;
   const { store, largestPart, objectUrl } = await openObjectStore(config, log);
   const table = createCloudFiles({ db, database });
   // the embedded engine is this process's alone, so nobody misses rows that it has yet to get
@@ -29,6 +30,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     ratePeriod: config.uploadMinRatePeriod,
     waitLimit: config.uploadWaitTimeout,
   });
+  measureUploads(metrics, { uploads, memory });
   const janitor = createJanitor({
     store,
     cloudFiles,

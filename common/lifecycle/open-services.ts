@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { type AccessTokens, createAccessTokens } from '../auth/access-tokens.ts';
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts';
 import { createTokenCheck, type TokenCheck } from '../auth/token-check.ts';
-import type { Database } from '../clickhouse/database.ts';
+import { type CountedDatabase, countStatements } from '../clickhouse/count-statements.ts';
 import { openDatabase } from '../clickhouse/open-database.ts';
 import type { Config } from '../config/read-config.ts';
 import type { RedisConfig } from '../config/read-redis.ts';
@@ -18,7 +18,7 @@ import type { RedisConnection } from '../redis/redis-connection.ts';
 export interface Services {
   readonly config: Config;
   readonly log: Log;
-  readonly db: Database;
+  readonly db: CountedDatabase;
   /** Name of the database that holds all tables. */
   readonly database: string;
   readonly users: Users;
@@ -39,7 +39,7 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
     const { code } = cause as NodeJS.ErrnoException;
     throw new Error(`the data directory ${config.dataDir} can't be made (${code})`, { cause });
   }
-  const db = await openDatabase(config, log);
+  const db = countStatements(await openDatabase(config, log));
   const database = databaseName(config);
   for (const { version, name } of await migrate(db, database, migrations)) {
     log.info({ version, name }, 'migrated');

@@ -6,12 +6,15 @@ import { healthRoutes, type ReadinessCheck } from '../http/health-routes.ts';
 import { type HttpServer, startHttpServer } from '../http/http-server.ts';
 import type { Route } from '../http/http-types.ts';
 import { createLog, type Log } from '../log/log.ts';
+import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
+import { metricsRoute } from '../metrics/metrics-route.ts';
 import { closeTimeout } from './close-timeout.ts';
 import { type Commands, runCommand, serveControlSocket } from './control-socket.ts';
 import { failStart } from './fail-start.ts';
 import { firstStartText } from './first-start-text.ts';
 import { openServices, type Services } from './open-services.ts';
 import { stopOnSignals } from './stop-signals.ts';
+import { readAllMetrics } from './workers/read-all-metrics.ts';
 import { superviseWorkers } from './workers/supervisor.ts';
 import { linkToSupervisor, type SupervisorLink } from './workers/supervisor-link.ts';
 import { createUploadLedger, type UploadLedger } from './workers/upload-ledger.ts';
@@ -33,6 +36,7 @@ export interface Service {
 /** What a service stands on: the stores, and what the process knows of itself. */
 export interface ProcessServices extends Services {
   readonly uploads: UploadLedger;
+  readonly metrics: Metrics;
 }
 
 /** Makes a service on the stores that a process opened. @param baseUrl of the process, without trailing slash */
@@ -72,16 +76,28 @@ async function start(
   const uploads = createUploadLedger(
     worker === null ? undefined : (news, sent) => worker.link.tell('uploads', news, sent),
   );
-  for (const factory of factories) running.push(await factory({ ...services, uploads }, baseUrl));
+  const metrics = createMetrics({ worker: worker?.index ?? 1 });
+  for (const factory of factories) running.push(await factory({ ...services, uploads, metrics }, baseUrl));
   const readiness = [
     { name: 'the database', check: (signal: AbortSignal) => services.db.ready(signal) },
     ...running.flatMap(({ readiness }) => readiness),
   ];
   const routes = [
     ...healthRoutes(readiness, () => stopping),
+    metricsRoute({
+      token: config.metricsToken,
+      read: () => readAllMetrics({ metrics, link: worker?.link, worker: worker?.index ?? 1, log }),
+    }),
     ...running.flatMap((service) => service.routes),
   ];
-  server = await startHttpServer({ ...config, sharedPort: worker !== null, routes, log });
+  server = await startHttpServer({
+    ...config,
+    sharedPort: worker !== null,
+    routes,
+    observer: metrics.observer,
+    log,
+  });
+  measureProcess(metrics, { server, db: services.db });
   const { users, tokens, tokenCheck } = services;
   const invalidate = (hash: string): void => {
     tokenCheck.invalidate(hash);
@@ -125,12 +141,22 @@ async function start(
   const { link } = worker;
   link.onLost(() => stopNow('the supervisor is gone'));
   link.on('token-changed', (hash: string) => tokenCheck.invalidate(hash));
+  link.answer('metrics', () => metrics.json());
   link.answer('command', ({ name, order }: { name: string; order: unknown }) =>
     runCommand(commands, name, order),
   );
   const sweep = running.find((service) => service.sweep !== undefined)?.sweep;
   if (sweep !== undefined) link.answer('sweep', (keys: string[]) => sweep(keys));
   link.tell('listening', { url: baseUrl(), commands: Object.keys(commands) });
+}
+
+function measureProcess(metrics: Metrics, { server, db }: { server: HttpServer; db: Services['db'] }): void {
+  metrics.gauge('sluice_http_requests_in_flight', 'Requests that are not over', () => server.activeRequests);
+  metrics.gauge(
+    'sluice_database_statements_in_flight',
+    'Statements that the database has not answered',
+    () => db.statementsInFlight,
+  );
 }
 
 function listenedUrl(config: Config, port: number): string {

@@ -70,6 +70,11 @@ export class UploadMemory {
     return this.#used;
   }
 
+  /** Uploads that wait for memory. */
+  get waiting(): number {
+    return this.#line.size;
+  }
+
   /** Whether an upload waits for memory. */
   get contended(): boolean {
     return this.#line.size > 0;

@@ -131,14 +131,91 @@ t.test('a port that all workers have lost for a moment is claimed again', async 
   await untilBothAnswer(sluice);
 });
 
+t.test('a scrape of any worker tells of all, and says who did not answer', async (t) => {
+  const sluice = await startWorkers(t, { METRICS_TOKEN: 'metrics-token-0123456789' });
+  await untilBothAnswer(sluice);
+  const scrape = async (token = 'metrics-token-0123456789') => {
+    const response = await fetch(`${sluice.baseUrl}/metrics`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    return { status: response.status, text: await response.text() };
+  };
+  t.equal((await scrape('metrics-token-012345678')).status, 401);
+  t.equal((await fetch(`${sluice.baseUrl}/metrics`)).status, 401);
+  t.equal((await scrape(sluice.token)).status, 401, 'an access token is none');
+
+  const before = workerPids(sluice);
+  process.kill(before.get(2) as number, 'SIGKILL');
+  await until(() => workerPids(sluice).get(2) !== before.get(2));
+  await untilBothAnswer(sluice);
+  const { status, text } = await scrape();
+  t.equal(status, 200);
+  const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  t.strictSame(
+    series.filter((line) => !/[{,]worker="[12]"[,}]/.test(line)),
+    [],
+    'every series has its worker',
+  );
+  for (const worker of [1, 2]) {
+    const own = series.filter((line) => line.includes(`worker="${worker}"`));
+    const route = 'route="/:project/:space",method="GET"';
+    t.ok(own.some((line) => line.startsWith(`sluice_http_requests_total{${route},status="200",worker`)));
+    for (const name of [
+      'sluice_http_request_duration_seconds_bucket',
+      'sluice_http_requests_in_flight',
+      'sluice_uploads_in_flight',
+      'sluice_upload_memory_used_bytes',
+      'sluice_uploads_waiting',
+      'sluice_database_statements_in_flight',
+      'nodejs_eventloop_lag_p99_seconds',
+      'process_cpu_seconds_total',
+      'process_resident_memory_bytes',
+      `sluice_worker_up{worker="${worker}"} 1`,
+      `sluice_worker_restarts_total{worker="${worker}"} ${worker - 1}`,
+    ]) {
+      t.ok(
+        own.some((line) => line.startsWith(name)),
+        `${name} of worker ${worker}`,
+      );
+    }
+  }
+  for (const secret of [sluice.token, 'metrics-token', 'many', 'things', sluice.dataDir, 'NaN', 'null']) {
+    t.notOk(text.includes(secret), `nothing of ${secret}`);
+  }
+
+  // it may be the one that gets the request, so connections are made until the other does
+  process.kill(workerPids(sluice).get(2) as number, 'SIGSTOP');
+  t.teardown(() => process.kill(workerPids(sluice).get(2) as number, 'SIGCONT'));
+  let stuck = '';
+  await until(async () => {
+    try {
+      const response = await fetch(`${sluice.baseUrl}/metrics`, {
+        headers: { authorization: 'Bearer metrics-token-0123456789', connection: 'close' },
+        signal: AbortSignal.timeout(1500),
+      });
+      stuck = await response.text();
+    } catch {
+      // the worker that stands still has it
+    }
+    return stuck.includes('sluice_worker_up{worker="2"} 0');
+  });
+  t.match(stuck, 'sluice_worker_up{worker="1"} 1');
+  t.notMatch(stuck, /process_cpu_seconds_total\{worker="2"\}/);
+  process.kill(workerPids(sluice).get(2) as number, 'SIGCONT');
+});
+
 t.test('SIGTERM to the supervisor drains all workers and exits 0', async (t) => {
-  const sluice = await startWorkers(t, { DRAIN_DELAY_MS: '500' });
+  const sluice = await startWorkers(t, { DRAIN_DELAY_MS: '1000' });
   const pids = [...workerPids(sluice).values()];
   await untilBothAnswer(sluice);
   sluice.process.kill('SIGTERM');
-  await until(async () => (await fetch(`${sluice.baseUrl}/readyz`)).status === 503);
-  const refusal = await fetch(`${sluice.baseUrl}/readyz`);
-  t.match(await refusal.json(), { code: 'shutting_down' });
+  let refusal: unknown;
+  await until(async () => {
+    const response = await fetch(`${sluice.baseUrl}/readyz`);
+    refusal = await response.json();
+    return response.status === 503;
+  });
+  t.match(refusal, { code: 'shutting_down' });
   t.equal((await find(sluice)).status, 200, 'requests are still served');
   t.equal(await sluice.ended(), 0);
   t.notOk(pids.some(isAlive));

@@ -1,18 +1,17 @@
+import type { WorkerState } from '../../metrics/render-metrics.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
 /** What the supervisor knows of its workers when one of them is asked for metrics. */
 export interface GatheredMetrics {
   /** What each worker that answered measures, as prom-client's JSON, but for the one that asked. */
-  readonly workers: readonly unknown[];
-  readonly restarts: readonly { readonly worker: number; readonly restarts: number }[];
-  /** Workers that should serve and said nothing. */
-  readonly silent: number;
+  readonly processes: readonly (readonly object[])[];
+  readonly workers: readonly WorkerState[];
 }
 
 /** Workers answer from memory: one that takes longer is stuck, or on its way out. Milliseconds. */
 const answerTimeout = 1000;
 
-/** Asks all workers but the one that asks. Never rejects; those that do not answer in time are counted. */
+/** Asks all workers but the one that asks. Never rejects; those that do not answer in time are left out. */
 export function gatherMetrics(
   slots: readonly WorkerSlot[],
 ): (asking: WorkerSlot) => Promise<GatheredMetrics> {
@@ -25,9 +24,14 @@ export function gatherMetrics(
       }),
     );
     return {
-      workers: answers.filter((answer) => answer.status === 'fulfilled').map(({ value }) => value),
-      restarts: slots.map(({ index, restarts }) => ({ worker: index, restarts })),
-      silent: answers.filter(({ status }) => status === 'rejected').length,
+      processes: answers
+        .filter((answer) => answer.status === 'fulfilled')
+        .map(({ value }) => value as readonly object[]),
+      workers: slots.map((slot) => ({
+        worker: slot.index,
+        restarts: slot.restarts,
+        answered: slot === asking || answers[others.indexOf(slot)]?.status === 'fulfilled',
+      })),
     };
   };
 }

@@ -1,0 +1,93 @@
+import t from 'tap';
+import { createMetrics } from '../../common/metrics/create-metrics.ts';
+import { metricsRoute } from '../../common/metrics/metrics-route.ts';
+import { renderMetrics } from '../../common/metrics/render-metrics.ts';
+import { fakeRequest } from '../services/fake-request.ts';
+
+t.test(
+  'requests are counted by pattern, method and status, and by nothing that clients choose',
+  async (t) => {
+    const metrics = createMetrics({ worker: 3 });
+    const { observer } = metrics;
+    observer.answered('/:project/:space', 'GET', 200, 0.002);
+    observer.answered('/:project/:space', 'GET', 200, 0.2);
+    observer.answered('', 'BREW', 405, 0);
+    observer.answered('', 'PROPFIND', 405, 0);
+    observer.answered('/_f_/:project/upload', 'POST', null, 4);
+    observer.received('/_f_/:project/upload', 10);
+    observer.received('/_f_/:project/upload', 5);
+    let level = 7;
+    metrics.gauge('level', 'a level', () => level);
+    metrics.counter('total', 'a total', () => level);
+    await metrics.json();
+    level = 9;
+    const text = await renderMetrics([await metrics.json()], [{ worker: 3, restarts: 2, answered: true }]);
+    const lines = new Set(text.split('\n'));
+    for (const line of [
+      'sluice_http_requests_total{route="/:project/:space",method="GET",status="200",worker="3"} 2',
+      'sluice_http_requests_total{route="none",method="other",status="405",worker="3"} 2',
+      'sluice_http_requests_total{route="/_f_/:project/upload",method="POST",status="499",worker="3"} 1',
+      'sluice_http_request_duration_seconds_bucket{le="0.0025",route="/:project/:space",method="GET",worker="3"} 1',
+      'sluice_http_request_duration_seconds_bucket{le="+Inf",route="/:project/:space",method="GET",worker="3"} 2',
+      'sluice_http_request_body_bytes_total{route="/_f_/:project/upload",worker="3"} 15',
+      'level{worker="3"} 9',
+      'total{worker="3"} 9',
+      'sluice_worker_restarts_total{worker="3"} 2',
+    ]) {
+      t.ok(lines.has(line), line);
+    }
+    t.notMatch(text, /BREW|PROPFIND/);
+  },
+);
+
+t.test('series of several workers stand beside each other, also after a trip as JSON', async (t) => {
+  const processes = await Promise.all(
+    [1, 2].map(async (worker) => {
+      const metrics = createMetrics({ worker });
+      metrics.gauge('level', 'a level', () => worker * 10);
+      metrics.gauge('average_of_nothing', 'not a number', () => Number.NaN);
+      return JSON.parse(JSON.stringify(await metrics.json())) as object[];
+    }),
+  );
+  const text = await renderMetrics(processes, []);
+  t.match(text, 'level{worker="1"} 10\nlevel{worker="2"} 20');
+  t.equal(text.match(/^# TYPE level gauge$/gm)?.length, 1);
+  t.notMatch(text, /null|NaN/i);
+});
+
+t.test('with a token, who has it may read; without one, only this machine itself', async (t) => {
+  const read = async () => 'numbers';
+  const open = metricsRoute({ token: undefined, read });
+  t.equal(open.localOnly, true);
+  t.match(await open.handler(fakeRequest()), { status: 200, body: 'numbers' });
+  const guarded = metricsRoute({ token: 'a-token-of-its-own', read });
+  t.equal(guarded.localOnly, false);
+  for (const authorization of ['', 'Bearer', 'Bearer a-token-of-its-owm', 'a-token-of-its-own']) {
+    await t.rejects(Promise.resolve(guarded.handler(fakeRequest({ headers: { authorization } }))), {
+      code: 'unauthorized',
+    });
+  }
+  const headers = { authorization: 'Bearer a-token-of-its-own' };
+  t.match(await guarded.handler(fakeRequest({ headers })), { status: 200, body: 'numbers' });
+});
+
+t.test('who asks at the same time shares one reading', async (t) => {
+  let readings = 0;
+  let finish: (text: string) => void = () => {};
+  const route = metricsRoute({
+    token: undefined,
+    read: () => {
+      readings++;
+      return new Promise((resolve) => {
+        finish = resolve;
+      });
+    },
+  });
+  const both = [route.handler(fakeRequest()), route.handler(fakeRequest())];
+  finish('numbers');
+  for (const answer of await Promise.all(both)) t.match(answer, { body: 'numbers' });
+  t.equal(readings, 1);
+  const third = route.handler(fakeRequest());
+  finish('new numbers');
+  t.match(await third, { body: 'new numbers' });
+});
