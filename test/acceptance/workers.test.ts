@@ -74,6 +74,8 @@ t.test('two workers serve one port, and what is done once is done once', async (
   t.ok(migrations.length > 0);
   t.equal(new Set(migrations).size, migrations.length, 'each migration ran once');
   const port = new URL(sluice.baseUrl).port;
+  const janitors = () => sluice.stderr().match(/"the janitor is done"/g)?.length ?? 0;
+  await until(() => janitors() > 0);
   t.not(port, '0');
 
   const other = { DATA_DIR: join(sluice.dataDir, 'other'), PORT: port };
@@ -84,6 +86,7 @@ t.test('two workers serve one port, and what is done once is done once', async (
   const supervised = await outcome('main.ts', [], served);
   t.strictSame([supervised.status, supervised.stdout], [1, ''], 'nor do workers of another supervisor');
   t.match(supervised.stderr, new RegExp(`^sluice: 127.0.0.1:${port} can't be listened on`));
+  t.equal(janitors(), 1, 'one janitor is enough');
 });
 
 t.test('the commands of the operator work, and a revoked token is refused by all at once', async (t) => {
