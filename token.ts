@@ -6,18 +6,13 @@
  *   npm run -s token -- --list [--user EMAIL]
  *   npm run -s token -- --revoke TOKEN_ID (or the token itself)
  */
-import { mkdir } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { createAccessTokens } from './common/auth/access-tokens.ts';
 import { createTokenDesk, developerEmail, type TokenOrder } from './common/auth/issue-token.ts';
-import { openDatabase } from './common/clickhouse/open-database.ts';
 import { type Config, readConfig } from './common/config/read-config.ts';
-import { databaseName } from './common/control/database-name.ts';
-import { migrate } from './common/control/migrate.ts';
-import { migrations } from './common/control/migrations.ts';
-import { createUsers } from './common/control/users.ts';
 import { sendCommand } from './common/lifecycle/control-socket.ts';
 import { failStart } from './common/lifecycle/fail-start.ts';
+import { openServices } from './common/lifecycle/open-services.ts';
+import { createLog } from './common/log/log.ts';
 
 const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
@@ -58,18 +53,13 @@ function readDuration(text: string | undefined): number | null {
 }
 
 async function executeAlone(config: Config, order: TokenOrder): Promise<string> {
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
-  const db = await openDatabase(config);
-  const database = databaseName(config);
+  // standard output has what was asked for; the rest is for failures
+  const log = createLog(config.logLevel === 'info' ? 'warn' : config.logLevel);
+  const services = await openServices(config, log);
   try {
-    await migrate(db, database, migrations);
-    const desk = createTokenDesk({
-      users: createUsers({ db, database }),
-      tokens: createAccessTokens({ db, database }),
-    });
-    return await desk.execute(order);
+    return await createTokenDesk(services).execute(order);
   } finally {
-    await db.close();
+    await services.close();
   }
 }
 

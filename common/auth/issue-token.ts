@@ -6,6 +6,10 @@ import type { TokenCheck } from './token-check.ts';
 /** The account that the first start makes. */
 export const developerEmail = 'developer@localhost';
 
+/** A minute in Redis, and then five seconds in a process. */
+const untold =
+  'Redis could not be told: other processes that reach it may still take the token, for 70 seconds at most';
+
 /** What `npm run token` can ask for. */
 export type TokenOrder =
   | {
@@ -25,7 +29,7 @@ export interface TokenDesk {
   execute(order: TokenOrder): Promise<string>;
 }
 
-/** @param tokenCheck of the running server, so that a revocation counts at once */
+/** @param tokenCheck of the running server, so that a revocation counts at once; it tells the others, too */
 export function createTokenDesk(args: {
   users: Users;
   tokens: AccessTokens;
@@ -40,8 +44,8 @@ export function createTokenDesk(args: {
         // what was given may be a secret that was mistyped: it is not repeated
         if (token === null) throw new CommandError('there is no such access token');
         await tokens.revoke(token);
-        tokenCheck?.invalidate(token.hash);
-        return token.id;
+        const told = (await tokenCheck?.invalidate(token.hash)) ?? true;
+        return told ? token.id : `${token.id}\n${untold}`;
       }
       let user = await users.findByEmail(order.email);
       if (order.action === 'list') {
@@ -54,7 +58,7 @@ export function createTokenDesk(args: {
       }
       const expiresAt = order.expiresIn === null ? null : new Date(Date.now() + order.expiresIn);
       const { token, stored } = await tokens.create({ userId: user.id, name: order.name, expiresAt });
-      tokenCheck?.invalidate(stored.hash);
+      await tokenCheck?.invalidate(stored.hash);
       return token;
     },
   };

@@ -1,47 +1,127 @@
 import { LRUCache } from 'lru-cache';
 import type { Log } from '../log/log.ts';
+import type { Mark, Push } from '../push/push.ts';
 import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
+import type { SharedTokens } from './shared-tokens.ts';
 
 /** Tells whom an access token belongs to, without asking the store for one that was just seen. */
 export interface TokenCheck {
   /** The stored token, or the reason why it is refused. */
   check(token: string, signal: AbortSignal): Promise<AccessToken | 'unknown' | 'expired' | 'revoked'>;
-  /** Forgets what is cached of a token, because it was revoked. */
-  invalidate(hash: string): void;
+  /**
+   * Forgets what is cached of a token, because it was revoked or made. This process does so at once; resolves when the
+   * others know too, and with false when they could not be told.
+   */
+  invalidate(hash: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
+/** How processes that share a store tell each other of tokens. */
+export interface TokenSharing {
+  readonly push: Push;
+  readonly tokens: SharedTokens;
+}
+
+/** Milliseconds for which a look at the store is good. */
+export const tokenTrust = {
+  /** The only process of its store: whatever revokes a token does so through it. */
+  alone: 5000,
+  /** Others may revoke, and nothing tells of it at the moment: a revoked token stops everywhere within a second. */
+  untold: 800,
+  /** Others may revoke, and would tell. */
+  told: 5000,
+} as const;
+
 const cachedTokens = 65_536;
-/** How long a token that is revoked by another process may still pass. */
-const validFor = 5_000;
 const unknownFor = 2_000;
 const flushUsesEvery = 60_000;
 
-export function createTokenCheck({ tokens, log }: { tokens: AccessTokens; log: Log }): TokenCheck {
-  const known = new LRUCache<string, AccessToken>({ max: cachedTokens, ttl: validFor });
+/** What a look at the store, or at Redis, found. */
+interface Seen {
+  /** Null: there is no such token. */
+  readonly token: AccessToken | null;
+  /** Before the look; null: nothing would tell of a change. */
+  readonly mark: Mark | null;
+  /** When the store was looked at: not before. */
+  readonly lookedAt: number;
+  readonly keptAt: number;
+}
+
+/**
+ * @param args.alone whether no other process can revoke tokens of this store
+ * @param args.sharing absent: nobody tells this process of what others revoke
+ */
+export function createTokenCheck(args: {
+  tokens: AccessTokens;
+  log: Log;
+  alone?: boolean;
+  sharing?: TokenSharing | undefined;
+}): TokenCheck {
+  const { tokens, log, alone = true, sharing } = args;
+  const trustFor = alone ? tokenTrust.alone : tokenTrust.untold;
+  const known = new LRUCache<string, Seen>({ max: cachedTokens });
   // apart, so that guessing tokens can't push out the good ones
-  const unknown = new LRUCache<string, true>({ max: cachedTokens, ttl: unknownFor });
-  const lookups = new Map<string, Promise<AccessToken | null>>();
+  const unknown = new LRUCache<string, Seen>({ max: cachedTokens });
+  const lookups = new Map<string, { readonly seen: Promise<Seen>; readonly began: number }>();
   let uses = new Map<string, Date>();
   /** Counts revocations: a lookup that began before one must not be cached after it. */
   let revocations = 0;
 
-  const lookUp = (hash: string): Promise<AccessToken | null> => {
-    const underWay = lookups.get(hash);
-    if (underWay !== undefined) return underWay;
+  const trusts = (hash: string, { token, mark, lookedAt, keptAt }: Seen): boolean => {
+    const now = performance.now();
+    if (token === null && now - lookedAt > unknownFor) return false;
+    if (sharing === undefined || mark === null) return now - lookedAt <= trustFor;
+    if (sharing.push.changedSince(hash, mark)) return false;
+    return now - lookedAt <= trustFor || (sharing.push.isCurrent() && now - keptAt <= tokenTrust.told);
+  };
+
+  const look = async (hash: string): Promise<Seen> => {
+    const keptAt = performance.now();
+    const shared = sharing?.push.isCurrent() ? await sharing.tokens.get(hash) : null;
+    if (shared !== null && sharing?.push.changedSince(hash, shared.mark) === false) {
+      return { ...shared, keptAt, lookedAt: Number.NEGATIVE_INFINITY };
+    }
+    const mark = sharing?.push.mark() ?? null;
+    const lookedAt = performance.now();
     const before = revocations;
-    const lookup = tokens
-      .findByHash(hash)
-      .then((token) => {
-        if (before === revocations) {
-          if (token === null) unknown.set(hash, true);
-          else known.set(hash, token);
-        }
-        return token;
-      })
-      .finally(() => lookups.delete(hash));
+    const token = await tokens.findByHash(hash);
+    // nobody waits for it; what is not there was never looked for, so guessing fills nothing
+    if (token !== null && mark !== null && before === revocations) {
+      sharing?.tokens.put(token, mark).catch((error: unknown) => {
+        log.warn({ err: error }, 'an access token could not be put into Redis');
+      });
+    }
+    return { token, mark, lookedAt, keptAt: lookedAt };
+  };
+
+  const lookUp = (hash: string): Promise<Seen> => {
+    const underWay = lookups.get(hash);
+    // what a slow one finds may be over by now
+    if (underWay !== undefined && performance.now() - underWay.began <= trustFor) return underWay.seen;
+    const before = revocations;
+    const lookup = {
+      began: performance.now(),
+      seen: look(hash)
+        .then((seen) => {
+          if (before === revocations) (seen.token === null ? unknown : known).set(hash, seen);
+          return seen;
+        })
+        .finally(() => {
+          if (lookups.get(hash) === lookup) lookups.delete(hash);
+        }),
+    };
     lookups.set(hash, lookup);
-    return lookup;
+    return lookup.seen;
+  };
+
+  const cached = (hash: string): Seen | null => {
+    for (const cache of [known, unknown]) {
+      const seen = cache.get(hash);
+      if (seen === undefined) continue;
+      if (trusts(hash, seen)) return seen;
+      cache.delete(hash);
+    }
+    return null;
   };
 
   const flushUses = async (): Promise<void> => {
@@ -59,24 +139,25 @@ export function createTokenCheck({ tokens, log }: { tokens: AccessTokens; log: L
   return {
     async check(text, signal) {
       const hash = hashToken(text);
-      let token = known.get(hash) ?? null;
-      if (token === null) {
-        if (unknown.has(hash)) return 'unknown';
-        token = await lookUp(hash);
+      let seen = cached(hash);
+      if (seen === null) {
+        seen = await lookUp(hash);
         signal.throwIfAborted();
-        if (token === null) return 'unknown';
       }
+      const { token } = seen;
+      if (token === null) return 'unknown';
       const now = new Date();
       if (token.revokedAt !== null) return 'revoked';
       if (token.expiresAt !== null && token.expiresAt <= now) return 'expired';
       if (uses.size < cachedTokens) uses.set(hash, now);
       return token;
     },
-    invalidate(hash) {
+    async invalidate(hash) {
       revocations++;
       known.delete(hash);
       unknown.delete(hash);
       lookups.delete(hash);
+      return sharing?.push.publish(hash) ?? true;
     },
     async close() {
       clearInterval(flusher);

@@ -1,6 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { type AccessTokens, createAccessTokens } from '../auth/access-tokens.ts';
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts';
+import { createSharedTokens } from '../auth/shared-tokens.ts';
+import { createStoredKeys } from '../auth/signing-keys.ts';
 import { createTokenCheck, type TokenCheck } from '../auth/token-check.ts';
 import { type CountedDatabase, countStatements } from '../clickhouse/count-statements.ts';
 import { openDatabase } from '../clickhouse/open-database.ts';
@@ -12,6 +14,8 @@ import { migrations } from '../control/migrations.ts';
 import { createProjects, type Projects } from '../control/projects.ts';
 import { createUsers, type Users } from '../control/users.ts';
 import type { Log } from '../log/log.ts';
+import type { Push } from '../push/push.ts';
+import { createRedisPush } from '../push/redis-push.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 
 /** What every process of the service stands on. */
@@ -28,6 +32,8 @@ export interface Services {
   readonly projects: Projects;
   /** undefined: what processes must agree on is kept in this one. */
   readonly redis: RedisConnection | undefined;
+  /** undefined: there is nobody to be told, or no way to. */
+  readonly push: Push | undefined;
   close(): Promise<void>;
 }
 
@@ -45,8 +51,15 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
     log.info({ version, name }, 'migrated');
   }
   const tokens = createAccessTokens({ db, database });
-  const tokenCheck = createTokenCheck({ tokens, log });
   const redis = config.redis === undefined ? undefined : await connectRedis(config.redis, log);
+  // the embedded engine serves one process
+  const alone = config.clickhouse === undefined;
+  const push = redis === undefined || alone ? undefined : createRedisPush({ redis, log });
+  const sharing =
+    redis === undefined || push === undefined
+      ? undefined
+      : { push, tokens: createSharedTokens({ redis, push, keys: createStoredKeys({ db, database }), log }) };
+  const tokenCheck = createTokenCheck({ tokens, log, alone, sharing });
   return {
     config,
     log,
@@ -58,8 +71,10 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
     authenticate: createAuthenticate(tokenCheck),
     projects: createProjects({ db, database }),
     redis,
+    push,
     async close() {
       await tokenCheck.close();
+      await push?.close();
       await redis?.close();
       await db.close();
     },

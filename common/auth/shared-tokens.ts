@@ -1,0 +1,119 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Log } from '../log/log.ts';
+import type { Mark, Push } from '../push/push.ts';
+import { type RedisConnection, RedisFailure } from '../redis/redis-connection.ts';
+import type { AccessToken } from './access-tokens.ts';
+import type { SigningKeys } from './signing-keys.ts';
+
+/** Access tokens that any process looked up, for all of them. */
+export interface SharedTokens {
+  /** A stored token as of the mark; null: it has to be looked up. Never rejects. */
+  get(hash: string): Promise<{ readonly token: AccessToken; readonly mark: Mark } | null>;
+  /** @param mark made before the token was looked up */
+  put(token: AccessToken, mark: Mark): Promise<void>;
+}
+
+/** Milliseconds that an entry lasts in Redis. */
+const lifetime = 60_000;
+/** And by the clock of whoever reads it, so that nobody can put back what he kept. Clocks differ a little. */
+const oldest = 90_000;
+/** Milliseconds after which it is quicker to ask the store. */
+const patience = 250;
+
+/** The fields of an access token in Redis; its hash is the key. */
+interface Entry {
+  readonly stamp: string;
+  readonly at: number;
+  readonly id: string;
+  readonly userId: string;
+  readonly name: string;
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+}
+
+/**
+ * Tokens in Redis, under their SHA-256. An entry is signed with a key of the store, so that who can write to Redis can
+ * not act as somebody; and it says up to which push it is right, so that it counts for nothing once its token was pushed.
+ */
+export function createSharedTokens(deps: {
+  redis: RedisConnection;
+  push: Push;
+  keys: Pick<SigningKeys, 'current'>;
+  log: Log;
+}): SharedTokens {
+  const { redis, push, keys, log } = deps;
+
+  const sign = async (hash: string, text: string): Promise<Buffer> => {
+    const { secret } = await keys.current();
+    // a key for this alone: what signs login tokens signs nothing else
+    const key = createHmac('sha256', secret).update('sluice access token cache 1').digest();
+    return createHmac('sha256', key).update(`${hash}\n${text}`).digest();
+  };
+
+  const read = async (hash: string): Promise<{ token: AccessToken; mark: Mark } | null> => {
+    const value = await redis.get(keyOf(hash));
+    const cut = value?.indexOf('.') ?? -1;
+    if (value === null || cut < 0) return null;
+    const text = value.slice(cut + 1);
+    const signature = Buffer.from(value.slice(0, cut), 'base64url');
+    const expected = await sign(hash, text);
+    if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) {
+      log.warn('an access token in Redis has a wrong signature: it is not used');
+      return null;
+    }
+    const entry = JSON.parse(text) as Entry;
+    const mark = push.markOf(entry.stamp);
+    return mark === null || Math.abs(Date.now() - entry.at) > oldest
+      ? null
+      : { token: tokenOf(hash, entry), mark };
+  };
+
+  return {
+    async get(hash) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<null>((resolve) => {
+        timer = setTimeout(resolve, patience, null);
+      });
+      // the connection tells of its outages; the store knows everything that Redis does
+      const found = read(hash).catch(onlyRedis(log));
+      return Promise.race([found, late]).finally(() => clearTimeout(timer));
+    },
+    async put(token, mark) {
+      const text = JSON.stringify(entryOf(token, push.stampOf(mark)));
+      const signature = (await sign(token.hash, text)).toString('base64url');
+      await redis.set(keyOf(token.hash), `${signature}.${text}`, lifetime).catch(onlyRedis(log));
+    },
+  };
+}
+
+function onlyRedis(log: Log): (error: unknown) => null {
+  return (error) => {
+    if (!(error instanceof RedisFailure))
+      log.warn({ err: error }, 'an access token in Redis can not be used');
+    return null;
+  };
+}
+
+export function keyOf(hash: string): string {
+  return `sluice:token:1:${hash}`;
+}
+
+function entryOf(token: AccessToken, stamp: string): Entry {
+  const { id, userId, name, createdAt, expiresAt, revokedAt } = token;
+  return {
+    ...{ stamp, at: Date.now(), id, userId, name },
+    createdAt: createdAt.getTime(),
+    expiresAt: expiresAt?.getTime() ?? null,
+    revokedAt: revokedAt?.getTime() ?? null,
+  };
+}
+
+function tokenOf(hash: string, { id, userId, name, createdAt, expiresAt, revokedAt }: Entry): AccessToken {
+  return {
+    ...{ id, hash, userId, name },
+    createdAt: new Date(createdAt),
+    expiresAt: expiresAt === null ? null : new Date(expiresAt),
+    revokedAt: revokedAt === null ? null : new Date(revokedAt),
+  };
+}

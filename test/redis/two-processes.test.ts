@@ -1,0 +1,164 @@
+/** Real processes on one ClickHouse server and one Redis: what one of them is told, the others know. */
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { call, structureOf } from '../services/record-client.ts';
+import { startRedis } from '../services/redis.ts';
+import { startChdbServer } from '../services/start-chdb-server.ts';
+import { removeData, runScript, type Sluice, startSluice } from '../services/start-sluice.ts';
+
+const server = await startChdbServer();
+// the rights that docs/redis.md names, and no more
+const acl = [
+  ...['+get', '+set', '+del', '+exists', '+incr', '+publish', '+subscribe', '+ping', '+info', '+time'],
+  ...['+eval', '+evalsha', '+hget', '+hset', '+hmget', '+hdel', '+hscan', '+unlink'],
+];
+const password = 'hunter2-of-sluice';
+const redis = await startRedis({
+  args: [
+    '--user',
+    'sluice',
+    'on',
+    `>${password}`,
+    '~sluice:*',
+    'resetchannels',
+    '&sluice:*',
+    '-@all',
+    ...acl,
+  ],
+});
+const env = {
+  CLICKHOUSE_URL: server.url,
+  CLICKHOUSE_DATABASE: 'pushed',
+  REDIS_URL: redis.url,
+  REDIS_USERNAME: 'sluice',
+  REDIS_PASSWORD: password,
+};
+const dataDir = await mkdtemp(join(tmpdir(), 'sluice-elsewhere-'));
+const [a, b] = await Promise.all([
+  startSluice({ script: 'query/main.ts', env }),
+  startSluice({ script: 'gateway/main.ts', env }),
+]);
+t.teardown(async () => {
+  for (const sluice of [a, b]) {
+    await sluice.kill();
+    await removeData(sluice);
+  }
+  await server.close();
+  await redis.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+/** `npm run token`, on the data directory of a process or on one where none runs. */
+async function token(on: Sluice | null, ...args: string[]): Promise<string> {
+  const child = runScript('token.ts', args, { ...env, DATA_DIR: on?.dataDir ?? dataDir });
+  let text = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  const [status] = await once(child, 'close');
+  t.equal(status, 0);
+  return text.trim();
+}
+
+const structure = structureOf('p', 'notes', [{ name: 'text', type: 'TEXT' }]);
+const find = async (secret: string): Promise<number> =>
+  (await call({ ...a, token: secret, path: '/p/notes', structure })).status;
+/** The smallest upload there is: whoever may not upload hears of that first. */
+const upload = async (secret: string): Promise<number> => {
+  const form = new FormData();
+  form.append('file', new Blob(['x']), 'x.txt');
+  const headers = { authorization: `Bearer ${secret}` };
+  return (await fetch(`${b.baseUrl}/_f_/p/upload`, { method: 'POST', body: form, headers })).status;
+};
+
+for (const [where, on] of [
+  ['the query process', a],
+  ['the gateway', b],
+  ['a machine on which nothing runs', null],
+] as const) {
+  t.test(`a token that is revoked by ${where} ends in both within a second`, async (t) => {
+    const secret = await token(on, '--name', 'short');
+    for (let i = 0; i < 5; i++) {
+      t.equal(await find(secret), 200);
+      t.equal(await upload(secret), 200);
+    }
+    // until it is acknowledged the command runs, so load goes on meanwhile
+    let acknowledged = Number.POSITIVE_INFINITY;
+    const counts = { taken: 0, refused: 0, late: 0, other: 0 };
+    const load = [find, upload].map(async (use) => {
+      let refusals = 0;
+      while (refusals < 20) {
+        const asked = performance.now();
+        const status = await use(secret);
+        if (status === 200) counts.taken++;
+        else if (status === 401) counts.refused++;
+        else counts.other++;
+        if (status === 401) refusals++;
+        else if (refusals > 0) counts.late++;
+        if (status === 200 && asked > acknowledged + 1000) counts.late++;
+        await sleep(5);
+      }
+    });
+    const id = await token(on, '--revoke', secret);
+    acknowledged = performance.now();
+    t.match(id, /^[0-9a-f-]{36}$/, 'and nothing about others that were not told');
+    await Promise.all(load);
+    t.equal(counts.late, 0);
+    t.equal(counts.other, 0);
+    t.comment(`${where}: ${JSON.stringify(counts)}`);
+  });
+}
+
+t.test('known tokens cost the database next to nothing, and Redis is asked for nothing else', async (t) => {
+  const secret = await token(null, '--name', 'used');
+  await find(secret);
+  await upload(secret);
+  await server.clear();
+  for (let i = 0; i < 100; i++) {
+    t.equal(await find(secret), 200);
+    t.equal(await upload(secret), 200);
+  }
+  const looks = (await server.seen()).filter(({ statement }) =>
+    /FROM \S*access_tokens\b/.test(statement),
+  ).length;
+  // one at most for a moment in which a busy machine did not see Redis' answers
+  t.ok(looks <= 2, `${looks}`);
+  t.comment(`${looks} looks at the table of tokens for 200 requests`);
+});
+
+t.test('without Redis no find and no upload fails, and a token still ends within a second', async (t) => {
+  const secret = await token(a, '--name', 'in the outage');
+  await redis.kill();
+  const counts = { good: 0, bad: 0, late: 0 };
+  for (let i = 0; i < 60; i++) {
+    for (const use of [find, upload]) counts[(await use(secret)) === 200 ? 'good' : 'bad']++;
+  }
+  const text = await token(a, '--revoke', secret);
+  const acknowledged = performance.now();
+  t.match(text, /Redis could not be told: .*70 seconds/);
+  for (const use of [find, upload]) {
+    for (;;) {
+      const asked = performance.now();
+      if ((await use(secret)) === 401) break;
+      if (asked > acknowledged + 1000) counts.late++;
+    }
+  }
+  await redis.start();
+  for (const sluice of [a, b]) while (!sluice.stderr().includes('Redis is back')) await sleep(20);
+  for (const use of [find, upload]) t.equal(await use(secret), 401);
+  t.equal(counts.bad, 0);
+  t.equal(counts.late, 0);
+  t.comment(JSON.stringify(counts));
+});
+
+t.test('logs', async (t) => {
+  for (const sluice of [a, b]) {
+    t.equal(await sluice.stop(), 0);
+    t.notMatch(sluice.stderr(), /hunter2|NOPERM|wrong signature/);
+    t.match(sluice.stderr(), /Redis is back/);
+  }
+});
