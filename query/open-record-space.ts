@@ -14,6 +14,7 @@ import type { Spaces } from './space/resolve-space.ts';
 import type { SpaceCatalogue } from './space/space-catalogue.ts';
 import type { Structure } from './structure/structure.ts';
 import type { SpacePath, StructureCache } from './structure/structure-cache.ts';
+import type { SpaceVersions } from './versions/space-versions.ts';
 
 /** Which space a request means, and with which structure. */
 export interface SpaceReference {
@@ -43,8 +44,9 @@ export function createOpenRecordSpace(deps: {
   catalogue: SpaceCatalogue;
   writes: InFlightWrites;
   allowClear: boolean;
+  versions: SpaceVersions;
 }): OpenRecordSpace {
-  const { db, authenticate, authorize, structures, spaces, writes, allowClear } = deps;
+  const { authenticate, authorize, structures, spaces, writes, allowClear } = deps;
 
   const byHeaders = (request: HttpRequest): SpaceReference => {
     const path = readPath(request.params);
@@ -74,7 +76,7 @@ export function createOpenRecordSpace(deps: {
     if (headers.clearAllSpaces || clear) await authorize({ ...asked, operation: 'clear' });
     refuseUnbuilt(request, operation, space);
     if (headers.clearAllSpaces) await clearProject(deps, space.projectId, request.signal);
-    else if (clear) await clearSpace(db, space.table, request.signal);
+    else if (clear) await clearSpace(deps, space, request.signal);
     return space;
   };
 }

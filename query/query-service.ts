@@ -1,6 +1,8 @@
 import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
 import { queryRoutes } from './routes.ts';
 import { createSpaceCatalogue } from './space/space-catalogue.ts';
+import { createLocalVersions, noVersions } from './versions/local-versions.ts';
+import { createRedisVersions } from './versions/redis-versions.ts';
 import { createRedisReservations } from './write/redis-reservations.ts';
 import { createLocalReservations } from './write/unique-reservations.ts';
 
@@ -14,8 +16,15 @@ export const queryService: ServiceFactory = async (services) => {
   const everUsed = async (signal: AbortSignal): Promise<boolean> => !(await catalogue.isEmpty(signal));
   const reservations =
     redis === undefined ? createLocalReservations() : createRedisReservations({ redis, log, everUsed });
+  // the embedded engine serves one process
+  const versions =
+    config.clickhouse === undefined
+      ? createLocalVersions()
+      : redis === undefined
+        ? noVersions
+        : createRedisVersions({ redis, log });
   return {
-    routes: queryRoutes({ ...services, reservations }),
+    routes: queryRoutes({ ...services, reservations, versions }),
     // not Redis: most requests do without it
     readiness: [],
     close: () => reservations.close(),

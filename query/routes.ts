@@ -7,6 +7,7 @@ import { TableTurns } from '../common/clickhouse/table-turns.ts';
 import type { Config } from '../common/config/read-config.ts';
 import type { Projects } from '../common/control/projects.ts';
 import type { Route } from '../common/http/http-types.ts';
+import type { Push } from '../common/push/push.ts';
 import { createChangeCommit } from './changes/change-commit.ts';
 import { createPatchFolder } from './changes/patch-folder.ts';
 import { createRecordChanges } from './changes/record-changes.ts';
@@ -34,6 +35,8 @@ import { InFlightWrites } from './space/in-flight-writes.ts';
 import { createSpaces, type Freshness } from './space/resolve-space.ts';
 import { createSpaceCatalogue } from './space/space-catalogue.ts';
 import { createStructureCache } from './structure/structure-cache.ts';
+import { createLocalVersions } from './versions/local-versions.ts';
+import type { SpaceVersions } from './versions/space-versions.ts';
 import { createRecordStore } from './write/store-records.ts';
 import { createLocalReservations, type UniqueReservations } from './write/unique-reservations.ts';
 import { createUuidV7 } from './write/uuid-v7.ts';
@@ -54,6 +57,10 @@ export interface QueryDeps {
   readonly reservations?: UniqueReservations;
   /** Absent: how long structures are kept is as documented. */
   readonly freshness?: Freshness;
+  /** Absent: nobody tells of structures that other processes change. */
+  readonly push?: Push | undefined;
+  /** Absent: in this process. */
+  readonly versions?: SpaceVersions;
 }
 
 /** Bytes of rows: what waits to be stored in this process, and what is gathered for one INSERT. */
@@ -73,7 +80,8 @@ export function queryRoutes(deps: QueryDeps): Route[] {
   const hasher = deps.hasher ?? createHasher();
   const newId = createUuidV7();
   const writes = new InFlightWrites();
-  const spaces = createSpaces({ ...deps, catalogue, hasher, newId, writes });
+  const versions = deps.versions ?? createLocalVersions();
+  const spaces = createSpaces({ ...deps, catalogue, hasher, newId, writes, versions });
   const loginTokens = createLoginTokens({
     keys:
       config.loginTokenSecret === undefined
@@ -89,6 +97,7 @@ export function queryRoutes(deps: QueryDeps): Route[] {
     catalogue,
     writes,
     allowClear: config.allowClearAllSpaces,
+    versions,
   });
   const reservations = deps.reservations ?? createLocalReservations();
   const turns = new TableTurns();
@@ -98,6 +107,7 @@ export function queryRoutes(deps: QueryDeps): Route[] {
     reservations,
     groupCommit: createGroupCommit({ db, pendingLimit, insertLimit, turns }),
     newId,
+    versions,
   });
   const changes = createRecordChanges({
     db,
@@ -105,6 +115,7 @@ export function queryRoutes(deps: QueryDeps): Route[] {
     reservations,
     changeCommit: createChangeCommit({ db, ...changeLimits, turns }),
     folder: createPatchFolder({ db, ...folding }),
+    versions,
   });
   const reading = { db, hasher, openSpace };
   const writing = { records, openSpace };
@@ -127,7 +138,11 @@ export function queryRoutes(deps: QueryDeps): Route[] {
     { method: 'POST', path: '/:project/:space/update', handler: updateOne({ ...changing, ...reading }) },
     { method: 'POST', path: '/:project/:space/update-by-id', handler: updateOneById(changing) },
     { method: 'DELETE', path: '/:project/:space', handler: deleteOneById(changing) },
-    { method: 'DELETE', path: '/:project/:space/clear-records', handler: clear({ ...reading, turns }) },
+    {
+      method: 'DELETE',
+      path: '/:project/:space/clear-records',
+      handler: clear({ ...reading, turns, versions }),
+    },
     {
       method: 'POST',
       path: '/:project/:space/set-key-values',

@@ -1,16 +1,25 @@
+import { untilAborted } from '../../common/abort/until-aborted.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { Hasher } from '../hashed/hasher.ts';
 import { KeyedLock } from '../space/keyed-lock.ts';
 import type { RecordSpace } from '../space/record-space.ts';
 import { columnType } from '../space/record-table.ts';
 import type { RecordValues } from '../values/validate-record.ts';
+import type { SpaceVersions } from '../versions/space-versions.ts';
 import { withHashes } from '../write/store-records.ts';
 import type { Reservation, UniqueReservations } from '../write/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, findStored, type UniqueValue } from '../write/unique-values.ts';
-import type { ChangeCommit } from './change-commit.ts';
+import type { ChangeCommit, RecordChange } from './change-commit.ts';
 import { type Assignment, assignment } from './change-sql.ts';
 import type { PatchFolder } from './patch-folder.ts';
 import type { Changes } from './validate-changes.ts';
+
+/** What a change did. */
+interface Outcome {
+  readonly record: string | null;
+  /** Resolves when nobody goes by the space's older version; null: nothing was changed. */
+  readonly told: Promise<void> | null;
+}
 
 export interface UpdateTarget {
   readonly id: string;
@@ -40,10 +49,34 @@ export function createRecordChanges(deps: {
   reservations: UniqueReservations;
   changeCommit: ChangeCommit;
   folder: PatchFolder;
+  versions: SpaceVersions;
 }): RecordChanges {
-  const { db, hasher, reservations, changeCommit, folder } = deps;
+  const { db, hasher, reservations, changeCommit, folder, versions } = deps;
   const lock = new KeyedLock();
   const lockKey = (space: RecordSpace, id: string): string => `${space.id}:${id}`;
+
+  /** Makes the change; others are told of it also when its client has gone, and when nobody knows its outcome. */
+  const commit = async (space: RecordSpace, change: RecordChange): Promise<Outcome> => {
+    try {
+      const record = await changeCommit.commit(change);
+      return { record, told: record === null ? null : versions.change(space.id) };
+    } catch (error) {
+      await versions.change(space.id);
+      throw error;
+    }
+  };
+
+  /** Does the work in the record's turn. The next one does not wait until others are told; the answer does. */
+  const inTurn = async (
+    space: RecordSpace,
+    id: string,
+    work: () => Promise<Outcome>,
+    signal: AbortSignal,
+  ): Promise<string | null> => {
+    const { record, told } = await lock.run(lockKey(space, id), work, signal);
+    if (told !== null) await untilAborted(told, signal);
+    return record;
+  };
 
   /** Takes the values for this record; null when there are none. */
   const reserve = async (
@@ -81,31 +114,31 @@ export function createRecordChanges(deps: {
       const [hashed] = await withHashes(hasher, space.structure, [row], signal);
       const assignments = assignmentsOf(space, changes, hashed as RecordValues);
       const changesUnique = [...changes.keys()].some((field) => field.unique);
-      const work = async (): Promise<string | null> => {
-        if (target.stillWanted !== undefined && !(await target.stillWanted())) return null;
+      const work = async (): Promise<Outcome> => {
+        if (target.stillWanted !== undefined && !(await target.stillWanted()))
+          return { record: null, told: null };
         const reservation = await reserve(space, unique, target.id, signal);
         let stored: Iterable<string> = [];
         try {
           const { table, structure } = space;
           const permit = reservation?.permit ?? null;
           const change = { table, id: target.id, structure, assignments, signal, permit };
-          const record = await changeCommit.commit(change);
-          if (record !== null) {
+          const outcome = await commit(space, change);
+          if (outcome.record !== null) {
             stored = unique.keys();
             if (changesUnique) folder.note(table);
           }
-          return record;
+          return outcome;
         } finally {
           await reservation?.settle(stored);
         }
       };
-      return lock.run(lockKey(space, target.id), work, signal);
+      return inTurn(space, target.id, work, signal);
     },
     async remove(space, id, signal) {
       const { table, structure } = space;
-      const work = (): Promise<string | null> =>
-        changeCommit.commit({ table, id, structure, assignments: null, signal });
-      return lock.run(lockKey(space, id), work, signal);
+      const work = (): Promise<Outcome> => commit(space, { table, id, structure, assignments: null, signal });
+      return inTurn(space, id, work, signal);
     },
   };
 }

@@ -4,12 +4,18 @@ import type { Handler } from '../../common/http/http-types.ts';
 import { jsonAnswer } from '../json-answer.ts';
 import type { OpenRecordSpace } from '../open-record-space.ts';
 import { clearSpace } from '../space/clear-records.ts';
+import type { SpaceVersions } from '../versions/space-versions.ts';
 
 /**
  * DELETE /{project}/{space}/clear-records: deletes all records of the space and answers how many there were just
  * before. Within a process nothing is stored between the count and the end, so what is acknowledged is counted or there.
  */
-export function clear(deps: { db: Database; openSpace: OpenRecordSpace; turns: TableTurns }): Handler {
+export function clear(deps: {
+  db: Database;
+  openSpace: OpenRecordSpace;
+  turns: TableTurns;
+  versions: SpaceVersions;
+}): Handler {
   const { db, openSpace, turns } = deps;
   return async (request) => {
     const { signal } = request;
@@ -20,7 +26,7 @@ export function clear(deps: { db: Database; openSpace: OpenRecordSpace; turns: T
         signal,
         space.table,
       );
-      await clearSpace(db, space.table, signal);
+      await clearSpace(deps, space, signal);
       return row?._records ?? 0;
     });
     return jsonAnswer(JSON.stringify({ deleted }));

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { Mark, Push } from '../../common/push/push.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
 import type { RecordSpace } from './record-space.ts';
 import { structureView } from './structure-view.ts';
@@ -6,12 +7,20 @@ import { structureView } from './structure-view.ts';
 /** Characters of stored structures that are kept. */
 const keptCharacters = 16 * 1024 * 1024;
 
+/** A look at the catalogue. */
+export interface Look {
+  /** When it began, by `performance.now()` or what a test gives instead. */
+  readonly began: number;
+  /** Null: nothing would tell of a later change. */
+  readonly mark: Mark | null;
+}
+
 interface KnownSpace {
   /** With the stored structure. */
   readonly space: RecordSpace;
   /** The table of this version is known to be complete. */
   readonly version: number;
-  readonly checkedAt: number;
+  readonly look: Look;
   /** Structures that were compared with this version, as requests with them see the space. */
   readonly views: WeakMap<Structure, { readonly space: RecordSpace; readonly merged: boolean }>;
   /** Structures that the stored one took in, in this version or an earlier one. */
@@ -22,7 +31,7 @@ interface KnownSpace {
 /**
  * What a process knows of record spaces, so that a request whose structure was seen before asks nobody. Another
  * process may change a space: what is older than `freshFor` is looked up again while it is still used, and what is
- * older than `staleAfter` is not used.
+ * older than `staleAfter` is not used. With `push`, what may have changed is not used at all without a look.
  */
 export class KnownSpaces {
   readonly #spaces = new LRUCache<string, KnownSpace>({
@@ -33,27 +42,37 @@ export class KnownSpaces {
   readonly #freshFor: number;
   readonly #staleAfter: number;
   readonly #now: () => number;
+  readonly #push: Push | undefined;
 
   /** @param args times in milliseconds */
-  constructor(args: { freshFor: number; staleAfter: number; now?: () => number }) {
+  constructor(args: { freshFor: number; staleAfter: number; now?: () => number; push?: Push | undefined }) {
+    this.#push = args.push;
     this.#freshFor = args.freshFor;
     this.#staleAfter = args.staleAfter;
     this.#now = args.now ?? (() => performance.now());
   }
 
-  /** The space with its stored structure. */
-  stored(id: string): RecordSpace | null {
-    return this.#closed.has(id) ? null : this.lastStored(id);
+  /** To be made before the catalogue is asked. */
+  look(): Look {
+    return { began: this.#now(), mark: this.#push?.mark() ?? null };
+  }
+
+  /**
+   * The space with its stored structure.
+   * @param since when the request came: what was looked up after that is good for it whatever others do meanwhile
+   */
+  stored(id: string, since?: number): RecordSpace | null {
+    return this.#closed.has(id) ? null : this.lastStored(id, since);
   }
 
   /** The same, also while it is closed: for reads that do not depend on its rules. */
-  lastStored(id: string): RecordSpace | null {
-    return this.#usable(id)?.space ?? null;
+  lastStored(id: string, since?: number): RecordSpace | null {
+    return this.#usable(id, since)?.space ?? null;
   }
 
   /** The space as a request with this structure sees it; null when the two have to be compared first. */
-  view(id: string, structure: Structure, mutate: boolean): RecordSpace | null {
-    const known = this.#closed.has(id) ? null : this.#usable(id);
+  view(id: string, structure: Structure, mutate: boolean, since?: number): RecordSpace | null {
+    const known = this.#closed.has(id) ? null : this.#usable(id, since);
     if (known === null) return null;
     const view = known.views.get(structure);
     return view !== undefined && (view.merged || !mutate) ? view.space : null;
@@ -62,7 +81,7 @@ export class KnownSpaces {
   /** Whether the space should be looked up again. */
   needsLook(id: string): boolean {
     const known = this.#spaces.peek(id);
-    return known !== undefined && this.#now() - known.checkedAt > this.#freshFor;
+    return known !== undefined && this.#now() - known.look.began > this.#freshFor;
   }
 
   /** Whether the table of a version is known to be complete. */
@@ -75,15 +94,15 @@ export class KnownSpaces {
     return this.#spaces.peek(id)?.merged.has(structure) === true;
   }
 
-  /** Notes what the catalogue has now, and that the table is complete. */
-  remember(space: RecordSpace, version: number): RecordSpace {
+  /** Notes what a look found in the catalogue, and that the table is complete. */
+  remember(space: RecordSpace, version: number, look: Look): RecordSpace {
     const before = this.#spaces.peek(space.id);
     const same = before?.version === version;
     const known = same ? before.space : space;
     this.#spaces.set(space.id, {
       space: known,
       version,
-      checkedAt: this.#now(),
+      look,
       views: same ? before.views : new WeakMap(),
       merged: before?.merged ?? new WeakSet(),
       size: same ? before.size : structureText(space.stored).length,
@@ -110,8 +129,13 @@ export class KnownSpaces {
     }
   }
 
-  #usable(id: string): KnownSpace | null {
+  #usable(id: string, since = Number.POSITIVE_INFINITY): KnownSpace | null {
     const known = this.#spaces.get(id);
-    return known !== undefined && this.#now() - known.checkedAt <= this.#staleAfter ? known : null;
+    if (known === undefined) return null;
+    const { began, mark } = known.look;
+    if (began >= since) return known;
+    if (this.#now() - began > this.#staleAfter) return null;
+    const push = this.#push;
+    return push === undefined || (push.isCurrent() && !push.changedSince(id, mark)) ? known : null;
   }
 }

@@ -7,16 +7,18 @@ import {
   projectNotFound,
   recordSpaceNotFound,
 } from '../../common/errors/catalogue.ts';
+import type { Push } from '../../common/push/push.ts';
 import type { Hasher } from '../hashed/hasher.ts';
 import type { RecordHeaders } from '../record-headers.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
 import type { SpacePath } from '../structure/structure-cache.ts';
+import type { SpaceVersions } from '../versions/space-versions.ts';
 import { ChangeLimit } from './change-limit.ts';
 import { checkSwitchedOn, switchedOn } from './check-switched-on.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import { createTableWithRecords, prepareInitialRecords } from './initial-records.ts';
 import { KeyedLock } from './keyed-lock.ts';
-import { KnownSpaces } from './known-spaces.ts';
+import { KnownSpaces, type Look } from './known-spaces.ts';
 import { mergeStructure } from './merge-structure.ts';
 import type { RecordSpace } from './record-space.ts';
 import { ensureRecordTable, recordTable } from './record-table.ts';
@@ -65,23 +67,33 @@ export function createSpaces(deps: {
   writes: InFlightWrites;
   /** Absent: what docs/api.md promises. */
   freshness?: Freshness;
+  /** Tells other processes of changes; absent: they find out by themselves when what they know is stale. */
+  push?: Push | undefined;
+  versions: SpaceVersions;
 }): Spaces {
-  const { db, database, projects, catalogue, writes } = deps;
-  const known = new KnownSpaces(deps.freshness ?? usualFreshness);
+  const { db, database, projects, catalogue, writes, push, versions } = deps;
+  const known = new KnownSpaces({ ...(deps.freshness ?? usualFreshness), push });
   const turns = new ChangeLimit(turnLimit);
   const lock = new KeyedLock();
 
   /** A space that needs no look at the catalogue. */
-  const seen = (id: string, { structure, headers }: SpaceRequest): RecordSpace | null =>
-    structure === null ? known.stored(id) : known.view(id, structure, headers.mutate);
+  const seen = (id: string, { structure, headers }: SpaceRequest, since?: number): RecordSpace | null =>
+    structure === null ? known.stored(id, since) : known.view(id, structure, headers.mutate, since);
 
-  const open = async (id: string, request: SpaceRequest, signal: AbortSignal): Promise<RecordSpace> => {
-    const again = known.needsLook(id) ? null : seen(id, request);
+  /** @param since when the request came: those that wait in line share the look of the first */
+  const open = async (
+    id: string,
+    request: SpaceRequest,
+    since: number,
+    signal: AbortSignal,
+  ): Promise<RecordSpace> => {
+    const again = known.needsLook(id) ? null : seen(id, request, since);
     if (again !== null) return again;
     for (let attempt = 0; attempt < attempts; attempt++) {
+      const begun = known.look();
       const entry = (await findEntry(id, request, signal)) ?? (await createEntry(id, request, signal));
       if (entry === null) continue;
-      const stored = await rememberEntry(entry, signal);
+      const stored = await rememberEntry(entry, begun, signal);
       const space = await reconcile(entry, stored, request, signal);
       if (space !== null) return space;
     }
@@ -121,7 +133,11 @@ export function createSpaces(deps: {
   };
 
   /** The catalogue comes first: whoever finds an entry of which the table lacks something adds it. */
-  const rememberEntry = async (entry: CatalogueEntry, signal: AbortSignal): Promise<RecordSpace> => {
+  const rememberEntry = async (
+    entry: CatalogueEntry,
+    begun: Look,
+    signal: AbortSignal,
+  ): Promise<RecordSpace> => {
     const { id, projectId, structure, version } = entry;
     const space = { id, projectId, table: recordTable(database, id), structure, stored: structure };
     if (!known.hasVersion(id, version)) {
@@ -129,10 +145,11 @@ export function createSpaces(deps: {
       const initialRecords = version === 1 ? await catalogue.initialRecords(id, signal) : '';
       if (initialRecords !== '') {
         await createTableWithRecords(db, { database, space, initialRecords }, signal);
+        await versions.change(id);
       }
       await ensureRecordTable(db, { database, spaceId: id, structure }, signal);
     }
-    return known.remember(space, version);
+    return known.remember(space, version, begun);
   };
 
   /** The space as the request sees it; null when another process changed it meanwhile. */
@@ -151,8 +168,16 @@ export function createSpaces(deps: {
       return known.addView(stored, structure, mutate);
     }
     const next = { ...entry, structure: merged, version: entry.version + 1, updatedAt: new Date() };
-    const change = async (): Promise<RecordSpace | null> =>
-      (await catalogue.store(next, '', signal)) ? rememberEntry(next, signal) : null;
+    const change = async (): Promise<RecordSpace | null> => {
+      const begun = known.look();
+      if (!(await catalogue.store(next, '', signal))) return null;
+      try {
+        return await rememberEntry(next, begun, signal);
+      } finally {
+        // whoever looks from now on adds to the table what may still be missing
+        await Promise.all([push?.publish(entry.id), versions.change(entry.id)]);
+      }
+    };
     if (again) turns.note(entry.id);
     const changed = await whenRulesHold(stored, merged, change, signal);
     return changed === null ? null : known.addView(changed, structure, mutate);
@@ -187,8 +212,9 @@ export function createSpaces(deps: {
   ): Promise<Result> => lock.run(id, () => withDeadline(work), signal);
 
   const look = async (id: string, signal: AbortSignal): Promise<RecordSpace | null> => {
+    const begun = known.look();
     const entry = await catalogue.find(id, signal);
-    return entry === null ? null : rememberEntry(entry, signal);
+    return entry === null ? null : rememberEntry(entry, begun, signal);
   };
 
   const refreshing = new Set<string>();
@@ -212,8 +238,9 @@ export function createSpaces(deps: {
         keepFresh(id);
         return space;
       }
+      const { began } = known.look();
       const work = async (own: AbortSignal): Promise<RecordSpace> => {
-        const opened = await open(id, request, own);
+        const opened = await open(id, request, began, own);
         onOpened?.(id);
         return opened;
       };
@@ -221,7 +248,10 @@ export function createSpaces(deps: {
     },
     async find(id, signal) {
       const space = known.lastStored(id);
-      if (space === null) return locked(id, (own) => look(id, own), signal);
+      if (space === null) {
+        const { began } = known.look();
+        return locked(id, async (own) => known.lastStored(id, began) ?? look(id, own), signal);
+      }
       keepFresh(id);
       return space;
     },

@@ -7,6 +7,7 @@ import type { RecordSpace } from '../space/record-space.ts';
 import type { StoredValue } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
 import type { RecordValues } from '../values/validate-record.ts';
+import type { SpaceVersions } from '../versions/space-versions.ts';
 import { type NewRecord, rowLayout, rowLines } from './record-row.ts';
 import type { Reservation, UniqueReservations } from './unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, findStored, type UniqueValue } from './unique-values.ts';
@@ -29,8 +30,9 @@ export function createRecordStore(deps: {
   reservations: UniqueReservations;
   groupCommit: GroupCommit;
   newId: () => string;
+  versions: SpaceVersions;
 }): RecordStore {
-  const { db, hasher, reservations, groupCommit, newId } = deps;
+  const { db, hasher, reservations, groupCommit, newId, versions } = deps;
 
   const reserve = async (
     values: ReadonlyMap<string, UniqueValue>,
@@ -77,7 +79,9 @@ export function createRecordStore(deps: {
         .then(() => {
           stored = unique.keys();
         })
-        .finally(settle);
+        .finally(settle)
+        // whatever the outcome: of some failures nobody knows what they did
+        .finally(() => versions.change(space.id));
       await untilAborted(settled, signal);
       return written;
     },

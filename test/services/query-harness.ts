@@ -73,6 +73,9 @@ export async function openQueryHarness(
     freshness?: QueryDeps['freshness'];
     /** Opens another engine than the usual one, on a directory of its own. */
     open?: (dataDir: string) => Promise<Database>;
+    /** What the routes, and each of `another`, know of each other; absent: nothing. */
+    push?: () => QueryDeps['push'];
+    versions?: () => NonNullable<QueryDeps['versions']>;
     /** Puts something between the service and the engine. */
     wrap?: (db: Database) => Database;
   } = {},
@@ -101,6 +104,8 @@ export async function openQueryHarness(
         ...(options.hasher === undefined ? {} : { hasher: options.hasher }),
         ...(options.reservations === undefined ? {} : { reservations: options.reservations() }),
         ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
+        ...(options.push === undefined ? {} : { push: options.push() }),
+        ...(options.versions === undefined ? {} : { versions: options.versions() }),
       }),
     );
   };
