@@ -100,7 +100,7 @@ export async function openRedis(
       for (const listener of channels) listener.close();
       client.removeAllListeners('close');
       // rejects when there is no connection that could be ended in good order
-      if (client.status === 'ready') await client.quit().catch(() => {});
+      if (client.status === 'ready') await withDeadline(client.quit(), times.command).catch(() => {});
       client.disconnect();
     },
   };

@@ -1,0 +1,133 @@
+/** Every operation that writes gives its space another version before it is acknowledged, and no other does. */
+import t from 'tap';
+import { createLocalVersions } from '../../query/versions/local-versions.ts';
+import type { SpaceVersions } from '../../query/versions/space-versions.ts';
+import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
+import { structureOf } from '../services/record-client.ts';
+
+// long enough that only a change ends a version
+const local = createLocalVersions({ lifetime: 3_600_000 });
+const ids = new Set<string>();
+const versions: SpaceVersions = {
+  read: (id) => local.read(id),
+  change(id) {
+    ids.add(id);
+    return local.change(id);
+  },
+};
+const harness = await openQueryHarness({
+  versions: () => versions,
+  config: { allowClearAllSpaces: true },
+});
+t.teardown(() => harness.close());
+
+const fields = [
+  { name: 'email', type: 'TEXT', unique: true },
+  { name: 'n', type: 'NUMBER' },
+];
+const structure = structureOf('p', 'people', fields);
+const people = spaceOf(harness, 'p', 'people', structure);
+const { body: first } = await people.insertOne({ email: 'first', n: 0 });
+const [space] = [...ids] as [string];
+const keys = spaceOf(harness, 'p', 'settings', structureOf('p', 'settings', [{ name: 'k', type: 'TEXT' }]));
+
+/** Whether the version is another one after the work. */
+async function changes(id: string, work: () => Promise<{ status: number }>): Promise<boolean> {
+  const before = await local.read(id);
+  const { status } = await work();
+  if (status !== 200) throw new Error(`answered ${status}`);
+  return (await local.read(id)) !== before;
+}
+const post = (path: string, body: unknown, headers = {}) => harness.call({ path, body, headers, structure });
+
+t.test('what writes', async (t) => {
+  const wider = structureOf('p', 'people', [...fields, { name: 'more', type: 'TEXT' }]);
+  const cleared = structureOf('p', 'people', fields, { clear: true });
+  for (const [name, work] of [
+    ['insert', () => people.insert([{ email: 'a' }, { email: 'b' }])],
+    ['insertOne', () => people.insertOne({ email: 'c' })],
+    ['updateOne', () => people.updateOne([['email', 'a']], { n: 5 })],
+    ['updateOneById', () => people.updateOneById(first.id, { n: 7 })],
+    ['updateOneById of a unique field', () => people.updateOneById(first.id, { email: 'other' })],
+    ['deleteOneById', () => people.deleteOneById(first.id)],
+    ['a structure that brings a field', () => spaceOf(harness, 'p', 'people', wider).find()],
+    [
+      'set-structure',
+      () =>
+        post(
+          '/p/people/set-structure',
+          JSON.parse(structureOf('p', 'people', [{ name: 'x', type: 'TEXT' }])),
+        ),
+    ],
+    ['set-inferred-structure', () => post('/p/people/set-inferred-structure', { inferred: 1 })],
+    ['clear', () => people.clear()],
+    ['clear in a structure', () => spaceOf(harness, 'p', 'people', cleared).find()],
+    ['clear-all-spaces', () => keys.find('', undefined, { 'clear-all-spaces': 'true' })],
+  ] as const) {
+    t.ok(await changes(space, work), name);
+  }
+  await keys.find();
+  ids.clear();
+  await keys.setKeys({ k: 'made' });
+  const [settings] = [...ids] as [string];
+  t.ok(await changes(settings, () => keys.setKeys({ k: 'changed' })), 'setKeys');
+  ids.clear();
+  const more = { initialData: [{ n: 1 }] };
+  await spaceOf(
+    harness,
+    'p',
+    'begun',
+    structureOf('p', 'begun', [{ name: 'n', type: 'NUMBER' }], more),
+  ).find();
+  t.equal(ids.size, 1, 'initialData');
+});
+
+t.test('what does not write', async (t) => {
+  await people.insert([{ email: 'x', n: 1 }]);
+  for (const [name, work] of [
+    ['find', () => people.find()],
+    ['findOne', () => people.findOne([['n', '1']])],
+    ['search', () => people.search('x', ['email'])],
+    ['getKeys', () => people.getKeys()],
+    ['get-inferred-structure', () => post('/p/people/get-inferred-structure', { a: 1 })],
+  ] as const) {
+    t.notOk(await changes(space, work), name);
+  }
+  const before = await local.read(space);
+  t.equal((await people.insertOne({ email: 'x' })).code, 'not_unique');
+  t.equal((await people.deleteOneById(first.id)).code, 'no_match');
+  t.equal(await local.read(space), before, 'nor what is refused');
+});
+
+t.test('a client that has gone: what it wrote changes the version all the same', async (t) => {
+  for (let i = 0; i < 5; i++) {
+    const before = await local.read(space);
+    const gone = new AbortController();
+    const inserting = harness
+      .call({ path: '/p/people/_single_', structure, body: { email: `gone ${i}` }, signal: gone.signal })
+      .catch(() => null);
+    setTimeout(() => gone.abort(new Error('gone')), i);
+    await inserting;
+    while ((await people.find([['email', `gone ${i}`]])).body.length === 0) {
+      if (
+        (await local.read(space)) === before &&
+        (await people.insertOne({ email: `gone ${i}` })).status === 200
+      )
+        break;
+    }
+    // by the time at which the row can be seen and its INSERT has settled
+    while ((await local.read(space)) === before) await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  t.pass();
+});
+
+t.test('versions of one process: bounded in number and time', async (t) => {
+  const few = createLocalVersions({ lifetime: 20, spaceLimit: 2 });
+  const version = await few.read('a');
+  await few.read('b');
+  await few.read('c');
+  t.not(await few.read('a'), version);
+  const short = await few.read('c');
+  await new Promise((resolve) => setTimeout(resolve, 40));
+  t.not(await few.read('c'), short);
+});
