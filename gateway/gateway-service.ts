@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { type CloudFile, createCloudFiles } from '../common/control/cloud-files.ts';
 import { openJournaledFiles } from '../common/control/journaled-files.ts';
+import { CommandError } from '../common/lifecycle/control-socket.ts';
 import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
 import { openObjectStore } from '../common/object-store/open-object-store.ts';
+import { createProcessLock, LockRefused } from '../common/redis/process-lock.ts';
 import { createJanitor } from './janitor/janitor.ts';
 import { sweepUploads } from './janitor/sweep-uploads.ts';
 import { measureUploads } from './measure-uploads.ts';
@@ -14,7 +16,7 @@ const takeBackTimeout = 10_000;
 
 /** The upload gateway on the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
-  const { config, log, db, database, authenticate, projects, uploads, metrics } = services;
+  const { config, log, db, database, authenticate, projects, redis, uploads, metrics } = services;
   const { store, largestPart, objectUrl } = await openObjectStore(config, log);
   const table = createCloudFiles({ db, database });
   // the embedded engine is this process's alone, so nobody misses rows that it has yet to get
@@ -38,6 +40,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     staleAfter: config.janitorStaleAfter,
     grace: config.janitorGrace,
     interval: config.janitorInterval,
+    lock: redis === undefined ? undefined : createProcessLock({ redis, name: 'janitor', log }),
   });
   const closing = new AbortController();
   const fileUrl = ({ objectKey, projectSlug, name }: CloudFile): string => {
@@ -65,7 +68,13 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     commands: {
       async janitor(order) {
         const { dryRun } = order as { dryRun: boolean };
-        return JSON.stringify(await janitor.run({ dryRun }), null, 2);
+        try {
+          return JSON.stringify(await janitor.run({ dryRun }), null, 2);
+        } catch (error) {
+          if (error instanceof LockRefused)
+            throw new CommandError(`the janitor does not run: ${error.message}`);
+          throw error;
+        }
       },
     },
     async close() {

@@ -99,9 +99,10 @@ async function start(
   });
   measureProcess(metrics, { server, db: services.db });
   const { users, tokens, tokenCheck } = services;
-  const invalidate = (hash: string): void => {
-    tokenCheck.invalidate(hash);
-    worker?.link.tell('token-changed', hash);
+  const invalidate = (hash: string): Promise<boolean> => {
+    // Redis tells the other workers as well
+    if (services.redis === undefined) worker?.link.tell('token-changed', hash);
+    return tokenCheck.invalidate(hash);
   };
   const desk = createTokenDesk({ users, tokens, tokenCheck: { invalidate } });
   const commands: Commands = {
@@ -140,7 +141,7 @@ async function start(
   }
   const { link } = worker;
   link.onLost(() => stopNow('the supervisor is gone'));
-  link.on('token-changed', (hash: string) => tokenCheck.invalidate(hash));
+  link.on('token-changed', (hash: string) => void tokenCheck.invalidate(hash));
   link.answer('metrics', () => metrics.json());
   link.answer('command', ({ name, order }: { name: string; order: unknown }) =>
     runCommand(commands, name, order),

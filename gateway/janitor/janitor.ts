@@ -2,6 +2,7 @@ import type { CloudFile, CloudFiles } from '../../common/control/cloud-files.ts'
 import { slugProblem } from '../../common/control/slug.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { ObjectInfo, ObjectStore } from '../../common/object-store/object-store.ts';
+import { LockRefused, type ProcessLock } from '../../common/redis/process-lock.ts';
 import { isStoredName } from '../file-name.ts';
 import { adoptObject, nameOf } from './adopt-object.ts';
 import { emptyReport, type JanitorReport } from './janitor-report.ts';
@@ -19,10 +20,15 @@ export interface JanitorOptions {
   readonly grace: number;
   /** Milliseconds between runs. */
   readonly interval: number;
+  /** Keeps runs of several processes apart; absent: there is one process. A dry run needs no lock. */
+  readonly lock?: ProcessLock | undefined;
 }
 
 export interface Janitor {
-  /** Looks once. Runs do not overlap: a call during a run waits for its turn. */
+  /**
+   * Looks once. Runs do not overlap: a call during a run of this process waits for its turn, and one during a run of
+   * another process throws a LockRefused.
+   */
   run(args: { dryRun: boolean }): Promise<JanitorReport>;
   /** Runs now and on a timer. */
   start(): void;
@@ -43,9 +49,10 @@ const progressEvery = 100_000;
  * Only keys that an upload of ours could have made are ever touched.
  */
 export function createJanitor(options: JanitorOptions): Janitor {
-  const { store, cloudFiles, log, staleAfter, grace, interval } = options;
+  const { store, cloudFiles, log, staleAfter, grace, interval, lock } = options;
   const closing = new AbortController();
-  const { signal } = closing;
+  /** Of the run that goes on: it ends with the process, and when another process may begin one. */
+  let { signal } = closing;
   let last: Promise<unknown> = Promise.resolve();
   let timer: NodeJS.Timeout | null = null;
 
@@ -154,15 +161,30 @@ export function createJanitor(options: JanitorOptions): Janitor {
 
   const run: Janitor['run'] = ({ dryRun }) => {
     const next = last.then(() => {
-      signal.throwIfAborted();
-      return runOnce(dryRun);
+      closing.signal.throwIfAborted();
+      if (lock === undefined || dryRun) return runOnce(dryRun);
+      return lock.hold(async (lost) => {
+        signal = AbortSignal.any([closing.signal, lost]);
+        try {
+          return await runOnce(dryRun);
+        } finally {
+          signal = closing.signal;
+        }
+      });
     });
     last = next.catch(() => {});
     return next;
   };
   const runByItself = (): void => {
     run({ dryRun: false }).catch((error: unknown) => {
-      if (!signal.aborted) log.error({ err: error }, 'the janitor failed');
+      if (closing.signal.aborted) return;
+      if (!(error instanceof LockRefused)) log.error({ err: error }, 'the janitor failed');
+      else if (error.reason === 'held') log.info('another process runs the janitor: this run is left out');
+      else
+        log.warn(
+          { err: error },
+          'it is not known whether another process runs the janitor: this run is left out',
+        );
     });
   };
 

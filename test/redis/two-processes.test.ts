@@ -14,7 +14,7 @@ const server = await startChdbServer();
 // the rights that docs/redis.md names, and no more
 const acl = [
   ...['+get', '+set', '+del', '+exists', '+incr', '+publish', '+subscribe', '+ping', '+info', '+time'],
-  ...['+eval', '+evalsha', '+hget', '+hset', '+hmget', '+hdel', '+hscan', '+unlink'],
+  ...['+eval', '+evalsha', '+hget', '+hset', '+hmget', '+hdel', '+hscan', '+unlink', '+pexpire'],
 ];
 const password = 'hunter2-of-sluice';
 const redis = await startRedis({

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import type { Log } from '../log/log.ts';
+import { type RedisConnection, RedisFailure } from './redis-connection.ts';
+import { redisScript } from './redis-script.ts';
+
+/** Work that one process of a deployment does at a time. */
+export interface ProcessLock {
+  /**
+   * Does the work while no other process does it. Throws a LockRefused when it does not begin.
+   * @param work its signal is aborted when another process may begin
+   */
+  hold<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+}
+
+/** Somebody else has the lock, or nobody knows who does. */
+export class LockRefused extends Error {
+  readonly reason: 'held' | 'unknown';
+
+  constructor(reason: 'held' | 'unknown', cause?: unknown) {
+    const message =
+      reason === 'held' ? 'another process does it at the moment' : 'Redis, which knows who does it, is away';
+    super(message, { cause });
+    this.name = 'LockRefused';
+    this.reason = reason;
+  }
+}
+
+/** Milliseconds. */
+export interface LockTimes {
+  /** How long the lock lasts when nobody renews it. */
+  readonly lease: number;
+  readonly renewEvery: number;
+}
+
+const usualTimes: LockTimes = { lease: 60_000, renewEvery: 15_000 };
+/** Of the lease, taken off by our own clock. */
+const marginShare = 0.1;
+
+const takeScript = redisScript(`
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
+return 0
+`);
+const renewScript = redisScript(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+`);
+const releaseScript = redisScript(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+`);
+
+/** A lock in Redis. Who dies with it keeps others out for one lease. @param args.name of the lock */
+export function createProcessLock(args: {
+  redis: RedisConnection;
+  name: string;
+  log: Log;
+  times?: LockTimes;
+}): ProcessLock {
+  const { redis, name, log, times = usualTimes } = args;
+  const key = `sluice:lock:1:${name}`;
+
+  return {
+    async hold(work) {
+      const owner = randomUUID();
+      let sent = performance.now();
+      const release = (): void => {
+        // when it does not arrive the lock ends by itself
+        redis.run(releaseScript, [key], [owner]).catch(() => {});
+      };
+      try {
+        if ((await redis.run(takeScript, [key], [owner, times.lease])) !== 1) throw new LockRefused('held');
+      } catch (error) {
+        if (!(error instanceof RedisFailure)) throw error;
+        if (error.mayHaveRun) release();
+        throw new LockRefused('unknown', error);
+      }
+      const lost = new AbortController();
+      const lose = (): void => lost.abort(new Error(`the lock ${name} was lost: another process may go on`));
+      let over = false;
+      let end: NodeJS.Timeout | undefined;
+      /** It lasts from when the command was sent that it was given by, or from a little later. */
+      const lasts = (): void => {
+        clearTimeout(end);
+        end = setTimeout(lose, times.lease * (1 - marginShare) - (performance.now() - sent)).unref();
+      };
+      const renew = async (): Promise<void> => {
+        const now = performance.now();
+        try {
+          if ((await redis.run(renewScript, [key], [owner, times.lease])) !== 1) return lose();
+          sent = now;
+          if (!over) lasts();
+        } catch (error) {
+          if (!(error instanceof RedisFailure)) log.error({ err: error }, 'a lock was not renewed');
+        }
+      };
+      const timer = setInterval(() => void renew(), times.renewEvery).unref();
+      lasts();
+      try {
+        return await work(lost.signal);
+      } finally {
+        over = true;
+        clearInterval(timer);
+        clearTimeout(end);
+        release();
+      }
+    },
+  };
+}
