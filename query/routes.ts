@@ -69,8 +69,14 @@ const insertLimit = 16 * 1024 * 1024;
 
 /** Characters of changes that wait in this process, and characters and records of one UPDATE. */
 const changeLimits = { pendingLimit: 64 * 1024 * 1024, statementLimit: 4 * 1024 * 1024, recordLimit: 200 };
+/** In a cluster a statement lies in Keeper until all servers made it, and ZooKeeper takes a megabyte at most. */
+const clusterStatementLimit = 256 * 1024;
 /** A merge takes a core for some seconds with so many rows. */
 const folding = { delay: 2000, restShare: 20, largest: 10_000_000 };
+
+function limitsOf({ cluster }: Database): typeof changeLimits {
+  return cluster === undefined ? changeLimits : { ...changeLimits, statementLimit: clusterStatementLimit };
+}
 
 /** The routes of the query service. */
 export function queryRoutes(deps: QueryDeps): Route[] {
@@ -113,7 +119,7 @@ export function queryRoutes(deps: QueryDeps): Route[] {
     db,
     hasher,
     reservations,
-    changeCommit: createChangeCommit({ db, ...changeLimits, turns }),
+    changeCommit: createChangeCommit({ db, ...limitsOf(db), turns }),
     folder: createPatchFolder({ db, ...folding }),
     versions,
   });

@@ -1,5 +1,6 @@
 /** authOptions: who may do what in a space, and what may not be got round. */
 import t from 'tap';
+import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { openQueryHarness, type QueryCall, testDatabase } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 
@@ -156,7 +157,9 @@ t.test('a user that is gone has no token', async (t) => {
     `SELECT id FROM ${testDatabase}.record_spaces FINAL
      WHERE slug = 'user' AND project_slug = 'p' AND owner_id = 'owner'`,
   );
-  const table = `${testDatabase}.records_${String(row?.id).replaceAll('-', '')}`;
+  const table = topologyOf(harness.db).rowsTable(
+    `${testDatabase}.records_${String(row?.id).replaceAll('-', '')}`,
+  );
   await harness.db.command(`DELETE FROM ${table} WHERE email = 'gone@x'`);
   t.match(await space.find(token), refused);
 });

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { createLoginTokens } from '../../common/auth/login-tokens.ts';
 import { createStoredKeys } from '../../common/auth/signing-keys.ts';
+import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { countingHasher } from '../services/counting-hasher.ts';
 import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
@@ -260,7 +261,9 @@ t.test('a token is worthless in another account, project or space, and when its 
     `SELECT id FROM ${testDatabase}.record_spaces FINAL
      WHERE slug = 'users' AND project_slug = 'p' AND owner_id = 'owner'`,
   );
-  const table = `${testDatabase}.records_${String(space?.id).replaceAll('-', '')}`;
+  const table = topologyOf(harness.db).rowsTable(
+    `${testDatabase}.records_${String(space?.id).replaceAll('-', '')}`,
+  );
   await harness.db.command(`DELETE FROM ${table} WHERE _id = '${leaving.id}'`);
   t.match(await tokenOwner(last), { status: 401, code: 'unauthorized' });
 });

@@ -1,5 +1,6 @@
 /** How stored structures change: required and unique, set and inferred, and two processes at once. */
 import t from 'tap';
+import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { openQueryHarness, type QueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 
@@ -42,7 +43,9 @@ t.test('required is switched on only when every record has a value', async (t) =
   t.match((await before.insertOne({ a: 'w' })).status, 200);
   const onlyA = space('required', [text('a')]);
   t.equal((await onlyA.find()).status, 200);
-  await harness.db.command(`DELETE FROM ${await tableOf('required')} WHERE a IS NULL OR b IS NULL`);
+  await harness.db.command(
+    `DELETE FROM ${topologyOf(harness.db).rowsTable(await tableOf('required'))} WHERE a IS NULL OR b IS NULL`,
+  );
   t.match((await after.find()).body, [{ a: 'y', b: 'z' }]);
   t.match(await after.insertOne({ a: 'w' }), { status: 400, problems: [/'b' is required/] });
   t.match(
@@ -72,7 +75,9 @@ t.test('unique is switched on only when no two records have the same value', asy
     ],
   });
   t.equal((await before.find()).body.length, 6, 'nothing changed');
-  await harness.db.command(`DELETE FROM ${await tableOf('unique')} WHERE n = 2 OR (a = 'x' AND n IS NULL)`);
+  await harness.db.command(
+    `DELETE FROM ${topologyOf(harness.db).rowsTable(await tableOf('unique'))} WHERE n = 2 OR (a = 'x' AND n IS NULL)`,
+  );
   t.equal((await after.find()).status, 200, 'records without a value do not count');
   t.match(await after.insertOne({ a: 'x' }), { status: 400, code: 'not_unique' });
   t.match(await before.insertOne({ a: 'x' }), { status: 200 }, 'who says it is not unique switches it off');
@@ -142,7 +147,7 @@ t.test('a rule that is switched on waits for writes that began without it', asyn
     if (outcome.status === 200 && recordStructure[0].unique) t.strictSame(rows, [], `round ${round}`);
     else t.match(outcome, { code: 'structure_conflict' });
     t.ok(written.every(({ status }) => status === 200 || status === 400));
-    await harness.db.command(`TRUNCATE TABLE ${await tableOf('race')}`);
+    await harness.db.command(`TRUNCATE TABLE ${topologyOf(harness.db).rowsTable(await tableOf('race'))}`);
     harness.forget();
   }
 });

@@ -13,7 +13,8 @@ import { controlTableNames } from '../../common/clickhouse/topology.ts';
 import { type QueryDeps, queryRoutes } from '../../query/routes.ts';
 import { openAddress } from '../services/clickhouse-address.ts';
 import { driveEverything } from '../services/drive-everything.ts';
-import { openQueryHarness } from '../services/query-harness.ts';
+import { openQueryHarness, type QueryHarness, spaceOf } from '../services/query-harness.ts';
+import { structureOf } from '../services/record-client.ts';
 import { type Recorded, recordingDatabase } from '../services/recording-database.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 
@@ -93,6 +94,7 @@ async function collect(open?: () => Promise<Database>): Promise<{
   readonly all: readonly Recorded[];
   readonly called: ReadonlySet<string>;
   readonly parser: Database;
+  readonly harness: QueryHarness;
   close(): Promise<void>;
 }> {
   let recorded: Recorded[] = [];
@@ -108,7 +110,23 @@ async function collect(open?: () => Promise<Database>): Promise<{
     },
   });
   const called = await driveEverything(harness);
-  return { all: recorded, called, parser: parser as unknown as Database, close: () => harness.close() };
+  return {
+    all: recorded,
+    called,
+    parser: parser as unknown as Database,
+    harness,
+    close: () => harness.close(),
+  };
+}
+
+/** So much that one store makes one statement of it. */
+async function changeManyAtOnce(harness: QueryHarness): Promise<void> {
+  const space = spaceOf(harness, 'p', 'large', structureOf('p', 'large', [{ name: 'text', type: 'TEXT' }]));
+  const { body } = await space.insert(Array.from({ length: 40 }, () => ({ text: '' })));
+  const text = 'x'.repeat(20_000);
+  const changes = (body as { id: string }[]).map(({ id }) => space.updateOneById(id, { text }));
+  for (const { status } of await Promise.all(changes))
+    if (status !== 200) throw new Error(`update: ${status}`);
 }
 
 t.test('one store', async (t) => {
@@ -138,13 +156,13 @@ t.test('a cluster', async (t) => {
     await second.close();
     await server.close();
   });
-  const { all, called, parser, close } = await collect(open);
+  const { all, called, parser, harness, close } = await collect(open);
   t.teardown(close);
   await checkCollection(t, all, called);
   checkHomes(t, all);
-  const syncs = (await server.seen())
-    .map(({ statement }) => statement)
-    .filter((statement) => statement.startsWith('SYSTEM SYNC REPLICA'));
+  // either of the two may be the home
+  const seen = [...(await server.seen()).map(({ statement }) => statement), ...second.seen];
+  const syncs = seen.filter((statement) => statement.startsWith('SYSTEM SYNC REPLICA'));
   for (const name of controlTableNames) {
     t.ok(syncs.includes(`SYSTEM SYNC REPLICA sluice.${name} LIGHTWEIGHT`), `${name} is caught up with`);
   }
@@ -168,6 +186,10 @@ t.test('a cluster', async (t) => {
       t.match(sql, / ON CLUSTER `one` /, shown);
     }
   }
+  const updates = all.length;
+  await changeManyAtOnce(harness);
+  const sizes = all.slice(updates).flatMap(({ sql }) => (sql.startsWith('UPDATE') ? [sql.length] : []));
+  t.ok(sizes.length > 1 && Math.max(...sizes) < 300_000, `what goes through Keeper is small: ${sizes}`);
   const paths = statements.flatMap((sql) => [...sql.matchAll(/Replicated\w+\('([^']+)', '([^']+)'/g)]);
   for (const [, path = '', replica = ''] of paths) {
     const sharded = /records_|cloud_files/.test(path);
