@@ -229,6 +229,26 @@ t.test('no memory left in Redis: 503, and back by itself', async (t) => {
   t.equal(a.log.failures.length, 1, a.log.failures.join());
 });
 
+t.test('a policy that evicts in a full Redis: 503, and never two holders', async (t) => {
+  const server = await openServer(t);
+  const a = await openProcess(t, server, { waitLimit: 300, everUsed: true });
+  const b = await openProcess(t, server, { waitLimit: 300, everUsed: true });
+  const held = await eventually(() => a.reserve('v'));
+  await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+  await server.command('CONFIG', 'SET', 'maxmemory', 1);
+  let refused = 0;
+  for (let i = 0; i < 4; i++) {
+    const next = await b.reserve('v').then(taken, (error: { status?: number }) => error.status);
+    if (next === 503) refused++;
+    else if (typeof next === 'object') t.notOk(mayWrite(held) && mayWrite(next));
+    else t.fail(`${next}`);
+  }
+  t.ok(refused > 0);
+  await held.settle([]);
+  await server.command('CONFIG', 'SET', 'maxmemory', 0);
+  await (await eventually(() => b.reserve('v'))).settle([]);
+});
+
 t.test('a lease by two clocks: whichever says that it is over is right', async (t) => {
   let monotonic = 0;
   let wall = 1_000_000;
