@@ -2,41 +2,64 @@ import t from 'tap';
 import { countStatements } from '../../common/clickhouse/count-statements.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 
-t.test('statements count until they are answered, and streams until they are read', async (t) => {
-  const open: { resolve(): void; reject(error: Error): void }[] = [];
-  const wait = (): Promise<void> =>
-    new Promise((resolve, reject) => open.push({ resolve: () => resolve(), reject }));
-  async function* chunks(): AsyncGenerator<Uint8Array> {
-    yield Buffer.from('a');
-    yield Buffer.from('b');
-  }
-  const db = countStatements({
-    command: wait,
-    insert: wait,
-    rows: () => wait().then(() => []),
-    stream: () => wait().then(chunks),
-    ready: async () => {},
-    close: async () => {},
-  } as Database);
-  const command = db.command('x');
-  const rows = db.rows('x');
-  const insert = db.insert('t', [], Buffer.alloc(0));
-  t.equal(db.statementsInFlight, 3);
-  open[0]?.reject(new Error('no'));
-  await t.rejects(command, { message: 'no' });
-  open[1]?.resolve();
-  open[2]?.resolve();
-  await Promise.all([rows, insert]);
-  t.equal(db.statementsInFlight, 0);
+/** Notes how it is called; each call waits for `gate`. */
+function recordingDatabase(calls: unknown[][], gate: Promise<void>): Database {
+  const note =
+    (name: string) =>
+    async (...args: unknown[]): Promise<never> => {
+      calls.push([name, ...args]);
+      await gate;
+      return name as never;
+    };
+  return {
+    cluster: 'main',
+    command: note('command'),
+    rows: note('rows'),
+    insert: note('insert'),
+    async stream(...args) {
+      calls.push(['stream', ...args]);
+      return (async function* () {
+        yield Buffer.from('x');
+      })();
+    },
+    ready: note('ready'),
+    close: note('close'),
+  };
+}
 
-  for (const whole of [true, false]) {
-    const stream = db.stream('x', 'TSV');
-    t.equal(db.statementsInFlight, 1);
-    open.at(-1)?.resolve();
-    for await (const chunk of await stream) {
-      t.equal(db.statementsInFlight, 1, chunk.toString());
-      if (!whole) break;
-    }
-    t.equal(db.statementsInFlight, 0);
-  }
+t.test('every argument reaches the database, and its cluster is seen', async (t) => {
+  const calls: unknown[][] = [];
+  const db = countStatements(recordingDatabase(calls, Promise.resolve()));
+  const { signal } = new AbortController();
+  const permit = { timeLimit: 1, check() {} };
+  await db.command('sql', signal, permit, 'table');
+  await db.rows('sql', signal, 'table');
+  await db.insert('table', ['a'], Buffer.from('[]\n'), signal, permit);
+  await db.stream('sql', 'JSON', signal, 'table');
+  await db.ready(signal);
+  await db.close();
+  t.strictSame(calls, [
+    ['command', 'sql', signal, permit, 'table'],
+    ['rows', 'sql', signal, 'table'],
+    ['insert', 'table', ['a'], Buffer.from('[]\n'), signal, permit],
+    ['stream', 'sql', 'JSON', signal, 'table'],
+    ['ready', signal],
+    ['close'],
+  ]);
+  t.equal(db.cluster, 'main');
+});
+
+t.test('statements count while they are under way, streams until they are read', async (t) => {
+  let open: () => void = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const db = countStatements(recordingDatabase([], gate));
+  const done = Promise.all([db.command('a'), db.rows('b')]);
+  t.equal(db.statementsInFlight, 2);
+  open();
+  await done;
+  t.equal(db.statementsInFlight, 0);
+  for await (const _ of await db.stream('c', 'JSON')) t.equal(db.statementsInFlight, 1);
+  t.equal(db.statementsInFlight, 0);
 });
