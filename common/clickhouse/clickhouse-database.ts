@@ -53,9 +53,6 @@ export function openClickhouse(options: ClickhouseOptions): Database {
     servers,
     log,
     times,
-    probe: async (server, signal) => {
-      await server.run(readStatement('SELECT 1', settings, timeout), { signal, caller: undefined });
-    },
     catchUp:
       cluster && ((server, key) => catchUp(server, key, cluster, settings, times?.catchUp ?? catchUpLimit)),
   });

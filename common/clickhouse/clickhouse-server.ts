@@ -13,6 +13,7 @@ import { type Answer, beginning, readAnswer, whole } from './clickhouse-answer.t
 import { engineFailure, statementFailure } from './engine-failure.ts';
 import { textLiteral } from './literal.ts';
 import { ServerSilent } from './server-silent.ts';
+import { StatementError } from './statement-error.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { withoutException } from './without-exception.ts';
 import type { WritePermit } from './write-permit.ts';
@@ -55,6 +56,8 @@ export interface ClickhouseServer {
     until: Until,
     args: { readonly timeout: number; readonly ahead: number },
   ): Promise<AsyncIterable<Uint8Array>>;
+  /** What it says to a question that costs nothing, on a connection of its own. Rejects when there is no answer. */
+  probe(signal: AbortSignal): Promise<'well' | 'busy'>;
   close(): Promise<void>;
 }
 
@@ -78,6 +81,8 @@ const overInterval = 50;
 export function openServer(options: ServerOptions): ClickhouseServer {
   const statements = openClient(options, statementConnections);
   const streams = openClient(options, streamConnections);
+  // the others may all be held by statements that take long
+  const probes = openClient(options, 1);
   const statementTurns = new Semaphore({ limit: statementConnections, queueLimit, full });
   const streamTurns = new Semaphore({ limit: streamConnections, queueLimit, full });
 
@@ -142,7 +147,23 @@ export function openServer(options: ServerOptions): ClickhouseServer {
         throw statementFailure(signal.aborted ? signal.reason : error, statement);
       }
     },
+    async probe(signal) {
+      const statement = {
+        body: 'SELECT 1\nFORMAT JSONEachRow',
+        settings: { wait_end_of_query: 1 },
+        writes: false,
+      };
+      try {
+        await whole(await send(probes, randomUUID(), statement, signal), signal);
+        return 'well';
+      } catch (error) {
+        const told = error instanceof ApiError ? error.cause : error;
+        if (told instanceof StatementError) return 'busy';
+        throw error;
+      }
+    },
     async close() {
+      await probes.close();
       await statements.close();
       await streams.close();
     },

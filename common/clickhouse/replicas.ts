@@ -17,8 +17,6 @@ const usualPatience = 3000;
 
 export interface ReplicasOptions {
   readonly servers: readonly ClickhouseServer[];
-  /** Asks whether a server answers. */
-  readonly probe: (server: ClickhouseServer, signal: AbortSignal) => Promise<void>;
   /** Brings what a server has of a key up to date, before this process takes it from there. Absent: it always is. */
   readonly catchUp?: ((server: ClickhouseServer, key: string) => Promise<void>) | undefined;
   readonly log?: Pick<Log, 'warn' | 'info'> | undefined;
@@ -50,12 +48,12 @@ export class Replicas {
   readonly #patience: number;
   readonly #places = new LRUCache<string, Place>({ max: keptKeys });
 
-  constructor({ servers, probe, catchUp, log, times }: ReplicasOptions) {
+  constructor({ servers, catchUp, log, times }: ReplicasOptions) {
     this.#members = servers.map((server) => ({
       url: server.url,
       server,
       health: new ServerHealth({
-        probe: (signal) => probe(server, signal),
+        probe: (signal) => server.probe(signal),
         times,
         changed(usable, reason) {
           const { url } = server;
@@ -139,7 +137,7 @@ export class Replicas {
   ): Promise<Result> {
     const controller = new AbortController();
     const look = async (): Promise<void> => {
-      if (await health.answers()) return;
+      if ((await health.look()) !== 'away') return;
       controller.abort(new ServerSilent(url));
     };
     const timer = setInterval(() => void look(), this.#patience);

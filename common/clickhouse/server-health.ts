@@ -15,7 +15,7 @@ const usualTimes: HealthTimes = { firstPause: 500, longestPause: 30_000, probeLi
  * to the next probe doubles.
  */
 export class ServerHealth {
-  readonly #probe: (signal: AbortSignal) => Promise<void>;
+  readonly #probe: (signal: AbortSignal) => Promise<'well' | 'busy'>;
   readonly #changed: (usable: boolean, reason: unknown) => void;
   readonly #times: HealthTimes;
   #usable = true;
@@ -23,12 +23,15 @@ export class ServerHealth {
   #failures = 0;
   #returns = 0;
   #timer: NodeJS.Timeout | null = null;
-  #probing: Promise<boolean> | null = null;
+  #probing: Promise<'well' | 'busy' | 'away'> | null = null;
   #closed = false;
 
-  /** @param args.changed hears when the server is set aside, and when it is back */
+  /**
+   * @param args.probe asks the server something; rejects when there is no answer
+   * @param args.changed hears when the server is set aside, and when it is back
+   */
   constructor(args: {
-    probe: (signal: AbortSignal) => Promise<void>;
+    probe: (signal: AbortSignal) => Promise<'well' | 'busy'>;
     changed?: (usable: boolean, reason: unknown) => void;
     times?: Partial<HealthTimes> | undefined;
   }) {
@@ -54,13 +57,10 @@ export class ServerHealth {
     this.#plan();
   }
 
-  /** Whether the server answers. However many ask at once, there is one probe. */
-  answers(): Promise<boolean> {
+  /** What the server says now; `busy` is an answer, too. However many ask at once, there is one probe. */
+  look(): Promise<'well' | 'busy' | 'away'> {
     this.#probing ??= this.#probe(AbortSignal.timeout(this.#times.probeLimit))
-      .then(
-        () => true,
-        () => false,
-      )
+      .catch(() => 'away' as const)
       .finally(() => {
         this.#probing = null;
       });
@@ -75,13 +75,13 @@ export class ServerHealth {
   #plan(): void {
     const { firstPause, longestPause } = this.#times;
     const pause = Math.min(longestPause, firstPause * 2 ** this.#failures++);
-    this.#timer = setTimeout(() => void this.#look(), pause).unref();
+    this.#timer = setTimeout(() => void this.#lookAgain(), pause).unref();
   }
 
-  async #look(): Promise<void> {
-    const back = await this.answers();
+  async #lookAgain(): Promise<void> {
+    const state = await this.look();
     if (this.#closed) return;
-    if (!back) return this.#plan();
+    if (state !== 'well') return this.#plan();
     this.#usable = true;
     this.#usableSince = performance.now();
     this.#returns++;

@@ -184,6 +184,30 @@ t.test('servers that share no tables are refused, and so is a cluster that nobod
   );
 });
 
+t.test('a server of which all connections are held by slow statements is not given up', async (t) => {
+  const addresses = [await openAddress(server.url), await openAddress(server.url)];
+  const changes: string[] = [];
+  const note = (_: object, text: string): void => void changes.push(text);
+  const db = openClickhouse({
+    url: addresses.map(({ url }) => url).join(),
+    ...login,
+    log: { warn: note, info: note } as never,
+    times: { patience: 100, probeLimit: 400 },
+  });
+  t.teardown(async () => {
+    await db.close();
+    for (const address of addresses) await address.close();
+  });
+  for (const address of addresses) {
+    address.match = /FROM numbers/;
+    await address.set({ kind: 'delay', milliseconds: 900 });
+  }
+  // more than there are connections to their home
+  const rows = await Promise.all(Array.from({ length: 50 }, () => db.rows('SELECT number FROM numbers(1)')));
+  t.equal(rows.flat().length, 50);
+  t.strictSame(changes, []);
+});
+
 t.test('TLS with a certificate of an own authority', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-ca-'));
   const { certFile, keyFile } = await makeCertificate(folder);

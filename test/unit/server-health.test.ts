@@ -13,6 +13,7 @@ t.test('a server is set aside until a probe gets an answer, and each pause is lo
     probe: async () => {
       probes.push(performance.now());
       if (!well) throw new Error('away');
+      return 'well' as const;
     },
     changed: (usable) => void changes.push(usable),
     times: { firstPause: 40, longestPause: 100 },
@@ -39,18 +40,38 @@ t.test('however many ask whether it answers, it is asked once', async (t) => {
     probe: async () => {
       probes++;
       await new Promise((resolve) => setTimeout(resolve, 20));
+      return 'busy' as const;
     },
   });
   t.teardown(() => health.close());
-  t.strictSame(await Promise.all([health.answers(), health.answers(), health.answers()]), [true, true, true]);
+  t.strictSame(await Promise.all([health.look(), health.look(), health.look()]), ['busy', 'busy', 'busy']);
   t.equal(probes, 1);
 });
 
 t.test('one that is closed asks no more', async (t) => {
   let probes = 0;
-  const health = new ServerHealth({ probe: async () => void probes++, times: { firstPause: 20 } });
+  const health = new ServerHealth({
+    probe: async () => {
+      probes++;
+      return 'well' as const;
+    },
+    times: { firstPause: 20 },
+  });
   health.setAside(new Error('x'));
   health.close();
   await new Promise((resolve) => setTimeout(resolve, 60));
   t.equal(probes, 0);
+});
+
+t.test('one that is busy answers, and is not used again before it is well', async (t) => {
+  const states = ['busy', 'busy', 'well'] as const;
+  let probes = 0;
+  const health = new ServerHealth({
+    probe: async () => states[probes++] ?? 'well',
+    times: { firstPause: 10, longestPause: 20 },
+  });
+  t.teardown(() => health.close());
+  health.setAside(new Error('x'));
+  await until(() => health.usable);
+  t.equal(probes, 3);
 });
