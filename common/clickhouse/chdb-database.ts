@@ -67,6 +67,7 @@ export function openChdb(args: { path: string }): Database {
   };
 
   return {
+    cluster: undefined,
     async command(sql, signal, permit) {
       const limit = timeLimitSetting(permit);
       const statement = limit.length === 0 ? sql : `${sql} SETTINGS ${limit.join()}`;

@@ -109,7 +109,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
   };
 
   return {
-    ...(cluster === undefined ? {} : { cluster: cluster.name }),
+    cluster: cluster?.name,
     async command(sql, signal, permit, table = controlKey) {
       const statement = { body: sql, settings: { ...settings, wait_end_of_query: 1 }, writes: true };
       await write(statement, table, signal, permit);

@@ -9,8 +9,11 @@ import type { WritePermit } from './write-permit.ts';
  * connection broke under a statement that writes. Any other error is the engine's, and then nothing was written.
  */
 export interface Database {
-  /** Name of the cluster whose servers hold the tables; absent: there is one store. `topologyOf` says what follows. */
-  readonly cluster?: string;
+  /**
+   * Name of the cluster whose servers hold the tables; undefined: there is one store. `topologyOf` says what follows. Whatever
+   * wraps a database has to say it, too: tables made for one store are of no use in a cluster.
+   */
+  readonly cluster: string | undefined;
   /**
    * Runs a statement without a result: DDL, or a write. Resolves when it is done and durable.
    * @param permit asked when the statement goes out; with one, `sql` has no SETTINGS clause
