@@ -14,7 +14,7 @@ const log = {
   warn: (fields: object) => void changes.push(`aside ${(fields as { url: string }).url}`),
   info: (fields: object) => void changes.push(`back ${(fields as { url: string }).url}`),
 };
-const times = { firstPause: 40, longestPause: 300, probeLimit: 250, patience: 250 };
+const times = { firstPause: 40, longestPause: 300, probeLimit: 800, patience: 300 };
 const harness = await openQueryHarness({
   open: async () =>
     openClickhouse({
@@ -144,7 +144,7 @@ t.test('one of two addresses fails in every way under load', async (t) => {
       current = fault.kind;
       address.match = fault.match;
       await address.set(fault);
-      await delay(fault.kind === 'silent' ? 900 : 450);
+      await delay(fault.kind === 'silent' ? 1600 : 450);
       await address.set(null);
       over = true;
       await Promise.all(workers);

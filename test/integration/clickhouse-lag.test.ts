@@ -192,7 +192,7 @@ t.test('a server of which all connections are held by slow statements is not giv
     url: addresses.map(({ url }) => url).join(),
     ...login,
     log: { warn: note, info: note } as never,
-    times: { patience: 100, probeLimit: 400 },
+    times: { patience: 100, probeLimit: 1000 },
   });
   t.teardown(async () => {
     await db.close();
@@ -200,7 +200,7 @@ t.test('a server of which all connections are held by slow statements is not giv
   });
   for (const address of addresses) {
     address.match = /FROM numbers/;
-    await address.set({ kind: 'delay', milliseconds: 900 });
+    await address.set({ kind: 'delay', milliseconds: 1600 });
   }
   // more than there are connections to their home
   const rows = await Promise.all(Array.from({ length: 50 }, () => db.rows('SELECT number FROM numbers(1)')));

@@ -328,3 +328,13 @@ t.test('rows of an INSERT whose outcome is unknown are not inserted a second tim
   t.equal(stub.inserts.length, 2, 'it may still be under way, and come later');
   t.strictSame(stub.lookups, ['b']);
 });
+
+t.test('in a cluster one row proves nothing of the others: an unknown outcome stays one', async (t) => {
+  const stub = stubDatabase(() => true);
+  stub.answer(() => new UnknownOutcome(new Error('the connection broke')));
+  await create(stub.db).write(row('a'));
+  t.strictSame(stub.lookups, ['a'], 'in one store the row is looked up');
+  const sharded = create({ ...stub.db, cluster: 'main' });
+  await t.rejects(sharded.write(row('b')), UnknownOutcome);
+  t.strictSame(stub.lookups, ['a']);
+});
