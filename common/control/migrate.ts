@@ -23,10 +23,16 @@ export async function migrate(
   if (present.length === 0) await db.command(`CREATE DATABASE IF NOT EXISTS ${database}${onCluster}`);
   const table = `${database}.migrations`;
   const engine = topology.controlEngine(table, 'ReplacingMergeTree');
-  await db.command(
-    `CREATE TABLE IF NOT EXISTS ${table}${onCluster} (version UInt32, name String, applied_at DateTime64(3, 'UTC'))
-     ENGINE = ${engine} ORDER BY version SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+  const made = await db.rows(
+    `SELECT 1 FROM system.tables WHERE database = ${textLiteral(database)} AND name = 'migrations'`,
   );
+  // DDL of a cluster fails while a server is down, and then processes must start all the same
+  if (made.length === 0) {
+    await db.command(
+      `CREATE TABLE IF NOT EXISTS ${table}${onCluster} (version UInt32, name String, applied_at DateTime64(3, 'UTC'))
+       ENGINE = ${engine} ORDER BY version SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+    );
+  }
   const done = await db.rows<{ version: number; name: string }>(`SELECT version, name FROM ${table} FINAL`);
   const newest = Math.max(0, ...migrations.map(({ version }) => version));
   const unknown = done.find(({ version }) => version > newest);

@@ -49,8 +49,12 @@ export async function ensureRecordTable(
   const { fields } = structure;
   const table = recordTable(database, spaceId);
   const topology = topologyOf(db);
-  for (const sql of createTableSql(topology, table, fields)) await db.command(sql, signal, undefined, table);
   const rows = topology.rowsTable(table);
+  const make = (sql: string): Promise<void> => db.command(sql, signal, undefined, table);
+  // DDL of a cluster takes a while, and fails while a server is down: only where there is something to do
+  if (topology.cluster === undefined || (await partsOf(db, rows, table, signal)).size === 0) {
+    await make(rowsTableSql(topology, table, fields));
+  }
   const has = await partsOf(db, rows, table, signal);
   const additions = [
     ...fields
@@ -61,17 +65,17 @@ export async function ensureRecordTable(
       .map((field) => `ADD INDEX IF NOT EXISTS ${indexSql(field)}`),
   ];
   if (additions.length > 0) {
-    const sql = `ALTER TABLE ${topology.rowsEverywhere(table)} ${additions.join(', ')}`;
-    await db.command(sql, signal, undefined, table);
+    await make(`ALTER TABLE ${topology.rowsEverywhere(table)} ${additions.join(', ')}`);
   }
-  if (rows === table) return;
   // the table over the rows names columns, too; it follows, so that what it names is always there
+  const over = distributedTableSql(topology, table, fields);
+  if (over === null) return;
+  if ((await partsOf(db, table, table, signal)).size === 0) await make(over);
   const named = await partsOf(db, table, table, signal);
   const missing = fields.filter(({ slug }) => !named.has(`column ${slug}`));
   if (missing.length === 0) return;
   const columns = missing.map((field) => `ADD COLUMN IF NOT EXISTS ${columnSql(field)}`);
-  const sql = `ALTER TABLE ${table}${topology.onCluster} ${columns.join(', ')}`;
-  await db.command(sql, signal, undefined, table);
+  await make(`ALTER TABLE ${table}${topology.onCluster} ${columns.join(', ')}`);
 }
 
 /** `column <slug>` and `index <name>` of what a table has. @param home the record table that it belongs to */
@@ -92,18 +96,6 @@ async function partsOf(
   return new Set(present.map(({ kind, name }) => `${kind} ${name}`));
 }
 
-/** The statements that make the tables of a space, those that hold the rows first. @param table as `recordTable` says */
-export function createTableSql(
-  topology: Topology,
-  table: string,
-  fields: readonly Field[],
-): readonly string[] {
-  const over = distributedTableSql(topology, table, fields);
-  return over === null
-    ? [rowsTableSql(topology, table, fields)]
-    : [rowsTableSql(topology, table, fields), over];
-}
-
 /** The table over the rows of all shards; null without a cluster. */
 export function distributedTableSql(
   topology: Topology,
@@ -116,6 +108,7 @@ export function distributedTableSql(
   return `CREATE TABLE IF NOT EXISTS ${table}${topology.onCluster} (${columns}) ENGINE = ${engine}`;
 }
 
+/** The table that holds the rows. @param table as `recordTable` says */
 export function rowsTableSql(topology: Topology, table: string, fields: readonly Field[]): string {
   const parts = [
     ...systemColumnsSql,

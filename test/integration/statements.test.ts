@@ -10,6 +10,8 @@ import { checkServers } from '../../common/clickhouse/check-servers.ts';
 import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { controlTableNames } from '../../common/clickhouse/topology.ts';
+import { migrate } from '../../common/control/migrate.ts';
+import { migrations } from '../../common/control/migrations.ts';
 import { type QueryDeps, queryRoutes } from '../../query/routes.ts';
 import { openAddress } from '../services/clickhouse-address.ts';
 import { driveEverything } from '../services/drive-everything.ts';
@@ -190,6 +192,12 @@ t.test('a cluster', async (t) => {
   await changeManyAtOnce(harness);
   const sizes = all.slice(updates).flatMap(({ sql }) => (sql.startsWith('UPDATE') ? [sql.length] : []));
   t.ok(sizes.length > 1 && Math.max(...sizes) < 300_000, `what goes through Keeper is small: ${sizes}`);
+  const known = all.length;
+  harness.forget();
+  await migrate(recordingDatabase(parser, root, all as Recorded[]).db, 'sluice', migrations);
+  await changeManyAtOnce(harness);
+  const ddl = all.slice(known).filter(({ sql }) => /^\s*(CREATE|ALTER)/.test(sql));
+  t.strictSame(ddl, [], 'a process that starts, and a space that it opens, needs no DDL');
   const paths = statements.flatMap((sql) => [...sql.matchAll(/Replicated\w+\('([^']+)', '([^']+)'/g)]);
   for (const [, path = '', replica = ''] of paths) {
     const sharded = /records_|cloud_files/.test(path);

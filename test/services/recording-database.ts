@@ -10,12 +10,12 @@ export interface Recorded {
   readonly place: string;
 }
 
-/** The same database, and what is asked of it. @param root folder of the project */
+/** The same database, and what is asked of it. @param root folder of the project @param all gets it */
 export function recordingDatabase(
   db: Database,
   root: string,
+  all: Recorded[] = [],
 ): { readonly db: Database; readonly all: Recorded[] } {
-  const all: Recorded[] = [];
   const note = (sql: string, table: string | undefined): void => {
     const frames = (new Error().stack ?? '').split('\n');
     const frame = frames.find((line) => /\/(common|query|gateway)\//.test(line) && !line.includes('/test/'));
