@@ -233,6 +233,23 @@ t.test('the death of the supervisor ends the workers in order', async (t) => {
   t.equal(sluice.stderr().match(/"the supervisor is gone","msg":"stopping"/g)?.length, 2);
 });
 
+t.test('a worker that can not start beside one that serves is tried on', async (t) => {
+  let own = await startChdbServer();
+  t.teardown(() => own.close());
+  const sluice = await startWorkers(t, { CLICKHOUSE_URL: own.url });
+  const before = workerPids(sluice);
+  await own.kill();
+  process.kill(before.get(2) as number, 'SIGKILL');
+  const failures = () => sluice.stderr().match(/"end":"exit status 1".*"a worker ended/g)?.length ?? 0;
+  // more often than a first start would be tried
+  await until(() => failures() > 4);
+  const health = await fetch(`${sluice.baseUrl}/healthz`, { headers: { connection: 'close' } });
+  t.equal(health.status, 200, 'the other one serves');
+  own = await own.restart();
+  await until(() => workerPids(sluice).get(2) !== before.get(2));
+  await untilBothAnswer(sluice);
+});
+
 t.test('workers that can not start end the whole with one sentence', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-workers-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true }));
