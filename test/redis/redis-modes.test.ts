@@ -5,14 +5,18 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { RedisConfig } from '../../common/config/read-redis.ts';
+import { createRedisPush } from '../../common/push/redis-push.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
+import { createProcessLock } from '../../common/redis/process-lock.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { redisScript } from '../../common/redis/redis-script.ts';
+import { createRedisVersions } from '../../query/versions/redis-versions.ts';
 import { createRedisReservations } from '../../query/write/redis-reservations.ts';
 import { makeCertificate } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
 import { startRedis } from '../services/redis.ts';
 import { startRedisCluster } from '../services/redis-cluster.ts';
+import { clusterRights, redisRights } from '../services/redis-rights.ts';
 import { startRedisSentinel } from '../services/redis-sentinel.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { silentLog } from '../services/silent-log.ts';
@@ -20,7 +24,7 @@ import { taken } from '../services/unique-reservations-suite.ts';
 
 const quick = { connect: 1000, command: 500, backoff: 100 };
 const { signal } = new AbortController();
-const publish = redisScript(`return redis.call('PUBLISH', 'news', ARGV[1])`);
+const publish = redisScript(`return redis.call('PUBLISH', 'sluice:news', ARGV[1])`);
 
 async function open(config: RedisConfig): Promise<RedisConnection & { failures: string[] }> {
   const log = silentLog();
@@ -52,7 +56,7 @@ async function useAll(redis: RedisConnection, prefix: string): Promise<void> {
     keys.map(() => null),
   );
   const heard: string[] = [];
-  const listener = redis.listen('news', (message) => heard.push(message));
+  const listener = redis.listen('sluice:news', (message) => heard.push(message));
   // by whichever node: all pass it on
   for (let i = 0; heard.length === 0 || heard.length < 5; i++) {
     await redis.run(publish, [keys[i % keys.length] as string], [`message ${i}`]);
@@ -60,6 +64,32 @@ async function useAll(redis: RedisConnection, prefix: string): Promise<void> {
   }
   t.match(heard[0], /^message/);
   listener.close();
+}
+
+/** What one publishes the other hears in order, whichever nodes are between them. */
+async function pushBetween(t: Test, redis: RedisConnection, other: RedisConnection): Promise<void> {
+  const logs = [silentLog(), silentLog()] as const;
+  const a = createRedisPush({ redis, log: logs[0] });
+  const b = createRedisPush({ redis: other, log: logs[1] });
+  const current = async (): Promise<void> => {
+    while (!a.isCurrent() || !b.isCurrent()) await sleep(10);
+  };
+  await current();
+  // until both listen
+  for (let heard = false; !heard; ) {
+    const marks = [a.mark(), b.mark()] as const;
+    await a.publish('first');
+    await sleep(50);
+    heard = [a, b].every((push, i) => push.changedSince('first', marks[i] as (typeof marks)[0]));
+  }
+  await current();
+  await sleep(500);
+  const mark = b.mark();
+  for (let i = 0; i < 200; i++) t.ok(await (i % 2 === 0 ? a : b).publish(`id ${i}`));
+  while (!b.changedSince('id 199', mark)) await sleep(5);
+  await current();
+  t.notOk(b.changedSince('another', mark), 'no number was missed');
+  await Promise.all([a.close(), b.close()]);
 }
 
 /** Reservations of two processes exclude each other, by the scripts as they are. */
@@ -92,8 +122,27 @@ t.test('a cluster of three nodes', async (t) => {
     await Promise.all([redis.close(), other.close()]);
     await cluster.stop();
   });
-  await useAll(redis, 'cluster');
+  await useAll(redis, 'sluice:cluster');
   await reserveBetween(t, redis, other);
+  await pushBetween(t, redis, other);
+
+  // with no more rights than docs/redis.md names
+  for (const node of cluster.nodes) {
+    await node.command('ACL', 'SETUSER', 'sluice', 'on', '>hunter2', ...redisRights, ...clusterRights);
+  }
+  const user = { ...cluster.config, username: 'sluice', password: 'hunter2' };
+  const [few, too] = [await open(user), await open(user)];
+  await useAll(few, 'sluice:few');
+  await reserveBetween(t, few, too);
+  await pushBetween(t, few, too);
+  const times = { lease: 5000, renewEvery: 20 };
+  const lock = createProcessLock({ redis: few, name: 'tried', log: silentLog(), times });
+  await lock.hold(() => sleep(100));
+  const versions = createRedisVersions({ redis: few, log: silentLog() });
+  t.type(await versions.read('space'), 'string');
+  await versions.change('space');
+  t.notMatch(few.failures.concat(too.failures).join(), /NOPERM/);
+  await Promise.all([few.close(), too.close()]);
 
   // a node that hangs: its keys fail after the deadline, those of others go on
   const [hanging, going] = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
@@ -126,7 +175,7 @@ t.test('a failover by Sentinel', async (t) => {
     await Promise.all([redis.close(), other.close()]);
     await sentinel.stop();
   });
-  await useAll(redis, 'sentinel');
+  await useAll(redis, 'sluice:sentinel');
   await reserveBetween(t, redis, other);
   await redis.set('key', 'kept', 60_000);
   const [master, replica] = sentinel.servers;
@@ -137,7 +186,7 @@ t.test('a failover by Sentinel', async (t) => {
   t.equal(await eventually(() => redis.get('key')), 'kept');
   await eventually(() => redis.set('key', 'written', 60_000));
   t.equal(await replica.command('GET', 'key'), 'written');
-  await eventually(async () => useAll(redis, 'after'));
+  await eventually(async () => useAll(redis, 'sluice:after'));
   t.notMatch(redis.failures.join(), /hunter2/);
 });
 
@@ -159,7 +208,7 @@ t.test('TLS with a CA of its own', async (t) => {
     await server.stop();
     await rm(folder, { recursive: true, force: true });
   });
-  await useAll(redis, 'tls');
+  await useAll(redis, 'sluice:tls');
   t.match(await rejectionOf(distrustful.get('key')), { name: 'RedisFailure' });
   t.match(distrustful.failures.join(), /self-signed/);
 });

@@ -1,0 +1,9 @@
+/** The rights that docs/redis.md asks for, as arguments of ACL SETUSER. */
+export const redisRights = [
+  ...['~sluice:*', 'resetchannels', '&sluice:*', '-@all'],
+  ...['+get', '+set', '+del', '+unlink', '+exists', '+incr', '+pexpire', '+publish', '+subscribe', '+ping'],
+  ...['+info', '+time', '+eval', '+evalsha', '+hget', '+hset', '+hmget', '+hdel', '+hscan'],
+] as const;
+
+/** And those on a cluster. */
+export const clusterRights = ['+cluster|slots', '+cluster|info'] as const;
