@@ -168,6 +168,22 @@ t.test('an insert with a hashed field and a find', async (t) => {
   t.match(found.body, [{ email: 'ada@example.com' }]);
 });
 
+t.test('it makes the keys of the compose file, as nobody, in a folder of its own', async (t) => {
+  const keys = join(folder, 'keys');
+  await mkdir(keys);
+  if (isRoot) await chown(keys, nobody, nobody);
+  const [command, args, options] = asNobody(['deploy/compose/init/make-keys.js'], {
+    KEYS_DIR: keys,
+    SLUICE_HOST: 'files.example.com',
+  });
+  t.match(await run(command, args, options), { stdout: 'keys and certificate made\n' });
+  t.match(await run(command, args, options), { stdout: 'keys and certificate are there\n' });
+  t.match(
+    await readFile(join(keys, 'tls', 'sluice.pem'), 'utf8'),
+    /PRIVATE KEY-----\n-----BEGIN CERTIFICATE/,
+  );
+});
+
 t.test(
   'it runs as nobody, and its files are not its own',
   { skip: isRoot ? false : 'needs root' },

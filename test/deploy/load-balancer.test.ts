@@ -308,6 +308,9 @@ t.test('a structure of 48 KiB passes', async (t) => {
 
 t.test('metrics are not for the world', async (t) => {
   t.equal((await call('/metrics')).status, 404);
+  // and that is the load balancer's word
+  for (let tries = 0; tries < 100 && !balancer.log().includes('"path":"/metrics"'); tries++) await sleep(20);
+  t.match(balancer.log(), /"path":"\/metrics","status":404,"backend":"clients","server":"<NOSRV>"/);
 });
 
 t.test('no request fails while each process is restarted in turn', async (t) => {
