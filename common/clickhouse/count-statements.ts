@@ -25,7 +25,7 @@ export function countStatements(db: Database): CountedDatabase {
     }
   }
   return {
-    ...(db.cluster === undefined ? {} : { cluster: db.cluster }),
+    cluster: db.cluster,
     get statementsInFlight() {
       return inFlight;
     },

@@ -19,7 +19,7 @@ export interface JournaledFiles extends CloudFiles {
 
 /**
  * Rows of files that are durable in a journal before the table has them, so that an upload costs one small write and not a part of
- * the table (docs/decisions/016-journal-of-file-rows.md). For a table that nobody else reads: the embedded engine's. The
+ * the table (docs/decisions/017-journal-of-file-rows.md). For a table that nobody else reads: the embedded engine's. The
  * answers are those of the table with the journal's rows in it.
  * @param args.directory of the journal @param args.settleEvery how often the table gets what has come. Milliseconds
  * @param args.pendingLimit bytes of rows that may wait for the table
