@@ -81,7 +81,7 @@ t.test('what a process is given is a configuration, and each variable means some
     });
     t.match(config.s3, name === 'gateway' ? { bucket: 'sluice-files', forcePathStyle: true } : undefined);
     t.strictSame(
-      Object.keys(env).filter((key) => !known.has(key) && key !== 'DRAIN_DELAY_MS'),
+      Object.keys(env).filter((key) => !known.has(key)),
       [],
     );
   }

@@ -102,7 +102,7 @@ for (const component of components) {
     });
     const known = knownVariables();
     t.strictSame(
-      Object.keys(env).filter((key) => !known.has(key) && key !== 'DRAIN_DELAY_MS'),
+      Object.keys(env).filter((key) => !known.has(key)),
       [],
     );
   });
