@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { freePorts } from './free-port.ts';
+import { lastingPort } from './lasting-port.ts';
 import { startLoadBalancer } from './load-balancer.ts';
 import { connectRaw } from './raw-http.ts';
 import { call, structureOf } from './record-client.ts';
@@ -46,7 +46,7 @@ export async function rollingRestart(
     DRAIN_TIMEOUT_MS: '3000',
   };
   const start = async (script: 'gateway/main.ts' | 'query/main.ts'): Promise<Sluice> =>
-    startSluice({ script, env: { ...env, PORT: String(await freePorts(1)) } });
+    startSluice({ script, env: { ...env, PORT: String(await lastingPort()) } });
   // the first makes the tables
   const first = await start('gateway/main.ts');
   const processes = [
