@@ -9,6 +9,7 @@ import { createRedisPush } from '../../common/push/redis-push.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
+import { startTcpProxy } from '../services/tcp-proxy.ts';
 
 const { signal } = new AbortController();
 const quick = { connect: 1000, command: 400, backoff: 50 };
@@ -48,7 +49,7 @@ class Store {
   } as unknown as AccessTokens;
 }
 
-async function openProcess(t: Test, server: RedisServer, store: Store, secret = keys) {
+async function openProcess(t: Test, server: Pick<RedisServer, 'config'>, store: Store, secret = keys) {
   const log = silentLog();
   const redis = await openRedis(server.config, log, quick);
   const push = createRedisPush({ redis, log });
@@ -194,7 +195,7 @@ t.test('guessing fills nothing in Redis, and pushes no good token out', async (t
 /** From a second after a revocation on, whatever Redis does, nobody takes the token; others are never refused. */
 async function underLoad(
   t: Test,
-  server: RedisServer,
+  server: Pick<RedisServer, 'config'>,
   name: string,
   outage: { begin: () => unknown; end: () => unknown },
 ): Promise<void> {
@@ -261,6 +262,15 @@ t.test('under load', async (t) => {
   await underLoad(t, server, 'killed', { begin: server.kill, end: server.start });
   await underLoad(t, server, 'stopped', { begin: server.pause, end: server.resume });
   await underLoad(t, server, 'flushed', { begin: () => server.command('FLUSHALL'), end: () => {} });
+  const proxy = await startTcpProxy({ target: server.config });
+  const slow = { config: { ...server.config, port: proxy.port } };
+  for (const delayMs of [200, 1500]) {
+    await underLoad(t, slow, `${delayMs} ms slow`, {
+      begin: () => proxy.set('toClient', { delayMs }),
+      end: () => proxy.set('toClient', { delayMs: 0 }),
+    });
+  }
+  t.teardown(() => proxy.close());
   await underLoad(t, server, 'full, noeviction', memory('noeviction'));
   await underLoad(t, server, 'full, allkeys-lru', memory('allkeys-lru'));
 });
