@@ -14,12 +14,14 @@ import { createRedisVersions } from '../../query/versions/redis-versions.ts';
 import { createRedisReservations } from '../../query/write/redis-reservations.ts';
 import { makeCertificate } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
+import { call, structureOf } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';
 import { startRedisCluster } from '../services/redis-cluster.ts';
 import { clusterRights, redisRights } from '../services/redis-rights.ts';
 import { startRedisSentinel } from '../services/redis-sentinel.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { silentLog } from '../services/silent-log.ts';
+import { removeData, startSluice } from '../services/start-sluice.ts';
 import { taken } from '../services/unique-reservations-suite.ts';
 
 const quick = { connect: 1000, command: 500, backoff: 100 };
@@ -92,6 +94,22 @@ async function pushBetween(t: Test, redis: RedisConnection, other: RedisConnecti
   await Promise.all([a.close(), b.close()]);
 }
 
+const users = structureOf('p', 'users', [{ name: 'email', type: 'TEXT', unique: true }]);
+
+/** A real process whose variables say where Redis is. */
+async function serves(t: Test, env: Record<string, string>): Promise<void> {
+  const sluice = await startSluice({ env });
+  t.teardown(async () => {
+    await sluice.kill();
+    await removeData(sluice);
+  });
+  const insert = () => call({ ...sluice, path: '/p/users', structure: users, body: [{ email: 'a' }] });
+  t.equal((await insert()).status, 200);
+  t.match(await insert(), { status: 400, body: { code: 'not_unique' } });
+  t.equal(await sluice.stop(), 0);
+  t.notMatch(sluice.stdout() + sluice.stderr(), /hunter2|Redis is away/);
+}
+
 /** Reservations of two processes exclude each other, by the scripts as they are. */
 async function reserveBetween(t: Test, redis: RedisConnection, other: RedisConnection): Promise<void> {
   const log = silentLog();
@@ -144,6 +162,12 @@ t.test('a cluster of three nodes', async (t) => {
   t.notMatch(few.failures.concat(too.failures).join(), /NOPERM/);
   await Promise.all([few.close(), too.close()]);
 
+  const [first] = cluster.config.nodes;
+  await serves(t, {
+    REDIS_CLUSTER_NODES: `${first?.host}:${first?.port}`,
+    ...{ REDIS_USERNAME: 'sluice', REDIS_PASSWORD: 'hunter2' },
+  });
+
   // a node that hangs: its keys fail after the deadline, those of others go on
   const [hanging, going] = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
   const node = await cluster.nodeOf(hanging as string);
@@ -177,6 +201,12 @@ t.test('a failover by Sentinel', async (t) => {
   });
   await useAll(redis, 'sluice:sentinel');
   await reserveBetween(t, redis, other);
+  const [{ host, port }] = sentinel.config.sentinels as [{ host: string; port: number }];
+  await serves(t, {
+    REDIS_SENTINELS: `${host}:${port}`,
+    ...{ REDIS_SENTINEL_NAME: 'main', REDIS_SENTINEL_PASSWORD: 'sentinel-hunter2-main' },
+    REDIS_PASSWORD: 'hunter2-main',
+  });
   await redis.set('key', 'kept', 60_000);
   const [master, replica] = sentinel.servers;
   while ((await replica.command('GET', 'key')) !== 'kept') await sleep(10);

@@ -105,16 +105,18 @@ t.test('known tokens cost the database next to nothing, and Redis is asked for n
   await find(secret);
   await upload(secret);
   await server.clear();
-  for (let i = 0; i < 40; i++) {
+  for (let i = 0; i < 6; i++) {
     t.equal(await find(secret), 200);
     t.equal(await upload(secret), 200);
+    // longer than a look is good for when nobody tells of revocations: each of these would need one
+    await sleep(900);
   }
   const looks = (await server.seen()).filter(({ statement }) =>
     /FROM \S*access_tokens\b/.test(statement),
   ).length;
-  // one at most for a moment in which a busy machine did not see Redis' answers
-  t.ok(looks <= 2, `${looks}`);
-  t.comment(`${looks} looks at the table of tokens for 80 requests`);
+  // some at most, for moments in which a busy machine did not see Redis' answers
+  t.ok(looks <= 4, `${looks}`);
+  t.comment(`${looks} looks at the table of tokens for 12 requests`);
 });
 
 t.test('without Redis no find and no upload fails, and a token still ends within a second', async (t) => {
