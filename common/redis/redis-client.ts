@@ -92,7 +92,7 @@ export function createRedisClient(config: RedisConfig, times: RedisTimes): Redis
       ...(config.tls ? { tls, sentinelTLS: tls, enableTLSForSentinelMode: true } : {}),
       sentinelCommandTimeout: times.command,
       sentinelRetryStrategy: retry,
-      // not failoverDetector: in ioredis 6.0.0 one client in twenty stays without a connection after a failover.
+      // not failoverDetector: in ioredis 6.0.0 one client in nine stayed without a connection after a failover.
       // Sentinels close the connections to a server that is no master any more, and it refuses to write
     });
   }
