@@ -5,6 +5,7 @@ import { createTokenDesk } from '../../common/auth/issue-token.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { createGroupCommit } from '../../common/clickhouse/group-commit.ts';
 import { createCloudFiles } from '../../common/control/cloud-files.ts';
+import { fileRow } from '../../common/control/file-row.ts';
 import { createUsers } from '../../common/control/users.ts';
 import { uuidV5 } from '../../common/control/uuid-v5.ts';
 import { createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
@@ -180,6 +181,11 @@ async function driveFiles(db: Database): Promise<void> {
     signal,
   );
   if (made.length !== 1) throw new Error('the row is not found by its time');
+  await files.remove(name, signal);
+  // what the journal brings
+  await files.insertRows([fileRow(file)]);
+  if (!(await files.namesWithRow([name], signal)).has(name))
+    throw new Error('the rows of the journal are lost');
   await files.remove(name, signal);
   await driveLookAfterFailure(db, file.name);
 }
