@@ -28,8 +28,9 @@ function callsInSource(): readonly string[] {
   const places: string[] = [];
   for (const room of ['common', 'query', 'gateway']) {
     for (const file of readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })) {
-      // the engines themselves
-      if (!file.endsWith('.ts') || /(chdb|clickhouse)-database\.ts$/.test(file)) continue;
+      // the engines themselves, and what passes every statement on to them
+      if (!file.endsWith('.ts') || /(chdb-database|clickhouse-database|count-statements)\.ts$/.test(file))
+        continue;
       const lines = readFileSync(join(root, room, file), 'utf8').split('\n');
       for (const [index, line] of lines.entries()) {
         if (/\bdb\s*\.(command|rows|stream|insert)\b/.test(line)) places.push(`${room}/${file}:${index + 1}`);
