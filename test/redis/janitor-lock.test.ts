@@ -145,14 +145,23 @@ t.test(
     const server = await openServer(t);
     const store = new Store();
     store.open();
-    const both = [await openJanitor(t, server, store), await openJanitor(t, server, store)];
+    const proxy = await startTcpProxy({ target: server.config });
+    const both = [
+      await openJanitor(t, server, store, proxy.port),
+      await openJanitor(t, server, store, proxy.port),
+    ];
     for (const { janitor } of both) janitor.start();
+    const delay = (delayMs: number) => () => {
+      for (const direction of ['toTarget', 'toClient'] as const) proxy.set(direction, { delayMs });
+    };
     const memory = (size: number) => () => server.command('CONFIG', 'SET', 'maxmemory', size);
     for (const [name, begin, end] of [
       ['killed', server.kill, server.start],
       ['stopped', server.pause, server.resume],
       ['full', memory(1), memory(0)],
       ['flushed', () => server.command('FLUSHALL'), () => {}],
+      ['slow', delay(40), delay(0)],
+      ['slower than it may be', delay(150), delay(0)],
     ] as const) {
       const before = store.runs;
       await until(() => store.runs > before + 2);
@@ -167,5 +176,7 @@ t.test(
       t.comment(`${name}: ${after - before} runs until it ended, ${store.runs - after} after it`);
     }
     t.match(both.map(({ log }) => log.failures.join()).join(), /not known whether another process runs/);
+    for (const connection of proxy.connections()) connection.cut('rst');
+    void proxy.close();
   },
 );

@@ -10,6 +10,7 @@ import { openQueryHarness, type QueryAnswer, spaceOf, testDatabase } from '../se
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
+import { startTcpProxy } from '../services/tcp-proxy.ts';
 
 /** Requests that run at once in an outage, and what must come of them before and after it. */
 const workers = Number(process.env.UNIQUE_TEST_WORKERS ?? 16);
@@ -19,8 +20,10 @@ const times: LeaseTimes = { lease: 3000, margin: 200, writeTime: 1500, renewEver
 
 const server = await startRedis();
 const log = silentLog();
+/** Makes Redis slow. */
+const proxy = await startTcpProxy({ target: server.config });
 const connections: RedisConnection[] = [];
-for (let i = 0; i < 2; i++) connections.push(await openRedis(server.config, log));
+for (let i = 0; i < 2; i++) connections.push(await openRedis({ ...server.config, port: proxy.port }, log));
 const opened: UniqueReservations[] = [];
 const harness = await openQueryHarness({
   reservations: () => {
@@ -38,6 +41,8 @@ t.teardown(async () => {
   await Promise.all(connections.map((connection) => connection.close()));
   await harness.close();
   await server.stop();
+  for (const connection of proxy.connections()) connection.cut('rst');
+  await proxy.close();
 });
 
 const users: FieldInput[] = [
@@ -118,7 +123,12 @@ t.test('a value that is free again is free in both', async (t) => {
 async function underLoad(
   t: Test,
   slug: string,
-  outage: { begin: () => unknown; seen: (answer: QueryAnswer) => boolean; end: () => unknown },
+  outage: {
+    begin: () => unknown;
+    /** Whether a 503 is one of the outage; absent: there is to be none. */
+    seen?: (answer: QueryAnswer) => boolean;
+    end: () => unknown;
+  },
 ): Promise<void> {
   const both = bothOf(slug);
   const plain = bothOf(`${slug}-plain`, [{ name: 'n', type: 'NUMBER' }]);
@@ -139,7 +149,7 @@ async function underLoad(
       const answer = await (both[worker % 2] ?? both[0]).insertOne({ email });
       if (answer.status === 200) stored++;
       else if (answer.code === 'not_unique') refused++;
-      else if (answer.status === 503 && outage.seen(answer)) {
+      else if (answer.status === 503 && outage.seen?.(answer)) {
         outages++;
         await sleep(10);
       } else unexpected.push(answer);
@@ -161,7 +171,8 @@ async function underLoad(
 
   await until(() => stored > rounds);
   await outage.begin();
-  await until(() => outages > 0);
+  const storedInOutage = stored;
+  await until(() => (outage.seen === undefined ? stored > storedInOutage + rounds : outages > 0));
   const plainBefore = plainStored;
   await until(() => plainStored > plainBefore + 3);
   await outage.end();
@@ -200,6 +211,18 @@ t.test('Redis is restarted at once, and empty', async (t) => {
 
 t.test('Redis is stopped and goes on', async (t) => {
   await underLoad(t, 'stalled', { begin: server.pause, seen: () => true, end: server.resume });
+});
+
+const delay = (delayMs: number): void => {
+  for (const direction of ['toTarget', 'toClient'] as const) proxy.set(direction, { delayMs });
+};
+
+t.test('Redis is slow', async (t) => {
+  await underLoad(t, 'slow', { begin: () => delay(50), end: () => delay(0) });
+});
+
+t.test('Redis is slower than it may be', async (t) => {
+  await underLoad(t, 'slower', { begin: () => delay(1500), seen: () => true, end: () => delay(0) });
 });
 
 t.test('Redis has no memory left', async (t) => {
