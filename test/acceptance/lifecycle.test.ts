@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,13 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { connectRaw } from '../services/raw-http.ts';
 import { call, structureOf } from '../services/record-client.ts';
-import { removeData, runScript, type Sluice, startSluice } from '../services/start-sluice.ts';
+import {
+  acceptanceToken,
+  removeData,
+  runScript,
+  type Sluice,
+  startSluice,
+} from '../services/start-sluice.ts';
 
 const run = promisify(execFile);
 const structure = structureOf('life', 'things', [{ name: 'n', type: 'NUMBER' }]);
@@ -171,6 +177,33 @@ t.test('an upload past the drain deadline gets 503 and leaves nothing', async (t
   t.equal(await sluice.ended(), 0);
   const { stdout } = await run('find', [join(sluice.dataDir, 'files'), '-type', 'f']);
   t.equal(stdout, '');
+});
+
+t.test('npm start passes a SIGTERM on, and ends when the server has', async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-npm-'));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const child = spawn('npm', ['start'], {
+    cwd: join(import.meta.dirname, '../..'),
+    env: { ...process.env, PORT: '0', DATA_DIR: dataDir, BOOTSTRAP_TOKEN: acceptanceToken },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.on('data', (text: Buffer) => {
+    output += text.toString();
+  });
+  const [, url] = await (async () => {
+    for (;;) {
+      const listens = /^Sluice listens on (\S+)$/m.exec(output);
+      if (listens !== null) return listens;
+      if (child.exitCode !== null) throw new Error(`npm start ended: ${output}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  })();
+  t.equal((await fetch(`${url}/healthz`)).status, 200);
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  t.strictSame(await exited, [0, null]);
+  await t.rejects(fetch(`${url}/healthz`), 'the server is gone');
 });
 
 t.test('starts that can not succeed say why in one sentence, and exit 1', async (t) => {
