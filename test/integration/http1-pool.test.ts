@@ -176,6 +176,20 @@ t.test('a connection that is quiet for too long is given up', async (t) => {
   await t.rejects(pool.exchange(request(10), { quiet: 20, attempt: new Attempt() }), { name: 'S3Timeout' });
 });
 
+t.test('a server that reads nothing can be given up, and the chunks are free then', async (t) => {
+  const { pool, sockets, open } = await startPeer(t, (socket) => socket.pause());
+  const size = 64 * 1024 ** 2;
+  await t.rejects(pool.exchange(request(size), { quiet: 50, attempt: new Attempt() }), { name: 'S3Timeout' });
+  const attempt = new Attempt();
+  const settled = rejectionOf(pool.exchange(request(size), { quiet: 10_000, attempt }));
+  while (sockets.length < 2) await sleep(1);
+  await sleep(20);
+  attempt.stop(new Error('stopped'));
+  t.match(await settled, { message: 'stopped' });
+  for (const socket of sockets) socket.resume();
+  while (open() > 0) await sleep(1);
+});
+
 t.test('a server that can not be reached', async (t) => {
   const server = createServer();
   server.listen(0, '127.0.0.1');

@@ -82,9 +82,11 @@ function joinSockets(id: number, client: Socket, target: Socket): ProxiedConnect
   const cut = (kind: CutKind): void => {
     isCut = true;
     for (const socket of [client, target]) {
-      if (kind === 'rst') socket.resetAndDestroy();
       // what is in the kernel's hands still arrives, then FIN
-      else socket.destroySoon();
+      if (kind === 'fin') socket.destroySoon();
+      // while a socket says its FIN it can't be reset, and node would never tell that it is closed
+      else if (socket.writableEnded && !socket.writableFinished) socket.destroy();
+      else socket.resetAndDestroy();
     }
   };
   for (const [socket, other] of [
