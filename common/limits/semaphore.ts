@@ -31,8 +31,9 @@ export class Semaphore {
    */
   async take(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    if (this.#held >= this.#limit) await this.#wait(signal);
-    else this.#held++;
+    const turn = this.tryTake();
+    if (turn !== null) return turn;
+    await this.#wait(signal);
     return this.#turn();
   }
 
