@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Log } from '../log/log.ts';
 import type { Mark, Push } from '../push/push.ts';
 import { type RedisConnection, RedisFailure } from '../redis/redis-connection.ts';
+import { unlessLate } from '../redis/unless-late.ts';
 import type { AccessToken } from './access-tokens.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
@@ -71,13 +72,8 @@ export function createSharedTokens(deps: {
 
   return {
     async get(hash) {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<null>((resolve) => {
-        timer = setTimeout(resolve, patience, null);
-      });
       // the connection tells of its outages; the store knows everything that Redis does
-      const found = read(hash).catch(onlyRedis(log));
-      return Promise.race([found, late]).finally(() => clearTimeout(timer));
+      return unlessLate(read(hash).catch(onlyRedis(log)), patience);
     },
     async put(token, mark) {
       const text = JSON.stringify(entryOf(token, push.stampOf(mark)));

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../common/log/log.ts';
 import { type RedisConnection, RedisFailure } from '../../common/redis/redis-connection.ts';
 import { redisScript } from '../../common/redis/redis-script.ts';
+import { unlessLate } from '../../common/redis/unless-late.ts';
 import { type SpaceVersions, versionLifetime } from './space-versions.ts';
 
 /** Of the wait of a writer, for what the clocks may differ in that time. */
@@ -53,10 +54,6 @@ export function createRedisVersions(args: {
 
   return {
     async read(spaceId) {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<null>((resolve) => {
-        timer = setTimeout(resolve, patience, null);
-      });
       const version = redis
         .run(readScript, [keyOf(spaceId)], [randomUUID(), lifetime])
         .then(String)
@@ -64,7 +61,7 @@ export function createRedisVersions(args: {
           if (!(error instanceof RedisFailure)) log.error({ err: error }, 'a version could not be read');
           return null;
         });
-      return Promise.race([version, late]).finally(() => clearTimeout(timer));
+      return unlessLate(version, patience);
     },
     change(spaceId) {
       let change = next.get(spaceId);
