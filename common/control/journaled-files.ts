@@ -32,7 +32,7 @@ export async function openJournaledFiles(args: {
   pendingLimit?: number;
 }): Promise<JournaledFiles> {
   const { table, directory, log, settleEvery = 1000, pendingLimit = 64 * 1024 * 1024 } = args;
-  const { journal, left } = await RowJournal.open(directory);
+  const { journal, left } = await RowJournal.open(directory, fileRowOfLine);
   /** Files whose rows are in the journal and perhaps not in the table. */
   const pending = new Map<string, CloudFile>();
   let pendingBytes = 0;
@@ -49,19 +49,19 @@ export async function openJournaledFiles(args: {
   };
 
   for (const segment of left) {
-    await storeMissing(segment.lines.map(fileRowOfLine));
+    await storeMissing(segment.entries);
     await segment.drop();
-    log.info({ files: segment.lines.length }, 'the journal of files was brought into the table');
+    log.info({ files: segment.entries.length }, 'the journal of files was brought into the table');
   }
 
   /** Sealed and not in the table yet. The first may have been tried before. */
-  const sealed: { readonly segment: JournalSegment; tried: boolean }[] = [];
+  const sealed: { readonly segment: JournalSegment<FileRow>; tried: boolean }[] = [];
 
   const settleSealed = async (): Promise<void> => {
     const segment = await journal.seal();
     if (segment !== null) sealed.push({ segment, tried: false });
     for (let next = sealed[0]; next !== undefined; next = sealed[0]) {
-      const rows = next.segment.lines.map(fileRowOfLine);
+      const rows = next.segment.entries;
       if (next.tried) await storeMissing(rows);
       else {
         next.tried = true;
@@ -113,13 +113,14 @@ export async function openJournaledFiles(args: {
     announce: () => () => {},
     async insert(file, signal) {
       signal.throwIfAborted();
-      const { line } = fileRow(file);
+      const row = fileRow(file);
+      const { line } = row;
       if (pendingBytes + line.byteLength > pendingLimit)
         throw overloaded('too many rows of files wait to be stored');
       pendingBytes += line.byteLength;
       pending.set(file.name, file);
       try {
-        await journal.append(line);
+        await journal.append(row);
       } catch (error) {
         pending.delete(file.name);
         pendingBytes -= line.byteLength;

@@ -4,23 +4,28 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { syncDirectory } from '../object-store/durable-directories.ts';
 
-/** Lines that belong together: they were written between two seals. */
-export interface JournalSegment {
-  readonly lines: readonly Uint8Array[];
+/** What is written: a line of text that ends with its only line break, and whatever is known of it. */
+export interface JournalEntry {
+  readonly line: Uint8Array;
+}
+
+/** Entries that belong together: they were written between two seals. */
+export interface JournalSegment<Entry extends JournalEntry> {
+  readonly entries: readonly Entry[];
   /** Removes it from the disk. */
   drop(): Promise<void>;
 }
 
-interface Waiting {
-  readonly line: Uint8Array;
+interface Waiting<Entry> {
+  readonly entry: Entry;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-interface OpenSegment {
+interface OpenSegment<Entry> {
   readonly handle: FileHandle;
   readonly path: string;
-  readonly lines: Uint8Array[];
+  readonly entries: Entry[];
   /** Bytes that were written for good. */
   length: number;
   /** Settles with the write under way; never rejects. */
@@ -38,11 +43,11 @@ const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | consta
  * Lines of text that are durable as soon as `append` resolves: one write to one file, shared by all that wait meanwhile.
  * What was written before the process ended, in whatever way, is found when the journal is opened again.
  */
-export class RowJournal {
+export class RowJournal<Entry extends JournalEntry> {
   readonly #directory: string;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: Waiting<Entry>[] = [];
   #number: number;
-  #segment: OpenSegment | null = null;
+  #segment: OpenSegment<Entry> | null = null;
   #working = false;
 
   private constructor(directory: string, number: number) {
@@ -50,37 +55,43 @@ export class RowJournal {
     this.#number = number;
   }
 
-  /** Makes the directory where it is missing. @returns also what an earlier process left there */
-  static async open(directory: string): Promise<{ journal: RowJournal; left: readonly JournalSegment[] }> {
+  /**
+   * Makes the directory where it is missing.
+   * @param entryOf makes an entry of a line that is found @returns also what an earlier process left there
+   */
+  static async open<Entry extends JournalEntry>(
+    directory: string,
+    entryOf: (line: Uint8Array) => Entry,
+  ): Promise<{ journal: RowJournal<Entry>; left: readonly JournalSegment<Entry>[] }> {
     await mkdir(directory, { recursive: true, mode: 0o700 });
     const numbers = (await readdir(directory))
       .filter((name) => /^\d{1,15}\.journal$/.test(name))
       .map((name) => Number.parseInt(name, 10))
       .sort((a, b) => a - b);
-    const left: JournalSegment[] = [];
+    const left: JournalSegment<Entry>[] = [];
     for (const number of numbers) {
       const path = join(directory, `${number}${suffix}`);
-      left.push({ lines: wholeLines(await readFile(path)), drop: () => unlink(path) });
+      left.push({ entries: wholeLines(await readFile(path)).map(entryOf), drop: () => unlink(path) });
     }
     return { journal: new RowJournal(directory, (numbers.at(-1) ?? 0) + 1), left };
   }
 
-  /** Resolves when the line is on the disk. A line that is rejected may still be found there. @param line ends with its only line break */
-  append(line: Uint8Array): Promise<void> {
+  /** Resolves when the entry is on the disk. One that is rejected may still be found there. */
+  append(entry: Entry): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ line, resolve, reject });
+      this.#waiting.push({ entry, resolve, reject });
       if (!this.#working) void this.#writeAll();
     });
   }
 
-  /** What was appended since the last time; null when that is nothing. Later lines come into the next segment. */
-  async seal(): Promise<JournalSegment | null> {
+  /** What was appended since the last time; null when that is nothing. Later entries come into the next segment. */
+  async seal(): Promise<JournalSegment<Entry> | null> {
     const segment = this.#segment;
     this.#segment = null;
     if (segment === null) return null;
     await segment.writing;
     await segment.handle.close();
-    return { lines: segment.lines, drop: () => unlink(segment.path) };
+    return { entries: segment.entries, drop: () => unlink(segment.path) };
   }
 
   /** Never rejects. */
@@ -89,7 +100,7 @@ export class RowJournal {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0);
       try {
-        await this.#write(batch.map(({ line }) => line));
+        await this.#write(batch.map(({ entry }) => entry));
       } catch (error) {
         for (const { reject } of batch) reject(error);
         continue;
@@ -100,15 +111,15 @@ export class RowJournal {
     this.#working = false;
   }
 
-  async #write(lines: readonly Uint8Array[]): Promise<void> {
+  async #write(entries: readonly Entry[]): Promise<void> {
     this.#segment ??= await this.#begin();
     const segment = this.#segment;
-    const write = writeLines(segment, lines);
+    const write = writeEntries(segment, entries);
     segment.writing = write.catch(() => {});
     await write;
   }
 
-  async #begin(): Promise<OpenSegment> {
+  async #begin(): Promise<OpenSegment<Entry>> {
     const path = join(this.#directory, `${this.#number++}${suffix}`);
     const handle = await open(path, flags, 0o600);
     try {
@@ -117,12 +128,15 @@ export class RowJournal {
       await handle.close();
       throw error;
     }
-    return { handle, path, lines: [], length: 0, writing: Promise.resolve() };
+    return { handle, path, entries: [], length: 0, writing: Promise.resolve() };
   }
 }
 
-async function writeLines(segment: OpenSegment, lines: readonly Uint8Array[]): Promise<void> {
-  const bytes = Buffer.concat(lines.flatMap((line) => [markOf(line), line]));
+async function writeEntries<Entry extends JournalEntry>(
+  segment: OpenSegment<Entry>,
+  entries: readonly Entry[],
+): Promise<void> {
+  const bytes = Buffer.concat(entries.flatMap(({ line }) => [markOf(line), line]));
   let written = 0;
   // at a place of its own: what a write that failed has left is written over
   while (written < bytes.byteLength) {
@@ -131,7 +145,7 @@ async function writeLines(segment: OpenSegment, lines: readonly Uint8Array[]): P
     written += bytesWritten;
   }
   segment.length += bytes.byteLength;
-  segment.lines.push(...lines);
+  segment.entries.push(...entries);
 }
 
 function markOf(line: Uint8Array): Uint8Array {
