@@ -2,6 +2,7 @@
 import t from 'tap';
 import { connectRaw } from '../services/raw-http.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
+import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
 import { until } from '../services/worker-pids.ts';
 
@@ -40,11 +41,7 @@ t.test(
     const sluice = await startSluice({
       env: {
         DRAIN_TIMEOUT_MS: '300',
-        S3_BUCKET: stub.bucket,
-        S3_ENDPOINT: stub.endpoint,
-        S3_REGION: stub.region,
-        S3_ACCESS_KEY_ID: stub.accessKeyId,
-        S3_SECRET_ACCESS_KEY: stub.secretAccessKey,
+        ...stubSettings(stub),
         UPLOAD_PART_BYTES: String(5 * 1024 * 1024),
       },
     });

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import t from 'tap';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
+import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { removeData, runScript, startSluice } from '../services/start-sluice.ts';
 
 const uploads = 50;
@@ -10,11 +11,7 @@ const content = Buffer.alloc(12 * 1024 * 1024, 'sluice');
 t.test('kill -9 in the middle of 50 uploads', { timeout: 240_000 }, async (t) => {
   const stub = await startS3Stub({ storage: 'discard' });
   const env = {
-    S3_BUCKET: stub.bucket,
-    S3_ENDPOINT: stub.endpoint,
-    S3_REGION: stub.region,
-    S3_ACCESS_KEY_ID: stub.accessKeyId,
-    S3_SECRET_ACCESS_KEY: stub.secretAccessKey,
+    ...stubSettings(stub),
     UPLOAD_PART_BYTES: String(5 * 1024 * 1024),
     JANITOR_STALE_AFTER_MS: '1000',
     JANITOR_GRACE_MS: '1000',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
+import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
 import { uploadSuite } from './upload-suite.ts';
 
@@ -10,11 +11,7 @@ const folder = await mkdtemp(join(tmpdir(), 'sluice-files-'));
 const stub = await startS3Stub();
 const sluice = await startSluice({
   env: {
-    S3_BUCKET: stub.bucket,
-    S3_ENDPOINT: stub.endpoint,
-    S3_REGION: stub.region,
-    S3_ACCESS_KEY_ID: stub.accessKeyId,
-    S3_SECRET_ACCESS_KEY: stub.secretAccessKey,
+    ...stubSettings(stub),
   },
 });
 t.teardown(async () => {

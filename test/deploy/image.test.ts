@@ -13,6 +13,7 @@ import t from 'tap';
 import { freePorts } from '../services/free-port.ts';
 import { call, structureOf } from '../services/record-client.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
+import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 import { acceptanceToken } from '../services/start-sluice.ts';
 
@@ -92,11 +93,7 @@ const start = async (script: string, ownPort: number, more: Record<string, strin
   };
 };
 const gateway = await start('gateway/main.js', port, {
-  S3_BUCKET: stub.bucket,
-  S3_ENDPOINT: stub.endpoint,
-  S3_REGION: stub.region,
-  S3_ACCESS_KEY_ID: stub.accessKeyId,
-  S3_SECRET_ACCESS_KEY: stub.secretAccessKey,
+  ...stubSettings(stub),
 });
 const query = await start('query/main.js', port + 1, {});
 t.teardown(async () => {

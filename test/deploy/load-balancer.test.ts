@@ -19,6 +19,7 @@ import { haproxyEnv, haproxyFile, requireHaproxy, startHaproxy } from '../servic
 import { startNameServer } from '../services/name-server.ts';
 import { structureOf } from '../services/record-client.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
+import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 import { acceptanceToken, removeData, startSluice } from '../services/start-sluice.ts';
 
@@ -49,11 +50,7 @@ const shared = {
   DRAIN_TIMEOUT_MS: '20000',
 };
 const files = {
-  S3_BUCKET: stub.bucket,
-  S3_ENDPOINT: stub.endpoint,
-  S3_REGION: stub.region,
-  S3_ACCESS_KEY_ID: stub.accessKeyId,
-  S3_SECRET_ACCESS_KEY: stub.secretAccessKey,
+  ...stubSettings(stub),
   PUBLIC_FILES_URL: `${baseUrl}/_files_`,
   MAX_UPLOAD_BYTES: `${maxUploadBytes}`,
   UPLOAD_PART_BYTES: `${5 * megabyte}`,

@@ -8,6 +8,7 @@ import { connectRaw } from './raw-http.ts';
 import { call, structureOf } from './record-client.ts';
 import { startRedis } from './redis.ts';
 import { startS3Stub } from './s3-stub/start-s3-stub.ts';
+import { stubSettings } from './s3-stub/stub-settings.ts';
 import { startChdbServer } from './start-chdb-server.ts';
 import { removeData, type Sluice, startSluice, acceptanceToken as token } from './start-sluice.ts';
 
@@ -35,11 +36,7 @@ export async function rollingRestart(
   const env = {
     CLICKHOUSE_URL: chdb.url,
     REDIS_URL: redis.url,
-    S3_BUCKET: stub.bucket,
-    S3_ENDPOINT: stub.endpoint,
-    S3_REGION: stub.region,
-    S3_ACCESS_KEY_ID: stub.accessKeyId,
-    S3_SECRET_ACCESS_KEY: stub.secretAccessKey,
+    ...stubSettings(stub),
     UPLOAD_PART_BYTES: String(5 * 1024 * 1024),
     WORKERS: String(workers),
     DRAIN_DELAY_MS: '500',
