@@ -13,9 +13,8 @@ import { u5 } from './measures/u5-slow-beside-fast.ts';
 import { u6 } from './measures/u6-small-files.ts';
 import { u7 } from './measures/u7-too-large.ts';
 import { u8 } from './measures/u8-round-trips.ts';
-import { type Options, readOptions, usage } from './options.ts';
-import { type Sink, startSink } from './sink/start-sink.ts';
-import { accepts, type StoreName } from './subject/start-sluice.ts';
+import { readOptions, usage } from './options.ts';
+import { startSink } from './sink/start-sink.ts';
 
 const measures: readonly Measure[] = [u1, u2, u3, u4, u5, u6, u7, u8];
 const resultsDirectory = join(repositoryRoot, 'bench/results');
@@ -31,21 +30,28 @@ async function main(): Promise<void> {
   const machine = describeMachine();
   progress(machineLine(machine));
   const sink = await startSink();
-  const store = chooseStore(options, sink);
   const begun = new Date();
   const findings: Finding[] = [];
   for (const { id, run } of measures.filter((measure) => options.only.includes(measure.id))) {
     progress(`${id} begins`);
     try {
       await sink.forget();
-      findings.push(...(await run({ ...options, store, sink })));
+      findings.push(...(await run({ ...options, sink })));
     } catch (error) {
       // the other measures are still worth having
       findings.push(failed(id, error));
     }
   }
   const command = `npm run bench:upload ${['--', ...process.argv.slice(2)].join(' ')}`.replace(/ --$/, '');
-  const file = await save({ begun, ended: new Date(), command, machine, store, options, findings });
+  const file = await save({
+    begun,
+    ended: new Date(),
+    command,
+    machine,
+    store: options.store,
+    options,
+    findings,
+  });
   process.stdout.write(
     [
       ...(options.quick ? ['--quick: small sizes, these figures say nothing about speed', ''] : []),
@@ -58,13 +64,6 @@ async function main(): Promise<void> {
     ].join('\n'),
   );
   if (findings.some(({ problems }) => problems.length > 0)) process.exitCode = 1;
-}
-
-function chooseStore({ store }: Options, sink: Sink): StoreName {
-  if (store !== null) return store;
-  if (accepts(sink.settings)) return 's3';
-  progress('this version does not know S3_BUCKET: Sluice runs on the file system store');
-  return 'fs';
 }
 
 function failed(id: string, error: unknown): Finding {

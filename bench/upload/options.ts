@@ -6,8 +6,8 @@ export interface Options {
   readonly only: readonly string[];
   readonly rounds: number;
   readonly quick: boolean;
-  /** What Sluice stores in; null: S3 when this version knows it. */
-  readonly store: StoreName | null;
+  /** What Sluice stores in. */
+  readonly store: StoreName;
 }
 
 export const usage = `npm run bench:upload -- [--only U1,U6] [--rounds N] [--quick] [--store s3|fs]
@@ -15,7 +15,7 @@ export const usage = `npm run bench:upload -- [--only U1,U6] [--rounds N] [--qui
   --only    the measures to run, all unless given
   --rounds  rounds of each comparison, of which the median is taken (5; 1 with --quick)
   --quick   small sizes: shows that everything works, measures nothing
-  --store   what Sluice stores in: s3 unless this version does not know it
+  --store   what Sluice stores in (s3)
 `;
 
 /** Throws an Error whose message says what is wrong. */
@@ -35,7 +35,7 @@ export function readOptions(args: readonly string[], known: readonly string[]): 
     throw new Error(`--only: there is no ${unknown.join(', ')}, only ${known.join(', ')}`);
   const rounds = Number(values.rounds ?? (values.quick ? 1 : 5));
   if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds should be a whole number from 1');
-  const { store } = values;
-  if (store !== undefined && store !== 's3' && store !== 'fs') throw new Error('--store should be s3 or fs');
-  return { only, rounds, quick: values.quick, store: store ?? null };
+  const { store = 's3' } = values;
+  if (store !== 's3' && store !== 'fs') throw new Error('--store should be s3 or fs');
+  return { only, rounds, quick: values.quick, store };
 }

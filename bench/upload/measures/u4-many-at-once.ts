@@ -3,7 +3,7 @@ import { sampleOf } from '../harness/median.ts';
 import { residentBytes } from '../harness/process-usage.ts';
 import { progress } from '../harness/progress.ts';
 import { settle } from '../harness/settle.ts';
-import { accepts, startSluice } from '../subject/start-sluice.ts';
+import { startSluice } from '../subject/start-sluice.ts';
 import type { Measure } from './measure.ts';
 import { sendBurst } from './send-burst.ts';
 import { withSubjects } from './with-subjects.ts';
@@ -22,8 +22,7 @@ export const u4: Measure = {
     const count = bench.quick ? 60 : 200;
     const size = (bench.quick ? 4 : 16) * mebibyte;
     const rounds = Math.min(bench.rounds, most);
-    const setting = { UPLOAD_MEMORY_BYTES: String(budget) };
-    const env = accepts(setting) ? setting : {};
+    const env = { UPLOAD_MEMORY_BYTES: String(budget) };
     const overs: number[] = [];
     const speeds: number[] = [];
     const problems: string[] = [];

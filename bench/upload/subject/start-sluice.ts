@@ -1,4 +1,3 @@
-import { ConfigError, readConfig } from '../../../common/config/read-config.ts';
 import { gibibyte } from '../harness/bytes.ts';
 import { startScript } from '../harness/child-process.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/temporary-directory.ts';
@@ -18,17 +17,6 @@ export interface SluiceOptions {
 }
 
 const token = 'bench-token-0123456789abcdef';
-
-/** Whether this version of Sluice knows the settings; a bad value of one that it knows is thrown. */
-export function accepts(settings: Readonly<Record<string, string>>): boolean {
-  try {
-    readConfig(settings);
-    return true;
-  } catch (error) {
-    if (error instanceof ConfigError && /is not supported by this version/.test(error.message)) return false;
-    throw error;
-  }
-}
 
 /** Starts Sluice as `npm start` does, with a data directory of its own, and a limit above every file here. */
 export async function startSluice(options: SluiceOptions): Promise<ProcessSubject> {
