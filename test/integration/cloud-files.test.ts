@@ -1,23 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import t from 'tap';
-import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import { createCloudFiles } from '../../common/control/cloud-files.ts';
-import { migrate } from '../../common/control/migrate.ts';
-import { migrations } from '../../common/control/migrations.ts';
+import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { newFile } from '../services/new-file.ts';
 
 const signal = new AbortController().signal;
 
 t.test('cloud files', async (t) => {
-  const path = await mkdtemp(join(tmpdir(), 'sluice-chdb-'));
-  const db = openChdb({ path });
-  t.teardown(async () => {
-    await db.close();
-    await rm(path, { recursive: true, force: true });
-  });
-  await migrate(db, 'sluice', migrations);
+  const { db } = await openMigratedChdb(t);
   let queries = 0;
   const counted = {
     ...db,

@@ -1,28 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import { type CloudFile, createCloudFiles } from '../../common/control/cloud-files.ts';
-import { migrate } from '../../common/control/migrate.ts';
-import { migrations } from '../../common/control/migrations.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { createJanitor } from '../../gateway/janitor/janitor.ts';
 import { objectMetadata } from '../../gateway/object-metadata.ts';
+import { openMigratedChdb } from '../services/migrated-chdb.ts';
+import { newFile } from '../services/new-file.ts';
 import { silentLog } from '../services/silent-log.ts';
 
-const database = 'sluice';
 const { signal } = new AbortController();
-const root = await mkdtemp(join(tmpdir(), 'sluice-janitor-'));
-const db = openChdb({ path: join(root, 'chdb') });
-await migrate(db, database, migrations);
-t.teardown(async () => {
-  await db.close();
-  await rm(root, { recursive: true, force: true });
-});
+const { db, folder: root, database } = await openMigratedChdb(t);
 
 const owner = randomUUID();
 
@@ -33,22 +24,15 @@ async function put(store: ObjectStore, key: string, content: string, metadata: R
 }
 
 function fileOf(content: string, originalName = 'ä b.txt'): CloudFile {
-  const id = randomUUID();
-  const name = `${id}_a.txt`;
   const createdAt = new Date(Date.now() - 60_000);
-  return {
-    id,
-    name,
+  return newFile({
     originalName,
     ownerId: owner,
-    projectSlug: 'demo',
-    objectKey: `${owner}/demo/${name}`,
-    contentType: 'text/plain',
     size: Buffer.byteLength(content),
     crc32: crc32(Buffer.from(content)),
     createdAt,
     updatedAt: createdAt,
-  };
+  });
 }
 
 async function setUp(t: Test, times: { staleAfter?: number; grace?: number } = {}) {

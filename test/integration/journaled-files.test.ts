@@ -1,23 +1,14 @@
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import { createCloudFiles, type FileTable } from '../../common/control/cloud-files.ts';
 import { openJournaledFiles } from '../../common/control/journaled-files.ts';
-import { migrate } from '../../common/control/migrate.ts';
-import { migrations } from '../../common/control/migrations.ts';
+import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { newFile } from '../services/new-file.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const never = new AbortController().signal;
-const folder = await mkdtemp(join(tmpdir(), 'sluice-journaled-'));
-const db = openChdb({ path: join(folder, 'chdb') });
-t.teardown(async () => {
-  await db.close();
-  await rm(folder, { recursive: true, force: true });
-});
-await migrate(db, 'sluice', migrations);
+const { db, folder } = await openMigratedChdb(t);
 
 let journals = 0;
 const newDirectory = (): string => join(folder, `journal-${++journals}`);

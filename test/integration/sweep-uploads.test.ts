@@ -1,50 +1,34 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import { type CloudFile, createCloudFiles } from '../../common/control/cloud-files.ts';
-import { migrate } from '../../common/control/migrate.ts';
-import { migrations } from '../../common/control/migrations.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { sweepUploads } from '../../gateway/janitor/sweep-uploads.ts';
 import { objectMetadata } from '../../gateway/object-metadata.ts';
+import { openMigratedChdb } from '../services/migrated-chdb.ts';
+import { newFile } from '../services/new-file.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { partOf } from '../services/store-object.ts';
 
-const database = 'sluice';
 const { signal } = new AbortController();
-const root = await mkdtemp(join(tmpdir(), 'sluice-sweep-'));
-const db = openChdb({ path: join(root, 'chdb') });
-await migrate(db, database, migrations);
-t.teardown(async () => {
-  await db.close();
-  await rm(root, { recursive: true, force: true });
-});
+const { db, folder: root, database } = await openMigratedChdb(t);
 
 const owner = randomUUID();
 const content = Buffer.from('a file');
 
-function newFile(): CloudFile {
-  const id = randomUUID();
-  const name = `${id}_a.txt`;
+function fileOfOwner(): CloudFile {
   const now = new Date();
-  return {
-    id,
-    name,
+  return newFile({
     originalName: 'ä.txt',
     ownerId: owner,
-    projectSlug: 'demo',
-    objectKey: `${owner}/demo/${name}`,
-    contentType: 'text/plain',
     size: content.length,
     crc32: crc32(content),
     createdAt: now,
     updatedAt: now,
-  };
+  });
 }
 
 async function setUp(t: Test) {
@@ -78,12 +62,12 @@ async function setUp(t: Test) {
 t.test('each upload of a dead process gets what the janitor would give it', async (t) => {
   const { folder, store, cloudFiles, begin, put, rows, sweep } = await setUp(t);
   const [whole, withoutRow, open, nothing, foreign, living] = [
-    newFile(),
-    newFile(),
-    newFile(),
-    newFile(),
-    newFile(),
-    newFile(),
+    fileOfOwner(),
+    fileOfOwner(),
+    fileOfOwner(),
+    fileOfOwner(),
+    fileOfOwner(),
+    fileOfOwner(),
   ];
   await put(whole);
   await cloudFiles.insert(whole, signal);
@@ -119,7 +103,7 @@ t.test('each upload of a dead process gets what the janitor would give it', asyn
 
 t.test('a row that was on its way when the process died is not made a second time', async (t) => {
   const { cloudFiles, put, rows, sweep } = await setUp(t);
-  const file = newFile();
+  const file = fileOfOwner();
   await put(file);
   const swept = sweep([file], undefined, [0, 300, 1]);
   await cloudFiles.insert(file, signal);
@@ -129,7 +113,7 @@ t.test('a row that was on its way when the process died is not made a second tim
 
 t.test('an object that appears late is seen in the last look', async (t) => {
   const { store, put, rows, sweep } = await setUp(t);
-  const file = newFile();
+  const file = fileOfOwner();
   let heads = 0;
   const late: ObjectStore = {
     ...store,
@@ -147,7 +131,7 @@ t.test('an object that appears late is seen in the last look', async (t) => {
 
 t.test('what fails is tried again, and counted when it goes on failing', async (t) => {
   const { store, log, put, sweep } = await setUp(t);
-  const [once, always] = [newFile(), newFile()];
+  const [once, always] = [fileOfOwner(), fileOfOwner()];
   await put(once);
   let failed = false;
   const failing: ObjectStore = {
@@ -172,7 +156,7 @@ t.test('what fails is tried again, and counted when it goes on failing', async (
 t.test('a stop ends it', async (t) => {
   const { store, cloudFiles, log } = await setUp(t);
   const closing = new AbortController();
-  const swept = sweepUploads({ store, cloudFiles, log }, [newFile().objectKey], closing.signal);
+  const swept = sweepUploads({ store, cloudFiles, log }, [fileOfOwner().objectKey], closing.signal);
   closing.abort(new Error('the server stops'));
   await t.rejects(swept);
 });

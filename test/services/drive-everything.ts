@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { createAccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
 import { bootstrap } from '../../common/auth/bootstrap.ts';
 import { createTokenDesk } from '../../common/auth/issue-token.ts';
@@ -9,6 +8,7 @@ import { fileRow } from '../../common/control/file-row.ts';
 import { createUsers } from '../../common/control/users.ts';
 import { uuidV5 } from '../../common/control/uuid-v5.ts';
 import { createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
+import { newFile } from './new-file.ts';
 import { testDatabase as database, type QueryCall, type QueryHarness, spaceOf } from './query-harness.ts';
 import { type FieldInput, structureOf } from './record-client.ts';
 
@@ -154,21 +154,8 @@ async function driveControl(db: Database): Promise<void> {
 
 async function driveFiles(db: Database): Promise<void> {
   const now = new Date();
-  const id = randomUUID();
-  const name = `${id}_a.txt`;
-  const file = {
-    id,
-    name,
-    originalName: 'a.txt',
-    ownerId: 'o',
-    projectSlug: 'p',
-    objectKey: `o/p/${name}`,
-    contentType: 'text/plain',
-    size: 3,
-    crc32: 1,
-    createdAt: now,
-    updatedAt: now,
-  };
+  const file = newFile({ createdAt: now, updatedAt: now });
+  const { id, name } = file;
   await createCloudFiles({ db, database }).insert(file, signal);
   const files = createCloudFiles({ db, database });
   if ((await files.findByName(name, signal))?.id !== id) throw new Error('the file is not found');

@@ -4,13 +4,15 @@ import type { CloudFile } from '../../common/control/cloud-files.ts';
 /** A file that nobody else has. */
 export function newFile(change: Partial<CloudFile> = {}): CloudFile {
   const id = randomUUID();
+  const name = `${id}_a.txt`;
+  const ownerId = change.ownerId ?? randomUUID();
   return {
     id,
-    name: `${id}_a.txt`,
+    name,
     originalName: 'a.txt',
-    ownerId: randomUUID(),
+    ownerId,
     projectSlug: 'demo',
-    objectKey: `o/demo/${id}_a.txt`,
+    objectKey: `${ownerId}/demo/${name}`,
     contentType: 'text/plain',
     size: 1,
     crc32: 2,
