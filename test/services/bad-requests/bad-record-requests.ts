@@ -189,7 +189,8 @@ export function badConditions(dice: Dice, token: string): BadRequest {
     () => `flag=${encoded(dice, `${text}!`)}`,
     () => `list=${encoded(dice, otherKind(dice, ['array']))}`,
     () => `map=${encoded(dice, otherKind(dice, ['object']))}`,
-    () => `list=${encoded(dice, `[${text}`)}`,
+    // the comma keeps a text that closes the list from making it right
+    () => `list=${encoded(dice, `[,${text}`)}`,
     () => `createdAt=${encoded(dice, text)}`,
     () => `${dice.pick(['text', 'id'])}=${dice.pick(brokenEncodings)}`,
     () => `${dice.pick(brokenEncodings)}=a`,
