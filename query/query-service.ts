@@ -1,4 +1,7 @@
+import { createStoredKeys } from '../common/auth/signing-keys.ts';
 import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
+import { failureDelays } from './login/failure-delays.ts';
+import { createSharedFailures } from './login/shared-failures.ts';
 import { queryRoutes } from './routes.ts';
 import { createSpaceCatalogue } from './space/space-catalogue.ts';
 import { createLocalVersions, noVersions } from './versions/local-versions.ts';
@@ -23,8 +26,12 @@ export const queryService: ServiceFactory = async (services) => {
       : redis === undefined
         ? noVersions
         : createRedisVersions({ redis, log });
+  const sharedFailures =
+    redis === undefined
+      ? undefined
+      : createSharedFailures({ redis, keys: createStoredKeys(services), delays: failureDelays, log });
   return {
-    routes: queryRoutes({ ...services, reservations, versions }),
+    routes: queryRoutes({ ...services, reservations, versions, sharedFailures }),
     // not Redis: most requests do without it
     readiness: [],
     close: () => reservations.close(),

@@ -13,7 +13,8 @@ import { createPatchFolder } from './changes/patch-folder.ts';
 import { createRecordChanges } from './changes/record-changes.ts';
 import { createHasher, type Hasher } from './hashed/hasher.ts';
 import { createAuthorize } from './login/authorize.ts';
-import { LoginThrottle } from './login/login-throttle.ts';
+import { LoginThrottle, loginThrottleDefaults } from './login/login-throttle.ts';
+import type { SharedFailures } from './login/shared-failures.ts';
 import { createVerifyCredentials } from './login/verify-credentials.ts';
 import { createOpenRecordSpace } from './open-record-space.ts';
 import { clear } from './operations/clear.ts';
@@ -61,6 +62,8 @@ export interface QueryDeps {
   readonly push?: Push | undefined;
   /** Absent: in this process. */
   readonly versions?: SpaceVersions;
+  /** Absent: failed logins are counted in this process. */
+  readonly sharedFailures?: SharedFailures | undefined;
 }
 
 /** Bytes of rows: what waits to be stored in this process, and what is gathered for one INSERT. */
@@ -166,7 +169,7 @@ export function queryRoutes(deps: QueryDeps): Route[] {
       handler: login({
         ...structuring,
         verifyCredentials: createVerifyCredentials(reading),
-        throttle: new LoginThrottle(),
+        throttle: new LoginThrottle(loginThrottleDefaults, undefined, deps.sharedFailures),
         loginTokens,
       }),
     },

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { overloaded, tooManyAttempts } from '../../common/errors/catalogue.ts';
+import { type FailureDelays, failureDelays } from './failure-delays.ts';
+import type { SharedFailures } from './shared-failures.ts';
 
 /** Failed attempts of one identity, and those that are under way. */
 interface Identity {
@@ -11,47 +13,44 @@ interface Identity {
   readonly waiting: (() => void)[];
 }
 
-export interface LoginThrottleOptions {
-  /** Failures that cost nothing; so many attempts of one identity may also run at once. */
-  readonly free: number;
-  /** Milliseconds after the first failure that is not free; each further one doubles it. */
-  readonly firstDelay: number;
-  readonly longestDelay: number;
+export interface LoginThrottleOptions extends FailureDelays {
   /** What is to be waited for longer than this is answered with 429 instead. */
   readonly longestWait: number;
   /** Requests of one identity, and of all, that may wait in this process. */
   readonly waitersPerIdentity: number;
   readonly waiters: number;
-  /** Identities that are remembered, and for how long after the last failure. */
+  /** Identities that are remembered in this process. */
   readonly identities: number;
-  readonly rememberedFor: number;
 }
 
 export const loginThrottleDefaults: LoginThrottleOptions = {
-  free: 3,
-  firstDelay: 250,
-  longestDelay: 30_000,
+  ...failureDelays,
   longestWait: 5_000,
   waitersPerIdentity: 100,
   waiters: 1000,
   identities: 100_000,
-  rememberedFor: 15 * 60_000,
 };
 
 /**
  * Slows down who guesses passwords: after a few failures attempts of one identity run one by one, each after twice the
  * delay of the one before. A success forgets the failures. It makes no difference whether the identity exists. Each
- * process counts for itself.
+ * process counts what it sees, and all count together where failures are shared: the longer delay holds.
  */
 export class LoginThrottle {
   readonly #options: LoginThrottleOptions;
   readonly #identities: LRUCache<string, Identity>;
   readonly #now: () => number;
+  readonly #shared: SharedFailures | undefined;
   #waiters = 0;
 
-  constructor(options: LoginThrottleOptions = loginThrottleDefaults, now = () => performance.now()) {
+  constructor(
+    options: LoginThrottleOptions = loginThrottleDefaults,
+    now = () => performance.now(),
+    shared?: SharedFailures,
+  ) {
     this.#options = options;
     this.#now = now;
+    this.#shared = shared;
     this.#identities = new LRUCache({ max: options.identities, ttl: options.rememberedFor });
   }
 
@@ -67,10 +66,9 @@ export class LoginThrottle {
     const identity = this.#identities.get(key) ?? this.#add(key);
     await this.#turn(identity, signal);
     try {
-      const wait = identity.readyAt - this.#now();
-      if (wait > this.#options.longestWait) throw tooManyAttempts(Math.ceil(wait / 1000));
-      if (wait > 0) await this.#counted(() => sleep(wait, undefined, { signal }));
-      const result = await attempt();
+      const deadline = this.#now() + this.#options.longestWait;
+      await this.#delay(identity.readyAt - this.#now(), deadline, signal);
+      const result = await this.#sharedAttempt(key, attempt, deadline, signal);
       if (result === null) this.#fail(key, identity);
       else this.#identities.delete(key);
       return result;
@@ -78,6 +76,37 @@ export class LoginThrottle {
       identity.running--;
       this.#wake(identity);
     }
+  }
+
+  async #delay(wait: number, deadline: number, signal: AbortSignal): Promise<void> {
+    if (this.#now() + wait > deadline) throw tooManyAttempts(Math.ceil(wait / 1000));
+    if (wait > 0) await this.#counted(() => sleep(wait, undefined, { signal }));
+  }
+
+  /** An attempt when it is its turn by what all processes counted. */
+  async #sharedAttempt<Result>(
+    key: string,
+    attempt: () => Promise<Result | null>,
+    deadline: number,
+    signal: AbortSignal,
+  ): Promise<Result | null> {
+    const shared = this.#shared;
+    if (shared === undefined) return attempt();
+    let wait = await shared.begin(key);
+    while (wait !== null && wait > 0) {
+      await this.#delay(wait, deadline, signal);
+      // another process may have been first
+      wait = await shared.begin(key);
+    }
+    let result: Result | null;
+    try {
+      result = await attempt();
+    } catch (error) {
+      await shared.withdraw(key);
+      throw error;
+    }
+    if (result !== null) await shared.forget(key);
+    return result;
   }
 
   #add(key: string): Identity {

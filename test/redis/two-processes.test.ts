@@ -100,6 +100,27 @@ for (const [where, on] of [
   });
 }
 
+t.test('a failed login is counted for all processes, until a success', async (t) => {
+  const users = structureOf('p', 'people', [
+    { name: 'email', type: 'TEXT', unique: true },
+    { name: 'password', type: 'TEXT', hashed: true },
+  ]);
+  const user = { email: 'ada@example.com', password: 'right' };
+  t.equal((await call({ ...a, path: '/p/people/_single_', structure: users, body: user })).status, 200);
+  const login = async (body: object): Promise<number> => {
+    const headers = { 'function-resources': `{"mustExistSpaceStructures":[${users}]}` };
+    return (await call({ ...a, path: '/p/function/login', headers, body })).status;
+  };
+  const counted = async (): Promise<unknown[]> => {
+    const names = (await redis.command('KEYS', 'sluice:login:1:*')) as string[];
+    return Promise.all(names.map((name) => redis.command('GET', name)));
+  };
+  for (let i = 0; i < 3; i++) t.equal(await login({ ...user, password: 'wrong' }), 401);
+  t.match(await counted(), [/^3 \d+$/]);
+  t.equal(await login(user), 200);
+  t.strictSame(await counted(), []);
+});
+
 t.test('known tokens cost the database next to nothing, and Redis is asked for nothing else', async (t) => {
   const secret = await token(null, '--name', 'used');
   await find(secret);

@@ -1,0 +1,93 @@
+import { createHmac } from 'node:crypto';
+import type { SigningKeys } from '../../common/auth/signing-keys.ts';
+import type { Log } from '../../common/log/log.ts';
+import { type RedisConnection, RedisFailure } from '../../common/redis/redis-connection.ts';
+import { redisScript } from '../../common/redis/redis-script.ts';
+import { unlessLate } from '../../common/redis/unless-late.ts';
+import type { FailureDelays } from './failure-delays.ts';
+
+/** Failed logins that all processes count together. Nothing of it rejects. */
+export interface SharedFailures {
+  /**
+   * Begins an attempt, which counts as failed until it is told otherwise. Answers 0; or, with nothing counted, the
+   * milliseconds until the identity's next attempt may begin; or null when Redis can't tell.
+   */
+  begin(identity: string): Promise<number | null>;
+  /** Forgets the failures of an identity that logged in. */
+  forget(identity: string): Promise<void>;
+  /** Takes back what was counted when an attempt began: nobody knows how it would have ended. */
+  withdraw(identity: string): Promise<void>;
+}
+
+/** Milliseconds after which an attempt goes on by what its own process counted. */
+const patience = 250;
+
+/** Times are those of Redis' clock, so that the processes' clocks may differ. A value is "<failures> <ready at>". */
+const read = `
+local failures, readyAt = string.match(redis.call('GET', KEYS[1]) or '0 0', '^(%d+) (%d+)$')
+failures, readyAt = tonumber(failures) or 0, tonumber(readyAt) or 0
+`;
+
+/** free, first delay, longest delay, how long it is remembered. */
+const beginScript = redisScript(`${read}
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if readyAt > now then return readyAt - now end
+failures = failures + 1
+local costly = failures - tonumber(ARGV[1])
+local delay = 0
+if costly > 0 then delay = math.min(tonumber(ARGV[3]), tonumber(ARGV[2]) * 2 ^ (costly - 1)) end
+redis.call('SET', KEYS[1], string.format('%.0f %.0f', failures, now + delay), 'PX', ARGV[4])
+return 0
+`);
+
+/** How long it is remembered. */
+const withdrawScript = redisScript(`${read}
+if failures > 1 then redis.call('SET', KEYS[1], string.format('%.0f 0', failures - 1), 'PX', ARGV[1])
+else redis.call('DEL', KEYS[1]) end
+return 0
+`);
+
+/**
+ * Failures in Redis, under a keyed hash of the identity: who can read Redis can't find out whose they are. While Redis
+ * is away or full each process goes by what it counted itself.
+ */
+export function createSharedFailures(deps: {
+  redis: RedisConnection;
+  keys: Pick<SigningKeys, 'current'>;
+  delays: FailureDelays;
+  log: Log;
+}): SharedFailures {
+  const { redis, keys, delays, log } = deps;
+
+  const keyOf = async (identity: string): Promise<string> => {
+    const { secret } = await keys.current();
+    // a key for this alone: what signs login tokens signs nothing else
+    const key = createHmac('sha256', secret).update('sluice login failures 1').digest();
+    return `sluice:login:1:${createHmac('sha256', key).update(identity).digest('base64url')}`;
+  };
+  const ask = async (identity: string, command: (key: string) => Promise<unknown>): Promise<unknown> => {
+    try {
+      return await unlessLate(keyOf(identity).then(command), patience);
+    } catch (error) {
+      // the connection tells of its outages
+      if (!(error instanceof RedisFailure)) log.warn({ err: error }, 'failed logins can not be shared');
+      return null;
+    }
+  };
+
+  return {
+    async begin(identity) {
+      const { free, firstDelay, longestDelay, rememberedFor } = delays;
+      const args = [free, firstDelay, longestDelay, rememberedFor];
+      const wait = await ask(identity, (key) => redis.run(beginScript, [key], args));
+      return wait === null ? null : Number(wait);
+    },
+    async forget(identity) {
+      await ask(identity, (key) => redis.remove(key));
+    },
+    async withdraw(identity) {
+      await ask(identity, (key) => redis.run(withdrawScript, [key], [delays.rememberedFor]));
+    },
+  };
+}
