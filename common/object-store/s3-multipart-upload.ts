@@ -2,12 +2,13 @@ import {
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
   HeadObjectCommand,
+  ListPartsCommand,
 } from '@aws-sdk/client-s3';
 import type { Part } from './object-store.ts';
 import { checksumText, withoutChecksumsIfRefused } from './s3-checksums.ts';
 import { type S3Context, tryControl } from './s3-context.ts';
 import { type Doubts, inDoubt } from './s3-doubts.ts';
-import { isRefusal, S3Failure } from './s3-failure.ts';
+import { isRefusal, isStatus, S3Failure } from './s3-failure.ts';
 import { writerIdOf } from './s3-metadata.ts';
 import { retrying } from './s3-retry.ts';
 import type { WriteTarget } from './s3-writer.ts';
@@ -120,7 +121,9 @@ async function finish(
   // "Processing of a CompleteMultipartUpload request could take several minutes to finalize"
   const { request, quiet, settle } = context.timing;
   const limits = { total: 2 * request, attempt: 2 * quiet, grace: settle };
+  let tries = 0;
   const send = async (abortSignal: AbortSignal): Promise<void> => {
+    tries++;
     try {
       await inDoubt(doubts, 'object', async () => {
         const done = await context.client.send(command, { abortSignal });
@@ -132,10 +135,32 @@ async function finish(
     } catch (error) {
       // an earlier attempt may have done it, and have lost its answer
       const maybeDone = isRefusal(error) && doubts.object > 0;
-      if (!maybeDone || !(await isOurs(context, target, whole.size, abortSignal))) throw error;
+      // Ceph answers 500 for an upload that is no more, for as long as it is asked
+      const over = !isRefusal(error) && tries > 1 && (await isOver(context, target, id, abortSignal));
+      if (!maybeDone && !over) throw error;
+      if (await isOurs(context, target, whole.size, abortSignal)) return;
+      throw over
+        ? new S3Failure(404, 'NoSuchUpload', 'the upload was dropped before it was complete')
+        : error;
     }
   };
   await tryControl(context, signal, send, limits);
+}
+
+/** Whether the upload was completed or dropped, as far as the server tells. */
+async function isOver(
+  { client, bucket }: S3Context,
+  { key }: WriteTarget,
+  id: string,
+  abortSignal: AbortSignal,
+): Promise<boolean> {
+  const command = new ListPartsCommand({ Bucket: bucket, Key: key, UploadId: id, MaxParts: 1 });
+  try {
+    await client.send(command, { abortSignal });
+    return false;
+  } catch (error) {
+    return isStatus(error, 404);
+  }
 }
 
 async function isOurs(

@@ -281,6 +281,47 @@ t.test('parts of an upload that was dropped fail at once', async (t) => {
   nothingLeft(t, opened);
 });
 
+/** What Ceph answers to the completion of an upload that is no more. */
+const stillBusy = { kind: 'error', status: 500, code: 'InternalError' } as const;
+
+t.test('an upload that was dropped is given up, although the server says 500', async (t) => {
+  const opened = await openStubStore(t);
+  const { stub, store } = opened;
+  const writer = await store.create('o/p/n', plain, never);
+  await writer.writePart(partOf(patternBytes(stubPartBytes)));
+  for await (const upload of store.listOpenUploads(never)) await store.abortUpload(upload, never);
+  stub.fault({ operation: 'CompleteMultipartUpload', action: stillBusy });
+  await t.rejects(writer.complete(emptyPart), { message: /404 NoSuchUpload/ });
+  t.equal(stub.counts().CompleteMultipartUpload, 2);
+  await writer.abort();
+  nothingLeft(t, opened);
+});
+
+t.test('an upload that was completed is there, although the server says 500 from then on', async (t) => {
+  const opened = await openStubStore(t);
+  const { stub, store } = opened;
+  stub.fault({
+    operation: 'CompleteMultipartUpload',
+    times: 1,
+    action: { ...stillBusy, stage: 'after-work' },
+  });
+  const always = stub.fault({ operation: 'CompleteMultipartUpload', after: 1, action: stillBusy });
+  await storeObject(store, 'o/p/n', patternBytes(large), plain);
+  t.equal(always.hits, 1);
+  stored(t, opened, large);
+});
+
+t.test('an upload that is open is not given up, whoever may list its parts', async (t) => {
+  for (const action of [null, denied]) {
+    const opened = await openStubStore(t);
+    opened.stub.fault({ operation: 'CompleteMultipartUpload', times: 4, action: stillBusy });
+    if (action !== null) opened.stub.fault({ operation: 'ListParts', action });
+    await storeObject(opened.store, 'o/p/n', patternBytes(large), plain);
+    t.equal(opened.stub.counts().CompleteMultipartUpload, 5);
+    stored(t, opened, large);
+  }
+});
+
 t.test('a clock that is wrong is set once', async (t) => {
   const skewed = { kind: 'error', status: 403, code: 'RequestTimeTooSkewed' } as const;
   for (const [operation, size] of writes.filter(([name]) => name !== 'UploadPart')) {
