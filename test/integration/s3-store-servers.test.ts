@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
+import type { S3Timing } from '../../common/object-store/s3-options.ts';
 import { storeObject } from '../services/store-object.ts';
 import { openStubStore } from '../services/stub-store.ts';
 import { patternBytes } from './object-store-contract.ts';
@@ -8,7 +9,7 @@ import { patternBytes } from './object-store-contract.ts';
 /** What servers do that a right one, such as the stub, doesn't. */
 const never = new AbortController().signal;
 
-async function openStore(t: Test, answer: RequestListener) {
+async function openStore(t: Test, answer: RequestListener, timing: Partial<S3Timing> = {}) {
   const server = createServer(answer);
   server.listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
@@ -21,7 +22,7 @@ async function openStore(t: Test, answer: RequestListener) {
     endpoint: `http://127.0.0.1:${port}`,
     partBytes: 32 * 1024 ** 2,
     // some of these can't take anything back
-    timing: { cleanup: 500 },
+    timing: { cleanup: 500, ...timing },
   });
 }
 
@@ -80,7 +81,7 @@ t.test('an answer that is no S3 is an error that shows it', async (t) => {
 });
 
 t.test('an answer without end is cut off', async (t) => {
-  const { store } = await openStore(t, (req, res) => {
+  const endless: RequestListener = (req, res) => {
     req.resume();
     res.writeHead(400);
     const more = () => {
@@ -88,6 +89,8 @@ t.test('an answer without end is cut off', async (t) => {
     };
     res.on('drain', more);
     more();
-  });
+  };
+  // what is broken is tried again for so long
+  const { store } = await openStore(t, endless, { request: 1000 });
   await t.rejects(storeObject(store, 'o/p/n', patternBytes(10)), { message: /too long/ });
 });

@@ -11,30 +11,34 @@ const log = silentLog();
 const connections = await Promise.all([openRedis(server.config, log), openRedis(server.config, log)]);
 const opened: UniqueReservations[] = [];
 let ledgers = 0;
+const idle = new AbortController().signal;
 t.teardown(async () => {
   await Promise.all(opened.map((reservations) => reservations.close()));
   for (const connection of connections) await connection.close();
   await server.stop();
 });
 
-/** Two processes with a ledger of their own. */
-function openBoth(limits: { waitLimit?: number; keyLimit?: number; requestLimit?: number } = {}) {
+/** Two processes with a ledger of their own, which gives at once. */
+async function openBoth(limits: { waitLimit?: number; keyLimit?: number; requestLimit?: number } = {}) {
   const ledgerKey = `ledger:${++ledgers}`;
   const everUsed = async (): Promise<boolean> => false;
+  // the first to come opens it, for which others wait longer than some of these limits
+  const first = createRedisReservations({ redis: connections[0], log, everUsed, ledgerKey });
+  await taken(await first.reserve(['first'], idle)).settle([]);
+  await first.close();
   const both = connections.map((redis) =>
     createRedisReservations({ redis, log, everUsed, ledgerKey, ...limits }),
   ) as [UniqueReservations, UniqueReservations];
   opened.push(...both);
   return both;
 }
-const idle = new AbortController().signal;
 
 t.test('in one process', async (t) => {
-  uniqueReservationsSuite(t, async (limits) => openBoth(limits)[0]);
+  uniqueReservationsSuite(t, async (limits) => (await openBoth(limits))[0]);
 });
 
 t.test('between two processes: all or none, in whatever order', async (t) => {
-  const [a, b] = openBoth();
+  const [a, b] = await openBoth();
   const first = taken(await a.reserve(['1', '2'], idle));
   let done = false;
   const second = b.reserve(['3', '2', '1'], idle).finally(() => {
@@ -52,7 +56,7 @@ t.test('between two processes: all or none, in whatever order', async (t) => {
 });
 
 t.test('between two processes: of many at once one is inside', async (t) => {
-  const both = openBoth();
+  const both = await openBoth();
   let inside = 0;
   let entered = 0;
   await Promise.all(
@@ -72,7 +76,7 @@ t.test('between two processes: of many at once one is inside', async (t) => {
 });
 
 t.test('between two processes: waiting ends with the request, or after a while with 503', async (t) => {
-  const [a, b] = openBoth({ waitLimit: 100 });
+  const [a, b] = await openBoth({ waitLimit: 500 });
   const holder = taken(await a.reserve(['a'], idle));
   const gone = new AbortController();
   const waiting = t.rejects(b.reserve(['b', 'a'], gone.signal), { message: 'client gone' });
@@ -86,7 +90,7 @@ t.test('between two processes: waiting ends with the request, or after a while w
 });
 
 t.test('a request that is aborted while Redis is asked leaves nothing behind', async () => {
-  const [a, b] = openBoth();
+  const [a, b] = await openBoth();
   const gone = new AbortController();
   const asked = a.reserve(['a'], gone.signal);
   gone.abort(new Error('client gone'));
@@ -95,13 +99,13 @@ t.test('a request that is aborted while Redis is asked leaves nothing behind', a
 });
 
 t.test('a request has a bounded number of values', async (t) => {
-  const [a] = openBoth({ requestLimit: 3 });
+  const [a] = await openBoth({ requestLimit: 3 });
   await t.rejects(a.reserve(['1', '2', '3', '4'], idle), { status: 400, code: 'invalid_body', message: /3/ });
   await taken(await a.reserve(['1', '2', '3'], idle)).settle([]);
 });
 
 t.test('the largest request', async (t) => {
-  const [a, b] = openBoth();
+  const [a, b] = await openBoth();
   const keys = Array.from({ length: 50_000 }, (_, i) => `value ${i}`);
   const all = taken(await a.reserve(keys, idle));
   const last = b.reserve([keys.at(-1) as string], idle);
@@ -112,7 +116,7 @@ t.test('the largest request', async (t) => {
 });
 
 t.test('what ends in good order is free at once', async (t) => {
-  const [a, b] = openBoth();
+  const [a, b] = await openBoth();
   const held = taken(await a.reserve(['a'], idle));
   const next = b.reserve(['a', 'b'], idle);
   const closed = a.close();
