@@ -5,7 +5,7 @@ import { clearNotAllowed, invalidSlug } from '../common/errors/catalogue.ts';
 import type { HttpRequest } from '../common/http/http-types.ts';
 import type { Authorize } from './login/authorize.ts';
 import { readRecordHeaders } from './record-headers.ts';
-import { familyOf, type OperationName, operationOf } from './record-operation.ts';
+import { familyOf, type OperationName } from './record-operation.ts';
 import { refuseUnbuilt } from './refuse-unbuilt.ts';
 import { clearProject, clearSpace } from './space/clear-records.ts';
 import type { InFlightWrites } from './space/in-flight-writes.ts';
@@ -25,12 +25,11 @@ export interface SpaceReference {
 
 /**
  * The way that every record operation goes first: who asks, with which structure, for which space, and whether the
- * space lets them. @param operation absent: the one of the request's route
- * @param reference where an operation names its space in another way than by path and headers
+ * space lets them. @param reference where an operation names its space in another way than by path and headers
  */
 export type OpenRecordSpace = (
   request: HttpRequest,
-  operation?: OperationName,
+  operation: OperationName,
   reference?: (request: HttpRequest) => SpaceReference | Promise<SpaceReference>,
 ) => Promise<RecordSpace>;
 
@@ -57,7 +56,7 @@ export function createOpenRecordSpace(deps: {
     };
   };
 
-  return async (request, operation = operationOf(request), reference = byHeaders) => {
+  return async (request, operation, reference = byHeaders) => {
     const { userId: ownerId } = await authenticate(request);
     const { path, structure } = await reference(request);
     const headers = readRecordHeaders(request);
