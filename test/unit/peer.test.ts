@@ -35,6 +35,15 @@ t.test('questions get their own answers, whatever the order', async (t) => {
   t.equal(await first, 2);
 });
 
+t.test('questions that are over make room for others', async (t) => {
+  const { a, b } = pair();
+  b.answer('double', async (n: number) => 2 * n);
+  for (let round = 0; round < 3; round++) {
+    const answers = Array.from({ length: 1000 }, (_, i) => a.ask('double', i, 60_000));
+    t.equal((await Promise.all(answers)).length, 1000);
+  }
+});
+
 t.test('refusals come back as what they are', async (t) => {
   const { a, b } = pair();
   b.answer('command', async () => {
