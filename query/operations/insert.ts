@@ -3,7 +3,7 @@ import { readJson } from '../../common/http/read-json.ts';
 import { jsonAnswer } from '../json-answer.ts';
 import type { OpenRecordSpace } from '../open-record-space.ts';
 import { validateRecords } from '../values/validate-record.ts';
-import { recordJson } from '../write/record-row.ts';
+import { recordsJson } from '../write/record-row.ts';
 import type { RecordStore } from '../write/store-records.ts';
 
 export interface WriteDeps {
@@ -17,8 +17,10 @@ export interface WriteDeps {
 export function insert({ records, openSpace, bodyLimit }: WriteDeps): Handler {
   return async (request) => {
     const space = await openSpace(request, 'insert');
-    const values = validateRecords(await readJson(request, bodyLimit), space.structure);
-    const stored = await records.store(space, values, request.signal);
-    return jsonAnswer(`[${stored.map((record) => recordJson(space.structure, record)).join(',')}]`);
+    const { structure } = space;
+    const { signal } = request;
+    const values = await validateRecords(await readJson(request, bodyLimit), structure, signal);
+    const stored = await records.store(space, values, signal);
+    return jsonAnswer(await recordsJson(structure, stored, signal));
   };
 }

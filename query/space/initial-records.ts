@@ -33,19 +33,17 @@ export async function prepareInitialRecords(
 ): Promise<string> {
   const { structure } = space;
   if (structure.initialData.length === 0) return '';
-  const records = validate(space);
+  const records = await validate(space, signal);
   const hashed = await withHashes(hasher, structure, records, signal);
   const createdAt = new Date();
   const layout = rowLayout(structure);
-  const lines = rowLines(
-    layout,
-    hashed.map((values) => ({ id: newId(), createdAt, values })),
-  );
+  const made = hashed.map((values) => ({ id: newId(), createdAt, values }));
+  const lines = await rowLines(layout, made, signal);
   const rows: InitialRows = { columns: layout.columns, lines: Buffer.from(lines).toString('utf8') };
   return JSON.stringify(rows);
 }
 
-function validate(space: RecordSpace): readonly RecordValues[] {
+async function validate(space: RecordSpace, signal: AbortSignal): Promise<readonly RecordValues[]> {
   const { structure } = space;
   // what a header's bytes become when they are not UTF-8
   if (JSON.stringify(structure.initialData).includes('\uFFFD')) {
@@ -54,7 +52,7 @@ function validate(space: RecordSpace): readonly RecordValues[] {
     ]);
   }
   try {
-    const records = validateRecords(structure.initialData, structure);
+    const records = await validateRecords(structure.initialData, structure, signal);
     collectUniqueValues(space, records);
     return records;
   } catch (error) {

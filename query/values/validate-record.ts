@@ -1,4 +1,5 @@
 import { invalidBody, invalidValue } from '../../common/errors/catalogue.ts';
+import { inTurns } from '../../common/limits/in-turns.ts';
 import { Problems } from '../problems.ts';
 import { shownName } from '../shown-name.ts';
 import type { StoredValue } from '../structure/field.ts';
@@ -29,8 +30,12 @@ export function validateRecord(body: unknown, structure: Structure): RecordValue
   return values;
 }
 
-/** Checks the body of insert. Throws a 400 that lists every problem with the index of its record. */
-export function validateRecords(body: unknown, structure: Structure): readonly RecordValues[] {
+/** Checks the body of insert. Rejects with a 400 that lists every problem with the index of its record. */
+export async function validateRecords(
+  body: unknown,
+  structure: Structure,
+  signal: AbortSignal,
+): Promise<readonly RecordValues[]> {
   if (!Array.isArray(body) || body.length === 0) {
     throw invalidBody('Request body should be a JSON array with at least one record');
   }
@@ -42,13 +47,17 @@ export function validateRecords(body: unknown, structure: Structure): readonly R
   }
   const problems = new Problems();
   let malformed = false;
-  const records = body.map((item: unknown, index) => {
+  const records: RecordValues[] = [];
+  const check = (item: unknown, index: number): void => {
     const complain: Complain = (problem) => problems.add(`${problem} (record at index ${index})`);
-    if (isRecord(item)) return readRecord(item, structure, complain);
-    malformed = true;
-    complain('A record should be a JSON object with at least one field');
-    return [];
-  });
+    if (isRecord(item)) {
+      records.push(readRecord(item, structure, complain));
+    } else {
+      malformed = true;
+      complain('A record should be a JSON object with at least one field');
+    }
+  };
+  await inTurns(body, check, signal);
   if (problems.found) throw (malformed ? invalidBody : invalidValue)(problems.list());
   const hashed = countHashedValues(records, structure);
   if (hashed > maxHashedValues) {

@@ -1,5 +1,6 @@
 import { quoteIdentifier } from '../../common/clickhouse/literal.ts';
 import { timestampText } from '../../common/control/row-values.ts';
+import { inTurns } from '../../common/limits/in-turns.ts';
 import { type StoredValue, systemColumns } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
 import type { RecordValues } from '../values/validate-record.ts';
@@ -34,15 +35,49 @@ export function rowLayout(structure: Structure): RowLayout {
 }
 
 /** Rows as JSONCompactEachRow lines. */
-export function rowLines({ order }: RowLayout, records: readonly NewRecord[]): Uint8Array {
-  const lines: string[] = [];
-  for (const { id, createdAt, values } of records) {
+export function rowLines(
+  { order }: RowLayout,
+  records: readonly NewRecord[],
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const line = ({ id, createdAt, values }: NewRecord): string => {
     const time = timestampText(createdAt);
     const row: (StoredValue | null)[] = [id, time, time];
     for (const index of order) row.push(values[index] ?? null);
-    lines.push(`${JSON.stringify(row)}\n`);
-  }
-  return Buffer.from(lines.join(''));
+    return `${JSON.stringify(row)}\n`;
+  };
+  return textOf(records, line, signal);
+}
+
+/** The records of an insert, as find would answer them. */
+export function recordsJson(
+  structure: Structure,
+  records: readonly NewRecord[],
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const item = (record: NewRecord, index: number): string =>
+    `${index === 0 ? '[' : ','}${recordJson(structure, record)}${index === records.length - 1 ? ']' : ''}`;
+  return textOf(records, item, signal);
+}
+
+/** Characters that are made bytes of at once. */
+const pieceLength = 64 * 1024;
+
+async function textOf(
+  records: readonly NewRecord[],
+  textOfOne: (record: NewRecord, index: number) => string,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const pieces: Buffer[] = [];
+  let text = '';
+  const add = (record: NewRecord, index: number): void => {
+    text += textOfOne(record, index);
+    if (text.length < pieceLength && index < records.length - 1) return;
+    pieces.push(Buffer.from(text));
+    text = '';
+  };
+  await inTurns(records, add, signal);
+  return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
 }
 
 /** A record as find would answer it. */

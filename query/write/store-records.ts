@@ -2,6 +2,7 @@ import { untilAborted } from '../../common/abort/until-aborted.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { GroupCommit } from '../../common/clickhouse/group-commit.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
+import { inTurns } from '../../common/limits/in-turns.ts';
 import type { Hasher } from '../hashed/hasher.ts';
 import type { RecordSpace } from '../space/record-space.ts';
 import type { StoredValue } from '../structure/field.ts';
@@ -60,12 +61,15 @@ export function createRecordStore(deps: {
           if (taken.size > 0) throw alreadyStored(unique, taken);
         }
         const createdAt = new Date();
-        written = hashed.map((values) => ({ id: newId(), createdAt, values }));
+        const made: NewRecord[] = [];
+        await inTurns(hashed, (values) => made.push({ id: newId(), createdAt, values }), signal);
+        written = made;
         const layout = rowLayout(space.structure);
+        const lines = await rowLines(layout, written, signal);
         outcome = groupCommit.write({
           table: space.table,
           columns: layout.columns,
-          lines: rowLines(layout, written),
+          lines,
           proof: `_id = ${textLiteral((written[0] as NewRecord).id)}`,
           signal,
           permit: reservation?.permit ?? null,

@@ -1,0 +1,44 @@
+import t from 'tap';
+import { inTurns } from '../../common/limits/in-turns.ts';
+
+const items = Array.from({ length: 1000 }, (_, i) => i);
+/** Keeps the event loop for a moment: longer than a turn takes with as many items as come between two looks. */
+function busy(): void {
+  const end = performance.now() + 1;
+  while (performance.now() < end);
+}
+
+t.test('every item has its turn, in order', async (t) => {
+  const seen: number[] = [];
+  await inTurns(items, (item, index) => seen.push(index === item ? item : -1), new AbortController().signal);
+  t.strictSame(seen, items);
+  await inTurns([], () => t.fail('there is none'), new AbortController().signal);
+});
+
+t.test('others run in between', async (t) => {
+  let others = 0;
+  let going = true;
+  const next = (): void => {
+    others++;
+    if (going) setImmediate(next);
+  };
+  setImmediate(next);
+  await inTurns(items, busy, new AbortController().signal);
+  going = false;
+  t.ok(others > 10, `${others}`);
+});
+
+t.test('it ends with the signal, and with what the work throws', async (t) => {
+  const gone = new AbortController();
+  let done = 0;
+  const work = (): void => {
+    busy();
+    if (++done === 10) gone.abort(new Error('client gone'));
+  };
+  await t.rejects(inTurns(items, work, gone.signal), { message: 'client gone' });
+  t.ok(done < 100, `${done}`);
+  const wrong = (item: number): void => {
+    if (item === 3) throw new Error('wrong');
+  };
+  await t.rejects(inTurns(items, wrong, new AbortController().signal), { message: 'wrong' });
+});
