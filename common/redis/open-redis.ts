@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisConfig } from '../config/read-redis.ts';
 import type { Log } from '../log/log.ts';
 import { createRedisClient, isReplyError, type RedisTimes } from './redis-client.ts';
@@ -44,7 +45,12 @@ export async function openRedis(
     outage.refused(node, `node ${node}: ${reasonOf(error, config)}`);
   });
   client.on('close', () => outage.begin('the connection was closed'));
-  await client.connect().catch((error: unknown) => outage.begin(reasonOf(error, config)));
+  const failedOrReady = new Promise<void>((resolve) => {
+    for (const event of ['ready', 'error', 'close']) client.once(event, resolve);
+  });
+  // with Sentinels, and on a cluster, it does not settle before there is a connection
+  const connected = client.connect().catch((error: unknown) => outage.begin(reasonOf(error, config)));
+  await Promise.race([connected, failedOrReady, sleep(times.connect, undefined, { ref: false })]);
 
   const send = async <Answer>(command: () => Promise<Answer>): Promise<Answer> => {
     if (client.status !== 'ready') throw new RedisFailure('Redis is away', false);

@@ -1,5 +1,7 @@
 /** Redis Cluster, Sentinel, TLS with a CA of its own, and users with few rights: the same connection over each. */
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,13 +17,14 @@ import { createRedisReservations } from '../../query/write/redis-reservations.ts
 import { makeCertificate } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
 import { call, structureOf } from '../services/record-client.ts';
-import { startRedis } from '../services/redis.ts';
+import { type RedisServer, startRedis } from '../services/redis.ts';
 import { startRedisCluster } from '../services/redis-cluster.ts';
 import { clusterRights, redisRights } from '../services/redis-rights.ts';
 import { startRedisSentinel } from '../services/redis-sentinel.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
+import { startTcpProxy } from '../services/tcp-proxy.ts';
 import { taken } from '../services/unique-reservations-suite.ts';
 
 const quick = { connect: 1000, command: 500, backoff: 100 };
@@ -34,11 +37,16 @@ async function open(config: RedisConfig): Promise<RedisConnection & { failures: 
   return Object.assign(redis, { failures: log.failures });
 }
 
+/** What does not come about within a minute never does. */
+const never = 60_000;
+
 async function eventually<Result>(work: () => Promise<Result>): Promise<Result> {
+  const deadline = Date.now() + never;
   for (;;) {
     try {
       return await work();
-    } catch {
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
       await sleep(20);
     }
   }
@@ -191,6 +199,66 @@ t.test('a cluster of three nodes', async (t) => {
   t.equal(await eventually(() => redis.get(hanging as string)), null);
 });
 
+t.test('a cluster whose nodes speak TLS, by names', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-redis-ca-'));
+  const tls = await makeCertificate(folder, 'DNS:localhost');
+  const cluster = await startRedisCluster({ tls });
+  const ca = await readFile(tls.certFile, 'utf8');
+  const redis = await open({ ...cluster.config, ca });
+  const other = await open({ ...cluster.config, ca });
+  const distrustful = await open(cluster.config);
+  t.teardown(async () => {
+    await Promise.all([redis, other, distrustful].map((connection) => connection.close()));
+    await cluster.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  await useAll(redis, 'sluice:tls');
+  await reserveBetween(t, redis, other);
+  await pushBetween(t, redis, other);
+  t.match(await rejectionOf(distrustful.get('key')), { name: 'RedisFailure' });
+  t.strictSame(redis.failures, []);
+});
+
+t.test('a replica of a cluster takes over', async (t) => {
+  const cluster = await startRedisCluster({ replica: true });
+  const redis = await open(cluster.config);
+  t.teardown(async () => {
+    await redis.close();
+    await cluster.stop();
+  });
+  const [first, , , replica] = cluster.nodes as RedisServer[];
+  let key = 'kept';
+  for (let i = 0; (await cluster.nodeOf(key)) !== first; i++) key = `kept ${i}`;
+  await redis.set(key, 'value', 60_000);
+  while (!(await replica?.command('DBSIZE'))) await sleep(10);
+  await first?.kill();
+  t.match(await rejectionOf(redis.get(key)), { name: 'RedisFailure' });
+  t.equal(await eventually(() => redis.get(key)), 'value');
+  await redis.set(key, 'written', 60_000);
+  t.equal(await redis.get(key), 'written');
+});
+
+t.test('a server that became a replica is left for the one that its address leads to now', async (t) => {
+  const [before, after] = [await startRedis(), await startRedis()];
+  const target = { host: before.config.host, port: before.config.port };
+  const proxy = await startTcpProxy({ target });
+  const redis = await open({ ...before.config, port: proxy.port });
+  t.teardown(async () => {
+    await redis.close();
+    await Promise.all([before.stop(), after.stop()]);
+    await proxy.close();
+  });
+  await redis.set('key', 'value', 60_000);
+  await before.command('REPLICAOF', after.config.host, after.config.port);
+  target.port = after.config.port;
+  t.match(await rejectionOf(redis.set('key', 'refused', 60_000)), {
+    name: 'RedisFailure',
+    mayHaveRun: false,
+  });
+  await eventually(() => redis.set('key', 'written', 60_000));
+  t.equal(await after.command('GET', 'key'), 'written');
+});
+
 t.test('a failover by Sentinel', async (t) => {
   const sentinel = await startRedisSentinel('hunter2-main');
   const redis = await open(sentinel.config);
@@ -218,6 +286,48 @@ t.test('a failover by Sentinel', async (t) => {
   t.equal(await replica.command('GET', 'key'), 'written');
   await eventually(async () => useAll(redis, 'sluice:after'));
   t.notMatch(redis.failures.join(), /hunter2/);
+});
+
+t.test('a Sentinel and servers that speak TLS', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-redis-ca-'));
+  const tls = await makeCertificate(folder);
+  const sentinel = await startRedisSentinel('hunter2-main', tls);
+  const redis = await open({ ...sentinel.config, ca: await readFile(tls.certFile, 'utf8') });
+  const distrustful = await open(sentinel.config);
+  t.teardown(async () => {
+    await Promise.all([redis.close(), distrustful.close()]);
+    await sentinel.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  await useAll(redis, 'sluice:tls');
+  t.match(await rejectionOf(distrustful.get('key')), { name: 'RedisFailure' });
+  t.strictSame(redis.failures, []);
+});
+
+t.test('nobody, or somebody who never answers, is not waited for at the start', async (t) => {
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const connections: Socket[] = [];
+  silent.on('connection', (socket) => connections.push(socket));
+  const nobody = { host: '127.0.0.1', port: await freePorts(1) };
+  const hanging = { host: '127.0.0.1', port: (silent.address() as AddressInfo).port };
+  const common = { tls: false, ca: undefined, username: undefined, password: undefined };
+  for (const server of [nobody, hanging]) {
+    const sentinel = { name: 'main', db: 0, sentinelUsername: undefined, sentinelPassword: undefined };
+    for (const config of [
+      { mode: 'standalone', db: 0, ...server, ...common },
+      { mode: 'sentinel', sentinels: [server], ...sentinel, ...common },
+      { mode: 'cluster', nodes: [server], ...common },
+    ] satisfies RedisConfig[]) {
+      const redis = await open(config);
+      const failure = await rejectionOf(redis.get('key'));
+      t.match(failure, { name: 'RedisFailure', mayHaveRun: false }, config.mode);
+      await redis.close();
+    }
+  }
+  t.ok(connections.length >= 3);
+  for (const socket of connections) socket.destroy();
+  silent.close();
 });
 
 t.test('TLS with a CA of its own', async (t) => {

@@ -20,16 +20,43 @@ export interface RedisSentinel {
 const timeout = 30_000;
 const name = 'main';
 
-/** A master with a replica, and a real Sentinel that watches them, on loopback. All ask for the password. */
-export async function startRedisSentinel(password: string): Promise<RedisSentinel> {
+/**
+ * A master with a replica, and a real Sentinel that watches them, on loopback. All ask for the password.
+ * @param tls the certificate of all of them, for 127.0.0.1: so clients and they themselves speak TLS
+ */
+export async function startRedisSentinel(
+  password: string,
+  tls?: { certFile: string; keyFile: string },
+): Promise<RedisSentinel> {
   const auth = ['--requirepass', password, '--masterauth', password];
-  const master = await startRedis({ args: auth, password });
-  const { host, port } = master.config;
-  const replica = await startRedis({ args: [...auth, '--replicaof', host, `${port}`], password });
+  /** Options of a server, or of the Sentinel, with a port for TLS. */
+  const secured = (port: number): string[] =>
+    tls === undefined
+      ? []
+      : [
+          ...[
+            `tls-port ${port}`,
+            'tls-replication yes',
+            'tls-auth-clients no',
+            `tls-ca-cert-file ${tls.certFile}`,
+          ],
+          ...[`tls-cert-file ${tls.certFile}`, `tls-key-file ${tls.keyFile}`],
+        ];
+  const start = async (...more: string[]): Promise<[RedisServer, number]> => {
+    const tlsPort = await freePorts(1);
+    const options = secured(tlsPort).flatMap((line) => `--${line}`.split(' '));
+    const server = await startRedis({ args: [...auth, ...options, ...more], password });
+    return [server, tls === undefined ? server.config.port : tlsPort];
+  };
+  const [master, port] = await start();
+  const { host } = master.config;
+  const [replica] = await start('--replicaof', host, `${port}`);
   const sentinelPort = await freePorts(1);
+  const sentinelTlsPort = await freePorts(1);
   const folder = await mkdtemp(join(tmpdir(), 'sluice-sentinel-'));
   const file = join(folder, 'sentinel.conf');
   const lines = [
+    ...secured(sentinelTlsPort),
     ...[`port ${sentinelPort}`, 'bind 127.0.0.1', `dir ${folder}`, `requirepass sentinel-${password}`],
     ...[`sentinel monitor ${name} ${host} ${port} 1`, `sentinel auth-pass ${name} ${password}`],
     ...[`sentinel down-after-milliseconds ${name} 500`, `sentinel failover-timeout ${name} 3000`],
@@ -55,9 +82,9 @@ export async function startRedisSentinel(password: string): Promise<RedisSentine
     servers: [master, replica],
     config: {
       mode: 'sentinel',
-      sentinels: [{ host, port: sentinelPort }],
+      sentinels: [{ host, port: tls === undefined ? sentinelPort : sentinelTlsPort }],
       ...{ name, sentinelUsername: undefined, sentinelPassword: `sentinel-${password}` },
-      ...{ tls: false, ca: undefined, username: undefined, password, db: 0 },
+      ...{ tls: tls !== undefined, ca: undefined, username: undefined, password, db: 0 },
     },
     untilFailedOver: () =>
       until(async () => {

@@ -21,6 +21,7 @@ export interface ProxiedConnection {
 }
 
 export interface TcpProxyOptions {
+  /** May be changed: connections that are accepted from then on lead to another server. */
   readonly target: { readonly host: string; readonly port: number };
   readonly toTarget?: LinkSettings;
   readonly toClient?: LinkSettings;
