@@ -3,10 +3,9 @@ import type { Handler } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
 import { validateChanges } from '../changes/validate-changes.ts';
 import { jsonAnswer } from '../json-answer.ts';
-import { KeyedLock } from '../space/keyed-lock.ts';
 import type { RecordSpace } from '../space/record-space.ts';
 import { validateRecord } from '../values/validate-record.ts';
-import { type NewRecord, recordJson } from '../write/record-row.ts';
+import { recordJson } from '../write/record-row.ts';
 import type { RecordStore } from '../write/store-records.ts';
 import type { UpdateDeps } from './update-one-by-id.ts';
 
@@ -16,7 +15,6 @@ import type { UpdateDeps } from './update-one-by-id.ts';
  */
 export function setKeys(deps: UpdateDeps & { db: Database; records: RecordStore }): Handler {
   const { db, changes, records, openSpace, bodyLimit } = deps;
-  const lock = new KeyedLock();
 
   const groupId = async (space: RecordSpace, signal: AbortSignal): Promise<string | null> => {
     const sql = `SELECT _id FROM ${space.table} ORDER BY _id LIMIT 1`;
@@ -25,15 +23,9 @@ export function setKeys(deps: UpdateDeps & { db: Database; records: RecordStore 
   };
 
   /** Makes the key group unless there is one by now. */
-  const make = (space: RecordSpace, body: unknown, signal: AbortSignal): Promise<string | null> => {
-    const work = async (): Promise<string | null> => {
-      if ((await groupId(space, signal)) !== null) return null;
-      const values = validateRecord(body, space.structure);
-      // its outcome is awaited even when the client goes away, because the next one looks for what it leaves
-      const [stored] = await records.store(space, [values], new AbortController().signal);
-      return recordJson(space.structure, stored as NewRecord);
-    };
-    return lock.run(space.id, work, signal);
+  const make = async (space: RecordSpace, body: unknown, signal: AbortSignal): Promise<string | null> => {
+    const stored = await records.storeFirst(space, validateRecord(body, space.structure), signal);
+    return stored === null ? null : recordJson(space.structure, stored);
   };
 
   return async (request) => {

@@ -11,7 +11,7 @@ import type { RecordValues } from '../values/validate-record.ts';
 import type { SpaceVersions } from '../versions/space-versions.ts';
 import { type NewRecord, rowLayout, rowLines } from './record-row.ts';
 import type { Reservation, UniqueReservations } from './unique-reservations.ts';
-import { alreadyStored, collectUniqueValues, findStored, type UniqueValue } from './unique-values.ts';
+import { alreadyStored, collectUniqueValues, findStored } from './unique-values.ts';
 
 export interface RecordStore {
   /**
@@ -23,6 +23,11 @@ export interface RecordStore {
     records: readonly RecordValues[],
     signal: AbortSignal,
   ): Promise<readonly NewRecord[]>;
+  /**
+   * Stores a record as the first one of its space; null when there is one by now. Of several that are stored at once,
+   * also by other processes that share reservations, one becomes the first.
+   */
+  storeFirst(space: RecordSpace, record: RecordValues, signal: AbortSignal): Promise<NewRecord | null>;
 }
 
 export function createRecordStore(deps: {
@@ -35,59 +40,79 @@ export function createRecordStore(deps: {
 }): RecordStore {
   const { db, hasher, reservations, groupCommit, newId, versions } = deps;
 
-  const reserve = async (
-    values: ReadonlyMap<string, UniqueValue>,
+  /** @param first absent: there may be other records. Answers null when it was given, and there are */
+  const storeAll = async (
+    space: RecordSpace,
+    records: readonly RecordValues[],
     signal: AbortSignal,
-  ): Promise<Reservation | null> => {
-    if (values.size === 0) return null;
-    const result = await reservations.reserve([...values.keys()], signal);
-    if ('takenKey' in result) throw alreadyStored(values, [result.takenKey]);
-    return result.reservation;
+    first?: { readonly key: string; readonly isTaken: () => Promise<boolean> },
+  ): Promise<readonly NewRecord[] | null> => {
+    const unique = collectUniqueValues(space, records);
+    const hashed = await withHashes(hasher, space.structure, records, signal);
+    const keys = [...unique.keys(), ...(first === undefined ? [] : [first.key])];
+    let reservation: Reservation | null = null;
+    if (keys.length > 0) {
+      const result = await reservations.reserve(keys, signal);
+      if ('takenKey' in result) {
+        if (result.takenKey === first?.key) return null;
+        throw alreadyStored(unique, [result.takenKey]);
+      }
+      reservation = result.reservation;
+    }
+    let stored: Iterable<string> = [];
+    const settle = async (): Promise<void> => reservation?.settle(stored);
+    let written: NewRecord[];
+    let outcome: Promise<void>;
+    try {
+      if (first !== undefined && (await first.isTaken())) {
+        await settle();
+        return null;
+      }
+      if (unique.size > 0) {
+        const taken = await findStored(db, space, unique, signal);
+        stored = taken;
+        if (taken.size > 0) throw alreadyStored(unique, taken);
+      }
+      const createdAt = new Date();
+      const made: NewRecord[] = [];
+      await inTurns(hashed, (values) => made.push({ id: newId(), createdAt, values }), signal);
+      written = made;
+      const layout = rowLayout(space.structure);
+      const lines = await rowLines(layout, written, signal);
+      outcome = groupCommit.write({
+        table: space.table,
+        columns: layout.columns,
+        lines,
+        proof: `_id = ${textLiteral((written[0] as NewRecord).id)}`,
+        signal,
+        permit: reservation?.permit ?? null,
+      });
+    } catch (error) {
+      await settle();
+      throw error;
+    }
+    // the values stay reserved until the outcome is known, even when the client has gone
+    const settled = outcome
+      .then(() => {
+        stored = keys;
+      })
+      .finally(settle)
+      // whatever the outcome: of some failures nobody knows what they did
+      .finally(() => versions.change(space.id));
+    await untilAborted(settled, signal);
+    return written;
   };
 
   return {
     async store(space, records, signal) {
-      const unique = collectUniqueValues(space, records);
-      const hashed = await withHashes(hasher, space.structure, records, signal);
-      const reservation = await reserve(unique, signal);
-      let stored: Iterable<string> = [];
-      const settle = async (): Promise<void> => reservation?.settle(stored);
-      let written: NewRecord[];
-      let outcome: Promise<void>;
-      try {
-        if (reservation !== null) {
-          const taken = await findStored(db, space, unique, signal);
-          stored = taken;
-          if (taken.size > 0) throw alreadyStored(unique, taken);
-        }
-        const createdAt = new Date();
-        const made: NewRecord[] = [];
-        await inTurns(hashed, (values) => made.push({ id: newId(), createdAt, values }), signal);
-        written = made;
-        const layout = rowLayout(space.structure);
-        const lines = await rowLines(layout, written, signal);
-        outcome = groupCommit.write({
-          table: space.table,
-          columns: layout.columns,
-          lines,
-          proof: `_id = ${textLiteral((written[0] as NewRecord).id)}`,
-          signal,
-          permit: reservation?.permit ?? null,
-        });
-      } catch (error) {
-        await settle();
-        throw error;
-      }
-      // the values stay reserved until the outcome is known, even when the client has gone
-      const settled = outcome
-        .then(() => {
-          stored = unique.keys();
-        })
-        .finally(settle)
-        // whatever the outcome: of some failures nobody knows what they did
-        .finally(() => versions.change(space.id));
-      await untilAborted(settled, signal);
-      return written;
+      return (await storeAll(space, records, signal)) as readonly NewRecord[];
+    },
+    async storeFirst(space, record, signal) {
+      const isTaken = async (): Promise<boolean> =>
+        (await db.rows(`SELECT 1 FROM ${space.table} LIMIT 1`, signal, space.table)).length > 0;
+      // keys of unique values name a field between the colons
+      const stored = await storeAll(space, [record], signal, { key: `${space.id}::first`, isTaken });
+      return stored?.[0] ?? null;
     },
   };
 }

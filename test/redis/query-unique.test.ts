@@ -105,6 +105,22 @@ t.test('updates onto one value from both, and an insert of it', async (t) => {
   t.equal(count(again, 200), 2);
 });
 
+t.test('first calls of setKeys at both make one record with all keys', async (t) => {
+  const fields = Array.from({ length: 8 }, (_, i) => ({ name: `k${i}`, type: 'TEXT' }));
+  for (let round = 0; round < 10; round++) {
+    const both = bothOf(`keys-${round}`, fields);
+    for (const space of both) t.equal((await space.getKeys()).body, null);
+    const set = ({ name }: FieldInput, i: number) =>
+      (both[i % 2] ?? both[0]).setKeys({ [name]: `v-${name}` });
+    const answers = await Promise.all(fields.map(set));
+    t.equal(count(answers, 200), 8);
+    t.equal(new Set(answers.map(({ body }) => body.id)).size, 1);
+    const { body } = await both[round % 2 === 0 ? 0 : 1].find();
+    t.equal(body.length, 1);
+    for (const { name } of fields) t.equal(body[0][name], `v-${name}`);
+  }
+});
+
 t.test('a value that is free again is free in both', async (t) => {
   const both = bothOf('again');
   for (let i = 0; i < 5; i++) {
