@@ -169,7 +169,7 @@ export function queryRoutes(deps: QueryDeps): Route[] {
       handler: login({
         ...structuring,
         verifyCredentials: createVerifyCredentials(reading),
-        throttle: new LoginThrottle(loginThrottleDefaults, undefined, deps.sharedFailures),
+        throttle: new LoginThrottle(loginThrottleDefaults, { shared: deps.sharedFailures }),
         loginTokens,
       }),
     },

@@ -45,8 +45,10 @@ export class LoginThrottle {
 
   constructor(
     options: LoginThrottleOptions = loginThrottleDefaults,
-    now = () => performance.now(),
-    shared?: SharedFailures,
+    {
+      shared,
+      now = () => performance.now(),
+    }: { shared?: SharedFailures | undefined; now?: () => number } = {},
   ) {
     this.#options = options;
     this.#now = now;

@@ -37,7 +37,7 @@ async function openProcess(delays: Partial<FailureDelays> = {}, config: Standalo
   const shared = createSharedFailures({ redis, keys, delays: all, log });
   const options = { ...loginThrottleDefaults, ...all, longestWait: 0 };
   let looks = 0;
-  const throttle = new LoginThrottle(options, () => 0, shared);
+  const throttle = new LoginThrottle(options, { shared, now: () => 0 });
   return {
     shared,
     looks: () => looks,
@@ -127,7 +127,7 @@ t.test('a short delay is waited for, at whichever process', async (t) => {
   const delays = { ...loginThrottleDefaults, firstDelay: 60 };
   const { shared } = await openProcess(delays);
   for (let i = 0; i < 4; i++) t.equal(await shared.begin('shannon'), 0);
-  const throttle = new LoginThrottle(delays, undefined, shared);
+  const throttle = new LoginThrottle(delays, { shared });
   t.equal(await throttle.run('shannon', async () => 'user', new AbortController().signal), 'user');
   t.equal(await shared.begin('shannon'), 0, 'and forgotten');
 });
@@ -135,7 +135,7 @@ t.test('a short delay is waited for, at whichever process', async (t) => {
 t.test('who goes away while waiting stops waiting', async (t) => {
   const { shared } = await openProcess();
   for (let i = 0; i < 4; i++) await shared.begin('gone');
-  const throttle = new LoginThrottle({ ...loginThrottleDefaults, longestWait: 60_000 }, undefined, shared);
+  const throttle = new LoginThrottle({ ...loginThrottleDefaults, longestWait: 60_000 }, { shared });
   const controller = new AbortController();
   const waiting = throttle.run('gone', async () => 'user', controller.signal);
   setTimeout(() => controller.abort(new Error('went away')), 20);

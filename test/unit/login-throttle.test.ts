@@ -10,7 +10,7 @@ const wrong = async (): Promise<string | null> => null;
 function stillThrottle(more: Partial<typeof loginThrottleDefaults> = {}) {
   const clock = { now: 0 };
   const options = { ...loginThrottleDefaults, longestWait: 0, ...more };
-  const throttle = new LoginThrottle(options, () => clock.now);
+  const throttle = new LoginThrottle(options, { now: () => clock.now });
   const attempt = (key: string, work = wrong) =>
     throttle.run(key, work, new AbortController().signal).then(
       (result) => result ?? 'refused',
