@@ -30,6 +30,7 @@ export async function openRedis(
   const onReady: (() => void)[] = [];
   const channels = new Set<RedisListener>();
   let waiting = 0;
+  let leaving = false;
 
   client.on('ready', () => {
     outage.end();
@@ -44,7 +45,10 @@ export async function openRedis(
   client.on('node error', (error: Error, node: string) => {
     outage.refused(node, `node ${node}: ${reasonOf(error, config)}`);
   });
-  client.on('close', () => outage.begin('the connection was closed'));
+  client.on('close', () => {
+    leaving = false;
+    outage.begin('the connection was closed');
+  });
   const failedOrReady = new Promise<void>((resolve) => {
     for (const event of ['ready', 'error', 'close']) client.once(event, resolve);
   });
@@ -65,8 +69,9 @@ export async function openRedis(
         throw new RedisFailure(reason, false);
       }
       // what is still under way on this connection would be waited for by nobody, and without a bound
-      if (reason === 'Command timed out' && config.mode !== 'cluster') {
+      if (reason === 'Command timed out' && config.mode !== 'cluster' && !leaving) {
         outage.begin('it does not answer in time');
+        leaving = true;
         client.disconnect(true);
       }
       throw new RedisFailure(reason, true);

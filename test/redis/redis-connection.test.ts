@@ -13,6 +13,9 @@ const quick = { connect: 1000, command: 200, backoff: 50 };
 const increment = redisScript(`return redis.call('INCR', KEYS[1])`);
 const echo = redisScript('return {KEYS[1], ARGV[1], ARGV[2]}');
 
+const warnings: string[] = [];
+process.on('warning', (warning) => warnings.push(String(warning)));
+
 async function untilAnswered(redis: RedisConnection): Promise<void> {
   while ((await redis.run(echo, ['k'], [1, 2]).catch(() => null)) === null) await sleep(10);
 }
@@ -187,4 +190,19 @@ t.test('of refusals each kind is told once a minute', async (t) => {
   t.equal(log.failures.length, 3);
   for (let i = 0; i < 100; i++) outage.refused(`kind ${i}`, 'x');
   t.equal(log.failures.length, 3 + 18);
+});
+
+t.test('commands that are given up together end their connection once', async (t) => {
+  const server = await startRedis();
+  const redis = await openRedis(server.config, silentLog(), quick);
+  t.teardown(async () => {
+    await redis.close();
+    await server.stop();
+  });
+  server.pause();
+  const failures = await Promise.all(Array.from({ length: 100 }, () => rejectionOf(redis.get('key'))));
+  t.ok(failures.every(({ name }) => name === 'RedisFailure'));
+  server.resume();
+  await untilAnswered(redis);
+  t.strictSame(warnings, []);
 });

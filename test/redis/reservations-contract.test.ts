@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import t from 'tap';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { createRedisReservations } from '../../query/write/redis-reservations.ts';
@@ -12,6 +13,7 @@ const connections = await Promise.all([openRedis(server.config, log), openRedis(
 const opened: UniqueReservations[] = [];
 let ledgers = 0;
 const idle = new AbortController().signal;
+setMaxListeners(0, idle);
 t.teardown(async () => {
   await Promise.all(opened.map((reservations) => reservations.close()));
   for (const connection of connections) await connection.close();

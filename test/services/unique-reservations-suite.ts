@@ -1,8 +1,10 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import type { Reservation, UniqueReservations } from '../../query/write/unique-reservations.ts';
 
 const idle = new AbortController().signal;
+setMaxListeners(0, idle);
 
 export function taken(result: { reservation: Reservation } | { takenKey: string }): Reservation {
   if ('takenKey' in result) throw new Error(`taken: ${result.takenKey}`);
