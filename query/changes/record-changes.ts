@@ -1,5 +1,6 @@
 import { untilAborted } from '../../common/abort/until-aborted.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
+import { ApiError } from '../../common/errors/api-error.ts';
 import type { Hasher } from '../hashed/hasher.ts';
 import { KeyedLock } from '../space/keyed-lock.ts';
 import type { RecordSpace } from '../space/record-space.ts';
@@ -43,6 +44,9 @@ export interface RecordChanges {
   remove(space: RecordSpace, id: string, signal: AbortSignal): Promise<string | null>;
 }
 
+/** Milliseconds that a change waits for other processes before it is made without them. */
+const patience = 2000;
+
 export function createRecordChanges(deps: {
   db: Database;
   hasher: Hasher;
@@ -76,6 +80,29 @@ export function createRecordChanges(deps: {
     const { record, told } = await lock.run(lockKey(space, id), work, signal);
     if (told !== null) await untilAborted(told, signal);
     return record;
+  };
+
+  /**
+   * Does the work while no other process does such work on the record, where they share reservations. A record can be
+   * changed without them: when they can't be asked, or take too long, processes are not kept apart.
+   */
+  const alone = async <Result>(
+    space: RecordSpace,
+    id: string,
+    work: () => Promise<Result>,
+    signal: AbortSignal,
+  ): Promise<Result> => {
+    // keys of unique values have a field's slug between the colons
+    const reserving = reservations.reserve([`${space.id}::record:${id}`], signal, patience);
+    const reserved = await reserving.catch((error: unknown) => {
+      if (!(error instanceof ApiError) || error.status !== 503) throw error;
+      return null;
+    });
+    try {
+      return await work();
+    } finally {
+      if (reserved !== null && 'reservation' in reserved) await reserved.reservation.settle([]);
+    }
   };
 
   /** Takes the values for this record; null when there are none. */
@@ -114,16 +141,15 @@ export function createRecordChanges(deps: {
       const [hashed] = await withHashes(hasher, space.structure, [row], signal);
       const assignments = assignmentsOf(space, changes, hashed as RecordValues);
       const changesUnique = [...changes.keys()].some((field) => field.unique);
-      const work = async (): Promise<Outcome> => {
-        if (target.stillWanted !== undefined && !(await target.stillWanted()))
-          return { record: null, told: null };
-        const reservation = await reserve(space, unique, target.id, signal);
+      const { id, stillWanted } = target;
+      const change = async (): Promise<Outcome> => {
+        if (stillWanted !== undefined && !(await stillWanted())) return { record: null, told: null };
+        const reservation = await reserve(space, unique, id, signal);
         let stored: Iterable<string> = [];
         try {
           const { table, structure } = space;
           const permit = reservation?.permit ?? null;
-          const change = { table, id: target.id, structure, assignments, signal, permit };
-          const outcome = await commit(space, change);
+          const outcome = await commit(space, { table, id, structure, assignments, signal, permit });
           if (outcome.record !== null) {
             stored = unique.keys();
             if (changesUnique) folder.note(table);
@@ -133,12 +159,14 @@ export function createRecordChanges(deps: {
           await reservation?.settle(stored);
         }
       };
-      return inTurn(space, target.id, work, signal);
+      const work = stillWanted === undefined ? change : () => alone(space, id, change, signal);
+      return inTurn(space, id, work, signal);
     },
     async remove(space, id, signal) {
       const { table, structure } = space;
-      const work = (): Promise<Outcome> => commit(space, { table, id, structure, assignments: null, signal });
-      return inTurn(space, id, work, signal);
+      const change = (): Promise<Outcome> =>
+        commit(space, { table, id, structure, assignments: null, signal });
+      return inTurn(space, id, () => alone(space, id, change, signal), signal);
     },
   };
 }

@@ -95,15 +95,15 @@ export function createRedisReservations(args: {
     };
   };
 
-  const reserve: UniqueReservations['reserve'] = async (keys, signal) => {
+  const reserve: UniqueReservations['reserve'] = async (keys, signal, patience = waitLimit) => {
     if (keys.length > requestLimit) {
       throw invalidBody(`A request can store at most ${requestLimit} values of unique fields`);
     }
-    if (keys.length === 0) return local.reserve(keys, signal);
+    if (keys.length === 0) return local.reserve(keys, signal, patience);
     const digests = keys.map(digestOf);
     let deadline: AbortSignal | null = null;
     const wait = (event: Promise<void>, what?: string): Promise<void> => {
-      deadline ??= AbortSignal.timeout(waitLimit);
+      deadline ??= AbortSignal.timeout(Math.min(patience, waitLimit));
       return waitFor(event, signal, deadline, what);
     };
     for (;;) {
@@ -112,7 +112,7 @@ export function createRedisReservations(args: {
         await heldKeys.untilFree(watched, wait);
         continue;
       }
-      const own = await local.reserve(keys, signal);
+      const own = await local.reserve(keys, signal, patience);
       if ('takenKey' in own) return own;
       let reservation: Reservation | null = null;
       try {
@@ -136,9 +136,9 @@ export function createRedisReservations(args: {
   };
 
   return {
-    async reserve(keys, signal) {
+    async reserve(keys, signal, patience) {
       try {
-        return await reserve(keys, signal);
+        return await reserve(keys, signal, patience);
       } catch (error) {
         if (!(error instanceof RedisFailure)) throw error;
         throw unavailable('Values of unique fields can not be stored at the moment', error);

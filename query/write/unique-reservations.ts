@@ -19,10 +19,12 @@ export interface UniqueReservations {
    * Takes all keys at once or none. While another write has one of them it waits for that write to settle; a key that
    * turns out to be stored then is answered as `takenKey`. Rejects with 503 when it waits too long or too many keys
    * are reserved. @param keys without repetition
+   * @param patience milliseconds to wait at most, where that is less than usual
    */
   reserve(
     keys: readonly string[],
     signal: AbortSignal,
+    patience?: number,
   ): Promise<{ readonly reservation: Reservation } | { readonly takenKey: string }>;
   /** When no request runs any more. */
   close(): Promise<void>;
@@ -41,14 +43,14 @@ export function createLocalReservations(
   const holders = new Map<string, Holder>();
 
   return {
-    async reserve(keys, signal) {
+    async reserve(keys, signal, patience = waitLimit) {
       let deadline: AbortSignal | null = null;
       for (;;) {
         signal.throwIfAborted();
         const wanted = keys.find((key) => holders.has(key));
         if (wanted === undefined) break;
         const holder = holders.get(wanted) as Holder;
-        deadline ??= AbortSignal.timeout(waitLimit);
+        deadline ??= AbortSignal.timeout(Math.min(patience, waitLimit));
         await waitFor(holder.settled, signal, deadline);
         if (holder.stored.has(wanted)) return { takenKey: wanted };
       }

@@ -121,6 +121,33 @@ t.test('first calls of setKeys at both make one record with all keys', async (t)
   }
 });
 
+const jobs: FieldInput[] = [
+  { name: 'state', type: 'TEXT' },
+  { name: 'by', type: 'NUMBER' },
+];
+
+t.test('of updates at both that take the next record no two get the same', async (t) => {
+  const both = bothOf('jobs', jobs);
+  await both[0].insert(Array.from({ length: 20 }, () => ({ state: 'free' })));
+  const take = (_: unknown, i: number) =>
+    (both[i % 2] ?? both[0]).updateOne([['state', 'free']], { state: 'taken', by: i });
+  const answers = await Promise.all(Array.from({ length: 30 }, take));
+  t.equal(count(answers, 200), 20);
+  const taken = answers.filter(({ status }) => status === 200).map(({ body }) => body.id);
+  t.equal(new Set(taken).size, 20);
+  for (const { status, code } of answers) if (status !== 200) t.match({ status, code }, { code: 'no_match' });
+});
+
+t.test('a record that both delete is deleted by one', async (t) => {
+  const both = bothOf('deleted', jobs);
+  const { body: records } = await both[0].insert(Array.from({ length: 20 }, () => ({ state: 'free' })));
+  const answers = await Promise.all(
+    records.flatMap(({ id }: { id: string }) => both.map((space) => space.deleteOneById(id))),
+  );
+  t.equal(count(answers, 200), 20);
+  t.equal(count(answers, 400), 20);
+});
+
 t.test('a value that is free again is free in both', async (t) => {
   const both = bothOf('again');
   for (let i = 0; i < 5; i++) {
@@ -177,6 +204,9 @@ async function underLoad(
       const inserted = await space.insertOne({ n: plainStored });
       if (inserted.status !== 200) unexpected.push(inserted);
       else plainStored++;
+      // what needs no reservation does without
+      const updated = await space.updateOne([['n', String(plainStored - 1)]], { n: plainStored - 1 });
+      if (updated.status !== 200) unexpected.push(updated);
       const found = await (both[plainStored % 2] ?? both[0]).find([['email', 'first']]);
       if (found.status !== 200 || found.body.length !== 1) unexpected.push(found);
     }
