@@ -5,6 +5,7 @@ import { CommandError } from '../common/lifecycle/control-socket.ts';
 import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
 import { openObjectStore } from '../common/object-store/open-object-store.ts';
 import { createProcessLock, LockRefused } from '../common/redis/process-lock.ts';
+import { gatewayExamples } from './examples.ts';
 import { createJanitor } from './janitor/janitor.ts';
 import { sweepUploads } from './janitor/sweep-uploads.ts';
 import { measureUploads } from './measure-uploads.ts';
@@ -63,6 +64,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       log,
     }),
     readiness: [{ name: 'the object store', check: (signal) => store.ready(signal) }],
+    examples: gatewayExamples,
     started: () => janitor.start(),
     sweep: (keys) => sweepUploads({ store, cloudFiles, log }, keys, closing.signal),
     commands: {

@@ -1,5 +1,6 @@
 import { createStoredKeys } from '../common/auth/signing-keys.ts';
 import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
+import { queryExamples } from './examples.ts';
 import { failureDelays } from './login/failure-delays.ts';
 import { createSharedFailures } from './login/shared-failures.ts';
 import { queryRoutes } from './routes.ts';
@@ -34,6 +35,7 @@ export const queryService: ServiceFactory = async (services) => {
     routes: queryRoutes({ ...services, reservations, versions, sharedFailures }),
     // not Redis: most requests do without it
     readiness: [],
+    examples: queryExamples,
     close: () => reservations.close(),
   };
 };

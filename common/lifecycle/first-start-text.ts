@@ -1,30 +1,14 @@
-const structure = JSON.stringify({
-  name: 'People',
-  description: '',
-  projectSlug: 'demo',
-  slug: 'people',
-  recordStructure: [
-    { name: 'name', slug: 'name', type: 'TEXT', required: true, unique: false, hashed: false },
-    { name: 'age', slug: 'age', type: 'NUMBER', required: false, unique: false, hashed: false },
-  ].map((field) => ({ ...field, description: '', comment: '' })),
-});
+/** Commands that show what a service is for. @param curl `curl` with the token @param baseUrl without trailing slash */
+export type Examples = (curl: string, baseUrl: string) => string;
 
-/** What the first start on an empty store prints: the access token, this once, and three commands to copy. */
-export function firstStartText(baseUrl: string, token: string): string {
-  const auth = `-H 'Authorization: Bearer ${token}'`;
+/** What the first start on an empty store prints: the access token, this once, and commands to copy. */
+export function firstStartText(baseUrl: string, token: string, examples: readonly Examples[]): string {
+  const curl = `curl -H 'Authorization: Bearer ${token}'`;
   return `
 Base URL:     ${baseUrl}
 Access token: ${token}
               (shown this once; \`npm run -s token\` makes another)
 
-Upload a file:
-curl ${auth} -F 'file=@README.md' ${baseUrl}/_f_/demo/upload
-
-Insert records:
-curl ${auth} -H 'structure: ${structure}' -H 'Content-Type: application/json' -d '[{"name":"Ada","age":36},{"name":"Grace","age":45}]' ${baseUrl}/demo/people
-
-Find records:
-curl ${auth} -H 'structure: ${structure}' '${baseUrl}/demo/people?age=36'
-
+${examples.map((commands) => commands(curl, baseUrl)).join('\n')}
 `;
 }

@@ -11,7 +11,7 @@ import { metricsRoute } from '../metrics/metrics-route.ts';
 import { closeTimeout } from './close-timeout.ts';
 import { type Commands, runCommand, serveControlSocket } from './control-socket.ts';
 import { failStart } from './fail-start.ts';
-import { firstStartText } from './first-start-text.ts';
+import { type Examples, firstStartText } from './first-start-text.ts';
 import { openServices, type Services } from './open-services.ts';
 import { stopOnSignals } from './stop-signals.ts';
 import { readAllMetrics } from './workers/read-all-metrics.ts';
@@ -24,6 +24,8 @@ import { readWorkerArguments } from './workers/worker-arguments.ts';
 export interface Service {
   readonly routes: readonly Route[];
   readonly readiness: readonly ReadinessCheck[];
+  /** What the first start shows. */
+  readonly examples: Examples;
   /** Called once the process serves requests, in one worker of several. */
   started?(): void;
   /** Cleans up after uploads of a worker that died. Answers what was found and done. @param keys of their objects */
@@ -132,7 +134,10 @@ async function start(
   if (worker === null || worker.index === 1) {
     // the address is ours by now, so the one token that is shown can't get lost to a failing start
     const firstToken = await bootstrap({ users, tokens, token: config.bootstrapToken });
-    if (firstToken !== null) process.stdout.write(firstStartText(baseUrl(), firstToken));
+    if (firstToken !== null) {
+      const examples = running.map((service) => service.examples);
+      process.stdout.write(firstStartText(baseUrl(), firstToken, examples));
+    }
     for (const service of running) service.started?.();
   }
   if (worker === null) {

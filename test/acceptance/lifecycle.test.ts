@@ -79,6 +79,18 @@ t.test('the first start prints a token and three commands that work as printed',
   await again.stop();
 });
 
+t.test('a service alone shows what it serves, and no more', async (t) => {
+  const scripts = ['gateway/main.ts', 'query/main.ts'] as const;
+  const alone = scripts.map((script) => startSluice({ script }));
+  const [gateway, query] = (await Promise.all(alone)) as [Sluice, Sluice];
+  t.teardown(() => Promise.all([removeData(gateway), removeData(query)]));
+  t.match(gateway.stdout(), /Upload a file:/);
+  t.notMatch(gateway.stdout(), /records:/);
+  t.match(query.stdout(), /Insert records:.*Find records:/s);
+  t.notMatch(query.stdout(), /Upload/);
+  for (const sluice of [gateway, query]) t.equal(await sluice.stop(), 0);
+});
+
 t.test('a restart keeps everything', async (t) => {
   const sluice = await startSluice();
   t.teardown(() => removeData(sluice));

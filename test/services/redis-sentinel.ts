@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 import type { SentinelRedis } from '../../common/config/read-redis.ts';
 import { freePorts } from './free-port.ts';
 import { type RedisServer, startRedis } from './redis.ts';
+import { tiedCommand } from './tied-command.ts';
 
 export interface RedisSentinel {
   readonly config: SentinelRedis;
@@ -62,7 +63,9 @@ export async function startRedisSentinel(
     ...[`sentinel down-after-milliseconds ${name} 500`, `sentinel failover-timeout ${name} 3000`],
   ];
   await writeFile(file, `${lines.join('\n')}\n`);
-  const child: ChildProcess = spawn('redis-server', [file, '--sentinel'], { stdio: 'ignore' });
+  const child: ChildProcess = spawn(...tiedCommand(['redis-server', file, '--sentinel']), {
+    stdio: 'ignore',
+  });
   const killWithUs = (): void => void child.kill('SIGKILL');
   process.once('exit', killWithUs);
   const asked = new Redis({ host, port: sentinelPort, password: `sentinel-${password}` }).on(

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { StandaloneRedis } from '../../common/config/read-redis.ts';
 import { freePorts } from './free-port.ts';
+import { tiedCommand } from './tied-command.ts';
 
 /** A real redis-server on loopback, without persistence. */
 export interface RedisServer {
@@ -81,10 +82,7 @@ export async function startRedis(
       ...['redis-server', '--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
       ...['--dir', folder, ...args],
     ];
-    // where the system can, the server ends even when this process is killed
-    const tied = spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true']).status === 0;
-    const [program, ...rest] = tied ? ['setpriv', '--pdeathsig', 'KILL', ...server] : server;
-    const started = spawn(program as string, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const started = spawn(...tiedCommand(server), { stdio: ['ignore', 'pipe', 'pipe'] });
     child = started;
     let output = '';
     for (const stream of [started.stdout, started.stderr]) {
