@@ -7,6 +7,7 @@ import type { RecordSpace } from '../space/record-space.ts';
 import { columnType } from '../space/record-table.ts';
 import type { RecordValues } from '../values/validate-record.ts';
 import type { SpaceVersions } from '../versions/space-versions.ts';
+import { recordKey } from '../write/reservation-keys.ts';
 import { withHashes } from '../write/store-records.ts';
 import type { Reservation, UniqueReservations } from '../write/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, findStored, type UniqueValue } from '../write/unique-values.ts';
@@ -57,7 +58,6 @@ export function createRecordChanges(deps: {
 }): RecordChanges {
   const { db, hasher, reservations, changeCommit, folder, versions } = deps;
   const lock = new KeyedLock();
-  const lockKey = (space: RecordSpace, id: string): string => `${space.id}:${id}`;
 
   /** Makes the change; others are told of it also when its client has gone, and when nobody knows its outcome. */
   const commit = async (space: RecordSpace, change: RecordChange): Promise<Outcome> => {
@@ -77,7 +77,7 @@ export function createRecordChanges(deps: {
     work: () => Promise<Outcome>,
     signal: AbortSignal,
   ): Promise<string | null> => {
-    const { record, told } = await lock.run(lockKey(space, id), work, signal);
+    const { record, told } = await lock.run(recordKey(space, id), work, signal);
     if (told !== null) await untilAborted(told, signal);
     return record;
   };
@@ -92,8 +92,7 @@ export function createRecordChanges(deps: {
     work: () => Promise<Result>,
     signal: AbortSignal,
   ): Promise<Result> => {
-    // keys of unique values have a field's slug between the colons
-    const reserving = reservations.reserve([`${space.id}::record:${id}`], signal, patience);
+    const reserving = reservations.reserve([recordKey(space, id)], signal, patience);
     const reserved = await reserving.catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.status !== 503) throw error;
       return null;

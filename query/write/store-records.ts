@@ -10,6 +10,7 @@ import type { Structure } from '../structure/structure.ts';
 import type { RecordValues } from '../values/validate-record.ts';
 import type { SpaceVersions } from '../versions/space-versions.ts';
 import { type NewRecord, rowLayout, rowLines } from './record-row.ts';
+import { firstRecordKey } from './reservation-keys.ts';
 import type { Reservation, UniqueReservations } from './unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, findStored } from './unique-values.ts';
 
@@ -110,8 +111,7 @@ export function createRecordStore(deps: {
     async storeFirst(space, record, signal) {
       const isTaken = async (): Promise<boolean> =>
         (await db.rows(`SELECT 1 FROM ${space.table} LIMIT 1`, signal, space.table)).length > 0;
-      // keys of unique values name a field between the colons
-      const stored = await storeAll(space, [record], signal, { key: `${space.id}::first`, isTaken });
+      const stored = await storeAll(space, [record], signal, { key: firstRecordKey(space), isTaken });
       return stored?.[0] ?? null;
     },
   };

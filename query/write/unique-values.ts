@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { quoteIdentifier, textLiteral } from '../../common/clickhouse/literal.ts';
 import { notUnique } from '../../common/errors/catalogue.ts';
@@ -7,6 +6,7 @@ import { shownName } from '../shown-name.ts';
 import type { RecordSpace } from '../space/record-space.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import type { RecordValues } from '../values/validate-record.ts';
+import { valueKey } from './reservation-keys.ts';
 
 /** A value of a unique field that a request wants to store. */
 export interface UniqueValue {
@@ -14,8 +14,6 @@ export interface UniqueValue {
   readonly value: StoredValue;
 }
 
-/** Longer keys are hashed, so that what is reserved stays small. */
-const longestKey = 100;
 /** Of one IN list: values, and characters of them. */
 const chunkValues = 1000;
 const chunkCharacters = 1024 * 1024;
@@ -35,7 +33,7 @@ export function collectUniqueValues(
     for (const record of records) {
       const value = record[index] ?? null;
       if (value === null) continue;
-      const key = reservationKey(space, field, value);
+      const key = valueKey(space, field, value);
       if (values.has(key)) repeated.add(field);
       else values.set(key, { field, value });
     }
@@ -49,14 +47,6 @@ export function collectUniqueValues(
     );
   }
   return values;
-}
-
-function reservationKey(space: RecordSpace, field: Field, value: StoredValue): string {
-  const text = String(value);
-  // a slug has no colon; the letter keeps a text apart from the hash of another
-  const end =
-    text.length <= longestKey ? `v${text}` : `h${createHash('sha256').update(text).digest('base64')}`;
-  return `${space.id}:${field.slug}:${end}`;
 }
 
 /** The keys of those values that the space's table already has. @param exceptId a record that does not count */
@@ -84,7 +74,7 @@ export async function findStored(
         signal,
         space.table,
       );
-      for (const { _value } of rows) stored.add(reservationKey(space, field, _value));
+      for (const { _value } of rows) stored.add(valueKey(space, field, _value));
     }
   }
   return stored;
