@@ -10,9 +10,7 @@ import { uploadSuite } from './upload-suite.ts';
 const folder = await mkdtemp(join(tmpdir(), 'sluice-files-'));
 const stub = await startS3Stub();
 const sluice = await startSluice({
-  env: {
-    ...stubSettings(stub),
-  },
+  env: stubSettings(stub),
 });
 t.teardown(async () => {
   await sluice.stop();

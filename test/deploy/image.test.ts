@@ -92,9 +92,7 @@ const start = async (script: string, ownPort: number, more: Record<string, strin
     },
   };
 };
-const gateway = await start('gateway/main.js', port, {
-  ...stubSettings(stub),
-});
+const gateway = await start('gateway/main.js', port, stubSettings(stub));
 const query = await start('query/main.js', port + 1, {});
 t.teardown(async () => {
   await gateway.stop();
