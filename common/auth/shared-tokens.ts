@@ -1,9 +1,10 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { Log } from '../log/log.ts';
 import type { Mark, Push } from '../push/push.ts';
-import { type RedisConnection, RedisFailure } from '../redis/redis-connection.ts';
-import { unlessLate } from '../redis/unless-late.ts';
+import type { RedisConnection } from '../redis/redis-connection.ts';
+import { unlessAway, unlessLate } from '../redis/without-redis.ts';
 import type { AccessToken } from './access-tokens.ts';
+import { createKeyedHash } from './keyed-hash.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 /** Access tokens that any process looked up, for all of them. */
@@ -45,12 +46,9 @@ export function createSharedTokens(deps: {
 }): SharedTokens {
   const { redis, push, keys, log } = deps;
 
-  const sign = async (hash: string, text: string): Promise<Buffer> => {
-    const { secret } = await keys.current();
-    // a key for this alone: what signs login tokens signs nothing else
-    const key = createHmac('sha256', secret).update('sluice access token cache 1').digest();
-    return createHmac('sha256', key).update(`${hash}\n${text}`).digest();
-  };
+  const keyedHash = createKeyedHash(keys, 'sluice access token cache 1');
+  const sign = (hash: string, text: string): Promise<Buffer> => keyedHash(`${hash}\n${text}`);
+  const tell = (error: unknown): void => log.warn({ err: error }, 'an access token in Redis can not be used');
 
   const read = async (hash: string): Promise<{ token: AccessToken; mark: Mark } | null> => {
     const value = await redis.get(keyOf(hash));
@@ -72,22 +70,14 @@ export function createSharedTokens(deps: {
 
   return {
     async get(hash) {
-      // the connection tells of its outages; the store knows everything that Redis does
-      return unlessLate(read(hash).catch(onlyRedis(log)), patience);
+      // the store knows everything that Redis does
+      return unlessLate(unlessAway(read(hash), tell), patience);
     },
     async put(token, mark) {
       const text = JSON.stringify(entryOf(token, push.stampOf(mark)));
       const signature = (await sign(token.hash, text)).toString('base64url');
-      await redis.set(keyOf(token.hash), `${signature}.${text}`, lifetime).catch(onlyRedis(log));
+      await unlessAway(redis.set(keyOf(token.hash), `${signature}.${text}`, lifetime), tell);
     },
-  };
-}
-
-function onlyRedis(log: Log): (error: unknown) => null {
-  return (error) => {
-    if (!(error instanceof RedisFailure))
-      log.warn({ err: error }, 'an access token in Redis can not be used');
-    return null;
   };
 }
 

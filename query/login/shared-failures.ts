@@ -1,9 +1,9 @@
-import { createHmac } from 'node:crypto';
+import { createKeyedHash } from '../../common/auth/keyed-hash.ts';
 import type { SigningKeys } from '../../common/auth/signing-keys.ts';
 import type { Log } from '../../common/log/log.ts';
-import { type RedisConnection, RedisFailure } from '../../common/redis/redis-connection.ts';
+import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { redisScript } from '../../common/redis/redis-script.ts';
-import { unlessLate } from '../../common/redis/unless-late.ts';
+import { unlessAway, unlessLate } from '../../common/redis/without-redis.ts';
 import type { FailureDelays } from './failure-delays.ts';
 
 /** Failed logins that all processes count together. Nothing of it rejects. */
@@ -60,20 +60,11 @@ export function createSharedFailures(deps: {
 }): SharedFailures {
   const { redis, keys, delays, log } = deps;
 
-  const keyOf = async (identity: string): Promise<string> => {
-    const { secret } = await keys.current();
-    // a key for this alone: what signs login tokens signs nothing else
-    const key = createHmac('sha256', secret).update('sluice login failures 1').digest();
-    return `sluice:login:1:${createHmac('sha256', key).update(identity).digest('base64url')}`;
-  };
-  const ask = async (identity: string, command: (key: string) => Promise<unknown>): Promise<unknown> => {
-    try {
-      return await unlessLate(keyOf(identity).then(command), patience);
-    } catch (error) {
-      // the connection tells of its outages
-      if (!(error instanceof RedisFailure)) log.warn({ err: error }, 'failed logins can not be shared');
-      return null;
-    }
+  const keyedHash = createKeyedHash(keys, 'sluice login failures 1');
+  const tell = (error: unknown): void => log.warn({ err: error }, 'failed logins can not be shared');
+  const ask = (identity: string, command: (key: string) => Promise<unknown>): Promise<unknown> => {
+    const asked = keyedHash(identity).then((hash) => command(`sluice:login:1:${hash.toString('base64url')}`));
+    return unlessLate(unlessAway(asked, tell), patience);
   };
 
   return {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../common/log/log.ts';
 import { type RedisConnection, RedisFailure } from '../../common/redis/redis-connection.ts';
 import { redisScript } from '../../common/redis/redis-script.ts';
-import { unlessLate } from '../../common/redis/unless-late.ts';
+import { unlessAway, unlessLate } from '../../common/redis/without-redis.ts';
 import { type SpaceVersions, versionLifetime } from './space-versions.ts';
 
 /** Of the wait of a writer, for what the clocks may differ in that time. */
@@ -54,14 +54,9 @@ export function createRedisVersions(args: {
 
   return {
     async read(spaceId) {
-      const version = redis
-        .run(readScript, [keyOf(spaceId)], [randomUUID(), lifetime])
-        .then(String)
-        .catch((error: unknown) => {
-          if (!(error instanceof RedisFailure)) log.error({ err: error }, 'a version could not be read');
-          return null;
-        });
-      return unlessLate(version, patience);
+      const version = redis.run(readScript, [keyOf(spaceId)], [randomUUID(), lifetime]).then(String);
+      const tell = (error: unknown): void => log.error({ err: error }, 'a version could not be read');
+      return unlessLate(unlessAway(version, tell), patience);
     },
     change(spaceId) {
       let change = next.get(spaceId);
