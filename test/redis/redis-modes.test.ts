@@ -14,13 +14,14 @@ import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { redisScript } from '../../common/redis/redis-script.ts';
 import { createRedisVersions } from '../../query/versions/redis-versions.ts';
 import { createRedisReservations } from '../../query/write/redis-reservations.ts';
-import { makeCertificate } from '../services/certificate.ts';
+import { type CertificateFiles, makeCertificate } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
 import { call, structureOf } from '../services/record-client.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { startRedisCluster } from '../services/redis-cluster.ts';
 import { clusterRights, redisRights } from '../services/redis-rights.ts';
 import { startRedisSentinel } from '../services/redis-sentinel.ts';
+import { redisArguments, redisTlsOptions } from '../services/redis-tls.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
@@ -50,6 +51,14 @@ async function eventually<Result>(work: () => Promise<Result>): Promise<Result> 
       await sleep(20);
     }
   }
+}
+
+/** A certificate that is there for as long as the test. @param altName of makeCertificate */
+async function certificateFor(t: Test, altName?: string): Promise<CertificateFiles & { ca: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-redis-ca-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const files = await makeCertificate(folder, altName);
+  return { ...files, ca: await readFile(files.certFile, 'utf8') };
 }
 
 /** Everything that the connection can do. */
@@ -200,17 +209,15 @@ t.test('a cluster of three nodes', async (t) => {
 });
 
 t.test('a cluster whose nodes speak TLS, by names', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-redis-ca-'));
-  const tls = await makeCertificate(folder, 'DNS:localhost');
-  const cluster = await startRedisCluster({ tls });
-  const ca = await readFile(tls.certFile, 'utf8');
+  const certificate = await certificateFor(t, 'DNS:localhost');
+  const { ca } = certificate;
+  const cluster = await startRedisCluster({ tls: certificate });
   const redis = await open({ ...cluster.config, ca });
   const other = await open({ ...cluster.config, ca });
   const distrustful = await open(cluster.config);
   t.teardown(async () => {
     await Promise.all([redis, other, distrustful].map((connection) => connection.close()));
     await cluster.stop();
-    await rm(folder, { recursive: true, force: true });
   });
   await useAll(redis, 'sluice:tls');
   await reserveBetween(t, redis, other);
@@ -289,15 +296,13 @@ t.test('a failover by Sentinel', async (t) => {
 });
 
 t.test('a Sentinel and servers that speak TLS', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-redis-ca-'));
-  const tls = await makeCertificate(folder);
-  const sentinel = await startRedisSentinel('hunter2-main', tls);
-  const redis = await open({ ...sentinel.config, ca: await readFile(tls.certFile, 'utf8') });
+  const certificate = await certificateFor(t);
+  const sentinel = await startRedisSentinel('hunter2-main', certificate);
+  const redis = await open({ ...sentinel.config, ca: certificate.ca });
   const distrustful = await open(sentinel.config);
   t.teardown(async () => {
     await Promise.all([redis.close(), distrustful.close()]);
     await sentinel.stop();
-    await rm(folder, { recursive: true, force: true });
   });
   await useAll(redis, 'sluice:tls');
   t.match(await rejectionOf(distrustful.get('key')), { name: 'RedisFailure' });
@@ -331,22 +336,15 @@ t.test('nobody, or somebody who never answers, is not waited for at the start', 
 });
 
 t.test('TLS with a CA of its own', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-redis-ca-'));
-  const { certFile: cert, keyFile: key } = await makeCertificate(folder, 'DNS:localhost');
+  const certificate = await certificateFor(t, 'DNS:localhost');
   const port = await freePorts(1);
-  const server = await startRedis({
-    args: [
-      ...['--tls-port', `${port}`, '--tls-cert-file', cert, '--tls-key-file', key],
-      ...['--tls-ca-cert-file', cert, '--tls-auth-clients', 'no'],
-    ],
-  });
+  const server = await startRedis({ args: redisArguments(redisTlsOptions(port, certificate)) });
   const config = { ...server.config, host: 'localhost', port, tls: true };
-  const redis = await open({ ...config, ca: await readFile(cert, 'utf8') });
+  const redis = await open({ ...config, ca: certificate.ca });
   const distrustful = await open(config);
   t.teardown(async () => {
     await Promise.all([redis.close(), distrustful.close()]);
     await server.stop();
-    await rm(folder, { recursive: true, force: true });
   });
   await useAll(redis, 'sluice:tls');
   t.match(await rejectionOf(distrustful.get('key')), { name: 'RedisFailure' });

@@ -7,6 +7,7 @@ import { makeCertificate } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
 import { call, structureOf } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';
+import { redisArguments, redisTlsOptions } from '../services/redis-tls.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
 
@@ -86,19 +87,14 @@ t.test('a bad REDIS_URL stops the start, and is not repeated', async (t) => {
 
 t.test('over TLS, when the certificate is trusted, and not at all when it is not', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-redis-tls-'));
-  const { certFile: cert, keyFile: key } = await makeCertificate(folder, 'DNS:localhost');
+  const certificate = await makeCertificate(folder, 'DNS:localhost');
   const port = await freePorts(1);
-  const tls = await startRedis({
-    args: [
-      ...['--tls-port', `${port}`, '--tls-cert-file', cert, '--tls-key-file', key],
-      ...['--tls-ca-cert-file', cert, '--tls-auth-clients', 'no'],
-    ],
-  });
+  const tls = await startRedis({ args: redisArguments(redisTlsOptions(port, certificate)) });
   t.teardown(() => tls.stop());
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const REDIS_URL = `rediss://localhost:${port}/3`;
   for (const [env, status] of [
-    [{ NODE_EXTRA_CA_CERTS: cert }, 200],
+    [{ NODE_EXTRA_CA_CERTS: certificate.certFile }, 200],
     [{}, 503],
   ] as const) {
     const sluice = await startSluice({ env: { REDIS_URL, ...env } });

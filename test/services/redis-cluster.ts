@@ -2,8 +2,10 @@ import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { ClusterRedis } from '../../common/config/read-redis.ts';
+import type { CertificateFiles } from './certificate.ts';
 import { freePorts } from './free-port.ts';
 import { type RedisServer, startRedis } from './redis.ts';
+import { redisArguments, redisTlsOptions } from './redis-tls.ts';
 
 export interface RedisCluster {
   readonly config: ClusterRedis;
@@ -25,7 +27,7 @@ export async function startRedisCluster({
   tls,
   replica = false,
 }: {
-  tls?: { certFile: string; keyFile: string };
+  tls?: CertificateFiles;
   replica?: boolean;
 } = {}): Promise<RedisCluster> {
   const nodes: RedisServer[] = [];
@@ -38,15 +40,7 @@ export async function startRedisCluster({
     if (tls !== undefined) {
       const port = await freePorts(1);
       tlsPorts.push(port);
-      args.push('--tls-port', `${port}`, '--tls-cluster', 'yes', '--tls-auth-clients', 'no');
-      args.push(
-        '--tls-cert-file',
-        tls.certFile,
-        '--tls-key-file',
-        tls.keyFile,
-        '--tls-ca-cert-file',
-        tls.certFile,
-      );
+      args.push(...redisArguments(redisTlsOptions(port, tls)), '--tls-cluster', 'yes');
       args.push('--cluster-announce-hostname', 'localhost', '--cluster-preferred-endpoint-type', 'hostname');
     }
     nodes.push(await startRedis({ args }));

@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { SentinelRedis } from '../../common/config/read-redis.ts';
+import type { CertificateFiles } from './certificate.ts';
 import { freePorts } from './free-port.ts';
 import { type RedisServer, startRedis } from './redis.ts';
+import { redisArguments, redisTlsOptions } from './redis-tls.ts';
 import { tiedCommand } from './tied-command.ts';
 
 export interface RedisSentinel {
@@ -25,27 +27,14 @@ const name = 'main';
  * A master with a replica, and a real Sentinel that watches them, on loopback. All ask for the password.
  * @param tls the certificate of all of them, for 127.0.0.1: so clients and they themselves speak TLS
  */
-export async function startRedisSentinel(
-  password: string,
-  tls?: { certFile: string; keyFile: string },
-): Promise<RedisSentinel> {
+export async function startRedisSentinel(password: string, tls?: CertificateFiles): Promise<RedisSentinel> {
   const auth = ['--requirepass', password, '--masterauth', password];
   /** Options of a server, or of the Sentinel, with a port for TLS. */
-  const secured = (port: number): string[] =>
-    tls === undefined
-      ? []
-      : [
-          ...[
-            `tls-port ${port}`,
-            'tls-replication yes',
-            'tls-auth-clients no',
-            `tls-ca-cert-file ${tls.certFile}`,
-          ],
-          ...[`tls-cert-file ${tls.certFile}`, `tls-key-file ${tls.keyFile}`],
-        ];
+  const secured = (port: number): [string, string][] =>
+    tls === undefined ? [] : [...redisTlsOptions(port, tls), ['tls-replication', 'yes']];
   const start = async (...more: string[]): Promise<[RedisServer, number]> => {
     const tlsPort = await freePorts(1);
-    const options = secured(tlsPort).flatMap((line) => `--${line}`.split(' '));
+    const options = redisArguments(secured(tlsPort));
     const server = await startRedis({ args: [...auth, ...options, ...more], password });
     return [server, tls === undefined ? server.config.port : tlsPort];
   };
@@ -57,7 +46,7 @@ export async function startRedisSentinel(
   const folder = await mkdtemp(join(tmpdir(), 'sluice-sentinel-'));
   const file = join(folder, 'sentinel.conf');
   const lines = [
-    ...secured(sentinelTlsPort),
+    ...secured(sentinelTlsPort).map((option) => option.join(' ')),
     ...[`port ${sentinelPort}`, 'bind 127.0.0.1', `dir ${folder}`, `requirepass sentinel-${password}`],
     ...[`sentinel monitor ${name} ${host} ${port} 1`, `sentinel auth-pass ${name} ${password}`],
     ...[`sentinel down-after-milliseconds ${name} 500`, `sentinel failover-timeout ${name} 3000`],
