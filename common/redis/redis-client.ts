@@ -1,6 +1,8 @@
 import { isIP } from 'node:net';
-import { Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis';
+import { type Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis';
 import type { RedisConfig } from '../config/read-redis.ts';
+import { RefreshedCluster } from './redis-cluster.ts';
+import { SentinelTlsConnector, TlsConnector } from './redis-tls.ts';
 
 export interface RedisTimes {
   /** Milliseconds for a connection to come about. */
@@ -46,12 +48,12 @@ export function createRedisClient(config: RedisConfig, times: RedisTimes): Redis
 
   if (config.mode === 'cluster') {
     const { ca } = config;
-    return new Cluster(
+    return new RefreshedCluster(
       config.nodes.map((node) => ({ ...node })),
       {
         redisOptions: {
           ...common,
-          ...(config.tls ? { tls: ca === undefined ? {} : { ca } } : {}),
+          ...(config.tls ? { tls: ca === undefined ? {} : { ca }, Connector: TlsConnector } : {}),
           // of a node that does not answer, what is under way on its connection would be waited for without a bound
           socketTimeout: times.command,
         } satisfies RedisOptions,
@@ -64,11 +66,11 @@ export function createRedisClient(config: RedisConfig, times: RedisTimes): Redis
         // such commands may have run
         retryDelayOnFailover: 0,
         retryDelayOnClusterDown: 0,
-        slotsRefreshInterval: slotsFor,
         slotsRefreshTimeout: times.connect,
         // certificates are of names, and not of the addresses that they lead to
         ...(config.tls ? { dnsLookup: (address, callback) => callback(null, address) } : {}),
       },
+      slotsFor,
     );
   }
   const { ca, db } = config;
@@ -89,7 +91,9 @@ export function createRedisClient(config: RedisConfig, times: RedisTimes): Redis
       name,
       ...(sentinelUsername === undefined ? {} : { sentinelUsername }),
       ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
-      ...(config.tls ? { tls, sentinelTLS: tls, enableTLSForSentinelMode: true } : {}),
+      ...(config.tls
+        ? { tls, sentinelTLS: tls, enableTLSForSentinelMode: true, Connector: SentinelTlsConnector }
+        : {}),
       sentinelCommandTimeout: times.command,
       sentinelRetryStrategy: retry,
       // not failoverDetector: in ioredis 6.0.0 one client in nine stayed without a connection after a failover.
@@ -103,7 +107,10 @@ export function createRedisClient(config: RedisConfig, times: RedisTimes): Redis
     port,
     // RFC 6066 section 3: a server name can't be an address
     ...(config.tls
-      ? { tls: { ...(isIP(host) === 0 ? { servername: host } : {}), ...(ca === undefined ? {} : { ca }) } }
+      ? {
+          tls: { ...(isIP(host) === 0 ? { servername: host } : {}), ...(ca === undefined ? {} : { ca }) },
+          Connector: TlsConnector,
+        }
       : {}),
   });
 }
