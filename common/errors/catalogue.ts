@@ -145,3 +145,4 @@ export const databaseUnavailable = (cause: unknown) =>
   });
 export const notReady = (problems: readonly string[]) =>
   new ApiError({ code: 'not_ready', status: 503, message: problems[0] ?? 'Not ready', problems });
+export const stillStarting = () => notReady(['The server is starting; try again']);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
-import { notReady } from '../errors/catalogue.ts';
+import { stillStarting } from '../errors/catalogue.ts';
 import { renderError } from '../errors/render-error.ts';
 import { listenOn } from './listen-on.ts';
 import { loadUws } from './uws.ts';
@@ -24,7 +24,7 @@ export async function claimPort(address: {
 }): Promise<PortClaim> {
   const uws = loadUws();
   const app = uws.App().any('/*', (res, req) => {
-    const error = notReady(['The server is starting; try again']);
+    const error = stillStarting();
     const body = renderError(error, { path: req.getUrl(), id: randomUUID() });
     res.cork(() => {
       res.writeStatus(`${error.status} ${STATUS_CODES[error.status]}`);

@@ -1,4 +1,5 @@
-import { notReady, shuttingDown } from '../errors/catalogue.ts';
+import type { ApiError } from '../errors/api-error.ts';
+import { notReady } from '../errors/catalogue.ts';
 import type { Route } from './http-types.ts';
 
 /** Something the service can't work without. Rejects when it doesn't answer. */
@@ -12,11 +13,11 @@ const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-cont
 
 /**
  * `/healthz`: the process is alive. `/readyz`: its stores answer, and it will go on.
- * @param stopping whether the process has been told to stop
+ * @param unready why the process does not want requests, whatever its stores do; null when it does
  */
 export function healthRoutes(
   checks: readonly ReadinessCheck[],
-  stopping: () => boolean = () => false,
+  unready: () => ApiError | null = () => null,
 ): Route[] {
   const alive = { status: 200, headers, body: '{"status":"ok"}' };
   return [
@@ -26,7 +27,8 @@ export function healthRoutes(
       path: '/readyz',
       allowPlainHttp: true,
       async handler(request) {
-        if (stopping()) throw shuttingDown();
+        const reason = unready();
+        if (reason !== null) throw reason;
         const signal = AbortSignal.any([request.signal, AbortSignal.timeout(checkTimeout)]);
         const results = await Promise.allSettled(checks.map((check) => check.check(signal)));
         // what failed inside is for the log, not for whoever asks

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { bootstrap } from '../auth/bootstrap.ts';
 import { createTokenDesk, type TokenOrder } from '../auth/issue-token.ts';
 import { type Config, readConfig } from '../config/read-config.ts';
+import { shuttingDown, stillStarting } from '../errors/catalogue.ts';
 import { healthRoutes, type ReadinessCheck } from '../http/health-routes.ts';
 import { type HttpServer, startHttpServer } from '../http/http-server.ts';
 import type { Route } from '../http/http-types.ts';
@@ -73,6 +74,8 @@ async function start(
   const services = await openServices(config, log);
   let server: HttpServer | null = null;
   let stopping = false;
+  // who connects before may be with the supervisor, which refuses, and then closes
+  let starting = worker !== null;
   const baseUrl = (): string => config.publicUrl ?? listenedUrl(config, server?.port ?? config.port);
   const running: Service[] = [];
   const uploads = createUploadLedger(
@@ -85,7 +88,10 @@ async function start(
     ...running.flatMap(({ readiness }) => readiness),
   ];
   const routes = [
-    ...healthRoutes(readiness, () => stopping),
+    ...healthRoutes(readiness, () => {
+      if (stopping) return shuttingDown();
+      return starting ? stillStarting() : null;
+    }),
     metricsRoute({
       token: config.metricsToken,
       read: () => readAllMetrics({ metrics, link: worker?.link, worker: worker?.index ?? 1, log }),
@@ -145,6 +151,9 @@ async function start(
     return;
   }
   const { link } = worker;
+  link.on('port-released', () => {
+    starting = false;
+  });
   link.onLost(() => stopNow('the supervisor is gone'));
   link.on('token-changed', (hash: string) => void tokenCheck.invalidate(hash));
   link.answer('metrics', () => metrics.json());

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { lastingPort } from '../services/lasting-port.ts';
 import { call, structureOf } from '../services/record-client.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 import { removeData, runScript, type Sluice, startSluice } from '../services/start-sluice.ts';
@@ -87,6 +88,21 @@ t.test('two workers serve one port, and what is done once is done once', async (
   t.strictSame([supervised.status, supervised.stdout], [1, ''], 'nor do workers of another supervisor');
   t.match(supervised.stderr, new RegExp(`^sluice: 127.0.0.1:${port} can't be listened on`));
   t.equal(janitors(), 1, 'one janitor is enough');
+});
+
+t.test('once it is ready, every connection is with a worker', async (t) => {
+  const port = String(await lastingPort());
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const headers = { connection: 'close' };
+  const ask = async (path: string): Promise<number> =>
+    (await fetch(baseUrl + path, { headers }).catch(() => ({ status: 0 }))).status;
+  for (let i = 0; i < 3; i++) {
+    const starting = startWorkers(t, { PORT: port });
+    while ((await ask('/readyz')) !== 200);
+    const statuses = await Promise.all(Array.from({ length: 50 }, () => ask('/healthz')));
+    t.strictSame([...new Set(statuses)], [200], 'a load balancer that saw it ready sends requests');
+    t.equal(await (await starting).stop(), 0);
+  }
 });
 
 t.test('the commands of the operator work, and a revoked token is refused by all at once', async (t) => {

@@ -57,6 +57,7 @@ export async function superviseWorkers(config: Config, log: Log): Promise<void> 
   const onListening = (slot: WorkerSlot, { url, commands }: Listening): void => {
     claim?.release();
     claim = null;
+    slot.peer?.tell('port-released', null);
     log.info({ worker: slot.index, workerPid: slot.pid }, 'a worker listens');
     leftovers.sweep();
     if (announced) return;
