@@ -17,10 +17,16 @@ interface Backend {
   readonly address: string;
   readonly agent: Agent;
   ready: boolean;
+  /** Checks in a row that got no answer. */
+  unanswered: number;
+  /** What the last check found. */
+  found: string;
 }
 
 const checkInterval = 50;
 const checkTimeout = 1000;
+/** One on a busy machine may come to nothing; a 503 counts at once. */
+const unansweredChecks = 3;
 const attempts = 3;
 
 /**
@@ -35,6 +41,8 @@ export async function startLoadBalancer(args: {
     address,
     agent: new Agent({ keepAlive: true, maxFreeSockets: 16 }),
     ready: false,
+    unanswered: 0,
+    found: 'nothing yet',
   });
   const pools = { gateways: args.gateways.map(backend), queries: args.queries.map(backend) };
   const all = [...pools.gateways, ...pools.queries];
@@ -46,10 +54,13 @@ export async function startLoadBalancer(args: {
     try {
       const signal = AbortSignal.timeout(checkTimeout);
       const response = await fetch(`${backend.address}/readyz`, { signal, headers: { connection: 'close' } });
-      await response.arrayBuffer();
+      backend.found = `${response.status} ${await response.text()}`;
       backend.ready = response.status === 200;
-    } catch {
-      backend.ready = false;
+      backend.unanswered = 0;
+    } catch (error) {
+      backend.found = String((error as Error).cause ?? error);
+      backend.unanswered++;
+      if (backend.unanswered >= unansweredChecks) backend.ready = false;
     }
   };
   let closed = false;
@@ -73,7 +84,8 @@ export async function startLoadBalancer(args: {
     const ready = pool.filter((candidate) => candidate.ready);
     const chosen = ready[turn++ % Math.max(1, ready.length)];
     if (chosen === undefined) {
-      refuse(response, 503, `${method} ${url}: nobody is ready`);
+      const found = pool.map((candidate) => `${candidate.address}: ${candidate.found}`);
+      refuse(response, 503, `${method} ${url}: nobody is ready (${found.join('; ')})`);
       return;
     }
     let started = false;
