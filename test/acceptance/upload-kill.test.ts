@@ -8,7 +8,7 @@ import { removeData, runScript, startSluice } from '../services/start-sluice.ts'
 const uploads = 50;
 const content = Buffer.alloc(12 * 1024 * 1024, 'sluice');
 
-t.test('kill -9 in the middle of 50 uploads', { timeout: 240_000 }, async (t) => {
+t.test('kill -9 in the middle of 50 uploads', { timeout: 560_000 }, async (t) => {
   const stub = await startS3Stub({ storage: 'discard' });
   const env = {
     ...stubSettings(stub),

@@ -10,7 +10,7 @@ import { until, workerPids } from '../services/worker-pids.ts';
 const large = Buffer.alloc(12 * 1024 * 1024, 'sluice');
 const small = Buffer.from('a small file');
 
-t.test('kill -9 of a worker in the middle of uploads', { timeout: 240_000 }, async (t) => {
+t.test('kill -9 of a worker in the middle of uploads', { timeout: 560_000 }, async (t) => {
   const chdb = await startChdbServer();
   const stub = await startS3Stub({ storage: 'discard' });
   const sluice = await startSluice({

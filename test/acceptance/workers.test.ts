@@ -1,73 +1,16 @@
 /** Several workers on one port, as processes over one ClickHouse server. */
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { lastingPort } from '../services/lasting-port.ts';
-import { call, structureOf } from '../services/record-client.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
-import { removeData, runScript, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { answering, find, outcome, startWorkers, untilBothAnswer } from '../services/start-workers.ts';
 import { isAlive, until, workerPids } from '../services/worker-pids.ts';
 
 const chdb = await startChdbServer();
 t.teardown(() => chdb.close());
-const structure = structureOf('many', 'things', [{ name: 'n', type: 'NUMBER' }]);
-let databases = 0;
-
-async function startWorkers(t: Test, env: Record<string, string> = {}): Promise<Sluice> {
-  const sluice = await startSluice({
-    env: {
-      CLICKHOUSE_URL: chdb.url,
-      CLICKHOUSE_DATABASE: `workers_${++databases}`,
-      WORKERS: '2',
-      LOG_LEVEL: 'debug',
-      ...env,
-    },
-  });
-  t.teardown(async () => {
-    await sluice.stop();
-    await removeData(sluice);
-  });
-  return sluice;
-}
-
-async function outcome(script: string, args: readonly string[], env: Record<string, string>) {
-  const child = runScript(script, args, env);
-  const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name]?.on('data', (text: Buffer) => {
-      output[name] += text.toString();
-    });
-  }
-  const [status] = (await once(child, 'close')) as [number | null];
-  return { status, ...output };
-}
-
-/** Asks on a connection of its own, so that any worker may get it. */
-function find(sluice: Sluice, token = sluice.token): ReturnType<typeof call> {
-  const headers = { connection: 'close' };
-  return call({ baseUrl: sluice.baseUrl, token, path: '/many/things', structure, headers });
-}
-
-/** The workers that answered something, as their log says. */
-function answering(sluice: Sluice, after = 0): Set<number> {
-  const lines = sluice.stderr().slice(after).split('\n');
-  const answered = lines.filter((line) => line.includes('"msg":"answered"') && line.endsWith('}'));
-  return new Set(answered.map((line) => (JSON.parse(line) as { worker: number }).worker));
-}
-
-/** The text of every answer may come some time after the lines that tell of it. */
-async function untilBothAnswer(sluice: Sluice): Promise<void> {
-  const after = sluice.stderr().length;
-  await until(async () => {
-    await find(sluice);
-    return answering(sluice, after).size === 2;
-  });
-}
 
 t.test('two workers serve one port, and what is done once is done once', async (t) => {
-  const sluice = await startWorkers(t);
+  const sluice = await startWorkers(t, chdb.url);
   await untilBothAnswer(sluice);
   t.equal(sluice.stdout().match(/^Sluice listens on /gm)?.length, 1);
   t.equal(sluice.stdout().match(/^Access token: /gm)?.length, 1);
@@ -96,8 +39,8 @@ t.test('once it is ready, every connection is with a worker', async (t) => {
   const headers = { connection: 'close' };
   const ask = async (path: string): Promise<number> =>
     (await fetch(baseUrl + path, { headers }).catch(() => ({ status: 0 }))).status;
-  for (let i = 0; i < 3; i++) {
-    const starting = startWorkers(t, { PORT: port });
+  for (let i = 0; i < 2; i++) {
+    const starting = startWorkers(t, chdb.url, { PORT: port });
     while ((await ask('/readyz')) !== 200);
     const statuses = await Promise.all(Array.from({ length: 50 }, () => ask('/healthz')));
     t.strictSame([...new Set(statuses)], [200], 'a load balancer that saw it ready sends requests');
@@ -106,7 +49,7 @@ t.test('once it is ready, every connection is with a worker', async (t) => {
 });
 
 t.test('the commands of the operator work, and a revoked token is refused by all at once', async (t) => {
-  const sluice = await startWorkers(t);
+  const sluice = await startWorkers(t, chdb.url);
   const env = { DATA_DIR: sluice.dataDir };
   const made = await outcome('token.ts', [], env);
   t.equal(made.status, 0, made.stderr);
@@ -128,7 +71,7 @@ t.test('the commands of the operator work, and a revoked token is refused by all
 });
 
 t.test('a worker that is killed is started again, and the other goes on meanwhile', async (t) => {
-  const sluice = await startWorkers(t);
+  const sluice = await startWorkers(t, chdb.url);
   const before = workerPids(sluice);
   for (const worker of [1, 2]) {
     process.kill(before.get(worker) as number, 'SIGKILL');
@@ -143,7 +86,7 @@ t.test('a worker that is killed is started again, and the other goes on meanwhil
 });
 
 t.test('a port that all workers have lost for a moment is claimed again', async (t) => {
-  const sluice = await startWorkers(t);
+  const sluice = await startWorkers(t, chdb.url);
   const before = workerPids(sluice);
   for (const pid of before.values()) process.kill(pid, 'SIGKILL');
   await until(() => [1, 2].every((worker) => workerPids(sluice).get(worker) !== before.get(worker)));
@@ -151,7 +94,7 @@ t.test('a port that all workers have lost for a moment is claimed again', async 
 });
 
 t.test('a scrape of any worker tells of all, and says who did not answer', async (t) => {
-  const sluice = await startWorkers(t, { METRICS_TOKEN: 'metrics-token-0123456789' });
+  const sluice = await startWorkers(t, chdb.url, { METRICS_TOKEN: 'metrics-token-0123456789' });
   await untilBothAnswer(sluice);
   const scrape = async (token = 'metrics-token-0123456789') => {
     const response = await fetch(`${sluice.baseUrl}/metrics`, {
@@ -221,64 +164,4 @@ t.test('a scrape of any worker tells of all, and says who did not answer', async
   t.match(stuck, 'sluice_worker_up{worker="1"} 1');
   t.notMatch(stuck, /process_cpu_seconds_total\{worker="2"\}/);
   process.kill(workerPids(sluice).get(2) as number, 'SIGCONT');
-});
-
-t.test('SIGTERM to the supervisor drains all workers and exits 0', async (t) => {
-  const sluice = await startWorkers(t, { DRAIN_DELAY_MS: '1000' });
-  const pids = [...workerPids(sluice).values()];
-  await untilBothAnswer(sluice);
-  sluice.process.kill('SIGTERM');
-  let refusal: unknown;
-  await until(async () => {
-    const response = await fetch(`${sluice.baseUrl}/readyz`);
-    refusal = await response.json();
-    return response.status === 503;
-  });
-  t.match(refusal, { code: 'shutting_down' });
-  t.equal((await find(sluice)).status, 200, 'requests are still served');
-  t.equal(await sluice.ended(), 0);
-  t.notOk(pids.some(isAlive));
-});
-
-t.test('the death of the supervisor ends the workers in order', async (t) => {
-  const sluice = await startWorkers(t);
-  const pids = [...workerPids(sluice).values()];
-  sluice.process.kill('SIGKILL');
-  await sluice.ended();
-  await until(() => !pids.some(isAlive));
-  t.equal(sluice.stderr().match(/"the supervisor is gone","msg":"stopping"/g)?.length, 2);
-});
-
-t.test('a worker that can not start beside one that serves is tried on', async (t) => {
-  let own = await startChdbServer();
-  t.teardown(() => own.close());
-  const sluice = await startWorkers(t, { CLICKHOUSE_URL: own.url });
-  const before = workerPids(sluice);
-  await own.kill();
-  process.kill(before.get(2) as number, 'SIGKILL');
-  const failures = () => sluice.stderr().match(/"end":"exit status 1".*"a worker ended/g)?.length ?? 0;
-  // more often than a first start would be tried
-  await until(() => failures() > 4);
-  const health = await fetch(`${sluice.baseUrl}/healthz`, { headers: { connection: 'close' } });
-  t.equal(health.status, 200, 'the other one serves');
-  own = await own.restart();
-  await until(() => workerPids(sluice).get(2) !== before.get(2));
-  await untilBothAnswer(sluice);
-});
-
-t.test('workers that can not start end the whole with one sentence', async (t) => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-workers-'));
-  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
-  const env = { WORKERS: '2', PORT: '0', DATA_DIR: dataDir };
-  const nowhere = await outcome('main.ts', [], { ...env, CLICKHOUSE_URL: 'http://127.0.0.1:1' });
-  t.equal(nowhere.status, 1);
-  t.match(nowhere.stderr, /^sluice: the ClickHouse server at http:\/\/127.0.0.1:1 can't be used/m);
-  const last = nowhere.stderr.trimEnd().split('\n').at(-1);
-  t.equal(last, 'sluice: worker 1 ended 4 times in a row before it served (exit status 1): giving up');
-  t.equal(nowhere.stdout, '');
-  const embedded = await outcome('main.ts', [], env);
-  t.strictSame(
-    [embedded.status, embedded.stderr],
-    [1, 'sluice: WORKERS is 2, but CLICKHOUSE_URL is not set: the embedded engine serves one process only\n'],
-  );
 });

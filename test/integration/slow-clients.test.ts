@@ -106,7 +106,7 @@ async function readSlowly(path: string): Promise<number> {
 
 t.test(
   'slow senders, stalled senders, slow readers and slow handlers all finish',
-  { timeout: 90_000 },
+  { timeout: 300_000 },
   async (t) => {
     const [slow, slower, stalled, stream, file, thought] = await Promise.all([
       sendSlowly(4000, false),

@@ -16,7 +16,7 @@ const uploads = 1000;
 const atOnce = 16;
 const seed = Number(process.env.SEED ?? 20_261);
 
-t.test(`${uploads} uploads under random faults`, { timeout: 280_000 }, async (t) => {
+t.test(`${uploads} uploads under random faults`, { timeout: 560_000 }, async (t) => {
   const stub = await startS3Stub({ minPartBytes: partBytes, seed });
   t.teardown(() => stub.close());
   const store = createS3Store({

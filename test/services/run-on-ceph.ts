@@ -11,7 +11,7 @@ const files = (await readdir(folder)).filter((name) => name.endsWith('.test.ts')
 const tap = spawn(
   'npx',
   [
-    ...['tap', '--disable-coverage', '--jobs=1', '--timeout=300', ...process.argv.slice(2)],
+    ...['tap', '--disable-coverage', '--jobs=1', '--timeout=600', ...process.argv.slice(2)],
     ...files.map((name) => join(folder, name)),
   ],
   {

@@ -1,0 +1,71 @@
+/** How workers end, and what becomes of those that can't start. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { startChdbServer } from '../services/start-chdb-server.ts';
+import { find, outcome, startWorkers, untilBothAnswer } from '../services/start-workers.ts';
+import { isAlive, until, workerPids } from '../services/worker-pids.ts';
+
+const chdb = await startChdbServer();
+t.teardown(() => chdb.close());
+
+t.test('SIGTERM to the supervisor drains all workers and exits 0', async (t) => {
+  const sluice = await startWorkers(t, chdb.url, { DRAIN_DELAY_MS: '4000' });
+  const pids = [...workerPids(sluice).values()];
+  await untilBothAnswer(sluice);
+  sluice.process.kill('SIGTERM');
+  let refusal: unknown;
+  await until(async () => {
+    const response = await fetch(`${sluice.baseUrl}/readyz`);
+    refusal = await response.json();
+    return response.status === 503;
+  });
+  t.match(refusal, { code: 'shutting_down' });
+  t.equal((await find(sluice)).status, 200, 'requests are still served');
+  t.equal(await sluice.ended(), 0);
+  t.notOk(pids.some(isAlive));
+});
+
+t.test('the death of the supervisor ends the workers in order', async (t) => {
+  const sluice = await startWorkers(t, chdb.url);
+  const pids = [...workerPids(sluice).values()];
+  sluice.process.kill('SIGKILL');
+  await sluice.ended();
+  await until(() => !pids.some(isAlive));
+  t.equal(sluice.stderr().match(/"the supervisor is gone","msg":"stopping"/g)?.length, 2);
+});
+
+t.test('a worker that can not start beside one that serves is tried on', async (t) => {
+  let own = await startChdbServer();
+  t.teardown(() => own.close());
+  const sluice = await startWorkers(t, own.url);
+  const before = workerPids(sluice);
+  await own.kill();
+  process.kill(before.get(2) as number, 'SIGKILL');
+  const failures = () => sluice.stderr().match(/"end":"exit status 1".*"a worker ended/g)?.length ?? 0;
+  // more often than a first start would be tried
+  await until(() => failures() > 4);
+  const health = await fetch(`${sluice.baseUrl}/healthz`, { headers: { connection: 'close' } });
+  t.equal(health.status, 200, 'the other one serves');
+  own = await own.restart();
+  await until(() => workerPids(sluice).get(2) !== before.get(2));
+  await untilBothAnswer(sluice);
+});
+
+t.test('workers that can not start end the whole with one sentence', async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-workers-'));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const env = { WORKERS: '2', PORT: '0', DATA_DIR: dataDir };
+  const nowhere = await outcome('main.ts', [], { ...env, CLICKHOUSE_URL: 'http://127.0.0.1:1' });
+  t.equal(nowhere.status, 1);
+  t.match(nowhere.stderr, /^sluice: the ClickHouse server at http:\/\/127.0.0.1:1 can't be used/m);
+  const last = nowhere.stderr.trimEnd().split('\n').at(-1);
+  t.equal(last, 'sluice: worker 1 ended 4 times in a row before it served (exit status 1): giving up');
+  t.equal(nowhere.stdout, '');
+  const embedded = await outcome('main.ts', [], env);
+  t.strictSame(
+    [embedded.status, embedded.stderr],
+    [1, 'sluice: WORKERS is 2, but CLICKHOUSE_URL is not set: the embedded engine serves one process only\n'],
+  );
+});
