@@ -91,7 +91,7 @@ t.test('many at once get no more free attempts than one after another', async (t
     return first.opened;
   };
   const all = Array.from({ length: 50 }, () =>
-    throttle.run('ada', slow, signal).then(
+    throttle.run('ada', slow, new AbortController().signal).then(
       () => 'refused',
       (error: { status: number }) => String(error.status),
     ),
