@@ -1,9 +1,8 @@
 /** Two users with the same project and space slugs never see, change or list what the other owns. */
-import { once } from 'node:events';
 import t from 'tap';
 import { call, structureOf } from '../services/record-client.ts';
 import { routeTable } from '../services/route-table.ts';
-import { removeData, runScript, startSluice } from '../services/start-sluice.ts';
+import { removeData, runToEnd, startSluice } from '../services/start-sluice.ts';
 
 const sluice = await startSluice();
 t.teardown(async () => {
@@ -12,13 +11,8 @@ t.teardown(async () => {
 });
 
 async function tokenOf(email: string): Promise<string> {
-  const child = runScript('token.ts', ['--user', email, '--create-user'], { DATA_DIR: sluice.dataDir });
-  let text = '';
-  child.stdout?.on('data', (chunk: Buffer) => {
-    text += chunk.toString();
-  });
-  await once(child, 'exit');
-  return text.trim();
+  const args = ['--user', email, '--create-user'];
+  return (await runToEnd('token.ts', args, { DATA_DIR: sluice.dataDir })).stdout.trim();
 }
 
 const alice = await tokenOf('alice@example.com');

@@ -1,10 +1,9 @@
 /** login and getTokenOwner over HTTP: tokens that are good where they were made for, and nowhere else. */
-import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { type Answer, call, type FieldInput, structureOf } from '../services/record-client.ts';
-import { removeData, runScript, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
 
 let sluice = await startSluice({ env: { LOG_LEVEL: 'trace' } });
 t.teardown(async () => {
@@ -162,8 +161,9 @@ t.test('no secret is logged or lies about', async (t) => {
   const log = sluice.stdout() + sluice.stderr();
   t.notMatch(log, ada.password);
   t.notMatch(log, loggedIn.token);
-  const child = runScript('main.ts', [], { DATA_DIR: sluice.dataDir, LOGIN_TOKEN_SECRET: 'hush-hush' });
-  const output = await outputOf(child);
+  const env = { DATA_DIR: sluice.dataDir, LOGIN_TOKEN_SECRET: 'hush-hush' };
+  const { stdout, stderr } = await runToEnd('main.ts', [], env);
+  const output = stdout + stderr;
   t.match(output, /LOGIN_TOKEN_SECRET should be 32 to 1024 characters/);
   t.notMatch(output, 'hush-hush');
   await sluice.stop();
@@ -184,18 +184,7 @@ async function until(time: number): Promise<void> {
 
 async function tokenOf(email: string): Promise<string> {
   const args = ['--user', email, '--create-user'];
-  return (await outputOf(runScript('token.ts', args, { DATA_DIR: sluice.dataDir }))).trim();
-}
-
-async function outputOf(child: ReturnType<typeof runScript>): Promise<string> {
-  let text = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-    });
-  }
-  await once(child, 'close');
-  return text;
+  return (await runToEnd('token.ts', args, { DATA_DIR: sluice.dataDir })).stdout.trim();
 }
 
 async function filesOf(directory: Sluice['dataDir']): Promise<string[]> {

@@ -2,7 +2,6 @@
  * Two query processes on one ClickHouse server. What they do not do for each other yet: values of unique fields are
  * reserved in one process, so two of them may store one value at the same moment.
  */
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,13 +9,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { type Answer, call, type FieldInput, structureOf } from '../services/record-client.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
-import {
-  acceptanceToken,
-  removeData,
-  runScript,
-  type Sluice,
-  startSluice,
-} from '../services/start-sluice.ts';
+import { acceptanceToken, removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
 
 const password = 'hunter2-and-more';
 let server = await startChdbServer({ user: 'sluice', password });
@@ -205,22 +198,14 @@ t.test('a login token of one is good in the other, at once', async (t) => {
 t.test('npm run token works on the server, from anywhere', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-token-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true }));
-  const run = async (...args: string[]): Promise<{ status: unknown; text: string }> => {
-    const child = runScript('token.ts', args, { ...served, DATA_DIR: dataDir });
-    let text = '';
-    child.stdout?.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-    });
-    const [status] = await once(child, 'close');
-    return { status, text };
-  };
+  const run = (...args: string[]) => runToEnd('token.ts', args, { ...served, DATA_DIR: dataDir });
   const list = await run('--list');
   t.equal(list.status, 0);
-  t.equal(list.text.trim().split('\n').length, 1, 'both processes made one account with one token');
-  const { text } = await run();
+  t.equal(list.stdout.trim().split('\n').length, 1, 'both processes made one account with one token');
+  const { stdout } = await run();
   const structure = structureOf(project, 'first', fieldsOf('text'));
   for (const { baseUrl } of both) {
-    const answer = await call({ baseUrl, token: text.trim(), path: `/${project}/first`, structure });
+    const answer = await call({ baseUrl, token: stdout.trim(), path: `/${project}/first`, structure });
     t.match(answer, { status: 200, body: [{ text: 'by a' }] }, 'of the same account');
   }
 });
@@ -266,12 +251,7 @@ t.test('starts that can not succeed say why in one sentence, without the passwor
   for (const [name, env, expected] of cases) {
     const dataDir = await mkdtemp(join(tmpdir(), 'sluice-bad-'));
     t.teardown(() => rm(dataDir, { recursive: true, force: true }));
-    const child = runScript('query/main.ts', [], { PORT: '0', DATA_DIR: dataDir, ...env });
-    let stderr = '';
-    child.stderr?.on('data', (chunk: Buffer) => {
-      stderr += chunk.toString();
-    });
-    const [status] = await once(child, 'close');
+    const { status, stderr } = await runToEnd('query/main.ts', [], { PORT: '0', DATA_DIR: dataDir, ...env });
     t.equal(status, 1, name);
     t.match(stderr, expected, name);
     t.equal(stderr.trim().split('\n').length, 1, stderr);

@@ -1,9 +1,8 @@
 /** kill -9 of the gateway in the middle of 50 uploads: after a restart and the janitor nothing is half there. */
-import { once } from 'node:events';
 import t from 'tap';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
-import { removeData, runScript, startSluice } from '../services/start-sluice.ts';
+import { removeData, runToEnd, startSluice } from '../services/start-sluice.ts';
 
 const uploads = 50;
 const content = Buffer.alloc(12 * 1024 * 1024, 'sluice');
@@ -45,14 +44,9 @@ t.test('kill -9 in the middle of 50 uploads', { timeout: 560_000 }, async (t) =>
     await stub.close();
   });
   await new Promise((resolve) => setTimeout(resolve, 1200));
-  const janitor = runScript('janitor.ts', [], { DATA_DIR: again.dataDir, ...env });
-  let text = '';
-  janitor.stdout?.on('data', (chunk: Buffer) => {
-    text += chunk.toString();
-  });
-  const [status] = (await once(janitor, 'exit')) as [number];
-  t.equal(status, 0);
-  t.match(JSON.parse(text), { dryRun: false, failures: 0 });
+  const janitor = await runToEnd('janitor.ts', [], { DATA_DIR: again.dataDir, ...env });
+  t.equal(janitor.status, 0, janitor.stderr);
+  t.match(JSON.parse(janitor.stdout), { dryRun: false, failures: 0 });
 
   t.strictSame(stub.openUploads(), [], 'no open multipart upload');
   const stored = stub.objects().map(({ key }) => key.slice(key.lastIndexOf('/') + 1));

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { lastingPort } from '../services/lasting-port.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
-import { answering, find, outcome, startWorkers, untilBothAnswer } from '../services/start-workers.ts';
+import { runToEnd } from '../services/start-sluice.ts';
+import { answering, find, startWorkers, untilBothAnswer } from '../services/start-workers.ts';
 import { isAlive, until, workerPids } from '../services/worker-pids.ts';
 
 const chdb = await startChdbServer();
@@ -23,11 +24,11 @@ t.test('two workers serve one port, and what is done once is done once', async (
   t.not(port, '0');
 
   const other = { DATA_DIR: join(sluice.dataDir, 'other'), PORT: port };
-  const alone = await outcome('main.ts', [], other);
+  const alone = await runToEnd('main.ts', [], other);
   t.strictSame([alone.status, alone.stdout], [1, ''], 'nobody else gets the port');
   t.match(alone.stderr, new RegExp(`127.0.0.1:${port} can't be listened on`));
   const served = { CLICKHOUSE_URL: chdb.url, WORKERS: '2', ...other };
-  const supervised = await outcome('main.ts', [], served);
+  const supervised = await runToEnd('main.ts', [], served);
   t.strictSame([supervised.status, supervised.stdout], [1, ''], 'nor do workers of another supervisor');
   t.match(supervised.stderr, new RegExp(`^sluice: 127.0.0.1:${port} can't be listened on`));
   t.equal(janitors(), 1, 'one janitor is enough');
@@ -51,7 +52,7 @@ t.test('once it is ready, every connection is with a worker', async (t) => {
 t.test('the commands of the operator work, and a revoked token is refused by all at once', async (t) => {
   const sluice = await startWorkers(t, chdb.url);
   const env = { DATA_DIR: sluice.dataDir };
-  const made = await outcome('token.ts', [], env);
+  const made = await runToEnd('token.ts', [], env);
   t.equal(made.status, 0, made.stderr);
   const token = made.stdout.trim();
   const after = sluice.stderr().length;
@@ -59,13 +60,13 @@ t.test('the commands of the operator work, and a revoked token is refused by all
     t.equal((await find(sluice, token)).status, 200);
     return answering(sluice, after).size === 2;
   });
-  t.match(await outcome('token.ts', ['--revoke', token], env), { status: 0 });
+  t.match(await runToEnd('token.ts', ['--revoke', token], env), { status: 0 });
   for (let i = 0; i < 30; i++) t.equal((await find(sluice, token)).status, 401);
-  t.match(await outcome('token.ts', ['--revoke', 'none'], env), {
+  t.match(await runToEnd('token.ts', ['--revoke', 'none'], env), {
     status: 1,
     stderr: /^sluice: there is no such access token\n$/,
   });
-  const janitor = await outcome('janitor.ts', ['--dry-run'], env);
+  const janitor = await runToEnd('janitor.ts', ['--dry-run'], env);
   t.equal(janitor.status, 0, janitor.stderr);
   t.match(JSON.parse(janitor.stdout), { dryRun: true, failures: 0 });
 });
@@ -82,7 +83,7 @@ t.test('a worker that is killed is started again, and the other goes on meanwhil
   await untilBothAnswer(sluice);
   t.equal(sluice.stdout().match(/Sluice listens on /g)?.length, 1);
   t.match(sluice.stderr(), /"end":"signal SIGKILL".*"a worker ended: it is started again"/);
-  t.equal((await outcome('token.ts', [], { DATA_DIR: sluice.dataDir })).status, 0);
+  t.equal((await runToEnd('token.ts', [], { DATA_DIR: sluice.dataDir })).status, 0);
 });
 
 t.test('a port that all workers have lost for a moment is claimed again', async (t) => {

@@ -1,5 +1,4 @@
 /** Real processes on one ClickHouse server and one Redis: what one of them is told, the others know. */
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +8,7 @@ import { call, structureOf } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';
 import { redisRights } from '../services/redis-rights.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
-import { removeData, runScript, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
 
 const server = await startChdbServer();
 const password = 'hunter2-of-sluice';
@@ -41,14 +40,12 @@ t.teardown(async () => {
 
 /** `npm run token`, on the data directory of a process or on one where none runs. */
 async function token(on: Sluice | null, ...args: string[]): Promise<string> {
-  const child = runScript('token.ts', args, { ...env, DATA_DIR: on?.dataDir ?? dataDir });
-  let text = '';
-  child.stdout?.on('data', (chunk: Buffer) => {
-    text += chunk.toString();
+  const { status, stdout, stderr } = await runToEnd('token.ts', args, {
+    ...env,
+    DATA_DIR: on?.dataDir ?? dataDir,
   });
-  const [status] = await once(child, 'close');
-  t.equal(status, 0);
-  return text.trim();
+  t.equal(status, 0, stderr);
+  return stdout.trim();
 }
 
 const structure = structureOf('p', 'notes', [{ name: 'text', type: 'TEXT' }]);

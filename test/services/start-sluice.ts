@@ -51,6 +51,22 @@ export function runScript(
   });
 }
 
+/** Runs a script of the project to its end. */
+export async function runToEnd(
+  ...call: Parameters<typeof runScript>
+): Promise<{ readonly status: number | null; readonly stdout: string; readonly stderr: string }> {
+  const child = runScript(...call);
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.on('data', (text: Buffer) => {
+      output[name] += text.toString();
+    });
+  }
+  // 'close', and not 'exit': all that it wrote has been read by then
+  const [status] = (await once(child, 'close')) as [number | null];
+  return { status, ...output };
+}
+
 /** Starts the server and waits until it listens; it is killed when the test process ends. */
 export async function startSluice(options: StartOptions = {}): Promise<Sluice> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-test-')));

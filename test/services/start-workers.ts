@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import type { Test } from 'tap';
 import { call, structureOf } from './record-client.ts';
-import { removeData, runScript, type Sluice, startSluice } from './start-sluice.ts';
+import { removeData, type Sluice, startSluice } from './start-sluice.ts';
 import { until } from './worker-pids.ts';
 
 const structure = structureOf('many', 'things', [{ name: 'n', type: 'NUMBER' }]);
@@ -27,19 +26,6 @@ export async function startWorkers(
     await removeData(sluice);
   });
   return sluice;
-}
-
-/** Runs a script to its end. */
-export async function outcome(script: string, args: readonly string[], env: Record<string, string>) {
-  const child = runScript(script, args, env);
-  const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name]?.on('data', (text: Buffer) => {
-      output[name] += text.toString();
-    });
-  }
-  const [status] = (await once(child, 'close')) as [number | null];
-  return { status, ...output };
 }
 
 /** Asks on a connection of its own, so that any worker may get it. */
