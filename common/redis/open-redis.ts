@@ -41,9 +41,9 @@ export async function openRedis(
     // it would go on in the wrong database
     if (error.command?.name === 'select') client.disconnect(true);
   });
-  // one node of a cluster: what the others hold goes on
-  client.on('node error', (error: Error, node: string) => {
-    outage.refused(node, `node ${node}: ${reasonOf(error, config)}`);
+  // what other nodes of a cluster hold goes on, and other Sentinels know as much
+  client.on('node error', (error: Error, server: string) => {
+    outage.serverFailed(server, reasonOf(error, config));
   });
   client.on('close', () => {
     leaving = false;

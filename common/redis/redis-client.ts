@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { type Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis';
 import type { RedisConfig } from '../config/read-redis.ts';
 import { RefreshedCluster } from './redis-cluster.ts';
-import { SentinelTlsConnector, TlsConnector } from './redis-tls.ts';
+import { type Report, sentinelConnector, serverConnector } from './redis-connectors.ts';
 
 export interface RedisTimes {
   /** Milliseconds for a connection to come about. */
@@ -22,8 +22,13 @@ const redirections = 5;
 /** The client of the library for each way to run Redis; nothing of it leaves common/redis. */
 export type RedisClient = Redis | Cluster;
 
-/** A client that is not connected yet. It comes back by itself, and never sends a command twice that may have run. */
+/**
+ * A client that is not connected yet. It comes back by itself, and never sends a command twice that may have run. Emits
+ * `node error` (error, `host:port`) when a node of a cluster, or a Sentinel, can't be used.
+ */
 export function createRedisClient(config: RedisConfig, times: RedisTimes): RedisClient {
+  let client: RedisClient | null = null;
+  const report: Report = (error, address) => void client?.emit('node error', error, address);
   const retry = (attempt: number): number => {
     const pause = Math.min(firstBackoff * 2 ** Math.min(attempt - 1, 20), times.backoff);
     return pause / 2 + (Math.random() * pause) / 2;
@@ -48,12 +53,13 @@ export function createRedisClient(config: RedisConfig, times: RedisTimes): Redis
 
   if (config.mode === 'cluster') {
     const { ca } = config;
-    return new RefreshedCluster(
+    client = new RefreshedCluster(
       config.nodes.map((node) => ({ ...node })),
       {
         redisOptions: {
           ...common,
-          ...(config.tls ? { tls: ca === undefined ? {} : { ca }, Connector: TlsConnector } : {}),
+          ...(config.tls ? { tls: ca === undefined ? {} : { ca } } : {}),
+          Connector: serverConnector(report),
           // of a node that does not answer, what is under way on its connection would be waited for without a bound
           socketTimeout: times.command,
         } satisfies RedisOptions,
@@ -72,6 +78,7 @@ export function createRedisClient(config: RedisConfig, times: RedisTimes): Redis
       },
       slotsFor,
     );
+    return client;
   }
   const { ca, db } = config;
   const single = {
@@ -85,20 +92,20 @@ export function createRedisClient(config: RedisConfig, times: RedisTimes): Redis
   if (config.mode === 'sentinel') {
     const { sentinels, name, sentinelUsername, sentinelPassword } = config;
     const tls = ca === undefined ? {} : { ca };
-    return new Redis({
+    client = new Redis({
       ...single,
       sentinels: sentinels.map((sentinel) => ({ ...sentinel })),
       name,
       ...(sentinelUsername === undefined ? {} : { sentinelUsername }),
       ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
-      ...(config.tls
-        ? { tls, sentinelTLS: tls, enableTLSForSentinelMode: true, Connector: SentinelTlsConnector }
-        : {}),
+      ...(config.tls ? { tls, sentinelTLS: tls, enableTLSForSentinelMode: true } : {}),
+      Connector: sentinelConnector(report),
       sentinelCommandTimeout: times.command,
       sentinelRetryStrategy: retry,
       // not failoverDetector: in ioredis 6.0.0 one client in nine stayed without a connection after a failover.
       // Sentinels close the connections to a server that is no master any more, and it refuses to write
     });
+    return client;
   }
   const { host, port } = config;
   return new Redis({
@@ -109,7 +116,8 @@ export function createRedisClient(config: RedisConfig, times: RedisTimes): Redis
     ...(config.tls
       ? {
           tls: { ...(isIP(host) === 0 ? { servername: host } : {}), ...(ca === undefined ? {} : { ca }) },
-          Connector: TlsConnector,
+          // why there is no connection is an 'error' of the client itself
+          Connector: serverConnector(() => {}),
         }
       : {}),
   });

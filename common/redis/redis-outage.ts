@@ -29,10 +29,19 @@ export class RedisOutage {
 
   /** Redis answers, and refuses. @param kind the first word of its error */
   refused(kind: string, reason: string): void {
+    this.#tell(kind, 'Redis refuses commands', { reason });
+  }
+
+  /** One server of several can't be used; the others may do. @param server `host:port` */
+  serverFailed(server: string, reason: string): void {
+    this.#tell(server, 'A Redis server can not be used', { server, reason });
+  }
+
+  #tell(kind: string, what: string, facts: Record<string, string>): void {
     const last = this.#told.get(kind);
     if (last !== undefined && this.#now() - last < quietFor) return;
     if (last === undefined && this.#told.size >= kindLimit) return;
     this.#told.set(kind, this.#now());
-    this.#log.error({ reason }, 'Redis refuses commands');
+    this.#log.error(facts, what);
   }
 }

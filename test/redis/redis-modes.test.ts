@@ -223,6 +223,7 @@ t.test('a cluster whose nodes speak TLS, by names', async (t) => {
   await reserveBetween(t, redis, other);
   await pushBetween(t, redis, other);
   t.match(await rejectionOf(distrustful.get('key')), { name: 'RedisFailure' });
+  t.match(distrustful.failures.join(), /self-signed/);
   t.strictSame(redis.failures, []);
 });
 
@@ -306,6 +307,7 @@ t.test('a Sentinel and servers that speak TLS', async (t) => {
   });
   await useAll(redis, 'sluice:tls');
   t.match(await rejectionOf(distrustful.get('key')), { name: 'RedisFailure' });
+  t.match(distrustful.failures.join(), /self-signed/);
   t.strictSame(redis.failures, []);
 });
 
@@ -327,6 +329,7 @@ t.test('nobody, or somebody who never answers, is not waited for at the start', 
       const redis = await open(config);
       const failure = await rejectionOf(redis.get('key'));
       t.match(failure, { name: 'RedisFailure', mayHaveRun: false }, config.mode);
+      if (server === nobody) t.match(redis.failures.join(), /ECONNREFUSED/, config.mode);
       await redis.close();
     }
   }
