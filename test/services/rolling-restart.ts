@@ -39,7 +39,8 @@ export async function rollingRestart(
     ...stubSettings(stub),
     UPLOAD_PART_BYTES: String(5 * 1024 * 1024),
     WORKERS: String(workers),
-    DRAIN_DELAY_MS: '500',
+    // longer than the load balancer's check may take
+    DRAIN_DELAY_MS: '1500',
     DRAIN_TIMEOUT_MS: '3000',
   };
   const start = async (script: 'gateway/main.ts' | 'query/main.ts'): Promise<Sluice> =>
