@@ -15,10 +15,7 @@ const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-cont
  * `/healthz`: the process is alive. `/readyz`: its stores answer, and it will go on.
  * @param unready why the process does not want requests, whatever its stores do; null when it does
  */
-export function healthRoutes(
-  checks: readonly ReadinessCheck[],
-  unready: () => ApiError | null = () => null,
-): Route[] {
+export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => ApiError | null): Route[] {
   const alive = { status: 200, headers, body: '{"status":"ok"}' };
   return [
     { method: 'GET', path: '/healthz', allowPlainHttp: true, handler: () => alive },

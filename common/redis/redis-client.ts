@@ -27,8 +27,15 @@ export type RedisClient = Redis | Cluster;
  * `node error` (error, `host:port`) when a node of a cluster, or a Sentinel, can't be used.
  */
 export function createRedisClient(config: RedisConfig, times: RedisTimes): RedisClient {
-  let client: RedisClient | null = null;
-  const report: Report = (error, address) => void client?.emit('node error', error, address);
+  const client: RedisClient = newClient(
+    config,
+    times,
+    (error, address) => void client.emit('node error', error, address),
+  );
+  return client;
+}
+
+function newClient(config: RedisConfig, times: RedisTimes, report: Report): RedisClient {
   const retry = (attempt: number): number => {
     const pause = Math.min(firstBackoff * 2 ** Math.min(attempt - 1, 20), times.backoff);
     return pause / 2 + (Math.random() * pause) / 2;
@@ -53,7 +60,7 @@ export function createRedisClient(config: RedisConfig, times: RedisTimes): Redis
 
   if (config.mode === 'cluster') {
     const { ca } = config;
-    client = new RefreshedCluster(
+    return new RefreshedCluster(
       config.nodes.map((node) => ({ ...node })),
       {
         redisOptions: {
@@ -78,7 +85,6 @@ export function createRedisClient(config: RedisConfig, times: RedisTimes): Redis
       },
       slotsFor,
     );
-    return client;
   }
   const { ca, db } = config;
   const single = {
@@ -92,7 +98,7 @@ export function createRedisClient(config: RedisConfig, times: RedisTimes): Redis
   if (config.mode === 'sentinel') {
     const { sentinels, name, sentinelUsername, sentinelPassword } = config;
     const tls = ca === undefined ? {} : { ca };
-    client = new Redis({
+    return new Redis({
       ...single,
       sentinels: sentinels.map((sentinel) => ({ ...sentinel })),
       name,
@@ -105,7 +111,6 @@ export function createRedisClient(config: RedisConfig, times: RedisTimes): Redis
       // not failoverDetector: in ioredis 6.0.0 one client in nine stayed without a connection after a failover.
       // Sentinels close the connections to a server that is no master any more, and it refuses to write
     });
-    return client;
   }
   const { host, port } = config;
   return new Redis({

@@ -1,13 +1,11 @@
 /** A replica that is behind is not read before it has caught up. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import t, { type Test } from 'tap';
 import { checkServers } from '../../common/clickhouse/check-servers.ts';
 import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
-import { makeCertificate } from '../services/certificate.ts';
+import { certificateFor } from '../services/certificate.ts';
 import { type ClickhouseAddress, openAddress } from '../services/clickhouse-address.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
@@ -209,8 +207,7 @@ t.test('a server of which all connections are held by slow statements is not giv
 });
 
 t.test('TLS with a certificate of an own authority', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-ca-'));
-  const { certFile, keyFile } = await makeCertificate(folder);
+  const { certFile, keyFile } = await certificateFor(t);
   const ca = await readFile(certFile);
   const address = await openAddress(server.url, { cert: ca, key: await readFile(keyFile) });
   const known = openClickhouse({ url: address.url, ...login, ca });
@@ -219,7 +216,6 @@ t.test('TLS with a certificate of an own authority', async (t) => {
     await known.close();
     await unknown.close();
     await address.close();
-    await rm(folder, { recursive: true, force: true });
   });
   t.strictSame(await known.rows('SELECT 1 AS one'), [{ one: 1 }]);
   const error = await rejectionOf(unknown.rows('SELECT 1'));

@@ -1,17 +1,13 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { type AddressInfo, connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createServer, type TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
-import { makeCertificate } from '../services/certificate.ts';
+import { certificateFor } from '../services/certificate.ts';
 import { storeObject } from '../services/store-object.ts';
 import { openStubStore, stubPartBytes } from '../services/stub-store.ts';
 import { objectStoreContract, patternBytes } from './object-store-contract.ts';
 
-const folder = await mkdtemp(join(tmpdir(), 'sluice-s3-tls-'));
-t.teardown(() => rm(folder, { recursive: true, force: true }));
-const { certFile, keyFile } = await makeCertificate(folder);
+const { certFile, keyFile } = await certificateFor(t);
 const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
 
 /** Speaks TLS before the stub. Answers its address. */

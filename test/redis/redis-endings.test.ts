@@ -1,17 +1,14 @@
 /** What is closed while something is under way leaves nothing behind, and ends nothing else. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import type { RedisConfig } from '../../common/config/read-redis.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { redisScript } from '../../common/redis/redis-script.ts';
-import { makeCertificate } from '../services/certificate.ts';
+import { certificateFor } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
 import { startRedis } from '../services/redis.ts';
 import { startRedisCluster } from '../services/redis-cluster.ts';
 import { redisArguments, redisTlsOptions } from '../services/redis-tls.ts';
+import { everyWay } from '../services/redis-ways.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const quick = { connect: 1000, command: 500, backoff: 100 };
@@ -46,22 +43,11 @@ t.test('a cluster that is closed while its map of slots is under way', async (t)
 });
 
 t.test('TLS that is given up before the certificate came, which is not trusted', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-redis-ca-'));
-  const certificate = await makeCertificate(folder);
+  const certificate = await certificateFor(t);
   const port = await freePorts(1);
   const server = await startRedis({ args: redisArguments(redisTlsOptions(port, certificate)) });
-  t.teardown(async () => {
-    await server.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
-  const address = { host: '127.0.0.1', port };
-  const common = { tls: true, ca: undefined, username: undefined, password: undefined };
-  const sentinel = { name: 'main', db: 0, sentinelUsername: undefined, sentinelPassword: undefined };
-  for (const config of [
-    { mode: 'standalone', db: 0, ...address, ...common },
-    { mode: 'sentinel', sentinels: [address], ...sentinel, ...common },
-    { mode: 'cluster', nodes: [address], ...common },
-  ] satisfies RedisConfig[]) {
+  t.teardown(() => server.stop());
+  for (const config of everyWay({ host: '127.0.0.1', port }, true)) {
     const before = active('TCPSocketWrap');
     const redis = await openRedis(config, silentLog(), quick);
     server.pause();

@@ -1,9 +1,6 @@
 /** Redis Cluster, Sentinel, TLS with a CA of its own, and users with few rights: the same connection over each. */
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { RedisConfig } from '../../common/config/read-redis.ts';
@@ -14,7 +11,7 @@ import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { redisScript } from '../../common/redis/redis-script.ts';
 import { createRedisVersions } from '../../query/versions/redis-versions.ts';
 import { createRedisReservations } from '../../query/write/redis-reservations.ts';
-import { type CertificateFiles, makeCertificate } from '../services/certificate.ts';
+import { certificateFor } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
 import { call, structureOf } from '../services/record-client.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
@@ -22,6 +19,7 @@ import { startRedisCluster } from '../services/redis-cluster.ts';
 import { clusterRights, redisRights } from '../services/redis-rights.ts';
 import { startRedisSentinel } from '../services/redis-sentinel.ts';
 import { redisArguments, redisTlsOptions } from '../services/redis-tls.ts';
+import { everyWay } from '../services/redis-ways.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
@@ -51,14 +49,6 @@ async function eventually<Result>(work: () => Promise<Result>): Promise<Result> 
       await sleep(20);
     }
   }
-}
-
-/** A certificate that is there for as long as the test. @param altName of makeCertificate */
-async function certificateFor(t: Test, altName?: string): Promise<CertificateFiles & { ca: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-redis-ca-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
-  const files = await makeCertificate(folder, altName);
-  return { ...files, ca: await readFile(files.certFile, 'utf8') };
 }
 
 /** Everything that the connection can do. */
@@ -318,14 +308,8 @@ t.test('nobody, or somebody who never answers, is not waited for at the start', 
   silent.on('connection', (socket) => connections.push(socket));
   const nobody = { host: '127.0.0.1', port: await freePorts(1) };
   const hanging = { host: '127.0.0.1', port: (silent.address() as AddressInfo).port };
-  const common = { tls: false, ca: undefined, username: undefined, password: undefined };
   for (const server of [nobody, hanging]) {
-    const sentinel = { name: 'main', db: 0, sentinelUsername: undefined, sentinelPassword: undefined };
-    for (const config of [
-      { mode: 'standalone', db: 0, ...server, ...common },
-      { mode: 'sentinel', sentinels: [server], ...sentinel, ...common },
-      { mode: 'cluster', nodes: [server], ...common },
-    ] satisfies RedisConfig[]) {
+    for (const config of everyWay(server, false)) {
       const redis = await open(config);
       const failure = await rejectionOf(redis.get('key'));
       t.match(failure, { name: 'RedisFailure', mayHaveRun: false }, config.mode);

@@ -1,9 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { makeCertificate } from '../services/certificate.ts';
+import { certificateFor } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
 import { call, structureOf } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';
@@ -86,12 +83,10 @@ t.test('a bad REDIS_URL stops the start, and is not repeated', async (t) => {
 });
 
 t.test('over TLS, when the certificate is trusted, and not at all when it is not', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-redis-tls-'));
-  const certificate = await makeCertificate(folder, 'DNS:localhost');
+  const certificate = await certificateFor(t, 'DNS:localhost');
   const port = await freePorts(1);
   const tls = await startRedis({ args: redisArguments(redisTlsOptions(port, certificate)) });
   t.teardown(() => tls.stop());
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
   const REDIS_URL = `rediss://localhost:${port}/3`;
   for (const [env, status] of [
     [{ NODE_EXTRA_CA_CERTS: certificate.certFile }, 200],

@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Test } from 'tap';
 
 /** PEM files. */
 export interface CertificateFiles {
@@ -18,4 +21,15 @@ export async function makeCertificate(folder: string, altName = 'IP:127.0.0.1'):
     ...['-out', certFile, '-keyout', keyFile],
   ]);
   return { certFile, keyFile };
+}
+
+/** A certificate that is there for as long as the test. @param altName of makeCertificate */
+export async function certificateFor(
+  t: Pick<Test, 'teardown'>,
+  altName?: string,
+): Promise<CertificateFiles & { readonly ca: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-certificate-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const files = await makeCertificate(folder, altName);
+  return { ...files, ca: await readFile(files.certFile, 'utf8') };
 }

@@ -38,7 +38,7 @@ export interface StartOptions {
 export const acceptanceToken = 'acceptance-token-0123456789abcdef';
 
 /** Runs a script of the project with a clean environment. */
-export function runScript(
+function runScript(
   script: string,
   args: readonly string[],
   env: Record<string, string>,
@@ -51,17 +51,23 @@ export function runScript(
   });
 }
 
-/** Runs a script of the project to its end. */
-export async function runToEnd(
-  ...call: Parameters<typeof runScript>
-): Promise<{ readonly status: number | null; readonly stdout: string; readonly stderr: string }> {
-  const child = runScript(...call);
+/** What the process has written so far, at any time. */
+function collectOutput(child: ChildProcess): { stdout: string; stderr: string } {
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name]?.on('data', (text: Buffer) => {
       output[name] += text.toString();
     });
   }
+  return output;
+}
+
+/** Runs a script of the project to its end. */
+export async function runToEnd(
+  ...call: Parameters<typeof runScript>
+): Promise<{ readonly status: number | null; readonly stdout: string; readonly stderr: string }> {
+  const child = runScript(...call);
+  const output = collectOutput(child);
   // 'close', and not 'exit': all that it wrote has been read by then
   const [status] = (await once(child, 'close')) as [number | null];
   return { status, ...output };
@@ -76,13 +82,7 @@ export async function startSluice(options: StartOptions = {}): Promise<Sluice> {
     BOOTSTRAP_TOKEN: acceptanceToken,
     ...options.env,
   });
-  const output = { stdout: '', stderr: '' };
-  child.stdout?.on('data', (text: Buffer) => {
-    output.stdout += text.toString();
-  });
-  child.stderr?.on('data', (text: Buffer) => {
-    output.stderr += text.toString();
-  });
+  const output = collectOutput(child);
   const killWithUs = (): void => void child.kill('SIGKILL');
   process.once('exit', killWithUs);
   const exited = once(child, 'exit').finally(() => process.off('exit', killWithUs));
