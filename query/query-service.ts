@@ -3,12 +3,12 @@ import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
 import { queryExamples } from './examples.ts';
 import { failureDelays } from './login/failure-delays.ts';
 import { createSharedFailures } from './login/shared-failures.ts';
+import { createLocalVersions, noVersions } from './records/local-versions.ts';
+import { createRedisVersions } from './records/redis-versions.ts';
 import { queryRoutes } from './routes.ts';
 import { createSpaceCatalogue } from './space/space-catalogue.ts';
-import { createLocalVersions, noVersions } from './versions/local-versions.ts';
-import { createRedisVersions } from './versions/redis-versions.ts';
-import { createRedisReservations } from './write/redis-reservations.ts';
-import { createLocalReservations } from './write/unique-reservations.ts';
+import { createRedisReservations } from './unique/redis-reservations.ts';
+import { createLocalReservations } from './unique/unique-reservations.ts';
 
 /** The query service on the stores of its process. */
 export const queryService: ServiceFactory = async (services) => {

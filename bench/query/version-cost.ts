@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { readConfig } from '../../common/config/read-config.ts';
 import { createLog } from '../../common/log/log.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
-import { createRedisVersions } from '../../query/versions/redis-versions.ts';
+import { createRedisVersions } from '../../query/records/redis-versions.ts';
 
 const config = readConfig(process.env);
 if (config.redis === undefined) throw new Error('REDIS_URL says which Redis may be used');

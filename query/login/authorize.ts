@@ -3,12 +3,12 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import { slugProblem } from '../../common/control/slug.ts';
 import { uuidV5 } from '../../common/control/uuid-v5.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
-import { unparsedOptions } from '../options/unparsed-options.ts';
+import { unparsedOptions } from '../input/unparsed-options.ts';
 import { familyOf, type OperationName } from '../record-operation.ts';
-import { shownName } from '../shown-name.ts';
-import type { RecordSpace } from '../space/record-space.ts';
 import type { Spaces } from '../space/resolve-space.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
 import type { SpaceAuth } from '../structure/space-auth.ts';
 import { tokenOwner } from './token-owner.ts';
 

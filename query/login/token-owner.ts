@@ -1,8 +1,8 @@
 import type { LoginTokens } from '../../common/auth/login-tokens.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { findFirst } from '../read/find-first.ts';
-import type { RecordSpace } from '../space/record-space.ts';
+import { findFirst } from '../records/find-first.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
 
 /**
  * The record of the user whom a login token speaks for, as JSON text. Null when the token is none, has expired, is of

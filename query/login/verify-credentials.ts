@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { quoteIdentifier } from '../../common/clickhouse/literal.ts';
-import { conditionsSql } from '../conditions/condition-sql.ts';
-import type { Conditions } from '../conditions/parse-conditions.ts';
-import type { Hasher } from '../hashed/hasher.ts';
-import { recordExpression } from '../read/record-sql.ts';
-import type { RecordSpace } from '../space/record-space.ts';
+import type { Conditions } from '../input/parse-conditions.ts';
+import type { Hasher } from '../records/hasher.ts';
+import { conditionsSql } from '../sql/condition-sql.ts';
+import { recordExpression } from '../sql/record-sql.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
 
 export interface User {
   readonly id: string;

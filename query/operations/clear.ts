@@ -1,10 +1,10 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { TableTurns } from '../../common/clickhouse/table-turns.ts';
 import type { Handler } from '../../common/http/http-types.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { OpenRecordSpace } from '../open-record-space.ts';
+import type { SpaceVersions } from '../records/space-versions.ts';
 import { clearSpace } from '../space/clear-records.ts';
-import type { SpaceVersions } from '../versions/space-versions.ts';
+import type { OpenRecordSpace } from '../space/open-space.ts';
+import { jsonAnswer } from './json-answer.ts';
 
 /**
  * DELETE /{project}/{space}/clear-records: deletes all records of the space and answers how many there were just

@@ -1,10 +1,10 @@
 import { noMatch } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
 import type { Handler } from '../../common/http/http-types.ts';
-import type { RecordChanges } from '../changes/record-changes.ts';
-import { parseId } from '../conditions/parse-id.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { OpenRecordSpace } from '../open-record-space.ts';
-import { shownName } from '../shown-name.ts';
+import { parseId } from '../input/parse-id.ts';
+import type { RecordChanges } from '../records/record-changes.ts';
+import type { OpenRecordSpace } from '../space/open-space.ts';
+import { jsonAnswer } from './json-answer.ts';
 
 /** DELETE /{project}/{space}?id=: deletes the record and answers what it was. */
 export function deleteOneById({

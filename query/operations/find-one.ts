@@ -1,10 +1,10 @@
 import type { Handler } from '../../common/http/http-types.ts';
-import { parseConditions } from '../conditions/parse-conditions.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import { parseOptions } from '../options/parse-options.ts';
-import { whereSql } from '../read/narrow-hashed.ts';
-import { recordsSql } from '../read/record-sql.ts';
+import { parseConditions } from '../input/parse-conditions.ts';
+import { parseOptions } from '../input/parse-options.ts';
+import { whereSql } from '../records/narrow-hashed.ts';
+import { recordsSql } from '../sql/record-sql.ts';
 import type { ReadDeps } from './find.ts';
+import { jsonAnswer } from './json-answer.ts';
 
 /**
  * GET /{project}/{space}/_single_: the first record that matches, or `null` (interface.md section 4.4).

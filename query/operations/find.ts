@@ -1,12 +1,12 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { Handler } from '../../common/http/http-types.ts';
-import { parseConditions } from '../conditions/parse-conditions.ts';
-import type { Hasher } from '../hashed/hasher.ts';
-import { jsonAnswer, jsonHeaders } from '../json-answer.ts';
-import type { OpenRecordSpace } from '../open-record-space.ts';
-import { parseOptions } from '../options/parse-options.ts';
-import { whereSql } from '../read/narrow-hashed.ts';
-import { streamRecords } from '../read/stream-records.ts';
+import { parseConditions } from '../input/parse-conditions.ts';
+import { parseOptions } from '../input/parse-options.ts';
+import type { Hasher } from '../records/hasher.ts';
+import { whereSql } from '../records/narrow-hashed.ts';
+import { streamRecords } from '../records/stream-records.ts';
+import type { OpenRecordSpace } from '../space/open-space.ts';
+import { jsonAnswer, jsonHeaders } from './json-answer.ts';
 
 export interface ReadDeps {
   readonly db: Database;

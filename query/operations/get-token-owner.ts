@@ -2,9 +2,9 @@ import type { LoginTokens } from '../../common/auth/login-tokens.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import type { Handler } from '../../common/http/http-types.ts';
-import { jsonAnswer } from '../json-answer.ts';
 import { tokenOwner } from '../login/token-owner.ts';
-import type { OpenRecordSpace } from '../open-record-space.ts';
+import type { OpenRecordSpace } from '../space/open-space.ts';
+import { jsonAnswer } from './json-answer.ts';
 
 /** GET /{project}/{space}/get-token-owner: the record of the user whom the login token in the header `token` names. */
 export function getTokenOwner(deps: {

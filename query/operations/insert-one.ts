@@ -1,9 +1,9 @@
 import type { Handler } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import { validateRecord } from '../values/validate-record.ts';
-import { type NewRecord, recordJson } from '../write/record-row.ts';
+import { validateRecord } from '../input/validate-record.ts';
+import { type NewRecord, recordJson } from '../records/record-row.ts';
 import type { WriteDeps } from './insert.ts';
+import { jsonAnswer } from './json-answer.ts';
 
 /** POST /{project}/{space}/_single_: stores a record and answers it. */
 export function insertOne({ records, openSpace, bodyLimit }: WriteDeps): Handler {

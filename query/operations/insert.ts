@@ -1,10 +1,10 @@
 import type { Handler } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { OpenRecordSpace } from '../open-record-space.ts';
-import { validateRecords } from '../values/validate-record.ts';
-import { recordsJson } from '../write/record-row.ts';
-import type { RecordStore } from '../write/store-records.ts';
+import { validateRecords } from '../input/validate-record.ts';
+import { recordsJson } from '../records/record-row.ts';
+import type { RecordStore } from '../records/store-records.ts';
+import type { OpenRecordSpace } from '../space/open-space.ts';
+import { jsonAnswer } from './json-answer.ts';
 
 export interface WriteDeps {
   readonly records: RecordStore;

@@ -2,13 +2,13 @@ import type { LoginTokens } from '../../common/auth/login-tokens.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import type { Handler } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import { identityKey, parseCredentials } from '../login/credentials.ts';
-import { readFunctionResources } from '../login/function-resources.ts';
+import { identityKey, parseCredentials } from '../input/credentials.ts';
+import { readFunctionResources } from '../input/function-resources.ts';
+import type { StructureCache } from '../input/structure-cache.ts';
 import type { LoginThrottle } from '../login/login-throttle.ts';
 import type { VerifyCredentials } from '../login/verify-credentials.ts';
-import type { OpenRecordSpace } from '../open-record-space.ts';
-import type { StructureCache } from '../structure/structure-cache.ts';
+import type { OpenRecordSpace } from '../space/open-space.ts';
+import { jsonAnswer } from './json-answer.ts';
 
 export interface LoginDeps {
   readonly openSpace: OpenRecordSpace;

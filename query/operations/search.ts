@@ -1,10 +1,10 @@
 import type { Handler } from '../../common/http/http-types.ts';
-import { jsonHeaders } from '../json-answer.ts';
-import { parseOptions } from '../options/parse-options.ts';
-import { streamRecords } from '../read/stream-records.ts';
-import { containsSql } from '../search/contains-sql.ts';
-import { parseSearch } from '../search/parse-search.ts';
+import { parseOptions } from '../input/parse-options.ts';
+import { parseSearch } from '../input/parse-search.ts';
+import { streamRecords } from '../records/stream-records.ts';
+import { containsSql } from '../sql/contains-sql.ts';
 import type { ReadDeps } from './find.ts';
+import { jsonHeaders } from './json-answer.ts';
 
 /**
  * GET /{project}/{space}/search: a JSON array of the records in which any of the named TEXT fields contains the text,

@@ -1,12 +1,12 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { Handler } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
-import { validateChanges } from '../changes/validate-changes.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { RecordSpace } from '../space/record-space.ts';
-import { validateRecord } from '../values/validate-record.ts';
-import { recordJson } from '../write/record-row.ts';
-import type { RecordStore } from '../write/store-records.ts';
+import { validateChanges } from '../input/validate-changes.ts';
+import { validateRecord } from '../input/validate-record.ts';
+import { recordJson } from '../records/record-row.ts';
+import type { RecordStore } from '../records/store-records.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { jsonAnswer } from './json-answer.ts';
 import type { UpdateDeps } from './update-one-by-id.ts';
 
 /**

@@ -1,11 +1,11 @@
 import { invalidBody } from '../../common/errors/catalogue.ts';
 import type { Handler } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import { type OpenRecordSpace, readPath } from '../open-record-space.ts';
+import type { StructureCache } from '../input/structure-cache.ts';
+import { type OpenRecordSpace, readPath } from '../space/open-space.ts';
 import { inferStructure } from '../structure/infer-structure.ts';
 import { structureText } from '../structure/structure.ts';
-import type { StructureCache } from '../structure/structure-cache.ts';
+import { jsonAnswer } from './json-answer.ts';
 
 export interface StructureDeps {
   readonly openSpace: OpenRecordSpace;

@@ -1,12 +1,12 @@
 import { noMatch } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
 import type { Handler } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
-import type { RecordChanges } from '../changes/record-changes.ts';
-import { validateChanges } from '../changes/validate-changes.ts';
-import { parseId } from '../conditions/parse-id.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { OpenRecordSpace } from '../open-record-space.ts';
-import { shownName } from '../shown-name.ts';
+import { parseId } from '../input/parse-id.ts';
+import { validateChanges } from '../input/validate-changes.ts';
+import type { RecordChanges } from '../records/record-changes.ts';
+import type { OpenRecordSpace } from '../space/open-space.ts';
+import { jsonAnswer } from './json-answer.ts';
 
 export interface UpdateDeps {
   readonly changes: RecordChanges;

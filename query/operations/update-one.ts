@@ -2,12 +2,12 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import { noMatch } from '../../common/errors/catalogue.ts';
 import type { Handler } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
-import { validateChanges } from '../changes/validate-changes.ts';
-import { parseConditions } from '../conditions/parse-conditions.ts';
-import type { Hasher } from '../hashed/hasher.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import { parseOptions } from '../options/parse-options.ts';
-import { findId, matches } from '../read/find-id.ts';
+import { parseConditions } from '../input/parse-conditions.ts';
+import { parseOptions } from '../input/parse-options.ts';
+import { validateChanges } from '../input/validate-changes.ts';
+import { findId, matches } from '../records/find-id.ts';
+import type { Hasher } from '../records/hasher.ts';
+import { jsonAnswer } from './json-answer.ts';
 import type { UpdateDeps } from './update-one-by-id.ts';
 
 /**

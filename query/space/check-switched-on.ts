@@ -1,7 +1,7 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { quoteIdentifier } from '../../common/clickhouse/literal.ts';
 import { structureConflict } from '../../common/errors/catalogue.ts';
-import { shownName } from '../shown-name.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
 import type { Field } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
 

@@ -1,6 +1,6 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { topologyOf } from '../../common/clickhouse/topology.ts';
-import type { SpaceVersions } from '../versions/space-versions.ts';
+import type { SpaceVersions } from '../records/space-versions.ts';
 import { recordTable } from './record-table.ts';
 import type { SpaceCatalogue } from './space-catalogue.ts';
 

@@ -1,8 +1,8 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { type Topology, topologyOf } from '../../common/clickhouse/topology.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
 import type { InitialRows } from './initial-records.ts';
-import type { RecordSpace } from './record-space.ts';
 import { distributedTableSql, rowsTableSql, shardKey } from './record-table.ts';
 
 /**

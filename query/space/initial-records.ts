@@ -4,13 +4,13 @@ import { quoteIdentifier, textLiteral } from '../../common/clickhouse/literal.ts
 import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { invalidStructure } from '../../common/errors/catalogue.ts';
-import type { Hasher } from '../hashed/hasher.ts';
-import { type RecordValues, validateRecords } from '../values/validate-record.ts';
-import { rowLayout, rowLines } from '../write/record-row.ts';
-import { withHashes } from '../write/store-records.ts';
-import { collectUniqueValues } from '../write/unique-values.ts';
+import { type RecordValues, validateRecords } from '../input/validate-record.ts';
+import type { Hasher } from '../records/hasher.ts';
+import { rowLayout, rowLines } from '../records/record-row.ts';
+import { withHashes } from '../records/store-records.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { collectUniqueValues } from '../unique/unique-values.ts';
 import { createShardsWithRecords } from './initial-records-of-shards.ts';
-import type { RecordSpace } from './record-space.ts';
 import { recordTable, rowsTableSql } from './record-table.ts';
 
 /** Rows of a new space in the form that the catalogue keeps. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Mark, Push } from '../../common/push/push.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
-import type { RecordSpace } from './record-space.ts';
 import { structureView } from './structure-view.ts';
 
 /** Characters of stored structures that are kept. */

@@ -1,5 +1,5 @@
 import { structureConflict } from '../../common/errors/catalogue.ts';
-import { shownName } from '../shown-name.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
 import type { Field } from '../structure/field.ts';
 import { maxFields } from '../structure/parse-structure.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';

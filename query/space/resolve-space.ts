@@ -7,20 +7,20 @@ import {
   projectNotFound,
   recordSpaceNotFound,
 } from '../../common/errors/catalogue.ts';
+import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import type { Push } from '../../common/push/push.ts';
-import type { Hasher } from '../hashed/hasher.ts';
-import type { RecordHeaders } from '../record-headers.ts';
+import type { RecordHeaders } from '../input/record-headers.ts';
+import type { SpacePath } from '../input/structure-cache.ts';
+import type { Hasher } from '../records/hasher.ts';
+import type { SpaceVersions } from '../records/space-versions.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
-import type { SpacePath } from '../structure/structure-cache.ts';
-import type { SpaceVersions } from '../versions/space-versions.ts';
 import { ChangeLimit } from './change-limit.ts';
 import { checkSwitchedOn, switchedOn } from './check-switched-on.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import { createTableWithRecords, prepareInitialRecords } from './initial-records.ts';
-import { KeyedLock } from './keyed-lock.ts';
 import { KnownSpaces, type Look } from './known-spaces.ts';
 import { mergeStructure } from './merge-structure.ts';
-import type { RecordSpace } from './record-space.ts';
 import { ensureRecordTable, recordTable } from './record-table.ts';
 import type { CatalogueEntry, SpaceCatalogue } from './space-catalogue.ts';
 import { agrees, agreesOnAuth } from './structure-view.ts';

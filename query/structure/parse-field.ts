@@ -1,6 +1,6 @@
-import { shownName } from '../shown-name.ts';
-import { hasLoneSurrogate, readFieldValue } from '../values/field-value.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
 import { type Field, type FieldType, fieldTypes, isSystemKey } from './field.ts';
+import { hasLoneSurrogate, readFieldValue } from './field-value.ts';
 
 const slugPattern = /^[A-Za-z0-9-][A-Za-z0-9_-]{0,62}$/;
 const longestName = 128;

@@ -1,6 +1,6 @@
-import { shownName } from '../shown-name.ts';
-import { nestedDeeperThan } from '../values/nested-deeper-than.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
 import type { Field } from './field.ts';
+import { nestedDeeperThan } from './nested-deeper-than.ts';
 import { parseField } from './parse-field.ts';
 import { parseSpaceAuth } from './space-auth.ts';
 import { createStructure, type Structure } from './structure.ts';

@@ -1,6 +1,6 @@
+import { shownName } from '../../common/errors/shown-name.ts';
 import { familyOf, operationFamilies, operationNames } from '../record-operation.ts';
-import { shownName } from '../shown-name.ts';
-import { hasLoneSurrogate } from '../values/field-value.ts';
+import { hasLoneSurrogate } from './field-value.ts';
 
 /** `authOptions` of a structure: which operations need a login token of one of the application's users. */
 export interface SpaceAuth {

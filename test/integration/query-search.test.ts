@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { caseVariants } from '../../query/search/case-variants.ts';
-import { containsSql } from '../../query/search/contains-sql.ts';
+import { caseVariants } from '../../query/sql/case-variants.ts';
+import { containsSql } from '../../query/sql/contains-sql.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { openRedis } from '../../common/redis/open-redis.ts';
-import { createLedger, digestOf, type Ledger } from '../../query/write/leases/ledger.ts';
+import { createLedger, digestOf, type Ledger } from '../../query/unique/ledger.ts';
 import { startRedis } from '../services/redis.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { silentLog } from '../services/silent-log.ts';

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import t from 'tap';
 import { openRedis } from '../../common/redis/open-redis.ts';
-import { createRedisReservations } from '../../query/write/redis-reservations.ts';
-import type { UniqueReservations } from '../../query/write/unique-reservations.ts';
+import { createRedisReservations } from '../../query/unique/redis-reservations.ts';
+import type { UniqueReservations } from '../../query/unique/unique-reservations.ts';
 import { startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { aMoment, taken, uniqueReservationsSuite } from '../services/unique-reservations-suite.ts';

@@ -1,6 +1,6 @@
 /** A process that reserves values and holds them until it is killed. Arguments: JSON of a RedisConfig, LeaseTimes, keys. */
 import { openRedis } from '../../common/redis/open-redis.ts';
-import { createRedisReservations } from '../../query/write/redis-reservations.ts';
+import { createRedisReservations } from '../../query/unique/redis-reservations.ts';
 import { silentLog } from './silent-log.ts';
 
 const [config, times, keys] = process.argv.slice(2).map((text) => JSON.parse(text));

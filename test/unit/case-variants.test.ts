@@ -1,5 +1,5 @@
 import t from 'tap';
-import { caseVariants } from '../../query/search/case-variants.ts';
+import { caseVariants } from '../../query/sql/case-variants.ts';
 
 const { fold, variantsIn } = caseVariants();
 

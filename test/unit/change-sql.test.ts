@@ -1,5 +1,5 @@
 import t from 'tap';
-import { assignment, removeSql, updateSql } from '../../query/changes/change-sql.ts';
+import { assignment, removeSql, updateSql } from '../../query/sql/change-sql.ts';
 
 const now = new Date('2026-01-31T12:00:00.500Z');
 const time =

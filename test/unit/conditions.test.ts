@@ -1,7 +1,7 @@
 import t from 'tap';
 import { ApiError } from '../../common/errors/api-error.ts';
-import { conditionsSql } from '../../query/conditions/condition-sql.ts';
-import { parseConditions } from '../../query/conditions/parse-conditions.ts';
+import { parseConditions } from '../../query/input/parse-conditions.ts';
+import { conditionsSql } from '../../query/sql/condition-sql.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import type { Structure } from '../../query/structure/structure.ts';
 import { structureOf } from '../services/record-client.ts';

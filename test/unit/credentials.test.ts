@@ -1,5 +1,5 @@
 import t from 'tap';
-import { identityKey, parseCredentials } from '../../query/login/credentials.ts';
+import { identityKey, parseCredentials } from '../../query/input/credentials.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import type { Structure } from '../../query/structure/structure.ts';
 import { structureOf } from '../services/record-client.ts';

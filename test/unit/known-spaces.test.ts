@@ -1,9 +1,9 @@
 import t from 'tap';
 import { ChangeLimit } from '../../query/space/change-limit.ts';
 import { KnownSpaces } from '../../query/space/known-spaces.ts';
-import type { RecordSpace } from '../../query/space/record-space.ts';
 import { agrees, structureView } from '../../query/space/structure-view.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
+import type { RecordSpace } from '../../query/structure/record-space.ts';
 import type { Structure } from '../../query/structure/structure.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { ApiError } from '../../common/errors/api-error.ts';
-import { parseId } from '../../query/conditions/parse-id.ts';
+import { parseId } from '../../query/input/parse-id.ts';
 import { thrownBy } from '../services/thrown-by.ts';
 
 t.test('one id, taken as it is', async (t) => {

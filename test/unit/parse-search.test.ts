@@ -1,6 +1,6 @@
 import t from 'tap';
 import { ApiError } from '../../common/errors/api-error.ts';
-import { parseSearch } from '../../query/search/parse-search.ts';
+import { parseSearch } from '../../query/input/parse-search.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import type { Structure } from '../../query/structure/structure.ts';
 import { structureOf } from '../services/record-client.ts';

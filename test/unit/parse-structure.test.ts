@@ -1,8 +1,8 @@
 import t from 'tap';
 import { ApiError } from '../../common/errors/api-error.ts';
+import { createStructureCache } from '../../query/input/structure-cache.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import { structureText } from '../../query/structure/structure.ts';
-import { createStructureCache } from '../../query/structure/structure-cache.ts';
 import { thrownBy } from '../services/thrown-by.ts';
 
 const head = { name: 'People', description: 'd', projectSlug: 'p', slug: 's' };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { createPatchFolder } from '../../query/changes/patch-folder.ts';
+import { createPatchFolder } from '../../query/records/patch-folder.ts';
 
 function fakeDatabase(rows = 10) {
   const statements: string[] = [];

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { ApiError } from '../../common/errors/api-error.ts';
-import { parseOptions } from '../../query/options/parse-options.ts';
-import { readRecordHeaders } from '../../query/record-headers.ts';
+import { parseOptions } from '../../query/input/parse-options.ts';
+import { readRecordHeaders } from '../../query/input/record-headers.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import type { Structure } from '../../query/structure/structure.ts';
 import { structureOf } from '../services/record-client.ts';

@@ -1,9 +1,9 @@
 import t from 'tap';
 import { ApiError } from '../../common/errors/api-error.ts';
+import { validateRecord, validateRecords } from '../../query/input/validate-record.ts';
+import { canonicalJson, NotCanonicalError } from '../../query/structure/canonical-json.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import type { Structure } from '../../query/structure/structure.ts';
-import { canonicalJson, NotCanonicalError } from '../../query/values/canonical-json.ts';
-import { validateRecord, validateRecords } from '../../query/values/validate-record.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { thrownBy } from '../services/thrown-by.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createStructureCache } from '../../query/structure/structure-cache.ts';
+import { createStructureCache } from '../../query/input/structure-cache.ts';
 import { structureOf } from '../services/record-client.ts';
 
 const path = { projectSlug: 'p', slug: 's' };

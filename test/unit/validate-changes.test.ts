@@ -1,6 +1,6 @@
 import t from 'tap';
 import { ApiError } from '../../common/errors/api-error.ts';
-import { validateChanges } from '../../query/changes/validate-changes.ts';
+import { validateChanges } from '../../query/input/validate-changes.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import type { Structure } from '../../query/structure/structure.ts';
 import { structureOf } from '../services/record-client.ts';

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { invalidBody, invalidCondition, invalidValue } from '../../common/errors/catalogue.ts';
+import { Problems } from '../../common/errors/problems.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
+import { type Field, isSystemKey, systemColumns } from '../structure/field.ts';
+import { readFieldValue } from '../structure/field-value.ts';
+import type { Structure } from '../structure/structure.ts';
+import type { Condition, Conditions, HashedCondition } from './parse-conditions.ts';
+
+/** Each is checked with argon2id, whether the user exists or not. */
+const maxHashed = 5;
+const maxPlain = 100;
+
+/**
+ * Reads the body of login: values of fields, of which the hashed ones prove what the others claim. Throws a 400 that
+ * lists every problem.
+ */
+export function parseCredentials(body: unknown, structure: Structure): Conditions {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw invalidBody(
+      'Request body should be a JSON object with the values of fields, such as email and password',
+    );
+  }
+  const problems = new Problems();
+  const plain: Condition[] = [];
+  const hashed: HashedCondition[] = [];
+  const seen = new Set<Field>();
+  // entries, not property access: a field may be called `__proto__` or `constructor`
+  for (const [key, value] of Object.entries(body)) {
+    const field = structure.lookup.get(key);
+    if (field === undefined) {
+      const reading = key === 'id' ? readFieldValue('TEXT', value) : null;
+      if (reading !== null && 'value' in reading)
+        plain.push({ column: systemColumns.id, value: reading.value });
+      else if (reading !== null) problems.add(`Value for Body field: 'id' ${reading.problem}`);
+      else if (isSystemKey(key)) problems.add(`Body field: '${key}' can not be used to log in`);
+      else problems.add(`Body field: ${shownName(key)} is not in the structure`);
+      continue;
+    }
+    if (seen.has(field)) {
+      problems.add(`Body field: ${shownName(field.name)} is given twice, by name and by slug`);
+      continue;
+    }
+    seen.add(field);
+    const reading = readFieldValue(field.type, value);
+    if ('problem' in reading)
+      problems.add(`Value for Body field: ${shownName(field.name)} ${reading.problem}`);
+    else if (field.hashed) hashed.push({ field, value: reading.value });
+    else plain.push({ column: field.slug, value: reading.value });
+  }
+  if (problems.found) throw invalidValue(problems.list());
+  const lacking: string[] = [];
+  if (plain.length === 0) lacking.push('Login needs a field that is not hashed, such as an email');
+  if (hashed.length === 0) lacking.push('Login needs a hashed field, such as a password');
+  if (hashed.length > maxHashed) lacking.push(`Login takes at most ${maxHashed} hashed fields`);
+  if (plain.length > maxPlain) lacking.push(`Login takes at most ${maxPlain} fields that are not hashed`);
+  if (lacking.length > 0) throw invalidCondition(lacking);
+  return { relationship: 'And', plain, hashed };
+}
+
+/**
+ * Names whom an attempt is about, for counting failures: by the values of unique fields when there are any, so that
+ * guesses at one user can't be spread over many names by adding other fields.
+ */
+export function identityKey(spaceId: string, { plain }: Conditions, structure: Structure): string {
+  const unique = plain.filter(
+    ({ column }) => column === systemColumns.id || structure.lookup.get(column)?.unique,
+  );
+  const values = (unique.length > 0 ? unique : plain)
+    .map(({ column, value }) => JSON.stringify([column, value]))
+    .sort();
+  return createHash('sha256')
+    .update(JSON.stringify([spaceId, values]))
+    .digest('base64');
+}

@@ -1,0 +1,54 @@
+import { slugProblem } from '../../common/control/slug.ts';
+import { invalidHeader, invalidSlug } from '../../common/errors/catalogue.ts';
+import type { HttpRequest } from '../../common/http/http-types.ts';
+import { readPath, type SpaceReference } from '../space/open-space.ts';
+import type { StructureCache } from './structure-cache.ts';
+
+/**
+ * Reads the header `function-resources`, by which a function says what it works on: for login exactly one structure,
+ * of the space that holds the users.
+ */
+export function readFunctionResources(request: HttpRequest, structures: StructureCache): SpaceReference {
+  const { project = '' } = request.params;
+  const projectIsWrong = slugProblem('project', project);
+  if (projectIsWrong !== null) throw invalidSlug([projectIsWrong]);
+  const text = request.header('function-resources');
+  if (text === undefined || text === '') {
+    throw invalidHeader([
+      'The header function-resources is missing: send {"mustExistSpaceStructures":[structure]}',
+    ]);
+  }
+  const structure = onlyStructure(text);
+  const { slug } = structure as { slug?: unknown };
+  // a structure without slug is refused with all else that is wrong with it
+  const path =
+    typeof slug === 'string' && slug !== ''
+      ? readPath({ project, space: slug })
+      : { projectSlug: project, slug: '' };
+  return { path, structure: structures.readParsed(structure, path, text) };
+}
+
+function onlyStructure(text: string): object {
+  let input: unknown;
+  try {
+    input = JSON.parse(text);
+  } catch (cause) {
+    throw invalidHeader(['The header function-resources is not valid JSON'], cause);
+  }
+  const list: unknown =
+    typeof input === 'object' && input !== null
+      ? (input as { mustExistSpaceStructures?: unknown }).mustExistSpaceStructures
+      : undefined;
+  if (!Array.isArray(list)) {
+    throw invalidHeader([
+      'The header function-resources lacks mustExistSpaceStructures, an array of structures',
+    ]);
+  }
+  const [only] = list as readonly unknown[];
+  if (list.length !== 1 || typeof only !== 'object' || only === null || Array.isArray(only)) {
+    throw invalidHeader([
+      'The header function-resources should name one structure in mustExistSpaceStructures: that of the users',
+    ]);
+  }
+  return only;
+}

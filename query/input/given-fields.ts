@@ -1,0 +1,39 @@
+import { shownName } from '../../common/errors/shown-name.ts';
+import { type Field, isSystemKey } from '../structure/field.ts';
+import type { Structure } from '../structure/structure.ts';
+
+export type Complain = (problem: string) => void;
+
+/** Whether a body may be a record, or changes of one: a JSON object with at least one key. */
+export function isRecord(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.keys(value).length > 0;
+}
+
+/**
+ * The values of a body by their fields, null where the body says null. `id`, `createdAt` and `updatedAt` are the
+ * service's to set: a body that has them is refused.
+ */
+export function givenFields(
+  body: object,
+  structure: Structure,
+  complain: Complain,
+): ReadonlyMap<Field, unknown> {
+  const given = new Map<Field, unknown>();
+  // entries, not property access: a field may be called `__proto__` or `constructor`
+  for (const [key, value] of Object.entries(body)) {
+    const field = structure.lookup.get(key);
+    if (field === undefined) {
+      complain(
+        isSystemKey(key)
+          ? `Body field: '${key}' is set by the service and can not be given`
+          : `Body field: ${shownName(key)} is not in the structure`,
+      );
+    } else if (given.has(field)) {
+      complain(`Body field: ${shownName(field.name)} is given twice, by name and by slug`);
+    } else {
+      given.set(field, value);
+    }
+  }
+  return given;
+}

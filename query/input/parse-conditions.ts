@@ -1,0 +1,103 @@
+import { invalidCondition } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
+import type { QueryPairs } from '../../common/http/http-types.ts';
+import { type Field, isSystemKey, type StoredValue, systemColumns } from '../structure/field.ts';
+import { hasLoneSurrogate, type ValueReading } from '../structure/field-value.ts';
+import type { Structure } from '../structure/structure.ts';
+import { readConditionTime } from './condition-time.ts';
+import { readConditionValue } from './condition-value.ts';
+
+/** A record matches when its value in the column equals the value; one without a value never does. */
+export interface Condition {
+  /** Unquoted. */
+  readonly column: string;
+  readonly value: StoredValue | Date;
+}
+
+/** A value to be compared with stored hashes. */
+export interface HashedCondition {
+  readonly field: Field;
+  readonly value: StoredValue;
+}
+
+export interface Conditions {
+  readonly relationship: 'And' | 'Or';
+  readonly plain: readonly Condition[];
+  /** Only with `And`, and with at least one plain condition beside them. */
+  readonly hashed: readonly HashedCondition[];
+}
+
+const maxConditions = 100;
+/** Each is checked against every candidate, which takes milliseconds of a core. */
+const maxHashedConditions = 5;
+
+/**
+ * Reads query parameters as conditions: fields by name or slug, `id`, `createdAt` and `updatedAt`.
+ * Throws a 400 that lists every problem.
+ */
+export function parseConditions(
+  pairs: QueryPairs,
+  structure: Structure,
+  relationship: 'And' | 'Or',
+): Conditions {
+  if (pairs.length > maxConditions) {
+    throw invalidCondition([
+      `The query has ${pairs.length} conditions; at most ${maxConditions} are allowed`,
+    ]);
+  }
+  const problems: string[] = [];
+  const plain: Condition[] = [];
+  const hashed: HashedCondition[] = [];
+  for (const [key, text] of pairs) {
+    const field = structure.lookup.get(key);
+    if (field === undefined && !isSystemKey(key)) {
+      problems.push(`Query field: ${shownName(key)} is not in the structure`);
+      continue;
+    }
+    const reading = field === undefined ? readSystemValue(key, text) : readConditionValue(field.type, text);
+    if ('problem' in reading) {
+      problems.push(`Value for Query field: ${shownName(field?.name ?? key)} ${reading.problem}`);
+    } else if (field === undefined) {
+      plain.push({ column: systemColumns[key as keyof typeof systemColumns], value: reading.value });
+    } else if (field.hashed) {
+      hashed.push({ field, value: (reading as { value: StoredValue }).value });
+    } else {
+      plain.push({ column: field.slug, value: reading.value });
+    }
+  }
+  problems.push(...hashedProblems(hashed, plain, relationship));
+  if (problems.length > 0) throw invalidCondition(problems);
+  return { relationship, plain, hashed };
+}
+
+function readSystemValue(key: string, text: string): ValueReading | { readonly value: Date } {
+  if (key === 'id') {
+    return hasLoneSurrogate(text) ? { problem: 'should be a valid string' } : { value: text };
+  }
+  const time = readConditionTime(text);
+  return time === null
+    ? { problem: 'should be a valid time such as 2026-01-31T12:00:00.000Z' }
+    : { value: time };
+}
+
+function hashedProblems(
+  hashed: readonly HashedCondition[],
+  plain: readonly Condition[],
+  relationship: 'And' | 'Or',
+): string[] {
+  const first = hashed[0];
+  if (first === undefined) return [];
+  const name = shownName(first.field.name);
+  if (hashed.length > maxHashedConditions) {
+    return [
+      `The query has ${hashed.length} conditions on hashed fields; at most ${maxHashedConditions} are allowed`,
+    ];
+  }
+  if (relationship === 'Or') {
+    return [`Query field: ${name} is hashed and can not be used with paramRelationship Or`];
+  }
+  if (plain.length === 0) {
+    return [`Query field: ${name} is hashed: it needs a condition on another field beside it`];
+  }
+  return [];
+}

@@ -1,0 +1,107 @@
+import { invalidOptions } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
+import { isSystemKey, type SystemKey, systemColumns } from '../structure/field.ts';
+import type { Structure } from '../structure/structure.ts';
+
+export interface Sort {
+  /** Unquoted. */
+  readonly column: string;
+  /** Which of a record's own keys it is; null for a field. */
+  readonly systemKey: SystemKey | null;
+  readonly descending: boolean;
+}
+
+/** The `options` header. `token` and `populate` are accepted and have no effect here. */
+export interface Options {
+  readonly paramRelationship: 'And' | 'Or';
+  /** Null: all records. */
+  readonly page: { readonly limit: number; readonly offset: number } | null;
+  /** Null: in order of insertion. */
+  readonly sort: Sort | null;
+}
+
+type Complain = (problem: string) => void;
+
+const defaults: Options = { paramRelationship: 'And', page: null, sort: null };
+
+/** Reads the header against the structure that names the fields to sort by. Throws a 400 that lists every problem. */
+export function parseOptions(header: string | undefined, structure: Structure): Options {
+  if (header === undefined || header === '') return defaults;
+  let input: unknown;
+  try {
+    input = JSON.parse(header);
+  } catch (cause) {
+    throw invalidOptions(['The options header is not valid JSON'], cause);
+  }
+  if (!isObject(input)) throw invalidOptions(['The options header is not a JSON object']);
+  const problems: string[] = [];
+  const complain: Complain = (problem) => void problems.push(`Options: ${problem}`);
+  const options: Options = {
+    paramRelationship: readRelationship(input.paramRelationship, complain),
+    page: readPage(input.pagination, complain),
+    sort: readSort(input.sort, structure, complain),
+  };
+  if (problems.length > 0) throw invalidOptions(problems);
+  return options;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function readRelationship(value: unknown, complain: Complain): Options['paramRelationship'] {
+  if (value === undefined || value === null) return 'And';
+  if (value === 'And' || value === 'Or') return value;
+  complain('paramRelationship should be And or Or');
+  return 'And';
+}
+
+function readPage(value: unknown, complain: Complain): Options['page'] {
+  if (value === undefined || value === null) return null;
+  if (!isObject(value)) {
+    complain('pagination should be an object with limit and page');
+    return null;
+  }
+  const limit = positive('limit', value.limit, complain);
+  const page = value.page === undefined ? 1 : positive('page', value.page, complain);
+  if (limit === null || page === null) return null;
+  const offset = (page - 1) * limit;
+  if (!Number.isSafeInteger(offset + limit)) {
+    complain('pagination goes beyond what can be counted');
+    return null;
+  }
+  return { limit, offset };
+}
+
+function positive(key: string, value: unknown, complain: Complain): number | null {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value;
+  complain(`pagination.${key} should be a whole number from 1`);
+  return null;
+}
+
+function readSort(value: unknown, structure: Structure, complain: Complain): Sort | null {
+  if (value === undefined || value === null) return null;
+  if (!isObject(value)) {
+    complain('sort should be an object with by and order');
+    return null;
+  }
+  const { by, order } = value;
+  if (order !== undefined && order !== 'asc' && order !== 'desc')
+    complain('sort.order should be asc or desc');
+  const descending = order === 'desc';
+  if (typeof by !== 'string' || by === '') {
+    complain('sort.by should be the name of a field, id, createdAt or updatedAt');
+    return null;
+  }
+  if (isSystemKey(by)) return { column: systemColumns[by], systemKey: by, descending };
+  const field = structure.lookup.get(by);
+  if (field === undefined) {
+    complain(`sort.by names ${shownName(by)}, which is not a field of the structure`);
+    return null;
+  }
+  if (field.hashed) {
+    complain(`sort.by names ${shownName(by)}, which is hashed`);
+    return null;
+  }
+  return { column: field.slug, systemKey: null, descending };
+}

@@ -1,0 +1,35 @@
+import { invalidHeader } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
+import type { HttpRequest } from '../../common/http/http-types.ts';
+
+/** The fixed headers of interface.md section 4.2. */
+export interface RecordHeaders {
+  readonly autoCreateProject: boolean;
+  readonly autoCreateRecordSpace: boolean;
+  readonly clearAllSpaces: boolean;
+  /** The stored structure may change to match the one of the request. */
+  readonly mutate: boolean;
+  readonly usePreStoredStructure: boolean;
+}
+
+/** An absent header has the value that section 4.2 fixes for it. Throws a 400 that lists every bad value. */
+export function readRecordHeaders(request: Pick<HttpRequest, 'header'>): RecordHeaders {
+  const problems: string[] = [];
+  const flag = (name: string, absent: boolean): boolean => {
+    const value = request.header(name);
+    if (value === undefined) return absent;
+    if (value !== 'true' && value !== 'false') {
+      problems.push(`Header ${name} is ${shownName(value)}: it should be true or false`);
+    }
+    return value === 'true';
+  };
+  const headers = {
+    autoCreateProject: flag('auto-create-project', true),
+    autoCreateRecordSpace: flag('auto-create-record-space', true),
+    clearAllSpaces: flag('clear-all-spaces', false),
+    mutate: flag('mutate', true),
+    usePreStoredStructure: flag('use-pre-stored-structure', false),
+  };
+  if (problems.length > 0) throw invalidHeader(problems);
+  return headers;
+}

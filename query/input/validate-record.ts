@@ -1,0 +1,101 @@
+import { invalidBody, invalidValue } from '../../common/errors/catalogue.ts';
+import { Problems } from '../../common/errors/problems.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
+import { inTurns } from '../../common/limits/in-turns.ts';
+import type { StoredValue } from '../structure/field.ts';
+import { readFieldValue } from '../structure/field-value.ts';
+import type { Structure } from '../structure/structure.ts';
+import { type Complain, givenFields, isRecord } from './given-fields.ts';
+
+/** A record's values in the order of the structure's fields; null where there is none. */
+export type RecordValues = readonly (StoredValue | null)[];
+
+/** Hashing takes milliseconds of a core for each value. */
+const maxHashedValues = 1000;
+/**
+ * Characters that the records of a request may get beside what the body says: names and defaults of all fields, ids
+ * and times. A body of two megabytes of tiny records would otherwise become gigabytes.
+ */
+const maxAddedCharacters = 64 * 1024 * 1024;
+/** What a record, and each of its fields, takes at least. */
+const recordOverhead = 150;
+const fieldOverhead = 10;
+
+/** Checks the body of insertOne. Throws a 400 that lists every problem. */
+export function validateRecord(body: unknown, structure: Structure): RecordValues {
+  if (!isRecord(body)) throw invalidBody('Request body should be a JSON object with at least one field');
+  const problems = new Problems();
+  const values = readRecord(body, structure, problems.add);
+  if (problems.found) throw invalidValue(problems.list());
+  return values;
+}
+
+/** Checks the body of insert. Rejects with a 400 that lists every problem with the index of its record. */
+export async function validateRecords(
+  body: unknown,
+  structure: Structure,
+  signal: AbortSignal,
+): Promise<readonly RecordValues[]> {
+  if (!Array.isArray(body) || body.length === 0) {
+    throw invalidBody('Request body should be a JSON array with at least one record');
+  }
+  const allowed = maxRecords(structure);
+  if (body.length > allowed) {
+    throw invalidBody(
+      `Request body has ${body.length} records; at most ${allowed} of this structure are allowed at once`,
+    );
+  }
+  const problems = new Problems();
+  let malformed = false;
+  const records: RecordValues[] = [];
+  const check = (item: unknown, index: number): void => {
+    const complain: Complain = (problem) => problems.add(`${problem} (record at index ${index})`);
+    if (isRecord(item)) {
+      records.push(readRecord(item, structure, complain));
+    } else {
+      malformed = true;
+      complain('A record should be a JSON object with at least one field');
+    }
+  };
+  await inTurns(body, check, signal);
+  if (problems.found) throw (malformed ? invalidBody : invalidValue)(problems.list());
+  const hashed = countHashedValues(records, structure);
+  if (hashed > maxHashedValues) {
+    throw invalidValue([`The records have ${hashed} hashed values; a request may have ${maxHashedValues}`]);
+  }
+  return records;
+}
+
+/** How many records of a structure one request may have, whatever its body's size. */
+function maxRecords({ fields }: Structure): number {
+  let added = recordOverhead;
+  for (const { name, defaultValue } of fields) {
+    added += fieldOverhead + name.length + String(defaultValue ?? '').length;
+  }
+  return Math.max(1, Math.floor(maxAddedCharacters / added));
+}
+
+function readRecord(body: object, structure: Structure, complain: Complain): RecordValues {
+  const given = givenFields(body, structure, complain);
+  return structure.fields.map((field) => {
+    // null counts as missing
+    const value = given.get(field) ?? null;
+    if (value === null) {
+      if (field.required && field.defaultValue === null) {
+        complain(`Body field: ${shownName(field.name)} is required`);
+      }
+      return field.defaultValue;
+    }
+    const reading = readFieldValue(field.type, value);
+    if ('value' in reading) return reading.value;
+    complain(`Value for Body field: ${shownName(field.name)} ${reading.problem}`);
+    return null;
+  });
+}
+
+function countHashedValues(records: readonly RecordValues[], structure: Structure): number {
+  const indexes = structure.fields.flatMap((field, index) => (field.hashed ? [index] : []));
+  let count = 0;
+  for (const values of records) for (const index of indexes) if (values[index] !== null) count++;
+  return count;
+}

@@ -1,0 +1,184 @@
+import { untilAborted } from '../../common/abort/until-aborted.ts';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { ApiError } from '../../common/errors/api-error.ts';
+import { KeyedLock } from '../../common/limits/keyed-lock.ts';
+import type { Changes } from '../input/validate-changes.ts';
+import type { RecordValues } from '../input/validate-record.ts';
+import { columnType } from '../space/record-table.ts';
+import { type Assignment, assignment } from '../sql/change-sql.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { recordKey } from '../unique/reservation-keys.ts';
+import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
+import { alreadyStored, collectUniqueValues, findStored, type UniqueValue } from '../unique/unique-values.ts';
+import type { ChangeCommit, RecordChange } from './change-commit.ts';
+import type { Hasher } from './hasher.ts';
+import type { PatchFolder } from './patch-folder.ts';
+import type { SpaceVersions } from './space-versions.ts';
+import { withHashes } from './store-records.ts';
+
+/** What a change did. */
+interface Outcome {
+  readonly record: string | null;
+  /** Resolves when nobody goes by the space's older version; null: nothing was changed. */
+  readonly told: Promise<void> | null;
+}
+
+export interface UpdateTarget {
+  readonly id: string;
+  /** Looks again when nobody else can change the record any more; false: leave it alone. */
+  readonly stillWanted?: () => Promise<boolean>;
+}
+
+/** Changes of stored records. Those of one record are made one after the other. */
+export interface RecordChanges {
+  /**
+   * Sets the fields that `changes` names. Resolves when that is durable and a find sees it, with the record's JSON
+   * text; null when there is no such record. Throws a 400 when a value of a unique field is taken.
+   */
+  update(
+    space: RecordSpace,
+    target: UpdateTarget,
+    changes: Changes,
+    signal: AbortSignal,
+  ): Promise<string | null>;
+  /** Deletes a record and resolves with what it was; null when there is no such record. */
+  remove(space: RecordSpace, id: string, signal: AbortSignal): Promise<string | null>;
+}
+
+/** Milliseconds that a change waits for other processes before it is made without them. */
+const patience = 2000;
+
+export function createRecordChanges(deps: {
+  db: Database;
+  hasher: Hasher;
+  reservations: UniqueReservations;
+  changeCommit: ChangeCommit;
+  folder: PatchFolder;
+  versions: SpaceVersions;
+}): RecordChanges {
+  const { db, hasher, reservations, changeCommit, folder, versions } = deps;
+  const lock = new KeyedLock();
+
+  /** Makes the change; others are told of it also when its client has gone, and when nobody knows its outcome. */
+  const commit = async (space: RecordSpace, change: RecordChange): Promise<Outcome> => {
+    try {
+      const record = await changeCommit.commit(change);
+      return { record, told: record === null ? null : versions.change(space.id) };
+    } catch (error) {
+      await versions.change(space.id);
+      throw error;
+    }
+  };
+
+  /** Does the work in the record's turn. The next one does not wait until others are told; the answer does. */
+  const inTurn = async (
+    space: RecordSpace,
+    id: string,
+    work: () => Promise<Outcome>,
+    signal: AbortSignal,
+  ): Promise<string | null> => {
+    const { record, told } = await lock.run(recordKey(space, id), work, signal);
+    if (told !== null) await untilAborted(told, signal);
+    return record;
+  };
+
+  /**
+   * Does the work while no other process does such work on the record, where they share reservations. A record can be
+   * changed without them: when they can't be asked, or take too long, processes are not kept apart.
+   */
+  const alone = async <Result>(
+    space: RecordSpace,
+    id: string,
+    work: () => Promise<Result>,
+    signal: AbortSignal,
+  ): Promise<Result> => {
+    const reserving = reservations.reserve([recordKey(space, id)], signal, patience);
+    const reserved = await reserving.catch((error: unknown) => {
+      if (!(error instanceof ApiError) || error.status !== 503) throw error;
+      return null;
+    });
+    try {
+      return await work();
+    } finally {
+      if (reserved !== null && 'reservation' in reserved) await reserved.reservation.settle([]);
+    }
+  };
+
+  /** Takes the values for this record; null when there are none. */
+  const reserve = async (
+    space: RecordSpace,
+    values: ReadonlyMap<string, UniqueValue>,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<Reservation | null> => {
+    if (values.size === 0) return null;
+    for (;;) {
+      const result = await reservations.reserve([...values.keys()], signal);
+      const taken = await storedElsewhere(space, values, id, signal).catch(async (error: unknown) => {
+        if ('reservation' in result) await result.reservation.settle([]);
+        throw error;
+      });
+      if ('reservation' in result && taken.size === 0) return result.reservation;
+      if ('reservation' in result) await result.reservation.settle(taken);
+      if (taken.size > 0) throw alreadyStored(values, taken);
+      // what another write found to be stored is stored in this very record
+    }
+  };
+
+  const storedElsewhere = (
+    space: RecordSpace,
+    values: ReadonlyMap<string, UniqueValue>,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> => findStored(db, space, values, signal, id);
+
+  return {
+    async update(space, target, changes, signal) {
+      const { fields } = space.structure;
+      const row: RecordValues = fields.map((field) => changes.get(field) ?? null);
+      const unique = collectUniqueValues(space, [row]);
+      const [hashed] = await withHashes(hasher, space.structure, [row], signal);
+      const assignments = assignmentsOf(space, changes, hashed as RecordValues);
+      const changesUnique = [...changes.keys()].some((field) => field.unique);
+      const { id, stillWanted } = target;
+      const change = async (): Promise<Outcome> => {
+        if (stillWanted !== undefined && !(await stillWanted())) return { record: null, told: null };
+        const reservation = await reserve(space, unique, id, signal);
+        let stored: Iterable<string> = [];
+        try {
+          const { table, structure } = space;
+          const permit = reservation?.permit ?? null;
+          const outcome = await commit(space, { table, id, structure, assignments, signal, permit });
+          if (outcome.record !== null) {
+            stored = unique.keys();
+            if (changesUnique) folder.note(table);
+          }
+          return outcome;
+        } finally {
+          await reservation?.settle(stored);
+        }
+      };
+      const work = stillWanted === undefined ? change : () => alone(space, id, change, signal);
+      return inTurn(space, id, work, signal);
+    },
+    async remove(space, id, signal) {
+      const { table, structure } = space;
+      const change = (): Promise<Outcome> =>
+        commit(space, { table, id, structure, assignments: null, signal });
+      return inTurn(space, id, () => alone(space, id, change, signal), signal);
+    },
+  };
+}
+
+/** In the order of their slugs, so that requests that name the same fields share statements. */
+function assignmentsOf(
+  { structure }: RecordSpace,
+  changes: Changes,
+  values: RecordValues,
+): readonly Assignment[] {
+  return structure.fields
+    .map((field, index) => ({ field, value: values[index] ?? null }))
+    .filter(({ field }) => changes.has(field))
+    .sort((a, b) => (a.field.slug < b.field.slug ? -1 : 1))
+    .map(({ field, value }) => assignment(field.slug, columnType(field), value));
+}

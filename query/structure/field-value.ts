@@ -1,0 +1,55 @@
+import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
+import type { FieldType, StoredValue } from './field.ts';
+
+/** A value in its stored form, or what is wrong with it as the end of a sentence ("should be a valid number"). */
+export type ValueReading = { readonly value: StoredValue } | { readonly problem: string };
+
+const typeWords: Readonly<Record<FieldType, string>> = {
+  TEXT: 'string',
+  NUMBER: 'number',
+  BOOLEAN: 'boolean',
+  ARRAY: 'array',
+  OBJECT: 'object',
+};
+
+// with the `u` flag this finds surrogates that are not half of a pair
+const loneSurrogate = /\p{Surrogate}/u;
+
+export function hasLoneSurrogate(text: string): boolean {
+  return loneSurrogate.test(text);
+}
+
+export function misfit(type: FieldType, reason?: string): { readonly problem: string } {
+  return { problem: `should be a valid ${typeWords[type]}${reason === undefined ? '' : `: ${reason}`}` };
+}
+
+/** Reads a value of parsed JSON, other than null, by the type of its field. */
+export function readFieldValue(type: FieldType, value: unknown): ValueReading {
+  switch (type) {
+    case 'TEXT':
+      if (typeof value !== 'string') return misfit(type);
+      if (hasLoneSurrogate(value)) return misfit(type, 'it has half of a surrogate pair');
+      return { value };
+    case 'NUMBER':
+      if (typeof value !== 'number' || !Number.isFinite(value)) return misfit(type);
+      // -0 and 0 are one value, also to a unique field
+      return { value: value === 0 ? 0 : value };
+    case 'BOOLEAN':
+      return typeof value === 'boolean' ? { value } : misfit(type);
+    case 'ARRAY':
+      return Array.isArray(value) ? readNested(type, value) : misfit(type);
+    case 'OBJECT':
+      return typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? readNested(type, value)
+        : misfit(type);
+  }
+}
+
+function readNested(type: FieldType, value: object): ValueReading {
+  try {
+    return { value: canonicalJson(value) };
+  } catch (error) {
+    if (error instanceof NotCanonicalError) return misfit(type, error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,17 @@
+import type { Structure } from './structure.ts';
+
+/** A record space as one request sees it. */
+export interface RecordSpace {
+  /** UUIDv5 of owner, project slug and space slug. */
+  readonly id: string;
+  readonly projectId: string;
+  /** Quoted, with its database. */
+  readonly table: string;
+  /**
+   * The request's structure, or the stored one when the request asks for it. Every field has its column, and is
+   * required and unique as the stored structure says.
+   */
+  readonly structure: Structure;
+  /** What the catalogue has. */
+  readonly stored: Structure;
+}

@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../../common/log/log.ts';
+import { RedisFailure } from '../../common/redis/redis-connection.ts';
+import { LeaseSession } from './lease-session.ts';
+import type { LeaseTimes } from './lease-times.ts';
+import type { Ledger } from './ledger.ts';
+import { currentMoment, type Moment } from './moment.ts';
+
+/** For the look at whether there ever were reservations. */
+const lookTimeout = 5000;
+/** For writes whose clients have gone, when the process ends. */
+const closeTimeout = 5000;
+
+/**
+ * The leases of this process. There is a current one for new writes. Whenever it is in doubt what it holds, because an
+ * answer was lost, the next write gets a new one; the old one lasts until its writes are done, and takes what nobody
+ * knows of with it.
+ */
+export class LeaseSessions {
+  readonly #ledger: Ledger;
+  readonly #times: LeaseTimes;
+  readonly #everUsed: (signal: AbortSignal) => Promise<boolean>;
+  readonly #log: Log;
+  readonly #now: () => Moment;
+  readonly #sessions = new Set<LeaseSession>();
+  readonly #timer: NodeJS.Timeout;
+  #current: LeaseSession | null = null;
+  #opening: Promise<LeaseSession> | null = null;
+  #renewing: Promise<void> | null = null;
+  #sweepCursor = '0';
+  #closed = false;
+
+  /** @param args.everUsed whether there may have been reservations before the ledger was made */
+  constructor(args: {
+    ledger: Ledger;
+    times: LeaseTimes;
+    everUsed: (signal: AbortSignal) => Promise<boolean>;
+    log: Log;
+    now?: () => Moment;
+  }) {
+    this.#ledger = args.ledger;
+    this.#times = args.times;
+    this.#everUsed = args.everUsed;
+    this.#log = args.log;
+    this.#now = args.now ?? currentMoment;
+    this.#timer = setInterval(() => this.keep(), args.times.renewEvery).unref();
+  }
+
+  /** The session for a new write, which counts as held by it. Rejects with a RedisFailure. */
+  async enter(): Promise<LeaseSession> {
+    let session = this.#current;
+    if (session !== null && !session.coversWrite()) {
+      this.#retire(session);
+      session = null;
+    }
+    session ??= await this.#open();
+    session.held++;
+    return session;
+  }
+
+  /** The write holds nothing any more. */
+  leave(session: LeaseSession): void {
+    session.held--;
+    if (session.held === 0 && session !== this.#current) this.#end(session);
+  }
+
+  /** Nobody knows what it holds. */
+  doubt(session: LeaseSession): void {
+    this.#retire(session);
+  }
+
+  lose(session: LeaseSession): void {
+    session.lose();
+    this.#retire(session);
+  }
+
+  /** Renews what there is, and sees to it that there is a current one. */
+  keep(): void {
+    this.#renewing ??= this.#keep()
+      // the connection tells of its outages; leases that can't be renewed run out, and their writes don't begin
+      .catch((error: unknown) => {
+        if (!(error instanceof RedisFailure)) this.#log.error({ err: error }, 'leases were not renewed');
+      })
+      .finally(() => {
+        this.#renewing = null;
+      });
+  }
+
+  /** Waits for the writes that go on, and ends the leases, so that nobody has to wait for that. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const deadline = AbortSignal.timeout(closeTimeout);
+    while (!deadline.aborted && [...this.#sessions].some(({ held }) => held > 0)) await sleep(20);
+    clearInterval(this.#timer);
+    await this.#renewing;
+    const idle = [...this.#sessions].filter(({ held }) => held === 0).map(({ id }) => id);
+    this.#sessions.clear();
+    if (idle.length > 0) await this.#ledger.end(idle).catch(() => {});
+  }
+
+  async #keep(): Promise<void> {
+    const sessions = [...this.#sessions];
+    if (sessions.length > 0) {
+      const sent = this.#now();
+      const goOn = await this.#ledger.renew(sessions.map(({ id }) => id));
+      sessions.forEach((session, i) => {
+        if (goOn[i] === true) session.renewed(sent);
+        else this.lose(session);
+      });
+    }
+    // at once, and not with the next write: after a loss, this is when the wait begins
+    if (this.#current === null && !this.#closed) await this.#open();
+    this.#sweepCursor = await this.#ledger.sweep(this.#sweepCursor);
+  }
+
+  #open(): Promise<LeaseSession> {
+    this.#opening ??= this.#begin().finally(() => {
+      this.#opening = null;
+    });
+    return this.#opening;
+  }
+
+  async #begin(): Promise<LeaseSession> {
+    const session = new LeaseSession(this.#times, this.#now);
+    const { began, epoch } = await this.#ledger.open(session.id);
+    this.#sessions.add(session);
+    this.#current = session;
+    if (began) await this.#beginEpoch(epoch);
+    return session;
+  }
+
+  /** A space is in the catalogue before one of its values is reserved: without spaces there were no reservations. */
+  async #beginEpoch(epoch: string): Promise<void> {
+    const used = await this.#everUsed(AbortSignal.timeout(lookTimeout)).catch((error: unknown) => {
+      this.#log.warn({ err: error }, 'it is not known whether there were reservations before');
+      return true;
+    });
+    if (!used) return this.#ledger.openEarly(epoch);
+    this.#log.warn(
+      { wait: this.#times.lease },
+      'Redis has lost, or never had, the reservations of unique values: writes of such values wait for one lease',
+    );
+  }
+
+  #retire(session: LeaseSession): void {
+    if (this.#current === session) this.#current = null;
+    if (session.held === 0 || session.lost) this.#end(session);
+  }
+
+  #end(session: LeaseSession): void {
+    if (!this.#sessions.delete(session) || session.lost) return;
+    // if this does not arrive, the lease runs out
+    this.#ledger.end([session.id]).catch(() => {});
+  }
+}

@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import type { Field, StoredValue } from '../structure/field.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+
+/** Longer ones are hashed, so that what is reserved stays small. */
+const longestKey = 100;
+
+/*
+ * What is reserved, by keys that are never the same for two kinds: behind the space's id stands the slug of a field,
+ * which is never empty and has no colon, or nothing.
+ */
+
+/** A value of a unique field. */
+export function valueKey(space: RecordSpace, field: Field, value: StoredValue): string {
+  const text = String(value);
+  // the letter keeps a text apart from the hash of another
+  const end =
+    text.length <= longestKey ? `v${text}` : `h${createHash('sha256').update(text).digest('base64')}`;
+  return `${space.id}:${field.slug}:${end}`;
+}
+
+/** The place of the first record of a space. */
+export function firstRecordKey(space: RecordSpace): string {
+  return `${space.id}::first`;
+}
+
+/** A record that is being changed. */
+export function recordKey(space: RecordSpace, id: string): string {
+  return `${space.id}::record:${id}`;
+}

@@ -1,0 +1,162 @@
+import { redisScript } from '../../common/redis/redis-script.ts';
+
+/**
+ * The ledger of reservations is one hash, so that whatever removes a reservation that is not over - a flush, an
+ * eviction, a restart - removes the epoch too, and shows (docs/decisions/010-unique-values-between-processes.md):
+ *
+ *   e            <run id of the server>:<opens at>:<session that began it>    reservations before are gone or over
+ *   s<session>   <ends at>                                                    a process's lease on all that it holds
+ *   k<digest>    <session>:<write>                                            a value that a write holds
+ *
+ * Times are milliseconds of the server's clock. A session that is over never comes back.
+ */
+export const ledgerKey = 'sluice:{unique}:1';
+
+/** Characters of a digest; scripts take many as one text. */
+export const digestLength = 24;
+
+const prelude = `
+local ledger = KEYS[1]
+local digestLength = ${digestLength}
+-- Lua takes no more than 8000 values as arguments of one call
+local chunk = 2000
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
+if not run then return redis.error_reply('NORUNID this server does not tell its run id') end
+local epoch = redis.call('HGET', ledger, 'e') or ''
+local epochRun, opensAt = string.match(epoch, '^(%w+):(%d+):')
+local sameEpoch = epochRun == run
+opensAt = tonumber(opensAt or 0)
+
+local function whole(number) return string.format('%.0f', number) end
+local known = {}
+local function isAlive(session)
+  if known[session] == nil then
+    local endsAt = redis.call('HGET', ledger, 's' .. session)
+    known[session] = endsAt and tonumber(endsAt) > now or false
+  end
+  return known[session]
+end
+local function sessionOf(owner) return string.match(owner, '^[^:]*') end
+-- calls visit(names, place of the first) for the fields of the digests, some at a time
+local function eachChunk(digests, visit)
+  local count = #digests / digestLength
+  for first = 1, count, chunk do
+    local names = {}
+    for place = first, math.min(first + chunk - 1, count) do
+      names[#names + 1] = 'k' .. string.sub(digests, (place - 1) * digestLength + 1, place * digestLength)
+    end
+    local result = visit(names, first)
+    if result then return result end
+  end
+end
+`;
+
+/**
+ * session, lease. Begins a session, and an epoch when that of the ledger is over: then nothing can be reserved for one
+ * lease, because what was lost may have been given just before. Answers whether it began one, and the epoch.
+ */
+export const openScript = redisScript(`${prelude}
+local began = 0
+if not sameEpoch then
+  redis.call('UNLINK', ledger)
+  epoch = run .. ':' .. whole(now + ARGV[2]) .. ':' .. ARGV[1]
+  redis.call('HSET', ledger, 'e', epoch)
+  began = 1
+end
+redis.call('HSET', ledger, 's' .. ARGV[1], whole(now + ARGV[2]))
+return {began, epoch}
+`);
+
+/** epoch. Lets reservations begin at once, for whoever knows that none were ever given before that epoch. */
+export const openEarlyScript = redisScript(`${prelude}
+if not sameEpoch or epoch ~= ARGV[1] then return 0 end
+redis.call('HSET', ledger, 'e', (string.gsub(epoch, ':%d+:', ':' .. whole(now) .. ':', 1)))
+return 1
+`);
+
+/** lease, sessions. Answers for each whether it goes on. */
+export const renewScript = redisScript(`${prelude}
+local result = {}
+for i = 2, #ARGV do
+  result[i - 1] = 0
+  if sameEpoch and isAlive(ARGV[i]) then
+    redis.call('HSET', ledger, 's' .. ARGV[i], whole(now + ARGV[1]))
+    result[i - 1] = 1
+  end
+end
+return result
+`);
+
+/** sessions. Ends them, and with them all that they hold. */
+export const endScript = redisScript(`${prelude}
+for i = 1, #ARGV do redis.call('HDEL', ledger, 's' .. ARGV[i]) end
+return 1
+`);
+
+/** session, write, digests. Takes all or none. */
+export const reserveScript = redisScript(`${prelude}
+local session, write, digests = ARGV[1], ARGV[2], ARGV[3]
+if not sameEpoch or not isAlive(session) then return {'lost'} end
+if now < opensAt then return {'closed', opensAt - now} end
+local over = {}
+local held = eachChunk(digests, function(names, first)
+  for i, owner in ipairs(redis.call('HMGET', ledger, unpack(names))) do
+    if owner then
+      local other = sessionOf(owner)
+      if isAlive(other) then return {'held', first + i - 2} end
+      over[other] = true
+    end
+  end
+end)
+if held then return held end
+-- whose value is taken over must not go on, also when the server's clock is put back
+for other in pairs(over) do redis.call('HDEL', ledger, 's' .. other) end
+eachChunk(digests, function(names)
+  local fields = {}
+  for i, name in ipairs(names) do
+    fields[2 * i - 1] = name
+    fields[2 * i] = session .. ':' .. write
+  end
+  redis.call('HSET', ledger, unpack(fields))
+end)
+return {'taken'}
+`);
+
+/** session, write, digests. Gives back those that the write still holds. */
+export const releaseScript = redisScript(`${prelude}
+local owner = ARGV[1] .. ':' .. ARGV[2]
+eachChunk(ARGV[3], function(names)
+  local mine = {}
+  for i, holder in ipairs(redis.call('HMGET', ledger, unpack(names))) do
+    if holder == owner then mine[#mine + 1] = names[i] end
+  end
+  if #mine > 0 then redis.call('HDEL', ledger, unpack(mine)) end
+end)
+return 1
+`);
+
+/** digests. Answers the places, from 0, of those that nobody holds. */
+export const freeScript = redisScript(`${prelude}
+local free = {}
+eachChunk(ARGV[1], function(names, first)
+  for i, owner in ipairs(redis.call('HMGET', ledger, unpack(names))) do
+    if not sameEpoch or not owner or not isAlive(sessionOf(owner)) then free[#free + 1] = first + i - 2 end
+  end
+end)
+return free
+`);
+
+/** cursor, count. Removes what processes left that died; answers the next cursor. */
+export const sweepScript = redisScript(`${prelude}
+if not sameEpoch then return '0' end
+local page = redis.call('HSCAN', ledger, ARGV[1], 'COUNT', ARGV[2])
+for i = 1, #page[2], 2 do
+  local name, value = page[2][i], page[2][i + 1]
+  local kind = string.sub(name, 1, 1)
+  local over = kind == 's' and tonumber(value) <= now or kind == 'k' and not isAlive(sessionOf(value))
+  if over then redis.call('HDEL', ledger, name) end
+end
+return page[1]
+`);
