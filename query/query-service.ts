@@ -1,41 +1,172 @@
-import { createStoredKeys } from '../common/auth/signing-keys.ts';
+import type { Authenticate } from '../common/auth/authenticate.ts';
+import { createLoginTokens } from '../common/auth/login-tokens.ts';
+import { createConfiguredKeys, createStoredKeys } from '../common/auth/signing-keys.ts';
+import type { Database } from '../common/clickhouse/database.ts';
+import { createGroupCommit } from '../common/clickhouse/group-commit.ts';
+import type { Config } from '../common/config/read-config.ts';
+import type { Projects } from '../common/control/projects.ts';
+import type { Route } from '../common/http/http-types.ts';
+import { readJson } from '../common/http/read-json.ts';
 import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
+import { ReadWriteLock } from '../common/limits/read-write-lock.ts';
+import type { Push } from '../common/push/push.ts';
 import { queryExamples } from './examples.ts';
+import { createStructureCache } from './input/structure-cache.ts';
+import { createAuthorize } from './login/authorize.ts';
 import { failureDelays } from './login/failure-delays.ts';
-import { createSharedFailures } from './login/shared-failures.ts';
+import { LoginThrottle, loginThrottleDefaults } from './login/login-throttle.ts';
+import { createSharedFailures, type SharedFailures } from './login/shared-failures.ts';
+import { createVerifyCredentials } from './login/verify-credentials.ts';
+import type { Operation, OperationDeps } from './operations/operation.ts';
+import { operations, scopes } from './operations.ts';
+import { createChangeCommit } from './records/change-commit.ts';
+import { createHasher, type Hasher } from './records/hasher.ts';
 import { createLocalVersions, noVersions } from './records/local-versions.ts';
+import { createRecordChanges } from './records/record-changes.ts';
+import { RecordReader } from './records/record-reader.ts';
 import { createRedisVersions } from './records/redis-versions.ts';
-import { queryRoutes } from './routes.ts';
+import type { SpaceVersions } from './records/space-versions.ts';
+import { createRecordStore } from './records/store-records.ts';
+import { createUuidV7 } from './records/uuid-v7.ts';
+import { InFlightWrites } from './space/in-flight-writes.ts';
+import { createOpenSpace, type OpenSpace } from './space/open-space.ts';
 import { createSpaceCatalogue } from './space/space-catalogue.ts';
+import { type Freshness, Spaces } from './space/spaces.ts';
+import { RecordsTable } from './sql/records-table.ts';
 import { createRedisReservations } from './unique/redis-reservations.ts';
-import { createLocalReservations } from './unique/unique-reservations.ts';
+import { createLocalReservations, type UniqueReservations } from './unique/unique-reservations.ts';
 
 /** The query service on the stores of its process. */
 export const queryService: ServiceFactory = async (services) => {
   const { redis, log, config } = services;
-  if (redis === undefined && config.clickhouse !== undefined) {
+  // the embedded engine serves one process
+  const alone = config.clickhouse === undefined;
+  if (redis === undefined && !alone) {
     log.warn('without REDIS_URL, values of unique fields are kept apart within this process only');
   }
   const catalogue = createSpaceCatalogue(services);
   const everUsed = async (signal: AbortSignal): Promise<boolean> => !(await catalogue.isEmpty(signal));
   const reservations =
     redis === undefined ? createLocalReservations() : createRedisReservations({ redis, log, everUsed });
-  // the embedded engine serves one process
-  const versions =
-    config.clickhouse === undefined
-      ? createLocalVersions()
-      : redis === undefined
-        ? noVersions
-        : createRedisVersions({ redis, log });
+  const sharedVersions = redis === undefined ? noVersions : createRedisVersions({ redis, log });
   const sharedFailures =
     redis === undefined
       ? undefined
       : createSharedFailures({ redis, keys: createStoredKeys(services), delays: failureDelays, log });
+  const versions = alone ? createLocalVersions() : sharedVersions;
   return {
-    routes: queryRoutes({ ...services, reservations, versions, sharedFailures }),
+    routes: queryRoutes({ ...services, alone, reservations, versions, sharedFailures }),
     // not Redis: most requests do without it
     readiness: [],
     examples: queryExamples,
     close: () => reservations.close(),
   };
 };
+
+export interface QueryDeps {
+  readonly config: Pick<
+    Config,
+    'maxRecordBytes' | 'maxRecordsBytes' | 'allowClearAllSpaces' | 'loginTokenSecret' | 'loginTokenTtl'
+  >;
+  readonly db: Database;
+  /** Name of the database that holds all tables. */
+  readonly database: string;
+  /** Whether no other process has this store. */
+  readonly alone: boolean;
+  readonly projects: Projects;
+  readonly authenticate: Authenticate;
+  /** Absent: argon2id. */
+  readonly hasher?: Hasher;
+  /** Absent: in this process. */
+  readonly reservations?: UniqueReservations;
+  /** Absent: how long structures are kept is as documented. */
+  readonly freshness?: Freshness;
+  /** Absent: nobody tells of structures that other processes change. */
+  readonly push?: Push | undefined;
+  /** Absent: in this process. */
+  readonly versions?: SpaceVersions;
+  /** Absent: failed logins are counted in this process. */
+  readonly sharedFailures?: SharedFailures | undefined;
+}
+
+/** Bytes of rows: what waits to be stored in this process, and what is gathered for one INSERT. */
+const pendingLimit = 128 * 1024 * 1024;
+const insertLimit = 16 * 1024 * 1024;
+
+/** Characters of changes that wait in this process, and characters and records of one UPDATE. */
+const changeLimits = { pendingLimit: 64 * 1024 * 1024, statementLimit: 4 * 1024 * 1024, recordLimit: 200 };
+/** In a cluster a statement lies in Keeper until all servers made it, and ZooKeeper takes a megabyte at most. */
+const clusterStatementLimit = 256 * 1024;
+
+/** The routes of the query service. */
+export function queryRoutes(args: QueryDeps): Route[] {
+  const { config, db, database } = args;
+  const hasher = args.hasher ?? createHasher();
+  const deps = {
+    ...args,
+    hasher,
+    table: new RecordsTable(db, database),
+    catalogue: createSpaceCatalogue(args),
+    structures: createStructureCache(scopes),
+    newId: createUuidV7(),
+    writes: new InFlightWrites(),
+    versions: args.versions ?? createLocalVersions(),
+    reservations: args.reservations ?? createLocalReservations(),
+    lock: new ReadWriteLock(),
+    loginTokens: createLoginTokens({
+      keys:
+        config.loginTokenSecret === undefined
+          ? createStoredKeys(args)
+          : createConfiguredKeys(config.loginTokenSecret),
+      ttl: config.loginTokenTtl,
+    }),
+    throttle: new LoginThrottle(loginThrottleDefaults, { shared: args.sharedFailures }),
+  };
+  const reading = { ...deps, reader: new RecordReader(deps) };
+  const groupCommit = createGroupCommit({ ...deps, pendingLimit, insertLimit });
+  const statementLimit = db.cluster === undefined ? changeLimits.statementLimit : clusterStatementLimit;
+  const changeCommit = createChangeCommit({ ...deps, ...changeLimits, statementLimit });
+  const spaces = new Spaces(deps);
+  const openSpace = createOpenSpace({
+    ...deps,
+    spaces,
+    authorize: createAuthorize({ ...reading, spaces }),
+    clear: operations.find(({ name }) => name === 'clear') as Operation,
+    allowClear: config.allowClearAllSpaces,
+  });
+  const operationDeps: OperationDeps = {
+    ...reading,
+    records: createRecordStore({ ...reading, groupCommit }),
+    changes: createRecordChanges({ ...deps, changeCommit }),
+    verifyCredentials: createVerifyCredentials(reading),
+  };
+  return operations.map((operation) => {
+    const route = routeOf(operation, { ...args, openSpace }, operationDeps);
+    return { ...route, handler: deps.writes.tracked(route.handler) };
+  });
+}
+
+function routeOf(
+  operation: Operation,
+  { config, authenticate, openSpace }: QueryDeps & { readonly openSpace: OpenSpace },
+  deps: OperationDeps,
+): Route {
+  const { method, path, run } = operation;
+  const bodyLimit = operation.body === 'records' ? config.maxRecordsBytes : config.maxRecordBytes;
+  return {
+    method,
+    path,
+    handler: (request) =>
+      run(
+        {
+          request,
+          async authenticate() {
+            await authenticate(request);
+          },
+          open: (reference) => openSpace(request, operation, reference),
+          body: () => readJson(request, bodyLimit),
+        },
+        deps,
+      ),
+  };
+}

@@ -39,12 +39,16 @@ const patches: Way = {
   update(db, batch, column = 'score') {
     const ids = batch.map(([row]) => id(row)).join();
     const values = batch.map(([, value]) => (column === 'email' ? `'new${value}'` : `${value}.`)).join();
-    return db.command(`UPDATE t.patches SET ${column} = transform(_id, [${ids}], [${values}], ${column}),
-      _updated_at = now64(3) WHERE _id IN (${ids})`);
+    return db.command({
+      sql: `UPDATE t.patches SET ${column} = transform(_id, [${ids}], [${values}], ${column}),
+      _updated_at = now64(3) WHERE _id IN (${ids})`,
+    });
   },
   remove: (db, row) =>
-    db.command(`DELETE FROM t.patches WHERE _id = ${id(row)}
-      SETTINGS lightweight_delete_mode = 'lightweight_update_force'`),
+    db.command({
+      sql: `DELETE FROM t.patches WHERE _id = ${id(row)}
+      SETTINGS lightweight_delete_mode = 'lightweight_update_force'`,
+    }),
   fold: 'ALTER TABLE t.patches APPLY PATCHES',
 };
 
@@ -56,8 +60,10 @@ const versions: Way = {
   async update(db, batch, column = 'score') {
     // as the service would: read the rows, then insert them with what has changed
     const ids = batch.map(([row]) => id(row)).join();
-    const rows = await db.rows<Record<string, unknown>>(`SELECT _id, _created_at, ${columns},
-      toFloat64(_version) AS version FROM t.versions FINAL WHERE _id IN (${ids})`);
+    const rows = await db.rows<Record<string, unknown>>({
+      sql: `SELECT _id, _created_at, ${columns},
+      toFloat64(_version) AS version FROM t.versions FINAL WHERE _id IN (${ids})`,
+    });
     const values = new Map(batch.map(([row, value]) => [id(row).slice(1, -1), value]));
     const now = new Date().toISOString().replace('T', ' ').replace('Z', '');
     const lines = rows.map((row) => {
@@ -68,9 +74,9 @@ const versions: Way = {
       return `${JSON.stringify([row._id, created, now, ...fieldValues, Number(row.version) + 1])}\n`;
     });
     const names = ['_id', '_created_at', '_updated_at', ...columns.split(', '), '_version'];
-    await db.insert('t.versions', names, Buffer.from(lines.join('')));
+    await db.insert({ table: 't.versions', columns: names, lines: Buffer.from(lines.join('')) });
   },
-  remove: (db, row) => db.command(`DELETE FROM t.versions WHERE _id = ${id(row)}`),
+  remove: (db, row) => db.command({ sql: `DELETE FROM t.versions WHERE _id = ${id(row)}` }),
   fold: 'OPTIMIZE TABLE t.versions FINAL',
 };
 
@@ -103,7 +109,7 @@ async function main(rows: number): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'sluice-bench-'));
   try {
     const db = openChdb({ path: join(directory, 'chdb') });
-    await db.command('CREATE DATABASE t ENGINE = Atomic');
+    await db.command({ sql: 'CREATE DATABASE t ENGINE = Atomic' });
     for (const way of [patches, versions]) await fill(db, way, rows);
     const step = Math.max(1, Math.floor(rows / 100_000));
     let pending = 0;
@@ -145,21 +151,23 @@ async function main(rows: number): Promise<void> {
     await quiet(db);
     await both('all updates folded in (APPLY PATCHES; OPTIMIZE FINAL)', async (way) => {
       const start = performance.now();
-      await db.command(way.fold);
+      await db.command({ sql: way.fold });
       return `${ms(performance.now() - start)} in all`;
     });
     await reads(db, 'folded in', rows);
     const optimized = performance.now();
     await patches.update(db, [[1, 1]]);
-    await db.command('OPTIMIZE TABLE t.patches FINAL');
+    await db.command({ sql: 'OPTIMIZE TABLE t.patches FINAL' });
     table.push([
       'one update folded in by OPTIMIZE FINAL',
       `${ms(performance.now() - optimized)} in all`,
       'as above',
     ]);
     const fresh = await time(20, (run) =>
-      db.command(`DELETE FROM t.patches WHERE _id = ${id(run * 13 + 6)}
-        SETTINGS lightweight_delete_mode = 'alter_update'`),
+      db.command({
+        sql: `DELETE FROM t.patches WHERE _id = ${id(run * 13 + 6)}
+        SETTINGS lightweight_delete_mode = 'alter_update'`,
+      }),
     );
     table.push(['delete of one row, lightweight_delete_mode = alter_update', fresh, 'as above']);
     for (const beside of ['ALTER TABLE t.small APPLY PATCHES', 'OPTIMIZE TABLE t.small FINAL']) {
@@ -179,15 +187,17 @@ async function main(rows: number): Promise<void> {
 }
 
 async function fill(db: Database, way: Way, rows: number): Promise<void> {
-  await db.command(way.create);
+  await db.command({ sql: way.create });
   const name = way.final.split(' ')[0];
   const version = way === versions ? ', 1' : '';
-  await db.command(`INSERT INTO ${name} SELECT leftPad(toString(number), 36, '0'), now64(3), now64(3),
+  await db.command({
+    sql: `INSERT INTO ${name} SELECT leftPad(toString(number), 36, '0'), now64(3), now64(3),
     concat('user', toString(number), '@example.org'), concat('name', toString(number % 1000)),
     concat('city', toString(number % 200)), number % 100, number, number % 2, concat('["t', toString(number % 50), '"]'),
     concat('{"a":', toString(number), '}')${version} FROM numbers(${rows})
-    SETTINGS max_insert_block_size = 10000000, min_insert_block_size_rows = 10000000`);
-  await db.command(`OPTIMIZE TABLE ${name} FINAL`);
+    SETTINGS max_insert_block_size = 10000000, min_insert_block_size_rows = 10000000`,
+  });
+  await db.command({ sql: `OPTIMIZE TABLE ${name} FINAL` });
   say(`${way.name}: ${rows} rows`);
 }
 
@@ -197,59 +207,61 @@ async function reads(db: Database, label: number | string, rows: number): Promis
     `SELECT _id, _created_at, _updated_at, ${columns} FROM ${way.final} WHERE ${where}`;
   const byUnique = (run: number): string => `email = 'user${(run * 7919) % rows}@example.org'`;
   await both(`${pending}: read by _id`, (way) =>
-    time(100, (run) => db.rows(select(way, `_id = ${id((run * 7919) % rows)}`))),
+    time(100, (run) => db.rows({ sql: select(way, `_id = ${id((run * 7919) % rows)}`) })),
   );
   await both(`${pending}: read by the unique field`, (way) =>
-    time(50, (run) => db.rows(select(way, byUnique(run)))),
+    time(50, (run) => db.rows({ sql: select(way, byUnique(run)) })),
   );
   await both(`${pending}: granules read by the unique field`, async (way) => {
-    const plan = await db.rows<{ explain: string }>(`EXPLAIN indexes = 1 ${select(way, byUnique(3))}`);
+    const plan = await db.rows<{ explain: string }>({
+      sql: `EXPLAIN indexes = 1 ${select(way, byUnique(3))}`,
+    });
     const lines = plan.map(({ explain }) => explain.trim());
     const skip = lines.slice(lines.indexOf('Skip')).find((line) => line.startsWith('Granules'));
     return skip?.replace('Granules: ', '') ?? 'no index';
   });
   await both(`${pending}: find with two equalities, 10 records`, (way) =>
     time(20, (run) =>
-      db.rows(`${select(way, `name = 'name${run * 40}' AND age = ${(run * 40) % 100}`)} LIMIT 10`),
+      db.rows({ sql: `${select(way, `name = 'name${run * 40}' AND age = ${(run * 40) % 100}`)} LIMIT 10` }),
     ),
   );
 }
 
 async function drain(db: Database, way: Way): Promise<void> {
-  const stream = await db.stream(
-    `SELECT concat(_id, ifNull(email, ''), ifNull(name, '')) FROM ${way.final} ORDER BY _id`,
-    'TSVRaw',
-  );
+  const stream = await db.stream({
+    sql: `SELECT concat(_id, ifNull(email, ''), ifNull(name, '')) FROM ${way.final} ORDER BY _id`,
+    format: 'TSVRaw',
+  });
   for await (const chunk of stream) void chunk;
 }
 
 async function parts(db: Database, way: Way): Promise<string> {
-  const [row] = await db.rows<{ text: string }>(
-    `SELECT concat(toString(count()), ' parts, ', toString(sum(rows)), ' rows') AS text FROM system.parts
+  const [row] = await db.rows<{ text: string }>({
+    sql: `SELECT concat(toString(count()), ' parts, ', toString(sum(rows)), ' rows') AS text FROM system.parts
      WHERE active AND concat(database, '.', table) = '${way.final.split(' ')[0]}'`,
-  );
+  });
   return row?.text ?? '';
 }
 
 /** How many acknowledged updates are gone when a statement that folds them in ran beside them. */
 async function lostBeside(db: Database, statement: string): Promise<string> {
-  await db.command(patches.create.replace('t.patches', 't.small'));
-  await db.command(
-    `INSERT INTO t.small (_id, score) SELECT leftPad(toString(number), 36, '0'), -1 FROM numbers(500)`,
-  );
+  await db.command({ sql: patches.create.replace('t.patches', 't.small') });
+  await db.command({
+    sql: `INSERT INTO t.small (_id, score) SELECT leftPad(toString(number), 36, '0'), -1 FROM numbers(500)`,
+  });
   let running = true;
   const folding = (async () => {
-    while (running) await db.command(statement);
+    while (running) await db.command({ sql: statement });
   })();
   for (let row = 0; row < 500; row++) {
-    await db.command(`UPDATE t.small SET score = ${row} WHERE _id = ${id(row)}`);
+    await db.command({ sql: `UPDATE t.small SET score = ${row} WHERE _id = ${id(row)}` });
   }
   running = false;
   await folding;
-  const [row] = await db.rows<{ lost: number }>(
-    'SELECT toFloat64(countIf(score != toFloat64(_id))) AS lost FROM t.small',
-  );
-  await db.command('DROP TABLE t.small SYNC');
+  const [row] = await db.rows<{ lost: number }>({
+    sql: 'SELECT toFloat64(countIf(score != toFloat64(_id))) AS lost FROM t.small',
+  });
+  await db.command({ sql: 'DROP TABLE t.small SYNC' });
   say(`${statement}: ${row?.lost} lost`);
   return String(row?.lost);
 }
@@ -257,7 +269,7 @@ async function lostBeside(db: Database, statement: string): Promise<string> {
 /** Waits until no merge has run for a second. */
 async function quiet(db: Database): Promise<void> {
   for (let calm = 0; calm < 10; calm++) {
-    const [row] = await db.rows<{ n: number }>('SELECT toFloat64(count()) AS n FROM system.merges');
+    const [row] = await db.rows<{ n: number }>({ sql: 'SELECT toFloat64(count()) AS n FROM system.merges' });
     if ((row?.n ?? 0) > 0) calm = 0;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
@@ -284,9 +296,9 @@ async function killed(way: Way): Promise<string> {
     await gone;
     const db = openChdb({ path });
     for (const [row, value] of values) {
-      const [found] = await db.rows<{ score: number }>(
-        `SELECT score FROM ${way.final} WHERE _id = ${id(row)}`,
-      );
+      const [found] = await db.rows<{ score: number }>({
+        sql: `SELECT score FROM ${way.final} WHERE _id = ${id(row)}`,
+      });
       // the one that was under way may be there too
       if ((found?.score ?? -1) < value) lost++;
     }
@@ -300,7 +312,7 @@ async function updateForever(name: string, path: string, round: number): Promise
   const way = name === patches.name ? patches : versions;
   const db = openChdb({ path });
   if (round === 0) {
-    await db.command('CREATE DATABASE t ENGINE = Atomic');
+    await db.command({ sql: 'CREATE DATABASE t ENGINE = Atomic' });
     await fill(db, way, 1000);
   }
   for (let value = round * 1_000_000; ; value++) {

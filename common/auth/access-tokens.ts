@@ -56,10 +56,10 @@ export function createAccessTokens({ db, database }: { db: Database; database: s
   const table = `${database}.access_tokens`;
 
   const write = (token: AccessToken): Promise<void> =>
-    db.insert(
+    db.insert({
       table,
       columns,
-      rowLine([
+      lines: rowLine([
         token.hash,
         token.id,
         token.userId,
@@ -70,15 +70,15 @@ export function createAccessTokens({ db, database }: { db: Database; database: s
         // a revoked row wins over every other of its token
         token.revokedAt === null ? 0 : 1,
       ]),
-    );
+    });
 
   const select = async (condition: string, signal?: AbortSignal): Promise<AccessToken[]> => {
-    const rows = await db.rows<TokenRow>(
-      `SELECT id, hash, user_id, name, toUnixTimestamp64Milli(created_at) AS created,
+    const rows = await db.rows<TokenRow>({
+      sql: `SELECT id, hash, user_id, name, toUnixTimestamp64Milli(created_at) AS created,
          toUnixTimestamp64Milli(expires_at) AS expires, toUnixTimestamp64Milli(revoked_at) AS revoked
        FROM ${table} FINAL WHERE ${condition}`,
       signal,
-    );
+    });
     return rows.map((row) => ({
       id: row.id,
       hash: row.hash,
@@ -111,7 +111,7 @@ export function createAccessTokens({ db, database }: { db: Database; database: s
     findById: (id, signal) => find(`id = ${textLiteral(id)}`, signal),
     list: (userId) => select(`user_id = ${textLiteral(userId)} ORDER BY created_at, id`),
     async any() {
-      return (await db.rows(`SELECT 1 AS one FROM ${table} LIMIT 1`)).length > 0;
+      return (await db.rows({ sql: `SELECT 1 AS one FROM ${table} LIMIT 1` })).length > 0;
     },
     async revoke(token) {
       await write({ ...token, revokedAt: new Date() });
@@ -119,7 +119,11 @@ export function createAccessTokens({ db, database }: { db: Database; database: s
     async noteUses(uses) {
       if (uses.size === 0) return;
       const lines = [...uses].map(([hash, at]) => rowLine([hash, timestampText(at)]));
-      await db.insert(`${database}.access_token_uses`, ['hash', 'last_used_at'], Buffer.concat(lines));
+      await db.insert({
+        table: `${database}.access_token_uses`,
+        columns: ['hash', 'last_used_at'],
+        lines: Buffer.concat(lines),
+      });
     },
   };
 }

@@ -48,9 +48,9 @@ export function createStoredKeys({ db, database }: { db: Database; database: str
   };
   const readKeys = async (): Promise<void> => {
     lastLook = performance.now();
-    const rows = await db.rows<{ id: string; secret: string }>(
-      `SELECT id, secret FROM ${table} ORDER BY created_at, id`,
-    );
+    const rows = await db.rows<{ id: string; secret: string }>({
+      sql: `SELECT id, secret FROM ${table} ORDER BY created_at, id`,
+    });
     known = new Map(rows.map(({ id, secret }) => [id, { id, secret: Buffer.from(secret, 'base64') }]));
   };
   const oldest = (): SigningKey | null => known.values().next().value ?? null;
@@ -60,11 +60,11 @@ export function createStoredKeys({ db, database }: { db: Database; database: str
     const found = oldest();
     if (found !== null) return found;
     const secret = randomBytes(keyBytes).toString('base64');
-    await db.insert(
+    await db.insert({
       table,
-      ['id', 'secret', 'created_at'],
-      rowLine([randomUUID(), secret, timestampText(new Date())]),
-    );
+      columns: ['id', 'secret', 'created_at'],
+      lines: rowLine([randomUUID(), secret, timestampText(new Date())]),
+    });
     await load();
     const made = oldest();
     if (made === null) throw new Error('the signing key that was just made is not there');

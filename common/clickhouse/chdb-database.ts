@@ -1,9 +1,11 @@
 import type { ChdbQueryStream, Session } from 'chdb';
 import { untilAborted } from '../abort/until-aborted.ts';
 import { loadChdb, SessionPool } from './chdb-sessions.ts';
-import type { Database } from './database.ts';
+import type { Database, ReadStatement } from './database.ts';
 import { isDirectoryLocked } from './directory-lock.ts';
 import { engineSettings, streamSettings, wholeBlockSettings } from './engine-settings.ts';
+import { insertTarget } from './insert-target.ts';
+import { textLiteral } from './literal.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
 
 /** Sessions that run statements; the engine computes on libuv's threads, of which `npm start` asks for 16. */
@@ -68,25 +70,26 @@ export function openChdb(args: { path: string }): Database {
 
   return {
     cluster: undefined,
-    async command(sql, signal, permit) {
+    servers: 1,
+    async command({ sql, signal, permit }) {
       const limit = timeLimitSetting(permit);
       const statement = limit.length === 0 ? sql : `${sql} SETTINGS ${limit.join()}`;
       await underLimit(permit, () => run(signal, (session) => session.queryAsync(statement), permit));
     },
-    async rows<Row>(sql: string, signal?: AbortSignal) {
+    async rows<Row>({ sql, signal }: ReadStatement) {
       const result = await run(signal, (session) => session.queryAsync(sql, { format: 'JSONEachRow' }));
       const text = result.text().trimEnd();
       return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as Row);
     },
-    async stream(sql, format, signal) {
+    async stream({ sql, format, signal }) {
       const session = await streams.acquire(signal);
       return readStream(session.queryStream(sql, { format }), () => streams.release(session), signal);
     },
-    async insert(table, columns, lines, signal, permit) {
-      const statement = `INSERT INTO ${table} (${columns.join(', ')})`;
+    async insert({ table, columns, lines, signal, permit, token }) {
       const settings = Object.entries(wholeBlockSettings).map(([name, value]) => `${name} = ${value}`);
-      settings.push(...timeLimitSetting(permit));
-      const sql = `${statement} SETTINGS ${settings.join(', ')} FORMAT JSONCompactEachRow\n`;
+      settings.push(...timeLimitSetting(permit), ...tokenSetting(token));
+      const { into, format } = insertTarget(table, columns);
+      const sql = `${into} SETTINGS ${settings.join(', ')} FORMAT ${format}\n`;
       const query = (session: Session) => session.queryAsync(sql + Buffer.from(lines).toString('utf8'));
       await underLimit(permit, () => run(signal, query, permit));
     },
@@ -99,6 +102,11 @@ export function openChdb(args: { path: string }): Database {
       await chdb.drainPending();
     },
   };
+}
+
+function tokenSetting(token: string | undefined): readonly string[] {
+  if (token === undefined) return ['insert_deduplicate = 0'];
+  return ['insert_deduplicate = 1', `insert_deduplication_token = ${textLiteral(token)}`];
 }
 
 /** https://clickhouse.com/docs/operations/settings/settings#max_execution_time, in seconds */

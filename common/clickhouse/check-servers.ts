@@ -38,7 +38,7 @@ export async function checkServers(
   const look = async (url: string): Promise<Look | null> => {
     const db = open(url);
     try {
-      const [row] = await db.rows<Omit<Look, 'url'>>(sql, signal);
+      const [row] = await db.rows<Omit<Look, 'url'>>({ sql, signal });
       return row === undefined ? null : { url, ...row };
     } catch (error) {
       if (error instanceof ApiError || signal.aborted) return null;

@@ -10,8 +10,9 @@ import {
   type Until,
 } from './clickhouse-server.ts';
 import { clusterSettings } from './cluster-settings.ts';
-import type { Database } from './database.ts';
+import type { Database, ReadStatement } from './database.ts';
 import { engineSettings, streamSettings, wholeBlockSettings } from './engine-settings.ts';
+import { insertTarget } from './insert-target.ts';
 import { Replicas, type ReplicasOptions } from './replicas.ts';
 import { startDeadline } from './start-deadline.ts';
 import { StatementError } from './statement-error.ts';
@@ -92,7 +93,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
    */
   const writeToShards: typeof write = async (statement, key, caller, permit) => {
     const token = { insert_deduplicate: 1, insert_deduplication_token: randomUUID() };
-    const marked = { ...statement, settings: { ...statement.settings, ...token } };
+    const marked = { ...statement, settings: { ...token, ...statement.settings } };
     const begun = performance.now();
     let failure: unknown;
     for (let attempt = 0; attempt < insertAttempts && performance.now() - begun < timeout; attempt++) {
@@ -110,24 +111,26 @@ export function openClickhouse(options: ClickhouseOptions): Database {
 
   return {
     cluster: cluster?.name,
-    async command(sql, signal, permit, table = controlKey) {
+    servers: servers.length,
+    async command({ sql, signal, permit, home = controlKey }) {
       const statement = { body: sql, settings: { ...settings, wait_end_of_query: 1 }, writes: true };
-      await write(statement, table, signal, permit);
+      await write(statement, home, signal, permit);
     },
-    async rows<Row>(sql: string, signal?: AbortSignal, table: string = controlKey) {
+    async rows<Row>({ sql, signal, home = controlKey }: ReadStatement) {
       const statement = readStatement(sql, settings, timeout);
-      const bytes = await within(table, signal, (server, until) => server.run(statement, until));
+      const bytes = await within(home, signal, (server, until) => server.run(statement, until));
       const text = bytes.toString('utf8').trimEnd();
       return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as Row);
     },
-    async stream(sql, format, signal, table = controlKey) {
+    async stream({ sql, format, signal, home = controlKey }) {
       const body = `${sql}\nFORMAT ${format}`;
       const statement = { body, settings: { ...settings, ...streamSettings }, writes: false };
-      return within(table, signal, (server, until) => server.stream(statement, until, { timeout, ahead }));
+      return within(home, signal, (server, until) => server.stream(statement, until, { timeout, ahead }));
     },
-    async insert(table, columns, lines, signal, permit) {
+    async insert({ table, columns, lines, signal, permit, token, home = controlKey }) {
       // the statement goes before the rows: as part of the address it could be too long for a proxy
-      const head = Buffer.from(`INSERT INTO ${table} (${columns.join(', ')}) FORMAT JSONCompactEachRow\n`);
+      const { into, format } = insertTarget(table, columns);
+      const head = Buffer.from(`${into} FORMAT ${format}\n`);
       const statement = {
         body: [head, lines],
         settings: {
@@ -135,10 +138,11 @@ export function openClickhouse(options: ClickhouseOptions): Database {
           ...wholeBlockSettings,
           max_query_size: Math.max(1, Math.ceil(head.byteLength / insertHeadLimit)) * 2 * insertHeadLimit,
           wait_end_of_query: 1,
+          ...tokenSettings(token),
         },
         writes: true,
       };
-      await (cluster === undefined ? write : writeToShards)(statement, keyOf(table), signal, permit);
+      await (cluster === undefined ? write : writeToShards)(statement, home, signal, permit);
     },
     async ready(signal) {
       const statement = readStatement('SELECT 1', settings, timeout);
@@ -151,10 +155,8 @@ export function openClickhouse(options: ClickhouseOptions): Database {
   };
 }
 
-/** What an INSERT is about: control tables have one home, whichever of them it is. */
-function keyOf(table: string): string {
-  const name = table.slice(table.indexOf('.') + 1);
-  return (controlTableNames as readonly string[]).includes(name) ? controlKey : table;
+function tokenSettings(token: string | undefined): Readonly<Record<string, string | number>> {
+  return token === undefined ? {} : { insert_deduplicate: 1, insert_deduplication_token: token };
 }
 
 /** Waits until a server has what the other replicas had. A table that is not there yet has nothing. */

@@ -1,4 +1,4 @@
-import type { Database } from './database.ts';
+import type { Database, ReadStatement } from './database.ts';
 
 /** A database that knows how many statements are under way. */
 export interface CountedDatabase extends Database {
@@ -26,13 +26,14 @@ export function countStatements(db: Database): CountedDatabase {
   }
   return {
     cluster: db.cluster,
+    servers: db.servers,
     get statementsInFlight() {
       return inFlight;
     },
-    command: (...args) => counted(() => db.command(...args)),
-    rows: <Row>(...args: Parameters<Database['rows']>) => counted(() => db.rows<Row>(...args)),
-    insert: (...args) => counted(() => db.insert(...args)),
-    stream: async (...args) => countedChunks(await counted(() => db.stream(...args))),
+    command: (statement) => counted(() => db.command(statement)),
+    rows: <Row>(statement: ReadStatement) => counted(() => db.rows<Row>(statement)),
+    insert: (statement) => counted(() => db.insert(statement)),
+    stream: async (statement) => countedChunks(await counted(() => db.stream(statement))),
     ready: (signal) => db.ready(signal),
     close: () => db.close(),
   };

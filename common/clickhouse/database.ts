@@ -14,40 +14,49 @@ export interface Database {
    * wraps a database has to say it, too: tables made for one store are of no use in a cluster.
    */
   readonly cluster: string | undefined;
-  /**
-   * Runs a statement without a result: DDL, or a write. Resolves when it is done and durable.
-   * @param permit asked when the statement goes out; with one, `sql` has no SETTINGS clause
-   * @param table the record table, or table of files, that it is about, quoted as elsewhere: of several servers the
-   * one that took its last write is asked. Absent: control tables
-   */
-  command(sql: string, signal?: AbortSignal, permit?: WritePermit, table?: string): Promise<void>;
+  /** Servers that hold the same data: how many homes there can be. */
+  readonly servers: number;
+  /** Runs a statement without a result: DDL, or a write. Resolves when it is done and durable. */
+  command(statement: WriteStatement): Promise<void>;
   /** All rows of a SELECT as objects; for results that are known to be small. `sql` has no FORMAT clause. */
-  rows<Row>(sql: string, signal?: AbortSignal, table?: string): Promise<Row[]>;
+  rows<Row>(statement: ReadStatement): Promise<Row[]>;
   /**
    * The bytes of a SELECT in the given output format, in chunks, as the engine makes them.
    * Rejects when the statement fails before its first chunk; the iteration throws when it fails later, so that a
    * result that ends is a whole one. Stop iterating to cancel.
    */
-  stream(
-    sql: string,
-    format: string,
-    signal?: AbortSignal,
-    table?: string,
-  ): Promise<AsyncIterable<Uint8Array>>;
-  /**
-   * Stores rows as one block, so that all or none of them appear: `lines` is JSONCompactEachRow (one JSON array
-   * a line, values in the order of `columns`). Resolves when the rows are durable and visible.
-   * The buffer may not be changed until then. @param table quoted, with its database
-   * @param permit asked when the statement goes out
-   */
-  insert(
-    table: string,
-    columns: readonly string[],
-    lines: Uint8Array,
-    signal?: AbortSignal,
-    permit?: WritePermit,
-  ): Promise<void>;
+  stream(statement: ReadStatement & { readonly format: string }): Promise<AsyncIterable<Uint8Array>>;
+  /** Stores rows as one block, so that all or none of them appear. Resolves when they are durable and visible. */
+  insert(statement: InsertStatement): Promise<void>;
   /** Rejects when the engine doesn't answer. */
   ready(signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface ReadStatement {
+  readonly sql: string;
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Of several servers, the one that took the last write with this key is asked. Absent: the home of what the service
+   * itself keeps (accounts, tokens, the catalogue).
+   */
+  readonly home?: string | undefined;
+}
+
+export interface WriteStatement extends ReadStatement {
+  /** Asked when the statement goes out; with one, `sql` has no SETTINGS clause. */
+  readonly permit?: WritePermit | undefined;
+}
+
+export interface InsertStatement extends Omit<WriteStatement, 'sql'> {
+  /** With its database. */
+  readonly table: string;
+  readonly columns?: readonly string[] | undefined;
+  /**
+   * One JSON array a line, values in the order of `columns` (JSONCompactEachRow), or without them one JSON object
+   * a line, by the names of columns (JSONEachRow). Not changed until they are stored.
+   */
+  readonly lines: Uint8Array;
+  /** An INSERT with a token that the table has seen is dropped, where the table keeps tokens. */
+  readonly token?: string | undefined;
 }

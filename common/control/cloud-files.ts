@@ -97,13 +97,16 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
         table,
         columns: fileColumns,
         lines: line,
-        proof: `name = ${textLiteral(file.name)}`,
+        home: table,
+        account: file.ownerId,
+        proof: `SELECT 1 FROM ${table} WHERE name = ${textLiteral(file.name)} LIMIT 1`,
         signal,
       });
       known.set(file.name, file);
     },
     async insertRows(rows) {
-      await db.insert(table, fileColumns, Buffer.concat(rows.map(({ line }) => line)));
+      const lines = Buffer.concat(rows.map(({ line }) => line));
+      await db.insert({ table, columns: fileColumns, lines, home: table });
     },
     remember(file) {
       known.set(file.name, file);
@@ -111,11 +114,11 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
     async findByName(name, signal) {
       const cached = known.get(name);
       if (cached !== undefined) return cached;
-      const rows = await db.rows<Row>(
-        `SELECT ${selection} FROM ${table} WHERE name = ${textLiteral(name)} LIMIT 1`,
+      const rows = await db.rows<Row>({
+        sql: `SELECT ${selection} FROM ${table} WHERE name = ${textLiteral(name)} LIMIT 1`,
         signal,
-        table,
-      );
+        home: table,
+      });
       const row = rows[0];
       if (row === undefined) return null;
       const file = fileOf(row);
@@ -124,26 +127,26 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
     },
     async namesWithRow(names, signal) {
       if (names.length === 0) return new Set();
-      const rows = await db.rows<{ name: string }>(
-        `SELECT name FROM ${table} WHERE name IN (${names.map(textLiteral).join(', ')})`,
+      const rows = await db.rows<{ name: string }>({
+        sql: `SELECT name FROM ${table} WHERE name IN (${names.map(textLiteral).join(', ')})`,
         signal,
-        table,
-      );
+        home: table,
+      });
       return new Set(rows.map(({ name }) => name));
     },
     async madeBetween(after, before, limit, signal) {
-      const rows = await db.rows<Row>(
-        `SELECT ${selection} FROM ${table}
+      const rows = await db.rows<Row>({
+        sql: `SELECT ${selection} FROM ${table}
          WHERE created_at >= ${timeLiteral(after)} AND created_at < ${timeLiteral(before)}
          ORDER BY created_at DESC LIMIT ${limit}`,
         signal,
-        table,
-      );
+        home: table,
+      });
       return rows.map(fileOf);
     },
     async remove(name, signal) {
       const sql = `DELETE FROM ${rowsEverywhere(table)} WHERE name = ${textLiteral(name)}`;
-      await db.command(sql, signal, undefined, table);
+      await db.command({ sql, signal, home: table });
       known.delete(name);
     },
   };

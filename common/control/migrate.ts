@@ -19,21 +19,26 @@ export async function migrate(
   // a user of a shared server may have this database and not the right to make one
   const topology = topologyOf(db);
   const { onCluster } = topology;
-  const present = await db.rows(`SELECT 1 FROM system.databases WHERE name = ${textLiteral(database)}`);
-  if (present.length === 0) await db.command(`CREATE DATABASE IF NOT EXISTS ${database}${onCluster}`);
+  const present = await db.rows({
+    sql: `SELECT 1 FROM system.databases WHERE name = ${textLiteral(database)}`,
+  });
+  if (present.length === 0)
+    await db.command({ sql: `CREATE DATABASE IF NOT EXISTS ${database}${onCluster}` });
   const table = `${database}.migrations`;
   const engine = topology.controlEngine(table, 'ReplacingMergeTree');
-  const made = await db.rows(
-    `SELECT 1 FROM system.tables WHERE database = ${textLiteral(database)} AND name = 'migrations'`,
-  );
+  const made = await db.rows({
+    sql: `SELECT 1 FROM system.tables WHERE database = ${textLiteral(database)} AND name = 'migrations'`,
+  });
   // DDL of a cluster fails while a server is down, and then processes must start all the same
   if (made.length === 0) {
-    await db.command(
-      `CREATE TABLE IF NOT EXISTS ${table}${onCluster} (version UInt32, name String, applied_at DateTime64(3, 'UTC'))
+    await db.command({
+      sql: `CREATE TABLE IF NOT EXISTS ${table}${onCluster} (version UInt32, name String, applied_at DateTime64(3, 'UTC'))
        ENGINE = ${engine} ORDER BY version SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
-    );
+    });
   }
-  const done = await db.rows<{ version: number; name: string }>(`SELECT version, name FROM ${table} FINAL`);
+  const done = await db.rows<{ version: number; name: string }>({
+    sql: `SELECT version, name FROM ${table} FINAL`,
+  });
   const newest = Math.max(0, ...migrations.map(({ version }) => version));
   const unknown = done.find(({ version }) => version > newest);
   if (unknown !== undefined) {
@@ -42,12 +47,21 @@ export async function migrate(
         `this one knows migrations up to ${newest}`,
     );
   }
+  const oldest = Math.min(...migrations.map(({ version }) => version));
+  if (done.some(({ version }) => version < oldest)) {
+    throw new Error(
+      'the data was written by a version of Sluice before 0.2, which kept a table for each record space: ' +
+        'this one can not read it, so begin with an empty DATA_DIR or another CLICKHOUSE_DATABASE',
+    );
+  }
   const pending = migrations
     .filter(({ version }) => !done.some((row) => row.version === version))
     .sort((a, b) => a.version - b.version);
   for (const { version, name, statements } of pending) {
-    for (const statement of statements(database, topology)) await db.command(statement);
-    await db.command(`INSERT INTO ${table} VALUES (${version}, ${textLiteral(name)}, now64(3, 'UTC'))`);
+    for (const statement of statements(database, topology)) await db.command({ sql: statement });
+    await db.command({
+      sql: `INSERT INTO ${table} VALUES (${version}, ${textLiteral(name)}, now64(3, 'UTC'))`,
+    });
   }
   return pending;
 }

@@ -1,7 +1,6 @@
 import type { Migration } from './migrate.ts';
 import { controlTables } from './migrations/control-tables.ts';
-import { largerMerges } from './migrations/larger-merges.ts';
-import { loginAndStructureChanges } from './migrations/login-and-structure-changes.ts';
+import { recordTables } from './migrations/record-tables.ts';
 
 /** All migrations, oldest first. One that was released never changes: a later one mends it. */
-export const migrations: readonly Migration[] = [controlTables, loginAndStructureChanges, largerMerges];
+export const migrations: readonly Migration[] = [controlTables, recordTables];

@@ -28,7 +28,10 @@ export function createProjects({ db, database }: { db: Database; database: strin
     const cached = known.get(key);
     if (cached !== undefined) return cached;
     const id = uuidV5(ownerId, slug);
-    const rows = await db.rows(`SELECT id FROM ${table} WHERE id = ${textLiteral(id)} LIMIT 1`, signal);
+    const rows = await db.rows({
+      sql: `SELECT id FROM ${table} WHERE id = ${textLiteral(id)} LIMIT 1`,
+      signal,
+    });
     if (rows.length === 0) return null;
     const project = { id, ownerId, slug };
     known.set(key, project);
@@ -41,12 +44,12 @@ export function createProjects({ db, database }: { db: Database; database: strin
       const found = await find(ownerId, slug, signal);
       if (found !== null) return found;
       const project = { id: uuidV5(ownerId, slug), ownerId, slug };
-      await db.insert(
+      await db.insert({
         table,
-        ['id', 'owner_id', 'slug', 'created_at', 'version'],
-        rowLine([project.id, ownerId, slug, timestampText(new Date()), 0]),
+        columns: ['id', 'owner_id', 'slug', 'created_at', 'version'],
+        lines: rowLine([project.id, ownerId, slug, timestampText(new Date()), 0]),
         signal,
-      );
+      });
       known.set(cacheKey(ownerId, slug), project);
       return project;
     },

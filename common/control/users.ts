@@ -20,20 +20,20 @@ export function createUsers({ db, database }: { db: Database; database: string }
   const table = `${database}.users`;
   return {
     async findByEmail(email) {
-      const [user] = await db.rows<User>(
-        `SELECT id, email FROM ${table} FINAL WHERE email = ${textLiteral(email.toLowerCase())}
+      const [user] = await db.rows<User>({
+        sql: `SELECT id, email FROM ${table} FINAL WHERE email = ${textLiteral(email.toLowerCase())}
          ORDER BY created_at LIMIT 1`,
-      );
+      });
       return user ?? null;
     },
     async create({ email, name, id = randomUUID() }) {
       const user = { id, email: email.toLowerCase() };
       const now = timestampText(new Date());
-      await db.insert(
+      await db.insert({
         table,
-        ['id', 'email', 'name', 'password_hash', 'created_at', 'updated_at', 'version'],
-        rowLine([user.id, user.email, name, '', now, now, 0]),
-      );
+        columns: ['id', 'email', 'name', 'password_hash', 'created_at', 'updated_at', 'version'],
+        lines: rowLine([user.id, user.email, name, '', now, now, 0]),
+      });
       return user;
     },
   };

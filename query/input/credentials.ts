@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { invalidBody, invalidCondition, invalidValue } from '../../common/errors/catalogue.ts';
 import { Problems } from '../../common/errors/problems.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
-import { type Field, isSystemKey, systemColumns } from '../structure/field.ts';
+import { type Field, isSystemKey } from '../structure/field.ts';
 import { readFieldValue } from '../structure/field-value.ts';
 import type { Structure } from '../structure/structure.ts';
 import type { Condition, Conditions, HashedCondition } from './parse-conditions.ts';
@@ -30,8 +30,7 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
     const field = structure.lookup.get(key);
     if (field === undefined) {
       const reading = key === 'id' ? readFieldValue('TEXT', value) : null;
-      if (reading !== null && 'value' in reading)
-        plain.push({ column: systemColumns.id, value: reading.value });
+      if (reading !== null && 'value' in reading) plain.push({ target: 'id', value: reading.value });
       else if (reading !== null) problems.add(`Value for Body field: 'id' ${reading.problem}`);
       else if (isSystemKey(key)) problems.add(`Body field: '${key}' can not be used to log in`);
       else problems.add(`Body field: ${shownName(key)} is not in the structure`);
@@ -46,7 +45,7 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
     if ('problem' in reading)
       problems.add(`Value for Body field: ${shownName(field.name)} ${reading.problem}`);
     else if (field.hashed) hashed.push({ field, value: reading.value });
-    else plain.push({ column: field.slug, value: reading.value });
+    else plain.push({ target: field, value: reading.value });
   }
   if (problems.found) throw invalidValue(problems.list());
   const lacking: string[] = [];
@@ -62,12 +61,10 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
  * Names whom an attempt is about, for counting failures: by the values of unique fields when there are any, so that
  * guesses at one user can't be spread over many names by adding other fields.
  */
-export function identityKey(spaceId: string, { plain }: Conditions, structure: Structure): string {
-  const unique = plain.filter(
-    ({ column }) => column === systemColumns.id || structure.lookup.get(column)?.unique,
-  );
+export function identityKey(spaceId: string, { plain }: Conditions): string {
+  const unique = plain.filter(({ target }) => typeof target === 'string' || target.unique);
   const values = (unique.length > 0 ? unique : plain)
-    .map(({ column, value }) => JSON.stringify([column, value]))
+    .map(({ target, value }) => JSON.stringify([typeof target === 'string' ? target : target.slug, value]))
     .sort();
   return createHash('sha256')
     .update(JSON.stringify([spaceId, values]))

@@ -1,16 +1,21 @@
 import { invalidCondition } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { QueryPairs } from '../../common/http/http-types.ts';
-import { type Field, isSystemKey, type StoredValue, systemColumns } from '../structure/field.ts';
+import {
+  type Field,
+  isSystemKey,
+  type StoredValue,
+  type SystemKey,
+  type Target,
+} from '../structure/field.ts';
 import { hasLoneSurrogate, type ValueReading } from '../structure/field-value.ts';
 import type { Structure } from '../structure/structure.ts';
 import { readConditionTime } from './condition-time.ts';
 import { readConditionValue } from './condition-value.ts';
 
-/** A record matches when its value in the column equals the value; one without a value never does. */
+/** A record matches when its value equals this one; one without a value never does. */
 export interface Condition {
-  /** Unquoted. */
-  readonly column: string;
+  readonly target: Target;
   readonly value: StoredValue | Date;
 }
 
@@ -58,11 +63,11 @@ export function parseConditions(
     if ('problem' in reading) {
       problems.push(`Value for Query field: ${shownName(field?.name ?? key)} ${reading.problem}`);
     } else if (field === undefined) {
-      plain.push({ column: systemColumns[key as keyof typeof systemColumns], value: reading.value });
+      plain.push({ target: key as SystemKey, value: reading.value });
     } else if (field.hashed) {
       hashed.push({ field, value: (reading as { value: StoredValue }).value });
     } else {
-      plain.push({ column: field.slug, value: reading.value });
+      plain.push({ target: field, value: reading.value });
     }
   }
   problems.push(...hashedProblems(hashed, plain, relationship));

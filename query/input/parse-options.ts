@@ -1,13 +1,10 @@
 import { invalidOptions } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
-import { isSystemKey, type SystemKey, systemColumns } from '../structure/field.ts';
+import { isSystemKey, type Target } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
 
 export interface Sort {
-  /** Unquoted. */
-  readonly column: string;
-  /** Which of a record's own keys it is; null for a field. */
-  readonly systemKey: SystemKey | null;
+  readonly target: Target;
   readonly descending: boolean;
 }
 
@@ -93,7 +90,7 @@ function readSort(value: unknown, structure: Structure, complain: Complain): Sor
     complain('sort.by should be the name of a field, id, createdAt or updatedAt');
     return null;
   }
-  if (isSystemKey(by)) return { column: systemColumns[by], systemKey: by, descending };
+  if (isSystemKey(by)) return { target: by, descending };
   const field = structure.lookup.get(by);
   if (field === undefined) {
     complain(`sort.by names ${shownName(by)}, which is not a field of the structure`);
@@ -103,5 +100,5 @@ function readSort(value: unknown, structure: Structure, complain: Complain): Sor
     complain(`sort.by names ${shownName(by)}, which is hashed`);
     return null;
   }
-  return { column: field.slug, systemKey: null, descending };
+  return { target: field, descending };
 }

@@ -2,15 +2,10 @@ import { LRUCache } from 'lru-cache';
 import { invalidStructure, missingStructure } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import { type ParsedStructure, parseStructure, readStructure } from '../structure/parse-structure.ts';
-import type { Structure } from '../structure/structure.ts';
+import type { SpacePath, Structure } from '../structure/structure.ts';
 
 /** Characters of header text whose structures are kept. */
 const keptCharacters = 16 * 1024 * 1024;
-
-export interface SpacePath {
-  readonly projectSlug: string;
-  readonly slug: string;
-}
 
 /** Reads `structure` headers; one that was seen before is not parsed again, and gives the same object. */
 export interface StructureCache {
@@ -20,7 +15,8 @@ export interface StructureCache {
   readParsed(input: unknown, path: SpacePath, text?: string): Structure;
 }
 
-export function createStructureCache(): StructureCache {
+/** @param scopes that `authOptions` may name */
+export function createStructureCache(scopes: readonly string[]): StructureCache {
   const known = new LRUCache<string, Structure>({
     maxSize: keptCharacters,
     sizeCalculation: (_, text) => text.length,
@@ -39,10 +35,10 @@ export function createStructureCache(): StructureCache {
   return {
     read(header, path) {
       if (header === undefined || header === '') throw missingStructure();
-      return cachedOr(header, path, () => parseStructure(header));
+      return cachedOr(header, path, () => parseStructure(header, scopes));
     },
     readParsed(input, path, text) {
-      const parse = (): ParsedStructure => readStructure(input);
+      const parse = (): ParsedStructure => readStructure(input, scopes);
       if (text === undefined) return checked(parse(), path);
       // no JSON begins like this, so it is never taken for a header that is a structure itself
       const key = `in ${text}`;

@@ -1,7 +1,5 @@
 import type { LoginTokens } from '../../common/auth/login-tokens.ts';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { findFirst } from '../records/find-first.ts';
+import type { RecordReader } from '../records/record-reader.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 
 /**
@@ -9,12 +7,12 @@ import type { RecordSpace } from '../structure/record-space.ts';
  * another account, project or space, or when the user is gone.
  */
 export async function tokenOwner(
-  { db, loginTokens }: { db: Database; loginTokens: LoginTokens },
+  { reader, loginTokens }: { reader: RecordReader; loginTokens: LoginTokens },
   users: RecordSpace,
   token: string,
   signal: AbortSignal,
 ): Promise<string | null> {
   const claims = await loginTokens.verify(token);
   if (claims === null || claims.spaceId !== users.id || claims.projectId !== users.projectId) return null;
-  return findFirst(db, users, `_id = ${textLiteral(claims.recordId)}`, signal);
+  return reader.byId(users, claims.recordId, signal);
 }

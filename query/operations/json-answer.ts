@@ -1,8 +1,12 @@
 import type { HttpResponse } from '../../common/http/http-types.ts';
 
-export const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' };
+const headers = { 'content-type': 'application/json; charset=utf-8' };
 
-/** A 200 whose body is JSON text. */
-export function jsonAnswer(text: string | Uint8Array): HttpResponse {
-  return { status: 200, headers: jsonHeaders, body: text };
+/** @param body JSON text */
+export function jsonAnswer(body: string | Uint8Array): HttpResponse {
+  return { status: 200, headers, body };
+}
+
+export function jsonStream(chunks: AsyncIterable<Uint8Array>): HttpResponse {
+  return { status: 200, headers, body: { chunks } };
 }

@@ -1,18 +1,19 @@
 import { untilAborted } from '../../common/abort/until-aborted.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
+import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import type { Changes } from '../input/validate-changes.ts';
 import type { RecordValues } from '../input/validate-record.ts';
-import { columnType } from '../space/record-table.ts';
-import { type Assignment, assignment } from '../sql/change-sql.ts';
+import { keyOf, type RecordsTable } from '../sql/records-table.ts';
+import type { Assignment } from '../sql/update-sql.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import { slotOf } from '../structure/slots.ts';
 import { recordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, findStored, type UniqueValue } from '../unique/unique-values.ts';
 import type { ChangeCommit, RecordChange } from './change-commit.ts';
 import type { Hasher } from './hasher.ts';
-import type { PatchFolder } from './patch-folder.ts';
 import type { SpaceVersions } from './space-versions.ts';
 import { withHashes } from './store-records.ts';
 
@@ -53,10 +54,10 @@ export function createRecordChanges(deps: {
   hasher: Hasher;
   reservations: UniqueReservations;
   changeCommit: ChangeCommit;
-  folder: PatchFolder;
+  table: RecordsTable;
   versions: SpaceVersions;
 }): RecordChanges {
-  const { db, hasher, reservations, changeCommit, folder, versions } = deps;
+  const { db, hasher, reservations, changeCommit, table, versions } = deps;
   const lock = new KeyedLock();
 
   /** Makes the change; others are told of it also when its client has gone, and when nobody knows its outcome. */
@@ -130,7 +131,27 @@ export function createRecordChanges(deps: {
     values: ReadonlyMap<string, UniqueValue>,
     id: string,
     signal: AbortSignal,
-  ): Promise<ReadonlySet<string>> => findStored(db, space, values, signal, id);
+  ): Promise<ReadonlySet<string>> => findStored(deps, space, values, signal, id);
+
+  /** The keys come before the values: a key without its value is harmless, a value without its key is not found. */
+  const addKeys = async (
+    space: RecordSpace,
+    values: ReadonlyMap<string, UniqueValue>,
+    id: string,
+    permit: WritePermit | null,
+  ): Promise<void> => {
+    if (values.size === 0) return;
+    const lines = [...values.values()].map(
+      ({ field, value }) => `["${space.id}",${keyOf(slotOf(field), value)},${JSON.stringify(id)}]\n`,
+    );
+    const home = table.homeOf(space.id);
+    await db.insert({
+      ...table.keyRows,
+      lines: Buffer.from(lines.join('')),
+      home,
+      permit: permit ?? undefined,
+    });
+  };
 
   return {
     async update(space, target, changes, signal) {
@@ -139,20 +160,16 @@ export function createRecordChanges(deps: {
       const unique = collectUniqueValues(space, [row]);
       const [hashed] = await withHashes(hasher, space.structure, [row], signal);
       const assignments = assignmentsOf(space, changes, hashed as RecordValues);
-      const changesUnique = [...changes.keys()].some((field) => field.unique);
       const { id, stillWanted } = target;
       const change = async (): Promise<Outcome> => {
         if (stillWanted !== undefined && !(await stillWanted())) return { record: null, told: null };
         const reservation = await reserve(space, unique, id, signal);
         let stored: Iterable<string> = [];
         try {
-          const { table, structure } = space;
           const permit = reservation?.permit ?? null;
-          const outcome = await commit(space, { table, id, structure, assignments, signal, permit });
-          if (outcome.record !== null) {
-            stored = unique.keys();
-            if (changesUnique) folder.note(table);
-          }
+          await addKeys(space, unique, id, permit);
+          const outcome = await commit(space, { space, id, assignments, signal, permit });
+          if (outcome.record !== null) stored = unique.keys();
           return outcome;
         } finally {
           await reservation?.settle(stored);
@@ -162,15 +179,13 @@ export function createRecordChanges(deps: {
       return inTurn(space, id, work, signal);
     },
     async remove(space, id, signal) {
-      const { table, structure } = space;
-      const change = (): Promise<Outcome> =>
-        commit(space, { table, id, structure, assignments: null, signal });
+      const change = (): Promise<Outcome> => commit(space, { space, id, assignments: null, signal });
       return inTurn(space, id, () => alone(space, id, change, signal), signal);
     },
   };
 }
 
-/** In the order of their slugs, so that requests that name the same fields share statements. */
+/** In the order of their slots, so that requests that name the same slots share statements. */
 function assignmentsOf(
   { structure }: RecordSpace,
   changes: Changes,
@@ -179,6 +194,6 @@ function assignmentsOf(
   return structure.fields
     .map((field, index) => ({ field, value: values[index] ?? null }))
     .filter(({ field }) => changes.has(field))
-    .sort((a, b) => (a.field.slug < b.field.slug ? -1 : 1))
-    .map(({ field, value }) => assignment(field.slug, columnType(field), value));
+    .sort((a, b) => (slotOf(a.field) < slotOf(b.field) ? -1 : 1))
+    .map(({ field, value }) => ({ slot: slotOf(field), value }));
 }

@@ -1,8 +1,10 @@
-import { quoteIdentifier } from '../../common/clickhouse/literal.ts';
 import { timestampText } from '../../common/control/row-values.ts';
 import { inTurns } from '../../common/limits/in-turns.ts';
 import type { RecordValues } from '../input/validate-record.ts';
-import { type StoredValue, systemColumns } from '../structure/field.ts';
+import { keyOf } from '../sql/records-table.ts';
+import type { Field, StoredValue } from '../structure/field.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
 
 /** A record about to be stored. Hashed values are hashes already. */
@@ -12,41 +14,46 @@ export interface NewRecord {
   readonly values: RecordValues;
 }
 
-/** How rows of a structure are laid out for an INSERT. */
-export interface RowLayout {
-  /** Quoted; in an order that depends on the set of fields only, so that requests with the same set share INSERTs. */
-  readonly columns: readonly string[];
-  /** For every column after the system's, the index of its field. */
-  readonly order: readonly number[];
+/** Rows of the records table as JSONEachRow lines, and of their keys as JSONCompactEachRow lines. */
+export interface Rows {
+  readonly lines: Uint8Array;
+  readonly keyLines: Uint8Array;
 }
 
-const layouts = new WeakMap<Structure, RowLayout>();
-
-export function rowLayout(structure: Structure): RowLayout {
-  const known = layouts.get(structure);
-  if (known !== undefined) return known;
-  const slugs = structure.fields.map(({ slug }) => slug);
-  const order = slugs.map((_, index) => index);
-  order.sort((a, b) => ((slugs[a] as string) < (slugs[b] as string) ? -1 : 1));
-  const columns = [...Object.values(systemColumns), ...order.map((index) => slugs[index] as string)];
-  const layout = { columns: columns.map(quoteIdentifier), order };
-  layouts.set(structure, layout);
-  return layout;
-}
-
-/** Rows as JSONCompactEachRow lines. */
-export function rowLines(
-  { order }: RowLayout,
+export async function rowsOf(
+  { id: spaceId, structure }: RecordSpace,
   records: readonly NewRecord[],
   signal: AbortSignal,
-): Promise<Uint8Array> {
+): Promise<Rows> {
+  const { fields } = structure;
+  const slots = fields.map(slotOf);
+  const unique = fields.flatMap((field, index) => (field.unique ? [index] : []));
   const line = ({ id, createdAt, values }: NewRecord): string => {
     const time = timestampText(createdAt);
-    const row: (StoredValue | null)[] = [id, time, time];
-    for (const index of order) row.push(values[index] ?? null);
-    return `${JSON.stringify(row)}\n`;
+    const row: Record<string, unknown> = { space: spaceId, _id: id, _created_at: time, _updated_at: time };
+    const doc: Record<string, string> = {};
+    const hashes: Record<string, string> = {};
+    values.forEach((value, index) => {
+      if (value === null) return;
+      const slot = slots[index] as string;
+      const kind = kindOf(slot);
+      (kind === 'h' ? hashes : doc)[slot] = String(value);
+      if (kind !== 'h' && kind !== 'm') row[slot] = value;
+    });
+    return `${JSON.stringify({ ...row, _doc: doc, _hashes: hashes })}\n`;
   };
-  return textOf(records, line, signal);
+  const keyLine = ({ id, values }: NewRecord): string => {
+    let text = '';
+    for (const index of unique) {
+      const value = values[index] ?? null;
+      if (value !== null) text += `["${spaceId}",${keyOf(slots[index] as string, value)},"${id}"]\n`;
+    }
+    return text;
+  };
+  return {
+    lines: await textOf(records, line, signal),
+    keyLines: unique.length === 0 ? new Uint8Array() : await textOf(records, keyLine, signal),
+  };
 }
 
 /** The records of an insert, as find would answer them. */
@@ -82,14 +89,45 @@ async function textOf(
 
 /** A record as find would answer it. */
 export function recordJson({ fields }: Structure, { id, createdAt, values }: NewRecord): string {
+  const time = createdAt.toISOString();
+  return jsonOf(fields, { id, createdAt: time, updatedAt: time }, (_, index) => values[index] ?? null);
+}
+
+/** What `rowColumns` select of a record. */
+export interface StoredRow {
+  readonly _id: string;
+  /** ISO 8601. */
+  readonly _created_at: string;
+  readonly _updated_at: string;
+  /** Values by slot, as text. */
+  readonly _doc: Readonly<Record<string, string>>;
+}
+
+/** Reading one map costs half of what ten columns do (docs/decisions/020-one-records-table.md). */
+export const rowColumns = '_id, _created_at, _updated_at, _doc';
+
+/** A stored record as find would answer it. */
+export function storedJson({ fields }: Structure, row: StoredRow): string {
+  const times = { id: row._id, createdAt: row._created_at, updatedAt: row._updated_at };
+  return jsonOf(fields, times, (field) => row._doc[slotOf(field)] ?? null);
+}
+
+function jsonOf(
+  fields: readonly Field[],
+  {
+    id,
+    createdAt,
+    updatedAt,
+  }: { readonly id: string; readonly createdAt: string; readonly updatedAt: string },
+  valueOf: (field: Field, index: number) => StoredValue | null,
+): string {
   let text = `{"id":${JSON.stringify(id)}`;
   fields.forEach((field, index) => {
     if (field.hashed) return;
-    const value = values[index] ?? null;
-    const nested = field.type === 'ARRAY' || field.type === 'OBJECT';
-    // ARRAY and OBJECT are JSON text already
-    text += `,${JSON.stringify(field.name)}:${nested && value !== null ? value : JSON.stringify(value)}`;
+    const value = valueOf(field, index);
+    // all but text is stored as JSON writes it
+    const json = field.type === 'TEXT' && value !== null ? JSON.stringify(value) : String(value);
+    text += `,${JSON.stringify(field.name)}:${json}`;
   });
-  const time = JSON.stringify(createdAt);
-  return `${text},"createdAt":${time},"updatedAt":${time}}`;
+  return `${text},"createdAt":"${createdAt}","updatedAt":"${updatedAt}"}`;
 }

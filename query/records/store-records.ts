@@ -1,9 +1,10 @@
 import { untilAborted } from '../../common/abort/until-aborted.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { GroupCommit } from '../../common/clickhouse/group-commit.ts';
-import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { inTurns } from '../../common/limits/in-turns.ts';
 import type { RecordValues } from '../input/validate-record.ts';
+import { idsSql } from '../sql/conditions-sql.ts';
+import type { RecordsTable } from '../sql/records-table.ts';
 import type { StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
@@ -11,7 +12,8 @@ import { firstRecordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, findStored } from '../unique/unique-values.ts';
 import type { Hasher } from './hasher.ts';
-import { type NewRecord, rowLayout, rowLines } from './record-row.ts';
+import type { RecordReader } from './record-reader.ts';
+import { type NewRecord, rowsOf } from './record-row.ts';
 import type { SpaceVersions } from './space-versions.ts';
 
 export interface RecordStore {
@@ -33,13 +35,15 @@ export interface RecordStore {
 
 export function createRecordStore(deps: {
   db: Database;
+  table: RecordsTable;
+  reader: RecordReader;
   hasher: Hasher;
   reservations: UniqueReservations;
   groupCommit: GroupCommit;
   newId: () => string;
   versions: SpaceVersions;
 }): RecordStore {
-  const { db, hasher, reservations, groupCommit, newId, versions } = deps;
+  const { table, hasher, reservations, groupCommit, newId, versions } = deps;
 
   /** @param first absent: there may be other records. Answers null when it was given, and there are */
   const storeAll = async (
@@ -70,7 +74,7 @@ export function createRecordStore(deps: {
         return null;
       }
       if (unique.size > 0) {
-        const taken = await findStored(db, space, unique, signal);
+        const taken = await findStored(deps, space, unique, signal);
         stored = taken;
         if (taken.size > 0) throw alreadyStored(unique, taken);
       }
@@ -78,13 +82,17 @@ export function createRecordStore(deps: {
       const made: NewRecord[] = [];
       await inTurns(hashed, (values) => made.push({ id: newId(), createdAt, values }), signal);
       written = made;
-      const layout = rowLayout(space.structure);
-      const lines = await rowLines(layout, written, signal);
+      const { lines, keyLines } = await rowsOf(space, written, signal);
+      const proof = { columns: '1', where: idsSql([(written[0] as NewRecord).id]), tail: 'LIMIT 1' };
       outcome = groupCommit.write({
-        table: space.table,
-        columns: layout.columns,
+        ...table.recordRows,
         lines,
-        proof: `_id = ${textLiteral((written[0] as NewRecord).id)}`,
+        // a key without a record is harmless, a record without its key would not be found
+        before: keyLines.byteLength === 0 ? undefined : { ...table.keyRows, lines: keyLines },
+        home: table.homeOf(space.id),
+        account: space.ownerId,
+        lockKey: space.id,
+        proof: table.select(space.id, proof).sql,
         signal,
         permit: reservation?.permit ?? null,
       });
@@ -109,8 +117,7 @@ export function createRecordStore(deps: {
       return (await storeAll(space, records, signal)) as readonly NewRecord[];
     },
     async storeFirst(space, record, signal) {
-      const isTaken = async (): Promise<boolean> =>
-        (await db.rows(`SELECT 1 FROM ${space.table} LIMIT 1`, signal, space.table)).length > 0;
+      const isTaken = async (): Promise<boolean> => (await deps.reader.oldestId(space, signal)) !== null;
       const stored = await storeAll(space, [record], signal, { key: firstRecordKey(space), isTaken });
       return stored?.[0] ?? null;
     },

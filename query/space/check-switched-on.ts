@@ -1,8 +1,10 @@
 import type { Database } from '../../common/clickhouse/database.ts';
-import { quoteIdentifier } from '../../common/clickhouse/literal.ts';
 import { structureConflict } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
+import type { RecordsTable } from '../sql/records-table.ts';
+import { valueSql } from '../sql/value-sql.ts';
 import type { Field } from '../structure/field.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
 
 /** Values that a check may hold in memory before it goes on with files. */
@@ -23,37 +25,34 @@ export function switchedOn(
  * is new is not looked at: records that are older than it have no value, as with every new field.
  */
 export async function checkSwitchedOn(
-  db: Database,
-  args: { table: string; before: Structure; after: Structure },
+  { db, table }: { readonly db: Database; readonly table: RecordsTable },
+  { space, after }: { readonly space: RecordSpace; readonly after: Structure },
   signal: AbortSignal,
 ): Promise<void> {
-  const { table, before, after } = args;
   const problems: string[] = [];
-  for (const { slug, name } of switchedOn(before, after, 'required')) {
-    const [row] = await db.rows<{ _missing: number }>(
-      `SELECT toFloat64(count()) AS _missing FROM ${table} WHERE ${quoteIdentifier(slug)} IS NULL`,
-      signal,
-      table,
-    );
+  for (const field of switchedOn(space.stored, after, 'required')) {
+    const where = `${valueSql(field)} IS NULL`;
+    const statement = table.select(space.id, { columns: 'toFloat64(count()) AS _missing', where });
+    const [row] = await db.rows<{ _missing: number }>({ ...statement, signal });
     const missing = row?._missing ?? 0;
     if (missing > 0) {
       problems.push(
-        `Field ${shownName(name)} can not become required: ${missing} stored ${missing === 1 ? 'record has' : 'records have'} no value`,
+        `Field ${shownName(field.name)} can not become required: ${missing} stored ${missing === 1 ? 'record has' : 'records have'} no value`,
       );
     }
   }
-  for (const { slug, name } of switchedOn(before, after, 'unique')) {
-    const column = quoteIdentifier(slug);
-    const [row] = await db.rows<{ _value: string; _times: number }>(
-      `SELECT toString(${column}) AS _value, toFloat64(count()) AS _times FROM ${table}
-       WHERE ${column} IS NOT NULL GROUP BY ${column} HAVING count() > 1 ORDER BY _times DESC, _value LIMIT 1
+  for (const field of switchedOn(space.stored, after, 'unique')) {
+    const value = valueSql(field);
+    const statement = table.select(space.id, {
+      columns: `toString(${value}) AS _value, toFloat64(count()) AS _times`,
+      where: `${value} IS NOT NULL`,
+      tail: `GROUP BY ${value} HAVING count() > 1 ORDER BY _times DESC, _value LIMIT 1
        SETTINGS max_bytes_before_external_group_by = ${groupByBytes}`,
-      signal,
-      table,
-    );
+    });
+    const [row] = await db.rows<{ _value: string; _times: number }>({ ...statement, signal });
     if (row !== undefined) {
       problems.push(
-        `Field ${shownName(name)} can not become unique: ${row._times} stored records have the value ${shownName(row._value)}`,
+        `Field ${shownName(field.name)} can not become unique: ${row._times} stored records have the value ${shownName(row._value)}`,
       );
     }
   }

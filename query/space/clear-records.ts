@@ -1,23 +1,22 @@
 import type { Database } from '../../common/clickhouse/database.ts';
-import { topologyOf } from '../../common/clickhouse/topology.ts';
 import type { SpaceVersions } from '../records/space-versions.ts';
-import { recordTable } from './record-table.ts';
+import type { RecordsTable } from '../sql/records-table.ts';
 import type { SpaceCatalogue } from './space-catalogue.ts';
 
-interface ClearDeps {
+export interface ClearDeps {
   readonly db: Database;
+  readonly table: RecordsTable;
   readonly versions: SpaceVersions;
 }
 
-/** Deletes all records of one space. @param table its table, quoted, with its database */
+/** Deletes all records of one space: one statement, however many there are. */
 export async function clearSpace(
-  { db, versions }: ClearDeps,
-  { id, table }: { readonly id: string; readonly table: string },
+  { db, table, versions }: ClearDeps,
+  { id }: { readonly id: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const { rowsEverywhere } = topologyOf(db);
   try {
-    await db.command(`TRUNCATE TABLE IF EXISTS ${rowsEverywhere(table)}`, signal, undefined, table);
+    await db.command({ ...table.clear(id), signal });
   } finally {
     // also when nobody knows whether it was done
     await versions.change(id);
@@ -26,11 +25,11 @@ export async function clearSpace(
 
 /** Deletes all records of all spaces of a project (`clear-all-spaces: true`). */
 export async function clearProject(
-  deps: ClearDeps & { database: string; catalogue: SpaceCatalogue },
+  deps: ClearDeps & { readonly catalogue: SpaceCatalogue },
   projectId: string,
   signal: AbortSignal,
 ): Promise<void> {
   for (const id of await deps.catalogue.idsOfProject(projectId, signal)) {
-    await clearSpace(deps, { id, table: recordTable(deps.database, id) }, signal);
+    await clearSpace(deps, { id }, signal);
   }
 }

@@ -1,24 +1,20 @@
-import { randomBytes } from 'node:crypto';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { quoteIdentifier, textLiteral } from '../../common/clickhouse/literal.ts';
-import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { invalidStructure } from '../../common/errors/catalogue.ts';
 import { type RecordValues, validateRecords } from '../input/validate-record.ts';
 import type { Hasher } from '../records/hasher.ts';
-import { rowLayout, rowLines } from '../records/record-row.ts';
+import { rowsOf } from '../records/record-row.ts';
 import { withHashes } from '../records/store-records.ts';
+import type { RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { collectUniqueValues } from '../unique/unique-values.ts';
-import { createShardsWithRecords } from './initial-records-of-shards.ts';
-import { recordTable, rowsTableSql } from './record-table.ts';
 
 /** Rows of a new space in the form that the catalogue keeps. */
-export interface InitialRows {
-  /** Quoted. */
-  readonly columns: readonly string[];
-  /** JSONCompactEachRow. */
+interface InitialRows {
+  /** JSONEachRow. */
   readonly lines: string;
+  /** JSONCompactEachRow. */
+  readonly keyLines: string;
 }
 
 /**
@@ -36,10 +32,12 @@ export async function prepareInitialRecords(
   const records = await validate(space, signal);
   const hashed = await withHashes(hasher, structure, records, signal);
   const createdAt = new Date();
-  const layout = rowLayout(structure);
   const made = hashed.map((values) => ({ id: newId(), createdAt, values }));
-  const lines = await rowLines(layout, made, signal);
-  const rows: InitialRows = { columns: layout.columns, lines: Buffer.from(lines).toString('utf8') };
+  const { lines, keyLines } = await rowsOf(space, made, signal);
+  const rows: InitialRows = {
+    lines: Buffer.from(lines).toString(),
+    keyLines: Buffer.from(keyLines).toString(),
+  };
   return JSON.stringify(rows);
 }
 
@@ -62,53 +60,18 @@ async function validate(space: RecordSpace, signal: AbortSignal): Promise<readon
 }
 
 /**
- * Makes the table of a new space with its rows in it. They are written into a table of another name, which then takes
- * the right one: of several processes at this, or one that died at it, exactly one succeeds, and the rows are there
- * once. Does nothing when the table is there already.
+ * Stores what a space begins with. Of several processes at this, or one that died at it, one succeeds: their INSERTs
+ * have one token, and the table takes the rows of a token once
+ * (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries).
  */
-export async function createTableWithRecords(
-  db: Database,
-  args: { database: string; space: RecordSpace; initialRecords: string },
+export async function storeInitialRecords(
+  { db, table }: { readonly db: Database; readonly table: RecordsTable },
+  { id }: RecordSpace,
+  initialRecords: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const { database, space, initialRecords } = args;
-  const target = recordTable(database, space.id);
-  if (await exists(db, target, signal)) return;
-  const initial = JSON.parse(initialRecords) as InitialRows;
-  const topology = topologyOf(db);
-  // names of replicated tables stand in Keeper, so they are not changed
-  if (topology.cluster !== undefined) return createShardsWithRecords(db, { space, initial }, signal);
-  const prefix = `new_${space.id.replaceAll('-', '')}_`;
-  const own = `${quoteIdentifier(database)}.${quoteIdentifier(prefix + randomBytes(8).toString('hex'))}`;
-  const { columns, lines } = initial;
-  try {
-    await db.command(rowsTableSql(topology, own, space.structure.fields), signal, undefined, target);
-    await db.insert(own, columns, Buffer.from(lines), signal);
-    // fails when another process was first: https://clickhouse.com/docs/sql-reference/statements/rename
-    await db.command(`RENAME TABLE ${own} TO ${target}`, signal, undefined, target);
-  } catch (error) {
-    if (!(await exists(db, target, signal))) throw error;
-  }
-  await dropLeftovers(db, { database, prefix }, signal);
-}
-
-async function exists(db: Database, table: string, signal: AbortSignal): Promise<boolean> {
-  const [row] = await db.rows<{ result: number }>(`EXISTS TABLE ${table}`, signal, table);
-  return row?.result === 1;
-}
-
-/** Tables that processes made for a space whose table is there by now; whoever still fills one finds that out. */
-async function dropLeftovers(
-  db: Database,
-  { database, prefix }: { database: string; prefix: string },
-  signal: AbortSignal,
-): Promise<void> {
-  const rows = await db.rows<{ name: string }>(
-    `SELECT name FROM system.tables
-     WHERE database = ${textLiteral(database)} AND startsWith(name, ${textLiteral(prefix)})`,
-    signal,
-  );
-  for (const { name } of rows) {
-    await db.command(`DROP TABLE IF EXISTS ${quoteIdentifier(database)}.${quoteIdentifier(name)}`, signal);
-  }
+  const { lines, keyLines } = JSON.parse(initialRecords) as InitialRows;
+  const home = table.homeOf(id);
+  if (keyLines !== '') await db.insert({ ...table.keyRows, lines: Buffer.from(keyLines), home, signal });
+  await db.insert({ ...table.recordRows, lines: Buffer.from(lines), home, token: `initial:${id}`, signal });
 }

@@ -18,7 +18,6 @@ export interface Look {
 interface KnownSpace {
   /** With the stored structure. */
   readonly space: RecordSpace;
-  /** The table of this version is known to be complete. */
   readonly version: number;
   readonly look: Look;
   /** Structures that were compared with this version, as requests with them see the space. */
@@ -84,9 +83,9 @@ export class KnownSpaces {
     return known !== undefined && this.#now() - known.look.began > this.#freshFor;
   }
 
-  /** Whether the table of a version is known to be complete. */
-  hasVersion(id: string, version: number): boolean {
-    return this.#spaces.peek(id)?.version === version;
+  /** The newest version that was seen; undefined: none is remembered. */
+  versionOf(id: string): number | undefined {
+    return this.#spaces.peek(id)?.version;
   }
 
   /** Whether the stored structure once took in this one. */
@@ -94,7 +93,7 @@ export class KnownSpaces {
     return this.#spaces.peek(id)?.merged.has(structure) === true;
   }
 
-  /** Notes what a look found in the catalogue, and that the table is complete. */
+  /** Notes what a look found in the catalogue. */
   remember(space: RecordSpace, version: number, look: Look): RecordSpace {
     const before = this.#spaces.peek(space.id);
     const same = before?.version === version;

@@ -2,12 +2,13 @@ import { structureConflict } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { Field } from '../structure/field.ts';
 import { maxFields } from '../structure/parse-structure.ts';
+import { assignSlots } from '../structure/slots.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
 
 /**
  * The structure that a space has after a request came with another one: fields are told by their slugs, new ones are
  * added, the others take on the request's definition, and those that the request lacks stay as they are, because
- * their columns do. Throws a 400 that lists every field that can't be reconciled.
+ * their values do. Throws a 400 that lists every field that can't be reconciled.
  */
 export function mergeStructure(stored: Structure, requested: Structure, mutate: boolean): Structure {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
@@ -28,7 +29,7 @@ export function mergeStructure(stored: Structure, requested: Structure, mutate: 
   }
   return createStructure({
     ...requested,
-    fields,
+    fields: assignSlots(fields, stored.fields),
     clear: false,
     initialData: [],
     // a request that says nothing of these leaves them as they are

@@ -3,16 +3,20 @@ import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { timestampText } from '../../common/control/row-values.ts';
 import { parseStructure } from '../structure/parse-structure.ts';
-import { type Structure, structureText } from '../structure/structure.ts';
+import { slotsText, withSlots } from '../structure/slots.ts';
+import { createStructure, type Structure, structureText } from '../structure/structure.ts';
 
 /** A row of record_spaces. */
 export interface CatalogueEntry {
   readonly id: string;
   readonly ownerId: string;
   readonly projectId: string;
+  /** Every field has its slot. */
   readonly structure: Structure;
   /** The newest version of a space counts. */
   readonly version: number;
+  /** What the space begins with, as text, until it is stored; empty when there is nothing to store. */
+  readonly initialRecords: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
@@ -23,11 +27,8 @@ export interface SpaceCatalogue {
   /**
    * Stores a version that follows the one that was found. Resolves with true when it is durable, and with false when
    * another process was first with that version: then nothing was stored.
-   * @param initialRecords what a space begins with, as text; only with its first version
    */
-  store(entry: CatalogueEntry, initialRecords: string, signal: AbortSignal): Promise<boolean>;
-  /** The text that came with the first version of a space, as long as there is no other; empty when there was none. */
-  initialRecords(id: string, signal: AbortSignal): Promise<string>;
+  store(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean>;
   idsOfProject(projectId: string, signal: AbortSignal): Promise<readonly string[]>;
   /** There never was a record space. */
   isEmpty(signal: AbortSignal): Promise<boolean>;
@@ -37,23 +38,25 @@ interface Row {
   owner_id: string;
   project_id: string;
   structure: string;
+  slots: string;
+  initial_records: string;
   version: number;
   created: number;
   updated: number;
 }
 
 /** Doubles hold versions and times exactly; 64-bit integers would depend on output settings. */
-const selection = `owner_id, project_id, structure, toFloat64(version) AS version,
+const selection = `owner_id, project_id, structure, slots, initial_records, toFloat64(version) AS version,
   toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
 
 export function createSpaceCatalogue({ db, database }: { db: Database; database: string }): SpaceCatalogue {
   const table = `${database}.record_spaces`;
 
   const newest = async (id: string, signal: AbortSignal): Promise<Row | null> => {
-    const [row] = await db.rows<Row>(
-      `SELECT ${selection} FROM ${table} FINAL WHERE id = ${textLiteral(id)} LIMIT 1`,
+    const [row] = await db.rows<Row>({
+      sql: `SELECT ${selection} FROM ${table} FINAL WHERE id = ${textLiteral(id)} LIMIT 1`,
       signal,
-    );
+    });
     return row ?? null;
   };
 
@@ -68,15 +71,17 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
         id,
         ownerId: row.owner_id,
         projectId: row.project_id,
-        structure,
+        structure: createStructure({ ...structure, fields: withSlots(structure.fields, row.slots) }),
         version: row.version,
+        initialRecords: row.initial_records,
         createdAt: new Date(row.created),
         updatedAt: new Date(row.updated),
       };
     },
-    async store(entry, initialRecords, signal) {
+    async store(entry, signal) {
       const { id, structure, version } = entry;
       const text = structureText(structure);
+      const slots = slotsText(structure.fields);
       const values = {
         id,
         owner_id: entry.ownerId,
@@ -86,16 +91,17 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
         name: structure.name,
         description: structure.description,
         structure: text,
+        slots,
         created_at: timestampText(entry.createdAt),
         updated_at: timestampText(entry.updatedAt),
-        initial_records: initialRecords,
+        initial_records: entry.initialRecords,
       };
       // of two processes that store the same version of a space only the first one's row is taken: ClickHouse drops
       // a block whose token it has seen (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries)
       const sql = `INSERT INTO ${table} (${Object.keys(values).join(', ')}, version)
          SETTINGS insert_deduplicate = 1, insert_deduplication_token = ${textLiteral(`${id}:${version}`)}
          VALUES (${Object.values(values).map(textLiteral).join(', ')}, ${version})`;
-      const unknown = await db.command(sql, signal).then(
+      const unknown = await db.command({ sql, signal }).then(
         () => null,
         (error: unknown) => {
           if (error instanceof UnknownOutcome) return error;
@@ -105,24 +111,17 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
       const row = await newest(id, signal);
       if (unknown !== null && (row === null || row.version < version)) throw unknown;
       // equal text: whoever stored it, it is what was to be stored
-      return row?.version === version && row.structure === text;
-    },
-    async initialRecords(id, signal) {
-      const [row] = await db.rows<{ initial_records: string }>(
-        `SELECT initial_records FROM ${table} FINAL WHERE id = ${textLiteral(id)} LIMIT 1`,
-        signal,
-      );
-      return row?.initial_records ?? '';
+      return row?.version === version && row.structure === text && row.slots === slots;
     },
     async idsOfProject(projectId, signal) {
-      const rows = await db.rows<{ id: string }>(
-        `SELECT id FROM ${table} FINAL WHERE project_id = ${textLiteral(projectId)} ORDER BY id`,
+      const rows = await db.rows<{ id: string }>({
+        sql: `SELECT id FROM ${table} FINAL WHERE project_id = ${textLiteral(projectId)} ORDER BY id`,
         signal,
-      );
+      });
       return rows.map(({ id }) => id);
     },
     async isEmpty(signal) {
-      return (await db.rows(`SELECT 1 FROM ${table} LIMIT 1`, signal)).length === 0;
+      return (await db.rows({ sql: `SELECT 1 FROM ${table} LIMIT 1`, signal })).length === 0;
     },
   };
 }

@@ -2,15 +2,14 @@ import type { Field } from '../structure/field.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
 
 /**
- * A request's structure as it counts for a space: a field is required and unique when the stored structure says so.
- * Without a difference it is the same object, so that what is kept for it is found.
+ * A request's structure as it counts for a space: a field is required and unique when the stored structure says so,
+ * and its values lie where the stored structure says.
  */
 export function structureView(stored: Structure, requested: Structure): Structure {
-  if (agreesOnFlags(stored, requested)) return requested;
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
   const fields = requested.fields.map((field): Field => {
-    const { required, unique } = bySlug.get(field.slug) ?? field;
-    return { ...field, required, unique };
+    const { required, unique, slot, keyed } = bySlug.get(field.slug) ?? field;
+    return { ...field, required, unique, slot, keyed };
   });
   return createStructure({ ...requested, fields });
 }

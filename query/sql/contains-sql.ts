@@ -1,5 +1,7 @@
-import { quoteIdentifier, textLiteral } from '../../common/clickhouse/literal.ts';
+import { textLiteral } from '../../common/clickhouse/literal.ts';
+import type { Field } from '../structure/field.ts';
 import { caseVariants } from './case-variants.ts';
+import { valueSql } from './value-sql.ts';
 
 /** Replacing one form takes a pass over the text; more of them are cheaper in one pass of a slower kind. */
 const singlePasses = 8;
@@ -9,10 +11,10 @@ const singlePasses = 8;
  * engine's own functions are no help: by case-insensitive position and match some texts take a minute for 100 MB,
  * lowerUTF8 depends on the position of a letter, and all on the engine's edition of Unicode.
  */
-export function containsSql(slug: string, text: string): string {
+export function containsSql(field: Field, text: string): string {
   const { fold, variantsIn } = caseVariants();
   const folded = fold(text);
-  return `position(${foldedColumn(quoteIdentifier(slug), variantsIn(folded))}, ${textLiteral(folded)}) > 0`;
+  return `position(${foldedColumn(valueSql(field), variantsIn(folded))}, ${textLiteral(folded)}) > 0`;
 }
 
 /** The column's text with those letters folded that the wanted text has; other letters don't matter. */

@@ -8,7 +8,7 @@ export type StoredValue = string | number | boolean;
 export interface Field {
   /** Its key in answers. */
   readonly name: string;
-  /** Names its column. */
+  /** Tells it from the other fields of its space, whatever its name. */
   readonly slug: string;
   readonly type: FieldType;
   readonly required: boolean;
@@ -17,13 +17,17 @@ export interface Field {
   readonly description: string;
   readonly comment: string;
   readonly defaultValue: StoredValue | null;
+  /** Where its values lie in the records table (slots.ts). Null: as a request declares it, before it is stored. */
+  readonly slot: string | null;
+  /** Every stored value of it has its key in the table of keys; only of a unique field. */
+  readonly keyed: boolean;
 }
 
 /** Keys of every record that are not fields; no field may be called so. */
 export const systemKeys = ['id', 'createdAt', 'updatedAt'] as const;
 export type SystemKey = (typeof systemKeys)[number];
 
-/** No field's slug starts with `_`, so these columns never clash with one. */
+/** Slots never start with `_`, so these columns never clash with one. */
 export const systemColumns: Readonly<Record<SystemKey, string>> = {
   id: '_id',
   createdAt: '_created_at',
@@ -33,3 +37,6 @@ export const systemColumns: Readonly<Record<SystemKey, string>> = {
 export function isSystemKey(key: string): key is SystemKey {
   return (systemKeys as readonly string[]).includes(key);
 }
+
+/** What conditions and sorts name: a field of the structure, or a key that every record has. */
+export type Target = Field | SystemKey;

@@ -1,9 +1,8 @@
 import { invalidBody, invalidStructure, invalidValue } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
-import type { SpacePath } from '../input/structure-cache.ts';
 import { type FieldType, isSystemKey } from './field.ts';
 import { maxFields, parseStructure } from './parse-structure.ts';
-import type { Structure } from './structure.ts';
+import type { SpacePath, Structure } from './structure.ts';
 
 /**
  * The structure that a sample record has: a field for each of its values, with all flags off. `id`, `createdAt` and

@@ -40,6 +40,8 @@ export function parseField(input: unknown, index: number, problems: string[]): F
     description: textOrEmpty(raw.description),
     comment: textOrEmpty(raw.comment),
     defaultValue: type === undefined ? null : readDefault(type, raw.defaultValue, complain),
+    slot: null,
+    keyed: false,
   };
   if (field.hashed && field.unique) {
     // each stored hash has a salt of its own, so equal values can't be told

@@ -19,15 +19,18 @@ export const maxFields = 500;
 /** Levels of arrays and objects of a structure: those of a value, and what is around it. */
 const deepest = 110;
 
-/** Parses the `structure` header of interface.md section 2.2, and finds every problem in it. */
-export function parseStructure(text: string): ParsedStructure {
+/**
+ * Parses the `structure` header of interface.md section 2.2, and finds every problem in it.
+ * @param scopes that `authOptions` may name; null: the text was checked when it was stored
+ */
+export function parseStructure(text: string, scopes: readonly string[] | null = null): ParsedStructure {
   let input: unknown;
   try {
     input = JSON.parse(text);
   } catch {
     return unreadable('The structure header is not valid JSON');
   }
-  return readStructure(input);
+  return readStructure(input, scopes);
 }
 
 function unreadable(problem: string): ParsedStructure {
@@ -38,7 +41,7 @@ function unreadable(problem: string): ParsedStructure {
  * The same for parsed JSON. It is never made text again before it is checked: a number beyond a double would become
  * null, and what is nested too deep has no text at all.
  */
-export function readStructure(input: unknown): ParsedStructure {
+export function readStructure(input: unknown, scopes: readonly string[] | null = null): ParsedStructure {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     return unreadable('The structure header is not a JSON object');
   }
@@ -54,7 +57,7 @@ export function readStructure(input: unknown): ParsedStructure {
   const clear = raw.clear ?? false;
   if (typeof clear !== 'boolean') problems.push('The structure has a clear that is not true or false');
   const fields = parseFields(raw, problems);
-  const auth = parseSpaceAuth(raw.authOptions, problems);
+  const auth = parseSpaceAuth(raw.authOptions, problems, scopes);
   const webhooks = parseWebhooks(raw.webhooks, problems);
   const initialData = raw.initialData ?? [];
   if (!Array.isArray(initialData)) problems.push('The structure has initialData that is not an array');

@@ -4,11 +4,10 @@ import type { Structure } from './structure.ts';
 export interface RecordSpace {
   /** UUIDv5 of owner, project slug and space slug. */
   readonly id: string;
+  readonly ownerId: string;
   readonly projectId: string;
-  /** Quoted, with its database. */
-  readonly table: string;
   /**
-   * The request's structure, or the stored one when the request asks for it. Every field has its column, and is
+   * The request's structure, or the stored one when the request asks for it. Every field has its slot, and is
    * required and unique as the stored structure says.
    */
   readonly structure: Structure;

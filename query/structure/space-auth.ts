@@ -1,5 +1,4 @@
 import { shownName } from '../../common/errors/shown-name.ts';
-import { familyOf, operationFamilies, operationNames } from '../record-operation.ts';
 import { hasLoneSurrogate } from './field-value.ts';
 
 /** `authOptions` of a structure: which operations need a login token of one of the application's users. */
@@ -13,16 +12,22 @@ export interface SpaceAuth {
   readonly token: string | null;
 }
 
-const knownScopes: readonly string[] = [
-  ...operationFamilies,
-  ...operationNames.filter((name) => familyOf(name) !== null),
-];
 const longestSpace = 128;
 /** More than there are to name. */
 const maxScopes = 100;
 
-/** Reads `authOptions`; absent parts count as the stricter choice: active, and every operation. */
-export function parseSpaceAuth(input: unknown, problems: string[]): SpaceAuth | null {
+/** Every operation that may need a login. */
+const allFamilies = ['find', 'insert', 'update', 'delete'];
+
+/**
+ * Reads `authOptions`; absent parts count as the stricter choice: active, and every operation.
+ * @param scopes that there are; null: the text was checked when it was stored
+ */
+export function parseSpaceAuth(
+  input: unknown,
+  problems: string[],
+  scopes: readonly string[] | null,
+): SpaceAuth | null {
   if (input === undefined || input === null) return null;
   const complain = (problem: string): void => void problems.push(`The structure has authOptions ${problem}`);
   if (typeof input !== 'object' || Array.isArray(input)) {
@@ -43,13 +48,17 @@ export function parseSpaceAuth(input: unknown, problems: string[]): SpaceAuth | 
   return {
     active: active === true,
     space: String(space),
-    scope: readScope(raw.scope, complain),
+    scope: readScope(raw.scope, scopes, complain),
     token: typeof token === 'string' && token !== '' ? token : null,
   };
 }
 
-function readScope(input: unknown, complain: (problem: string) => void): readonly string[] {
-  if (input === undefined || input === null) return operationFamilies;
+function readScope(
+  input: unknown,
+  scopes: readonly string[] | null,
+  complain: (problem: string) => void,
+): readonly string[] {
+  if (input === undefined || input === null) return allFamilies;
   if (!Array.isArray(input)) {
     complain('with a scope that is not an array');
     return [];
@@ -59,10 +68,10 @@ function readScope(input: unknown, complain: (problem: string) => void): readonl
     return [];
   }
   for (const item of input as readonly unknown[]) {
-    if (typeof item === 'string' && knownScopes.includes(item)) continue;
+    if (typeof item === 'string' && (scopes === null || scopes.includes(item))) continue;
     const shown = typeof item === 'string' ? ` ${shownName(item)}` : '';
     complain(
-      `with an unknown scope${shown}: it should be of ${operationFamilies.join(', ')} or an operation's name`,
+      `with an unknown scope${shown}: it should be of ${allFamilies.join(', ')} or an operation's name`,
     );
   }
   return [...new Set(input as readonly string[])];

@@ -2,6 +2,12 @@ import type { Field } from './field.ts';
 import type { SpaceAuth } from './space-auth.ts';
 import type { Webhooks } from './webhooks.ts';
 
+/** Where a record space is in an address. */
+export interface SpacePath {
+  readonly projectSlug: string;
+  readonly slug: string;
+}
+
 /** The declared structure of a record space. */
 export interface Structure {
   /** Display name. */

@@ -1,9 +1,10 @@
 import type { Database } from '../../common/clickhouse/database.ts';
-import { quoteIdentifier, textLiteral } from '../../common/clickhouse/literal.ts';
+import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { notUnique } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { RecordValues } from '../input/validate-record.ts';
-import { valueLiteral } from '../sql/condition-sql.ts';
+import type { RecordsTable } from '../sql/records-table.ts';
+import { valueLiteral, valueSql } from '../sql/value-sql.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { valueKey } from './reservation-keys.ts';
@@ -49,9 +50,9 @@ export function collectUniqueValues(
   return values;
 }
 
-/** The keys of those values that the space's table already has. @param exceptId a record that does not count */
+/** The keys of those values that a stored record has. @param exceptId a record that does not count */
 export async function findStored(
-  db: Database,
+  { db, table }: { readonly db: Database; readonly table: RecordsTable },
   space: RecordSpace,
   values: ReadonlyMap<string, UniqueValue>,
   signal: AbortSignal,
@@ -66,14 +67,15 @@ export async function findStored(
   }
   const stored = new Set<string>();
   for (const [field, list] of byField) {
-    const column = quoteIdentifier(field.slug);
+    const column = valueSql(field);
     for (const chunk of chunks(list)) {
-      const rows = await db.rows<{ _value: StoredValue }>(
-        `SELECT DISTINCT ${column} AS _value FROM ${space.table}
-         WHERE ${column} IN (${chunk.map(({ value }) => valueLiteral(value)).join(', ')})${others}`,
-        signal,
-        space.table,
-      );
+      const conditions = chunk.map(({ value }) => ({ target: field, value }));
+      const statement = table.select(space.id, {
+        columns: `DISTINCT ${column} AS _value`,
+        where: `${column} IN (${chunk.map(({ value }) => valueLiteral(value)).join(', ')})${others}`,
+        keyed: field.keyed ? conditions : [],
+      });
+      const rows = await db.rows<{ _value: StoredValue }>({ ...statement, signal });
       for (const { _value } of rows) stored.add(valueKey(space, field, _value));
     }
   }

@@ -18,14 +18,17 @@ t.teardown(async () => {
   await db.close();
   await server.close();
 });
-await db.command('CREATE DATABASE faults');
-await db.command('CREATE TABLE faults.rows (i UInt32) ENGINE = MergeTree ORDER BY i');
+await db.command({ sql: 'CREATE DATABASE faults' });
+await db.command({ sql: 'CREATE TABLE faults.rows (i UInt32) ENGINE = MergeTree ORDER BY i' });
 t.beforeEach(() => server.clear());
 
 let next = 0;
 const count = async (from: number): Promise<number> =>
-  (await db.rows<{ n: number }>(`SELECT toFloat64(count()) AS n FROM faults.rows WHERE i >= ${from}`))[0]
-    ?.n ?? 0;
+  (
+    await db.rows<{ n: number }>({
+      sql: `SELECT toFloat64(count()) AS n FROM faults.rows WHERE i >= ${from}`,
+    })
+  )[0]?.n ?? 0;
 /** Numbers that no other test has, each higher than the ones before. */
 const numbers = (amount: number): number[] => {
   next += 1000;
@@ -33,7 +36,7 @@ const numbers = (amount: number): number[] => {
 };
 const line = (i: number): Buffer => Buffer.from(`[${i}]\n`);
 const insert = (values: readonly number[]): Promise<void> =>
-  db.insert('faults.rows', ['i'], Buffer.concat(values.map(line)));
+  db.insert({ table: 'faults.rows', columns: ['i'], lines: Buffer.concat(values.map(line)) });
 const allOf = async (chunks: AsyncIterable<Uint8Array>): Promise<number> => {
   let bytes = 0;
   for await (const chunk of chunks) bytes += chunk.byteLength;
@@ -59,10 +62,10 @@ t.test('a server that is not there is a 503 for whatever is asked of it', async 
   const away = openClickhouse({ url: `http://127.0.0.1:${port}`, ...login });
   t.teardown(() => away.close());
   for (const work of [
-    () => away.rows('SELECT 1'),
-    () => away.command('CREATE DATABASE x'),
-    () => away.stream('SELECT 1', 'TSVRaw'),
-    () => away.insert('faults.rows', ['i'], line(1)),
+    () => away.rows({ sql: 'SELECT 1' }),
+    () => away.command({ sql: 'CREATE DATABASE x' }),
+    () => away.stream({ sql: 'SELECT 1', format: 'TSVRaw' }),
+    () => away.insert({ table: 'faults.rows', columns: ['i'], lines: line(1) }),
     () => away.ready(),
   ]) {
     const error = await rejectionOf(work());
@@ -85,12 +88,15 @@ t.test('a server that takes a statement and says nothing is given up after the d
     for (const socket of sockets) socket.destroy();
     listener.close();
   });
-  t.match(await rejectionOf(silent.rows('SELECT 1')), {
+  t.match(await rejectionOf(silent.rows({ sql: 'SELECT 1' })), {
     status: 503,
     code: 'not_ready',
     cause: { message: /within 200 ms/ },
   });
-  t.match(await rejectionOf(silent.stream('SELECT 1', 'TSVRaw')), { status: 503, code: 'not_ready' });
+  t.match(await rejectionOf(silent.stream({ sql: 'SELECT 1', format: 'TSVRaw' })), {
+    status: 503,
+    code: 'not_ready',
+  });
 });
 
 t.test('a server that is overloaded is a 503, and a proxy without one is', async (t) => {
@@ -103,10 +109,10 @@ t.test('a server that is overloaded is a 503, and a proxy without one is', async
 
   const page = `<html>${'x'.repeat(300_000)}</html>`;
   await server.fault({ match: 'SELECT', action: { kind: 'status', status: 502, body: page } });
-  const behind = await rejectionOf(db.rows('SELECT 1'));
+  const behind = await rejectionOf(db.rows({ sql: 'SELECT 1' }));
   t.match(behind, { name: 'ApiError', status: 503, code: 'not_ready' });
   t.ok(String((behind.cause as Error).message).length < 500, 'of a page only the beginning is kept');
-  t.strictSame(await db.rows('SELECT 1 AS one'), [{ one: 1 }]);
+  t.strictSame(await db.rows({ sql: 'SELECT 1 AS one' }), [{ one: 1 }]);
 });
 
 t.test("a wrong password is the engine's error, and stands in no error", async (t) => {
@@ -178,9 +184,12 @@ t.test('an overloaded server gets each insert once', async (t) => {
 
 t.test('reads that are cut are a 503', async (t) => {
   await server.fault({ match: 'SELECT', times: 2, action: { kind: 'cut-before' } });
-  t.match(await rejectionOf(db.rows('SELECT 1')), { status: 503, code: 'not_ready' });
-  t.match(await rejectionOf(db.stream('SELECT 1', 'TSVRaw')), { status: 503, code: 'not_ready' });
-  t.strictSame(await db.rows('SELECT 1 AS one'), [{ one: 1 }]);
+  t.match(await rejectionOf(db.rows({ sql: 'SELECT 1' })), { status: 503, code: 'not_ready' });
+  t.match(await rejectionOf(db.stream({ sql: 'SELECT 1', format: 'TSVRaw' })), {
+    status: 503,
+    code: 'not_ready',
+  });
+  t.strictSame(await db.rows({ sql: 'SELECT 1 AS one' }), [{ one: 1 }]);
 });
 
 const many = "SELECT toJSONString(repeat('x', 100)) FROM numbers(200000)";
@@ -188,16 +197,16 @@ const many = "SELECT toJSONString(repeat('x', 100)) FROM numbers(200000)";
 t.test('a stream that is cut in its middle throws, wherever that is', async (t) => {
   for (const bytes of [1, 100_000, 1_000_003]) {
     await server.fault({ match: 'repeat', action: { kind: 'cut-middle', bytes } });
-    const stream = await db.stream(many, 'TSVRaw');
+    const stream = await db.stream({ sql: many, format: 'TSVRaw' });
     t.match(await rejectionOf(allOf(stream)), { status: 503, code: 'not_ready' }, `after ${bytes} bytes`);
   }
-  t.equal(await allOf(await db.stream(many, 'TSVRaw')), 200_000 * 103);
+  t.equal(await allOf(await db.stream({ sql: many, format: 'TSVRaw' })), 200_000 * 103);
 });
 
 t.test('a stream that the engine fails in its middle throws, though the answer ends in order', async (t) => {
   for (const bytes of [1, 65_536, 1_000_003]) {
     await server.fault({ match: 'repeat', action: { kind: 'fail-middle', bytes } });
-    const stream = await db.stream(many, 'TSVRaw');
+    const stream = await db.stream({ sql: many, format: 'TSVRaw' });
     let read = 0;
     const error = await rejectionOf(
       (async () => {
@@ -214,7 +223,7 @@ t.test(
   async (t) => {
     const quick = openClickhouse({ url: server.url, ...login, timeout: 1000 });
     t.teardown(() => quick.close());
-    const stream = await quick.stream(many, 'TSVRaw');
+    const stream = await quick.stream({ sql: many, format: 'TSVRaw' });
     let read = 0;
     for await (const chunk of stream) {
       if (read === 0) await new Promise((resolve) => setTimeout(resolve, 2000));
@@ -225,13 +234,13 @@ t.test(
     // the engine sleeps a block's worth of time before each block
     const silent =
       "SELECT sleepEachRow(0.001), repeat('x', 100) FROM numbers(6000) SETTINGS max_block_size = 2000";
-    const error = await rejectionOf(quick.stream(silent, 'TSVRaw').then(allOf));
+    const error = await rejectionOf(quick.stream({ sql: silent, format: 'TSVRaw' }).then(allOf));
     t.match(error, { status: 503, code: 'not_ready', cause: { message: /sent nothing|within 1000 ms/ } });
   },
 );
 
 t.test('connections are used again', async (t) => {
-  for (let i = 0; i < 10; i++) await db.rows('SELECT 1');
+  for (let i = 0; i < 10; i++) await db.rows({ sql: 'SELECT 1' });
   const used = new Set((await server.seen()).map(({ connection }) => connection));
   t.equal(used.size, 1, 'statements in turn need one connection');
 });
@@ -239,9 +248,9 @@ t.test('connections are used again', async (t) => {
 t.test('every statement carries our settings, and no insert asks for deduplication', async (t) => {
   const [i] = numbers(1) as [number];
   await insert([i]);
-  await db.rows('SELECT 1');
-  await allOf(await db.stream('SELECT 1', 'TSVRaw'));
-  await db.command('DROP TABLE IF EXISTS faults.nothing');
+  await db.rows({ sql: 'SELECT 1' });
+  await allOf(await db.stream({ sql: 'SELECT 1', format: 'TSVRaw' }));
+  await db.command({ sql: 'DROP TABLE IF EXISTS faults.nothing' });
   const seen = await server.seen();
   t.equal(seen.length, 4);
   for (const { params, statement } of seen) {
@@ -275,5 +284,5 @@ t.test('a server that starts anew is used again', async (t) => {
   t.match(await rejectionOf(served.ready()), { status: 503, code: 'not_ready' });
   const again = await own.restart();
   t.teardown(() => again.close());
-  t.strictSame(await served.rows('SELECT 1 AS one'), [{ one: 1 }]);
+  t.strictSame(await served.rows({ sql: 'SELECT 1 AS one' }), [{ one: 1 }]);
 });

@@ -16,9 +16,9 @@ const login = { user: 'default', password: '' };
 const table = '`lag`.`rows`';
 const times = { firstPause: 250, longestPause: 500, probeLimit: 1000, patience: 1000, catchUp: 400 };
 const setUp = openClickhouse({ url: server.url, ...login });
-await setUp.command('CREATE DATABASE lag');
+await setUp.command({ sql: 'CREATE DATABASE lag' });
 for (const name of ['rows', 'old']) {
-  await setUp.command(`CREATE TABLE lag.${name} (i UInt32) ENGINE = MergeTree ORDER BY i`);
+  await setUp.command({ sql: `CREATE TABLE lag.${name} (i UInt32) ENGINE = MergeTree ORDER BY i` });
 }
 await setUp.close();
 
@@ -39,7 +39,7 @@ async function openPair(t: Test): Promise<Pair> {
     await a.close();
     await b.close();
   });
-  await db.rows('SELECT 1', undefined, table);
+  await db.rows({ sql: 'SELECT 1', home: table });
   const [home, other] = a.seen.length > 0 ? [a, b] : [b, a];
   t.equal(other.seen.length, 0, 'a table has one home');
   return { db, home, other };
@@ -48,11 +48,11 @@ async function openPair(t: Test): Promise<Pair> {
 let next = 0;
 const insert = async (db: Database): Promise<number> => {
   const i = ++next;
-  await db.insert(table, ['i'], Buffer.from(`[${i}]\n`));
+  await db.insert({ table, columns: ['i'], lines: Buffer.from(`[${i}]\n`) });
   return i;
 };
 const isThere = async (db: Database, i: number): Promise<boolean> =>
-  (await db.rows(`SELECT i FROM ${table} WHERE i = ${i}`, undefined, table)).length === 1;
+  (await db.rows({ sql: `SELECT i FROM ${table} WHERE i = ${i}`, home: table })).length === 1;
 const lag = { table, old: '`lag`.`old`' };
 const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -138,7 +138,7 @@ t.test('an INSERT of which a shard failed has an unknown outcome, one that is wr
   t.ok((await rejectionOf(insert(db))) instanceof UnknownOutcome);
   t.ok((home.struck.get('status') ?? 0) > 1, 'it was tried again');
   for (const address of [home, other]) await address.set(null);
-  const wrong = await rejectionOf(db.insert(table, ['no_column'], Buffer.from('[1]\n')));
+  const wrong = await rejectionOf(db.insert({ table, columns: ['no_column'], lines: Buffer.from('[1]\n') }));
   t.notOk(wrong instanceof UnknownOutcome);
 });
 
@@ -201,7 +201,9 @@ t.test('a server of which all connections are held by slow statements is not giv
     await address.set({ kind: 'delay', milliseconds: 1600 });
   }
   // more than there are connections to their home
-  const rows = await Promise.all(Array.from({ length: 50 }, () => db.rows('SELECT number FROM numbers(1)')));
+  const rows = await Promise.all(
+    Array.from({ length: 50 }, () => db.rows({ sql: 'SELECT number FROM numbers(1)' })),
+  );
   t.equal(rows.flat().length, 50);
   t.strictSame(changes, []);
 });
@@ -217,7 +219,7 @@ t.test('TLS with a certificate of an own authority', async (t) => {
     await unknown.close();
     await address.close();
   });
-  t.strictSame(await known.rows('SELECT 1 AS one'), [{ one: 1 }]);
-  const error = await rejectionOf(unknown.rows('SELECT 1'));
+  t.strictSame(await known.rows({ sql: 'SELECT 1 AS one' }), [{ one: 1 }]);
+  const error = await rejectionOf(unknown.rows({ sql: 'SELECT 1' }));
   t.match(error, { status: 503, cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } });
 });

@@ -15,6 +15,6 @@ t.teardown(async () => {
 });
 
 databaseContract(t, async () => {
-  await db.command('DROP DATABASE IF EXISTS contract');
+  await db.command({ sql: 'DROP DATABASE IF EXISTS contract' });
   return db;
 });

@@ -11,6 +11,6 @@ t.teardown(() => server.close());
 databaseContract(t, async (t) => {
   const db = openClickhouse({ url: server.url, ...login });
   t.teardown(() => db.close());
-  await db.command('DROP DATABASE IF EXISTS contract');
+  await db.command({ sql: 'DROP DATABASE IF EXISTS contract' });
   return db;
 });

@@ -38,7 +38,7 @@ function fileOf(content: string, originalName = 'ä b.txt'): CloudFile {
 async function setUp(t: Test, times: { staleAfter?: number; grace?: number } = {}) {
   const folder = await mkdtemp(join(root, 'files-'));
   const store = await createFileSystemStore({ root: folder });
-  await db.command(`TRUNCATE TABLE ${database}.cloud_files`);
+  await db.command({ sql: `TRUNCATE TABLE ${database}.cloud_files` });
   const cloudFiles = createCloudFiles({ db, database });
   const log = silentLog();
   const janitor = createJanitor({ store, cloudFiles, log, staleAfter: 0, grace: 0, interval: 1e6, ...times });

@@ -16,7 +16,7 @@ const newDirectory = (): string => join(folder, `journal-${++journals}`);
 const freshTable = (): FileTable => createCloudFiles({ db, database: 'sluice' });
 const inTable = (name: string) => freshTable().findByName(name, never);
 const rowsOf = async (name: string): Promise<number> =>
-  (await db.rows(`SELECT 1 FROM sluice.cloud_files WHERE name = '${name}'`)).length;
+  (await db.rows({ sql: `SELECT 1 FROM sluice.cloud_files WHERE name = '${name}'` })).length;
 /** Brings nothing into the table by itself while a test runs. */
 const settleEvery = 3_600_000;
 

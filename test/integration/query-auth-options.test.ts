@@ -119,9 +119,9 @@ t.test('the token may come in the header, the options or the structure', async (
   );
   t.equal((await notes('places', { ...active, token: ada }).find()).status, 200);
   t.match(await space.find(), refused, 'a token in a structure is not kept');
-  const rows = await harness.db.rows(
-    `SELECT structure FROM ${testDatabase}.record_spaces WHERE slug = 'places'`,
-  );
+  const rows = await harness.db.rows({
+    sql: `SELECT structure FROM ${testDatabase}.record_spaces WHERE slug = 'places'`,
+  });
   t.notMatch(JSON.stringify(rows), ada);
 });
 
@@ -153,14 +153,14 @@ t.test('a user that is gone has no token', async (t) => {
   const space = notes('gone', active);
   const token = await loginToken('gone@x');
   t.equal((await space.find(token)).status, 200);
-  const [row] = await harness.db.rows<{ id: string }>(
-    `SELECT id FROM ${testDatabase}.record_spaces FINAL
+  const [row] = await harness.db.rows<{ id: string }>({
+    sql: `SELECT id FROM ${testDatabase}.record_spaces FINAL
      WHERE slug = 'user' AND project_slug = 'p' AND owner_id = 'owner'`,
-  );
+  });
   const table = topologyOf(harness.db).rowsTable(
     `${testDatabase}.records_${String(row?.id).replaceAll('-', '')}`,
   );
-  await harness.db.command(`DELETE FROM ${table} WHERE email = 'gone@x'`);
+  await harness.db.command({ sql: `DELETE FROM ${table} WHERE email = 'gone@x'` });
   t.match(await space.find(token), refused);
 });
 

@@ -20,7 +20,7 @@ function refused(t: Test, answer: QueryAnswer, called: string, code?: string): v
 }
 
 const spacesMade = async (): Promise<number> => {
-  const rows = await harness.db.rows(`SELECT id FROM sluice.record_spaces FINAL`);
+  const rows = await harness.db.rows({ sql: `SELECT id FROM sluice.record_spaces FINAL` });
   return rows.length;
 };
 

@@ -10,11 +10,11 @@ const harness = await openQueryHarness({
     ...db,
     command: async (sql, signal) => {
       if (failOn?.test(sql)) throw new Error('the process dies here');
-      await db.command(sql, signal);
+      await db.command({ sql, signal });
     },
     insert: async (table, columns, lines, signal) => {
       if (failOn?.test(`INSERT INTO ${table}`)) throw new Error('the process dies here');
-      await db.insert(table, columns, lines, signal);
+      await db.insert({ table, columns, lines, signal });
     },
   }),
 });
@@ -33,11 +33,11 @@ const initialData = [
 const space = (slug: string, more: object = { initialData }, process: Pick<QueryHarness, 'call'> = harness) =>
   spaceOf(process as QueryHarness, 'p', slug, structureOf('p', slug, fields, more));
 const rowsOf = async (slug: string): Promise<unknown[]> =>
-  harness.db.rows(`SELECT * FROM ${testDatabase}.record_spaces WHERE slug = '${slug}'`);
+  harness.db.rows({ sql: `SELECT * FROM ${testDatabase}.record_spaces WHERE slug = '${slug}'` });
 const leftovers = () =>
-  harness.db.rows(
-    `SELECT name FROM system.tables WHERE database = '${testDatabase}' AND name LIKE 'new\\\\_%'`,
-  );
+  harness.db.rows({
+    sql: `SELECT name FROM system.tables WHERE database = '${testDatabase}' AND name LIKE 'new\\\\_%'`,
+  });
 
 t.test('the records are there once, in their order, with hashes and defaults', async (t) => {
   const users = space('users');
@@ -105,7 +105,10 @@ t.test('a space is not made with bad initial data; every problem is listed', asy
     structure: structureOf('fresh', 'bad', fields, { initialData: [{}] }),
   });
   t.equal(elsewhere.status, 400);
-  t.strictSame(await harness.db.rows(`SELECT 1 FROM ${testDatabase}.projects WHERE slug = 'fresh'`), []);
+  t.strictSame(
+    await harness.db.rows({ sql: `SELECT 1 FROM ${testDatabase}.projects WHERE slug = 'fresh'` }),
+    [],
+  );
 });
 
 t.test('hostile values are stored as they are', async (t) => {

@@ -17,7 +17,7 @@ const harness = await openQueryHarness({
     rows: async (sql, signal) => {
       if (sql.includes('_hashes')) queries++;
       if (failQueries) throw new Error('the engine is away');
-      return db.rows(sql, signal);
+      return db.rows({ sql, signal });
     },
   }),
 });
@@ -245,11 +245,13 @@ t.test('a token is worthless in another account, project or space, and when its 
   t.match(await tokenOwner(token, { slug: 'members' }), { status: 401 });
   t.match(await tokenOwner(token, { owner: 'other' }), { status: 401 });
   // the id alone must not be what counts
-  const [members] = await harness.db.rows<{ id: string }>(
-    `SELECT id FROM ${testDatabase}.record_spaces FINAL WHERE slug = 'members' AND owner_id = 'owner'`,
-  );
+  const [members] = await harness.db.rows<{ id: string }>({
+    sql: `SELECT id FROM ${testDatabase}.record_spaces FINAL WHERE slug = 'members' AND owner_id = 'owner'`,
+  });
   const membersTable = `${testDatabase}.records_${String(members?.id).replaceAll('-', '')}`;
-  await harness.db.command(`INSERT INTO ${membersTable} (_id, email) VALUES ('${ada.id}', 'same id')`);
+  await harness.db.command({
+    sql: `INSERT INTO ${membersTable} (_id, email) VALUES ('${ada.id}', 'same id')`,
+  });
   t.match(await tokenOwner(token, { slug: 'members' }), { status: 401 });
   const elsewhere = (await login({ email: 'ada@x', password: 'right' }, { project: 'q' })).body.token;
   t.equal((await tokenOwner(elsewhere, { project: 'q' })).status, 200);
@@ -257,14 +259,14 @@ t.test('a token is worthless in another account, project or space, and when its 
   const leaving = (await users.insertOne({ email: 'leaving@x', password: 'p' })).body;
   const last = (await login({ email: 'leaving@x', password: 'p' })).body.token;
   t.equal((await tokenOwner(last)).body.id, leaving.id);
-  const [space] = await harness.db.rows<{ id: string }>(
-    `SELECT id FROM ${testDatabase}.record_spaces FINAL
+  const [space] = await harness.db.rows<{ id: string }>({
+    sql: `SELECT id FROM ${testDatabase}.record_spaces FINAL
      WHERE slug = 'users' AND project_slug = 'p' AND owner_id = 'owner'`,
-  );
+  });
   const table = topologyOf(harness.db).rowsTable(
     `${testDatabase}.records_${String(space?.id).replaceAll('-', '')}`,
   );
-  await harness.db.command(`DELETE FROM ${table} WHERE _id = '${leaving.id}'`);
+  await harness.db.command({ sql: `DELETE FROM ${table} WHERE _id = '${leaving.id}'` });
   t.match(await tokenOwner(last), { status: 401, code: 'unauthorized' });
 });
 
@@ -300,7 +302,7 @@ t.test('a bad, expired, changed or missing token', async (t) => {
 });
 
 t.test('processes on one store accept each other, also when they begin at once', async (t) => {
-  await harness.db.command(`TRUNCATE TABLE ${testDatabase}.signing_keys`);
+  await harness.db.command({ sql: `TRUNCATE TABLE ${testDatabase}.signing_keys` });
   const processes = Array.from({ length: 4 }, () =>
     createLoginTokens({ keys: createStoredKeys({ db: harness.db, database: testDatabase }), ttl: 60_000 }),
   );
@@ -319,7 +321,7 @@ t.test('a flood of unknown keys is no flood of queries', async (t) => {
       ...harness.db,
       rows: (sql, signal) => {
         looks++;
-        return harness.db.rows(sql, signal);
+        return harness.db.rows({ sql, signal });
       },
     },
     database: testDatabase,

@@ -352,17 +352,17 @@ t.test('hashed fields', async (t) => {
     },
   );
   t.match(await accounts.find([['password', 'p1']]), { status: 400, problems: [/'password'/] });
-  const hashes = await harness.db.rows<{ password: string | null }>(
-    `SELECT password FROM sluice.records_${await idOf('accounts')} WHERE email = 'a'`,
-  );
+  const hashes = await harness.db.rows<{ password: string | null }>({
+    sql: `SELECT password FROM sluice.records_${await idOf('accounts')} WHERE email = 'a'`,
+  });
   t.match(hashes[0]?.password, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   t.notMatch((await accounts.find()).text, /argon2|password|pin/);
 });
 
 async function idOf(slug: string): Promise<string> {
-  const [row] = await harness.db.rows<{ id: string }>(
-    `SELECT id FROM sluice.record_spaces FINAL WHERE slug = '${slug}'`,
-  );
+  const [row] = await harness.db.rows<{ id: string }>({
+    sql: `SELECT id FROM sluice.record_spaces FINAL WHERE slug = '${slug}'`,
+  });
   return String(row?.id).replaceAll('-', '');
 }
 

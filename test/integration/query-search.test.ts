@@ -68,18 +68,18 @@ t.test('every letter with case is found by each of its forms and by no other let
     else group.push(letter);
   }
   const cased = [...groups.values()].filter((group) => group.length > 1);
-  await harness.db.command('CREATE TABLE sluice.letters (c Nullable(String)) ENGINE = Memory');
+  await harness.db.command({ sql: 'CREATE TABLE sluice.letters (c Nullable(String)) ENGINE = Memory' });
   const lines = cased.flat().map((letter) => `${JSON.stringify([letter])}\n`);
-  await harness.db.insert('sluice.letters', ['c'], Buffer.from(lines.join('')));
+  await harness.db.insert({ table: 'sluice.letters', columns: ['c'], lines: Buffer.from(lines.join('')) });
   let wrong = 0;
   for (let from = 0; from < cased.length; from += 100) {
     const slice = cased.slice(from, from + 100);
     const columns = slice.map(
       (group, i) => `arraySort(groupArrayIf(c, ${containsSql('c', group.at(-1) as string)})) AS m${i}`,
     );
-    const [row] = await harness.db.rows<Record<string, string[]>>(
-      `SELECT ${columns.join(', ')} FROM sluice.letters`,
-    );
+    const [row] = await harness.db.rows<Record<string, string[]>>({
+      sql: `SELECT ${columns.join(', ')} FROM sluice.letters`,
+    });
     for (const [i, group] of slice.entries()) {
       if (row?.[`m${i}`]?.join() !== group.toSorted(byBytes).join()) wrong++;
     }

@@ -14,9 +14,9 @@ function space(slug: string, fields: readonly FieldInput[], project = 'p', more:
 const stored = (slug: string, headers: Record<string, string> = {}) =>
   harness.call({ path: `/p/${slug}`, headers: { 'use-pre-stored-structure': 'true', ...headers } });
 const catalogue = (slug: string) =>
-  harness.db.rows<{ version: number; structure: string; name: string }>(
-    `SELECT toFloat64(version) AS version, structure, name FROM ${testDatabase}.record_spaces FINAL WHERE slug = '${slug}'`,
-  );
+  harness.db.rows<{ version: number; structure: string; name: string }>({
+    sql: `SELECT toFloat64(version) AS version, structure, name FROM ${testDatabase}.record_spaces FINAL WHERE slug = '${slug}'`,
+  });
 
 t.test('a structure gains and loses fields', async (t) => {
   const before = space('growing', [text('a')]);
@@ -194,21 +194,21 @@ t.test('a restart, and a service that forgot everything, find what was there', a
 
 t.test('what a process left half done when it died is finished', async (t) => {
   await space('half', [text('a')]).insertOne({ a: 'x' });
-  const [row] = await harness.db.rows<{ id: string }>(
-    `SELECT id FROM ${testDatabase}.record_spaces FINAL WHERE slug = 'half'`,
-  );
+  const [row] = await harness.db.rows<{ id: string }>({
+    sql: `SELECT id FROM ${testDatabase}.record_spaces FINAL WHERE slug = 'half'`,
+  });
   const table = `${testDatabase}.records_${String(row?.id).replaceAll('-', '')}`;
   const grown = [text('a'), number('b', { unique: true })];
   await space('half', grown).find();
   // as if it had died between the catalogue and the table
   const rows = topologyOf(harness.db).rowsTable(table);
   const tables = new Set([rows, table]);
-  await harness.db.command(`ALTER TABLE ${rows} DROP INDEX \`unique_b\``);
-  for (const name of tables) await harness.db.command(`ALTER TABLE ${name} DROP COLUMN b`);
+  await harness.db.command({ sql: `ALTER TABLE ${rows} DROP INDEX \`unique_b\`` });
+  for (const name of tables) await harness.db.command({ sql: `ALTER TABLE ${name} DROP COLUMN b` });
   harness.forget();
   t.match((await space('half', grown).insertOne({ a: 'y', b: 1 })).body, { a: 'y', b: 1 });
   t.match((await space('half', grown).find()).body, [{ a: 'x', b: null }, { b: 1 }]);
-  for (const name of tables) await harness.db.command(`DROP TABLE ${name}`);
+  for (const name of tables) await harness.db.command({ sql: `DROP TABLE ${name}` });
   harness.forget();
   t.strictSame((await stored('half')).body, [], 'a table that is not there is made');
 });

@@ -28,15 +28,15 @@ t.test('records are inserted in arrays', async (t) => {
 
 t.test('200,000 records are there', async (t) => {
   t.strictSame((await big.find()).body, []);
-  const [space] = await harness.db.rows<{ id: string }>(
-    `SELECT id FROM sluice.record_spaces FINAL WHERE slug = 'big'`,
-  );
+  const [space] = await harness.db.rows<{ id: string }>({
+    sql: `SELECT id FROM sluice.record_spaces FINAL WHERE slug = 'big'`,
+  });
   // made by the engine, so that this process has not grown before its growth is measured
-  await harness.db.command(
-    `INSERT INTO sluice.records_${String(space?.id).replaceAll('-', '')} (_id, _created_at, _updated_at, name, age, tags)
+  await harness.db.command({
+    sql: `INSERT INTO sluice.records_${String(space?.id).replaceAll('-', '')} (_id, _created_at, _updated_at, name, age, tags)
      SELECT leftPad(toString(number), 12, '0'), now64(3), now64(3), concat('name "', toString(number)), number,
        ${textLiteral(JSON.stringify(tags))} FROM numbers(${rows})`,
-  );
+  });
   t.equal((await big.find([['age', '199999']])).body.length, 1);
 });
 

@@ -13,9 +13,9 @@ type Process = Pick<QueryHarness, 'call'>;
 const space = (slug: string, fields: readonly FieldInput[], more: object = {}, process: Process = harness) =>
   spaceOf(process as QueryHarness, 'p', slug, structureOf('p', slug, fields, more));
 const storedStructure = async (slug: string) => {
-  const [row] = await harness.db.rows<{ structure: string; version: number }>(
-    `SELECT structure, toFloat64(version) AS version FROM ${testDatabase}.record_spaces FINAL WHERE slug = '${slug}'`,
-  );
+  const [row] = await harness.db.rows<{ structure: string; version: number }>({
+    sql: `SELECT structure, toFloat64(version) AS version FROM ${testDatabase}.record_spaces FINAL WHERE slug = '${slug}'`,
+  });
   return { ...JSON.parse(row?.structure ?? 'null'), version: row?.version };
 };
 const setStructure = (
@@ -43,9 +43,9 @@ t.test('required is switched on only when every record has a value', async (t) =
   t.match((await before.insertOne({ a: 'w' })).status, 200);
   const onlyA = space('required', [text('a')]);
   t.equal((await onlyA.find()).status, 200);
-  await harness.db.command(
-    `DELETE FROM ${topologyOf(harness.db).rowsTable(await tableOf('required'))} WHERE a IS NULL OR b IS NULL`,
-  );
+  await harness.db.command({
+    sql: `DELETE FROM ${topologyOf(harness.db).rowsTable(await tableOf('required'))} WHERE a IS NULL OR b IS NULL`,
+  });
   t.match((await after.find()).body, [{ a: 'y', b: 'z' }]);
   t.match(await after.insertOne({ a: 'w' }), { status: 400, problems: [/'b' is required/] });
   t.match(
@@ -75,9 +75,9 @@ t.test('unique is switched on only when no two records have the same value', asy
     ],
   });
   t.equal((await before.find()).body.length, 6, 'nothing changed');
-  await harness.db.command(
-    `DELETE FROM ${topologyOf(harness.db).rowsTable(await tableOf('unique'))} WHERE n = 2 OR (a = 'x' AND n IS NULL)`,
-  );
+  await harness.db.command({
+    sql: `DELETE FROM ${topologyOf(harness.db).rowsTable(await tableOf('unique'))} WHERE n = 2 OR (a = 'x' AND n IS NULL)`,
+  });
   t.equal((await after.find()).status, 200, 'records without a value do not count');
   t.match(await after.insertOne({ a: 'x' }), { status: 400, code: 'not_unique' });
   t.match(await before.insertOne({ a: 'x' }), { status: 200 }, 'who says it is not unique switches it off');
@@ -140,14 +140,16 @@ t.test('a rule that is switched on waits for writes that began without it', asyn
     const switching = on.find();
     const written = await Promise.all(writes);
     const outcome = await switching;
-    const rows = (await harness.db.rows(
-      `SELECT a FROM ${await tableOf('race')} GROUP BY a HAVING count() > 1`,
-    )) as unknown[];
+    const rows = (await harness.db.rows({
+      sql: `SELECT a FROM ${await tableOf('race')} GROUP BY a HAVING count() > 1`,
+    })) as unknown[];
     const { recordStructure } = await storedStructure('race');
     if (outcome.status === 200 && recordStructure[0].unique) t.strictSame(rows, [], `round ${round}`);
     else t.match(outcome, { code: 'structure_conflict' });
     t.ok(written.every(({ status }) => status === 200 || status === 400));
-    await harness.db.command(`TRUNCATE TABLE ${topologyOf(harness.db).rowsTable(await tableOf('race'))}`);
+    await harness.db.command({
+      sql: `TRUNCATE TABLE ${topologyOf(harness.db).rowsTable(await tableOf('race'))}`,
+    });
     harness.forget();
   }
 });
@@ -313,9 +315,9 @@ t.test('two processes that make one space with different structures', async (t) 
     const stored = await storedStructure(slug);
     t.equal(stored.recordStructure.length, 7);
     t.equal((await space(slug, [text('a')]).find()).body.length, 6);
-    const rows = await harness.db.rows(
-      `SELECT 1 FROM ${testDatabase}.record_spaces FINAL WHERE slug = '${slug}'`,
-    );
+    const rows = await harness.db.rows({
+      sql: `SELECT 1 FROM ${testDatabase}.record_spaces FINAL WHERE slug = '${slug}'`,
+    });
     t.equal(rows.length, 1);
   }
 });
@@ -351,8 +353,8 @@ t.test('structures and their history survive a restart', async (t) => {
 });
 
 async function tableOf(slug: string): Promise<string> {
-  const [row] = await harness.db.rows<{ id: string }>(
-    `SELECT id FROM ${testDatabase}.record_spaces FINAL WHERE slug = '${slug}'`,
-  );
+  const [row] = await harness.db.rows<{ id: string }>({
+    sql: `SELECT id FROM ${testDatabase}.record_spaces FINAL WHERE slug = '${slug}'`,
+  });
   return `${testDatabase}.records_${String(row?.id).replaceAll('-', '')}`;
 }

@@ -176,8 +176,8 @@ t.test('a field that becomes unique later has its index', async (t) => {
   await before.insertOne({ a: 'x' });
   const after = space('later', [{ name: 'a', type: 'TEXT', unique: true }]);
   t.match(await after.insertOne({ a: 'x' }), { status: 400, code: 'not_unique' });
-  const indexes = await harness.db.rows<{ name: string; type: string }>(
-    `SELECT name, type FROM system.data_skipping_indices WHERE database = 'sluice' AND name = 'unique_a'`,
-  );
+  const indexes = await harness.db.rows<{ name: string; type: string }>({
+    sql: `SELECT name, type FROM system.data_skipping_indices WHERE database = 'sluice' AND name = 'unique_a'`,
+  });
   t.match(indexes, [{ type: 'bloom_filter' }]);
 });

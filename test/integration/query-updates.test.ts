@@ -21,7 +21,7 @@ const harness = await openQueryHarness({
         await gate;
         if (failChanges?.(sql)) throw new Error('disk full');
       }
-      return db.command(sql, signal);
+      return db.command({ sql, signal });
     },
   }),
 });
@@ -461,13 +461,13 @@ t.test('a unique field that was updated is found by its index again', async (t) 
   const end = harness.db.cluster === undefined ? '' : '_local';
   const table = `(SELECT concat('records_', replaceAll(toString(id), '-', ''), '${end}') FROM sluice.record_spaces FINAL WHERE slug = 'folded')`;
   const parts = `SELECT name FROM system.parts WHERE active AND table = ${table} AND NOT startsWith(name, 'patch-')`;
-  const before = (await harness.db.rows<{ name: string }>(parts))[0]?.name;
+  const before = (await harness.db.rows<{ name: string }>({ sql: parts }))[0]?.name;
   t.equal((await people.find([['email', 'new2']])).body[0].id, body[2].id);
   for (let tries = 0; tries < 600; tries++) {
-    if ((await harness.db.rows<{ name: string }>(parts))[0]?.name !== before) break;
+    if ((await harness.db.rows<{ name: string }>({ sql: parts }))[0]?.name !== before) break;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  t.not((await harness.db.rows<{ name: string }>(parts))[0]?.name, before, 'the table was merged');
+  t.not((await harness.db.rows<{ name: string }>({ sql: parts }))[0]?.name, before, 'the table was merged');
   t.equal((await people.find([['email', 'new2']])).body[0].id, body[2].id);
   t.strictSame((await people.find([['email', 'e2']])).body, []);
 });

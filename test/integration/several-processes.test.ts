@@ -29,15 +29,15 @@ t.test('migrations that run at once end as if one had run them', async (t) => {
   for (const database of databases) {
     await Promise.all(processes.map((each) => migrate(each, database, migrations)));
     t.strictSame(
-      await db.rows(`SELECT version, name FROM ${database}.migrations FINAL ORDER BY version`),
+      await db.rows({ sql: `SELECT version, name FROM ${database}.migrations FINAL ORDER BY version` }),
       migrations.map(({ version, name }) => ({ version, name })),
     );
     t.strictSame(await migrate(db, database, migrations), []);
   }
-  const [{ tables } = { tables: [] }, ...others] = await db.rows<{ tables: string[] }>(
-    `SELECT DISTINCT groupArraySorted(100)(concat(table, ' ', name, ' ', type)) AS tables FROM system.columns
+  const [{ tables } = { tables: [] }, ...others] = await db.rows<{ tables: string[] }>({
+    sql: `SELECT DISTINCT groupArraySorted(100)(concat(table, ' ', name, ' ', type)) AS tables FROM system.columns
      WHERE startsWith(database, 'store_') GROUP BY database`,
-  );
+  });
   t.strictSame(others, [], 'all stores are alike');
   t.ok(tables.includes('record_spaces initial_records String'));
 });
@@ -63,7 +63,7 @@ t.test('the first account that several make at once is one account with one toke
       ),
     );
     t.ok(made.includes(token));
-    const users = await db.rows<{ id: string }>(`SELECT DISTINCT id FROM ${database}.users`);
+    const users = await db.rows<{ id: string }>({ sql: `SELECT DISTINCT id FROM ${database}.users` });
     t.equal(users.length, 1);
     const tokens = createAccessTokens({ db, database });
     t.match(await tokens.findByHash(hashToken(token)), { userId: users[0]?.id });

@@ -70,7 +70,7 @@ const harnessCluster = (all: readonly Recorded[]): boolean =>
 async function checkParsed(t: Test, parser: Database, all: readonly Recorded[]): Promise<void> {
   const broken: string[] = [];
   for (const sql of new Set(all.map((recorded) => recorded.sql))) {
-    await parser.rows(`EXPLAIN AST ${sql}`).catch((error: Error) => {
+    await parser.rows({ sql: `EXPLAIN AST ${sql}` }).catch((error: Error) => {
       broken.push(`${error.message.slice(0, 300)} in ${sql.slice(0, 500)}`);
     });
   }

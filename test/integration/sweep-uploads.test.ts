@@ -35,7 +35,7 @@ async function setUp(t: Test) {
   const folder = await mkdtemp(join(root, 'files-'));
   const store = await createFileSystemStore({ root: folder });
   t.teardown(() => store.close());
-  await db.command(`TRUNCATE TABLE ${database}.cloud_files`);
+  await db.command({ sql: `TRUNCATE TABLE ${database}.cloud_files` });
   const cloudFiles = createCloudFiles({ db, database });
   const log = silentLog();
   const begin = (file: CloudFile, metadata: Record<string, string> = objectMetadata(file)) =>
@@ -43,7 +43,7 @@ async function setUp(t: Test) {
   const put = async (file: CloudFile, metadata?: Record<string, string>) =>
     (await begin(file, metadata)).complete(partOf(content));
   const rows = async (file: CloudFile): Promise<number> => {
-    const found = await db.rows(`SELECT 1 FROM ${database}.cloud_files WHERE name = '${file.name}'`);
+    const found = await db.rows({ sql: `SELECT 1 FROM ${database}.cloud_files WHERE name = '${file.name}'` });
     return found.length;
   };
   const sweep = (

@@ -48,16 +48,16 @@ const updates = (database: Database) =>
 
 /** What every `Database` does with permits: leave to write that may run out. */
 export async function writePermitsSuite(t: Test, db: Database): Promise<void> {
-  await db.command('DROP DATABASE IF EXISTS permits');
-  await db.command('CREATE DATABASE permits');
-  await db.command(
-    `CREATE TABLE ${table} (_id String, _created_at DateTime64(3, 'UTC'), _updated_at DateTime64(3, 'UTC'), a Nullable(String))
+  await db.command({ sql: 'DROP DATABASE IF EXISTS permits' });
+  await db.command({ sql: 'CREATE DATABASE permits' });
+  await db.command({
+    sql: `CREATE TABLE ${table} (_id String, _created_at DateTime64(3, 'UTC'), _updated_at DateTime64(3, 'UTC'), a Nullable(String))
      ENGINE = MergeTree ORDER BY _id SETTINGS enable_block_number_column = 1, enable_block_offset_column = 1`,
-  );
+  });
   async function stored(prefix: string): Promise<readonly string[]> {
-    const rows = await db.rows<{ a: string }>(
-      `SELECT a FROM ${table} WHERE startsWith(_id, '${prefix}') ORDER BY _id`,
-    );
+    const rows = await db.rows<{ a: string }>({
+      sql: `SELECT a FROM ${table} WHERE startsWith(_id, '${prefix}') ORDER BY _id`,
+    });
     return rows.map(({ a }) => a);
   }
   /** Another statement is under way, so that those that follow gather. */

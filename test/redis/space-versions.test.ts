@@ -98,9 +98,9 @@ async function exactWhile(
   const structure = structureOf('p', slug, [{ name: 'n', type: 'NUMBER' }]);
   const spaces = [spaceOf(harness, 'p', slug, structure), spaceOf(another, 'p', slug, structure)] as const;
   await spaces[0].insertOne({ n: -1 });
-  const rows = await harness.db.rows<{ id: string }>(
-    `SELECT toString(id) AS id FROM sluice.record_spaces WHERE slug = '${slug}' LIMIT 1`,
-  );
+  const rows = await harness.db.rows<{ id: string }>({
+    sql: `SELECT toString(id) AS id FROM sluice.record_spaces WHERE slug = '${slug}' LIMIT 1`,
+  });
   const id = rows[0]?.id as string;
   const cache = new Map<string, number>();
   const counts = { writes: 1, hits: 0, misses: 0, without: 0, stale: 0, failed: 0 };

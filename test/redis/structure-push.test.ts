@@ -31,7 +31,7 @@ const harness = await openQueryHarness({
     ...db,
     rows: (sql, signal) => {
       if (sql.includes('.record_spaces')) statements++;
-      return db.rows(sql, signal);
+      return db.rows({ sql, signal });
     },
   }),
 });

@@ -46,23 +46,25 @@ export async function openCanary(harness: QueryHarness, project: string, space: 
           (await harness.call({ path, structure, owner: 'canary' })).text,
           (await beside.find()).text,
         ],
-        structures: await db.rows(
-          `SELECT id, toFloat64(version) AS version, structure FROM ${testDatabase}.record_spaces FINAL
+        structures: await db.rows({
+          sql: `SELECT id, toFloat64(version) AS version, structure FROM ${testDatabase}.record_spaces FINAL
            WHERE owner_id = 'canary' OR slug = 'birds' ORDER BY id`,
-        ),
-        tables: await db.rows(
-          `SELECT database, name, engine FROM system.tables
+        }),
+        tables: await db.rows({
+          sql: `SELECT database, name, engine FROM system.tables
            WHERE database NOT IN ('system', 'INFORMATION_SCHEMA', 'information_schema') AND NOT startsWith(name, 'records_')
            ORDER BY database, name`,
-        ),
-        strays: await db.rows(
-          `SELECT name FROM system.tables WHERE database = '${testDatabase}' AND startsWith(name, 'records_')
+        }),
+        strays: await db.rows({
+          sql: `SELECT name FROM system.tables WHERE database = '${testDatabase}' AND startsWith(name, 'records_')
            AND name NOT IN (SELECT concat('records_', replaceAll(id, '-', '')) FROM ${testDatabase}.record_spaces)`,
-        ),
-        owners: await db.rows(
-          `SELECT DISTINCT owner_id FROM ${testDatabase}.record_spaces FINAL ORDER BY owner_id`,
-        ),
-        settings: await db.rows(`SELECT name, value FROM system.settings WHERE changed ORDER BY name`),
+        }),
+        owners: await db.rows({
+          sql: `SELECT DISTINCT owner_id FROM ${testDatabase}.record_spaces FINAL ORDER BY owner_id`,
+        }),
+        settings: await db.rows({
+          sql: `SELECT name, value FROM system.settings WHERE changed ORDER BY name`,
+        }),
       };
     },
   };

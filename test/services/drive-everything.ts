@@ -44,9 +44,9 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   if (harness.db.cluster === undefined) {
     // what a process left that died while it made the space
     const space = uuidV5('owner', 'p', 'users').replaceAll('-', '');
-    await harness.db.command(
-      `CREATE TABLE ${database}.new_${space}_left (_id String) ENGINE = MergeTree ORDER BY _id`,
-    );
+    await harness.db.command({
+      sql: `CREATE TABLE ${database}.new_${space}_left (_id String) ENGINE = MergeTree ORDER BY _id`,
+    });
   }
   const of = (more: Partial<QueryCall>): QueryCall => ({ path, structure, ...more });
   const body = { email: 'ada@x', password: 'right', level: 1, active: true, tags: [1], more: { a: 1 } };

@@ -11,7 +11,7 @@ import { visibleError } from '../../common/errors/render-error.ts';
 import type { HttpResponse } from '../../common/http/http-types.ts';
 import { parseQueryString } from '../../common/http/query-string.ts';
 import { Router } from '../../common/http/router.ts';
-import { type QueryDeps, queryRoutes } from '../../query/routes.ts';
+import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { fakeRequest, responseBytes } from './fake-request.ts';
 import { type ChdbServer, startChdbServer } from './start-chdb-server.ts';
 
@@ -68,6 +68,8 @@ export async function openQueryHarness(
   options: {
     config?: Partial<QueryDeps['config']>;
     hasher?: QueryDeps['hasher'];
+    /** Whether the routes are to take the store for theirs alone; absent: they are not. */
+    alone?: boolean;
     /** What the routes, and each of `another`, reserve values of unique fields with; absent: memory of their own. */
     reservations?: () => NonNullable<QueryDeps['reservations']>;
     freshness?: QueryDeps['freshness'];
@@ -99,6 +101,7 @@ export async function openQueryHarness(
         },
         db: wrap(db),
         database: testDatabase,
+        alone: options.alone ?? false,
         projects,
         authenticate: async (request) => ({ userId: request.header('test-owner') ?? 'owner', tokenId: 't' }),
         ...(options.hasher === undefined ? {} : { hasher: options.hasher }),

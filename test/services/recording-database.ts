@@ -1,11 +1,12 @@
 import type { Database } from '../../common/clickhouse/database.ts';
+import { insertTarget } from '../../common/clickhouse/insert-target.ts';
 
 /** A statement that something asked of a `Database`. */
 export interface Recorded {
   /** Complete; of an INSERT without its rows. */
   readonly sql: string;
   /** Whose home it goes to; undefined: that of the control tables. */
-  readonly table: string | undefined;
+  readonly home: string | undefined;
   /** `file:line` of the call, from the root of the project. */
   readonly place: string;
 }
@@ -16,31 +17,32 @@ export function recordingDatabase(
   root: string,
   all: Recorded[] = [],
 ): { readonly db: Database; readonly all: Recorded[] } {
-  const note = (sql: string, table: string | undefined): void => {
+  const note = (sql: string, home: string | undefined): void => {
     const frames = (new Error().stack ?? '').split('\n');
     const frame = frames.find((line) => /\/(common|query|gateway)\//.test(line) && !line.includes('/test/'));
     const [, file = '', line = ''] = /\(?(?:file:\/\/)?(\/[^():]+):(\d+):\d+\)?$/.exec(frame ?? '') ?? [];
-    all.push({ sql, table, place: `${file.slice(root.length + 1)}:${line}` });
+    all.push({ sql, home, place: `${file.slice(root.length + 1)}:${line}` });
   };
   return {
     all,
     db: {
       ...db,
-      command(sql, signal, permit, table) {
-        note(sql, table);
-        return db.command(sql, signal, permit, table);
+      command(statement) {
+        note(statement.sql, statement.home);
+        return db.command(statement);
       },
-      rows(sql, signal, table) {
-        note(sql, table);
-        return db.rows(sql, signal, table);
+      rows(statement) {
+        note(statement.sql, statement.home);
+        return db.rows(statement);
       },
-      stream(sql, format, signal, table) {
-        note(`${sql}\nFORMAT ${format}`, table);
-        return db.stream(sql, format, signal, table);
+      stream(statement) {
+        note(`${statement.sql}\nFORMAT ${statement.format}`, statement.home);
+        return db.stream(statement);
       },
-      insert(table, columns, lines, signal, permit) {
-        note(`INSERT INTO ${table} (${columns.join(', ')}) FORMAT JSONCompactEachRow`, table);
-        return db.insert(table, columns, lines, signal, permit);
+      insert(statement) {
+        const { into, format } = insertTarget(statement.table, statement.columns);
+        note(`${into} FORMAT ${format}`, statement.home);
+        return db.insert(statement);
       },
     },
   };

@@ -1,5 +1,5 @@
 import { gatewayRoutes } from '../../gateway/routes.ts';
-import { queryRoutes } from '../../query/routes.ts';
+import { queryRoutes } from '../../query/query-service.ts';
 
 /** Method and path pattern of every route that the gateway and the query service serve, as their own tables say. */
 export function routeTable(): readonly string[] {

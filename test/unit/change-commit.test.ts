@@ -207,7 +207,7 @@ t.test('requests with other structures get their own fields', async (t) => {
     ...fake.db,
     rows: (sql: string) => {
       asked.push(sql);
-      return fake.db.rows(sql);
+      return fake.db.rows({ sql });
     },
   } as Database;
   const commit = createChangeCommit({ db, ...limits });

@@ -32,10 +32,10 @@ t.test('every argument reaches the database, and its cluster is seen', async (t)
   const db = countStatements(recordingDatabase(calls, Promise.resolve()));
   const { signal } = new AbortController();
   const permit = { timeLimit: 1, check() {} };
-  await db.command('sql', signal, permit, 'table');
-  await db.rows('sql', signal, 'table');
-  await db.insert('table', ['a'], Buffer.from('[]\n'), signal, permit);
-  await db.stream('sql', 'JSON', signal, 'table');
+  await db.command({ sql: 'sql', signal, permit, home: 'table' });
+  await db.rows({ sql: 'sql', signal, home: 'table' });
+  await db.insert({ table: 'table', columns: ['a'], lines: Buffer.from('[]\n'), signal, permit });
+  await db.stream({ sql: 'sql', format: 'JSON', signal, home: 'table' });
   await db.ready(signal);
   await db.close();
   t.strictSame(calls, [
@@ -55,11 +55,11 @@ t.test('statements count while they are under way, streams until they are read',
     open = resolve;
   });
   const db = countStatements(recordingDatabase([], gate));
-  const done = Promise.all([db.command('a'), db.rows('b')]);
+  const done = Promise.all([db.command({ sql: 'a' }), db.rows({ sql: 'b' })]);
   t.equal(db.statementsInFlight, 2);
   open();
   await done;
   t.equal(db.statementsInFlight, 0);
-  for await (const _ of await db.stream('c', 'JSON')) t.equal(db.statementsInFlight, 1);
+  for await (const _ of await db.stream({ sql: 'c', format: 'JSON' })) t.equal(db.statementsInFlight, 1);
   t.equal(db.statementsInFlight, 0);
 });

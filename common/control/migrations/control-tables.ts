@@ -1,4 +1,25 @@
+import type { Topology } from '../../clickhouse/topology.ts';
 import type { Migration } from '../migrate.ts';
+
+/**
+ * Files come in small batches. While a table is small the engine merges as soon as there are five parts, which rewrites
+ * most of it each time; with fifteen the same rows cost a third less CPU (docs/decisions/009-rows-of-small-files.md).
+ */
+const moreParts = 'merge_selector_base = 15';
+
+/**
+ * The first of two INSERTs with the same insert_deduplication_token counts, the other one is dropped: so two processes
+ * can't both store a version of a record space. Spaces that may be changed while one process stalls in between; and
+ * seconds, where there are replicas.
+ */
+const deduplicationWindow = 10_000;
+const deduplicationTime = 7 * 24 * 3600;
+
+function deduplication({ cluster }: Topology): string {
+  return cluster === undefined
+    ? `non_replicated_deduplication_window = ${deduplicationWindow}`
+    : `replicated_deduplication_window = ${deduplicationWindow}, replicated_deduplication_window_seconds = ${deduplicationTime}`;
+}
 
 const timestamp = `DateTime64(3, 'UTC')`;
 /** An acknowledged row survives a power cut: https://clickhouse.com/docs/operations/settings/merge-tree-settings */
@@ -9,7 +30,7 @@ const durable = 'fsync_after_insert = 1, fsync_part_directory = 1';
  * they are few, and found by their key.
  */
 export const controlTables: Migration = {
-  version: 1,
+  version: 10,
   name: 'control tables',
   statements: (database, topology) => {
     const { onCluster } = topology;
@@ -41,11 +62,14 @@ export const controlTables: Migration = {
     ) ENGINE = ${control('projects', 'ReplacingMergeTree(version)')} ORDER BY id SETTINGS ${durable}`,
       `CREATE TABLE IF NOT EXISTS ${database}.record_spaces${onCluster} (
       id String, owner_id String, project_id String, project_slug String, slug String,
-      name String, description String, structure String,
+      name String, description String, structure String, slots String, initial_records String,
       created_at ${timestamp}, updated_at ${timestamp}, version UInt64
-    ) ENGINE = ${control('record_spaces', 'ReplacingMergeTree(version)')} ORDER BY id SETTINGS ${durable}`,
+    ) ENGINE = ${control('record_spaces', 'ReplacingMergeTree(version)')} ORDER BY id SETTINGS ${deduplication(topology)}, ${durable}`,
+      `CREATE TABLE IF NOT EXISTS ${database}.signing_keys${onCluster} (
+      id String, secret String, created_at ${timestamp}
+    ) ENGINE = ${control('signing_keys', 'MergeTree')} ORDER BY id SETTINGS ${durable}`,
       `CREATE TABLE IF NOT EXISTS ${topology.rowsEverywhere(files)} ${fileColumns}
-      ENGINE = ${topology.rowsEngine(files, 'MergeTree')} ORDER BY name SETTINGS ${durable}`,
+      ENGINE = ${topology.rowsEngine(files, 'MergeTree')} ORDER BY name SETTINGS ${moreParts}, ${durable}`,
       ...(overFiles === null
         ? []
         : [`CREATE TABLE IF NOT EXISTS ${files}${onCluster} ${fileColumns} ENGINE = ${overFiles}`]),

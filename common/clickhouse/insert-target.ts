@@ -1,0 +1,8 @@
+/** How an INSERT begins, and the format of its rows. @param columns absent: rows name theirs */
+export function insertTarget(
+  table: string,
+  columns: readonly string[] | undefined,
+): { readonly into: string; readonly format: string } {
+  if (columns === undefined) return { into: `INSERT INTO ${table}`, format: 'JSONEachRow' };
+  return { into: `INSERT INTO ${table} (${columns.join(', ')})`, format: 'JSONCompactEachRow' };
+}

@@ -1,0 +1,206 @@
+import { overloaded } from '../errors/catalogue.ts';
+import { ReadWriteLock } from '../limits/read-write-lock.ts';
+
+/** What one request wants a statement to do, together with those of others. */
+export interface Queued {
+  /** Statements of one queue run one after the other. */
+  readonly queue: string;
+  /** Only those of one shape go into one statement. */
+  readonly shape: string;
+  /** Bytes or characters: what counts against the limits. */
+  readonly size: number;
+  /** Whose it is: while several wait, each gets its share of the next statement. */
+  readonly account: string;
+  /** What somebody may have alone for a while, such as a record space that is being cleared; absent: nobody can. */
+  readonly lockKey?: string;
+  /** No two with the same key go into one statement; absent: with any others. */
+  readonly key?: string;
+  /** Aborted: it is left out when its statement has not begun. */
+  readonly signal: AbortSignal;
+}
+
+export type Waiting<Item, Result> = Item & {
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/** Items that are about to come: the next statement waits for them a little, because it costs the same with them. */
+export interface Gather {
+  /** How many items are under way, those that wait here included. */
+  expected(): number;
+  /** Milliseconds. */
+  readonly wait: number;
+}
+
+export interface StatementQueuesOptions<Item, Result> {
+  /** Sizes of what may wait or be made at once in this process; an account has half of it at most. */
+  readonly pendingLimit: number;
+  /** What the 503 says beyond that. */
+  readonly full: string;
+  /** Sizes that are gathered for one statement; one item is let in even beyond it. */
+  readonly sizeLimit: number;
+  /** Items of one statement. */
+  readonly countLimit?: number;
+  /** Shared with others that change the same rows; absent: there are none. */
+  readonly lock?: ReadWriteLock | undefined;
+  /** Absent: what comes while a statement is under way is the next one. */
+  readonly gather?: Gather | undefined;
+  /** Makes the statement. Never rejects; it settles each item by its own outcome. */
+  readonly run: (items: readonly Waiting<Item, Result>[]) => Promise<void>;
+}
+
+/** One statement of a queue runs at a time, and what comes meanwhile gathers for the next one. */
+export class StatementQueues<Item extends Queued, Result> {
+  readonly #options: StatementQueuesOptions<Item, Result>;
+  readonly #lock: ReadWriteLock;
+  /** Queues with a statement under way, and what waits for its end. */
+  readonly #queues = new Map<string, FairQueue<Waiting<Item, Result>>>();
+  /** Called when an item comes that a statement may wait for. */
+  readonly #arrivals = new Map<string, () => void>();
+  readonly #pending = new Map<string, number>();
+  #pendingOfAll = 0;
+
+  constructor(options: StatementQueuesOptions<Item, Result>) {
+    this.#options = options;
+    this.#lock = options.lock ?? new ReadWriteLock();
+  }
+
+  /** Settles with the item's outcome. Rejects with 503 when too much waits. */
+  async add(item: Item): Promise<Result> {
+    const { account, size } = item;
+    this.#admit(account, size);
+    try {
+      return await new Promise<Result>((resolve, reject) => {
+        const waiting = { ...item, resolve, reject };
+        const queue = this.#queues.get(item.queue);
+        if (queue !== undefined) {
+          queue.push(waiting);
+          this.#arrivals.get(item.queue)?.();
+          return;
+        }
+        const fresh = new FairQueue<Waiting<Item, Result>>();
+        fresh.push(waiting);
+        this.#queues.set(item.queue, fresh);
+        void this.#drain(item.queue, fresh);
+      });
+    } finally {
+      this.#pendingOfAll -= size;
+      const left = (this.#pending.get(account) as number) - size;
+      if (left > 0) this.#pending.set(account, left);
+      else this.#pending.delete(account);
+    }
+  }
+
+  #admit(account: string, size: number): void {
+    const { pendingLimit, full } = this.#options;
+    const own = this.#pending.get(account) ?? 0;
+    // what is larger than a share is let in alone
+    const fits = own === 0 || own + size <= pendingLimit / 2;
+    const fitsAll = this.#pendingOfAll === 0 || this.#pendingOfAll + size <= pendingLimit;
+    if (!fits || !fitsAll) throw overloaded(full);
+    this.#pending.set(account, own + size);
+    this.#pendingOfAll += size;
+  }
+
+  async #drain(name: string, queue: FairQueue<Waiting<Item, Result>>): Promise<void> {
+    const { gather, run } = this.#options;
+    const isLocked = ({ lockKey }: Item): boolean => lockKey !== undefined && this.#lock.isLocked(lockKey);
+    while (queue.size > 0) {
+      if (gather !== undefined && queue.size < gather.expected()) await this.#gathered(name, queue, gather);
+      const items = queue.take({ ...this.#options, isLocked });
+      if (items.length === 0) {
+        if (queue.size > 0) await this.#lock.changed();
+        continue;
+      }
+      const lockKeys = items.flatMap(({ lockKey }) => lockKey ?? []);
+      await this.#lock.shared(lockKeys, () => run(items));
+    }
+    this.#queues.delete(name);
+  }
+
+  /** Resolves when all that are expected are here, or after a while. */
+  #gathered(name: string, queue: { readonly size: number }, { expected, wait }: Gather): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#arrivals.delete(name);
+        resolve();
+      };
+      const timer = setTimeout(done, wait);
+      this.#arrivals.set(name, () => {
+        if (queue.size >= expected()) done();
+      });
+    });
+  }
+}
+
+/** Items by account. The account that was served longest ago comes first, and each statement takes from all in turn. */
+class FairQueue<Item extends Queued & { readonly reject: (error: unknown) => void }> {
+  /** Its order is the order of service. */
+  readonly #accounts = new Map<string, Item[]>();
+  size = 0;
+
+  push(item: Item): void {
+    const items = this.#accounts.get(item.account);
+    if (items === undefined) this.#accounts.set(item.account, [item]);
+    else items.push(item);
+    this.size++;
+  }
+
+  /** Takes what goes into the next statement: items of the first one's shape, until one does not fit. */
+  take(limits: {
+    readonly sizeLimit: number;
+    readonly countLimit?: number;
+    readonly isLocked: (item: Item) => boolean;
+  }): Item[] {
+    const { sizeLimit, countLimit = Number.POSITIVE_INFINITY, isLocked } = limits;
+    const taken: Item[] = [];
+    const keys = new Set<string>();
+    const shapes = { first: undefined as string | undefined };
+    let size = 0;
+    /** Whether it goes with those that are taken already. */
+    const fits = (item: Item): boolean =>
+      (shapes.first ?? item.shape) === item.shape && !isLocked(item) && !(item.key && keys.has(item.key));
+    const turns = [...this.#accounts].map(([account, items]) => ({
+      account,
+      items,
+      next: 0,
+      left: [] as Item[],
+    }));
+    let open = turns;
+    while (open.length > 0) {
+      for (const turn of open) {
+        const item = turn.items[turn.next++] as Item;
+        if (item.signal.aborted) {
+          item.reject(item.signal.reason);
+          this.size--;
+          continue;
+        }
+        const full = taken.length === countLimit || (taken.length > 0 && size + item.size > sizeLimit);
+        if (full || !fits(item)) {
+          turn.left.push(item);
+          // a later change of the same record must not come before this one
+          if (item.key !== undefined) keys.add(item.key);
+          if (full) turn.left.push(...turn.items.slice(turn.next));
+          if (full) turn.next = turn.items.length;
+          continue;
+        }
+        shapes.first = item.shape;
+        if (item.key !== undefined) keys.add(item.key);
+        taken.push(item);
+        size += item.size;
+      }
+      open = open.filter(({ items, next }) => next < items.length);
+    }
+    const served = new Set(taken.map(({ account }) => account));
+    for (const { account, left } of turns) {
+      const known = this.#accounts.get(account) as Item[];
+      known.splice(0, known.length, ...left);
+      if (served.has(account)) this.#accounts.delete(account);
+      if (left.length === 0) this.#accounts.delete(account);
+      else if (served.has(account)) this.#accounts.set(account, left);
+    }
+    this.size -= taken.length;
+    return taken;
+  }
+}

@@ -1,0 +1,35 @@
+import { slugProblem } from '../../common/control/slug.ts';
+import { invalidSlug } from '../../common/errors/catalogue.ts';
+import type { HttpRequest } from '../../common/http/http-types.ts';
+import type { SpacePath, Structure } from '../structure/structure.ts';
+import { readRecordHeaders } from './record-headers.ts';
+import type { StructureCache } from './structure-cache.ts';
+
+/** Which space a request means, and with which structure. */
+export interface SpaceReference {
+  readonly path: SpacePath;
+  /** Null: the stored structure is to be used. */
+  readonly structure: Structure | null;
+}
+
+/** The space that path and headers name. */
+export function readSpaceReference(request: HttpRequest, structures: StructureCache): SpaceReference {
+  const path = readPath(request.params);
+  const { usePreStoredStructure } = readRecordHeaders(request);
+  return {
+    path,
+    structure: usePreStoredStructure ? null : structures.read(request.header('structure'), path),
+  };
+}
+
+/** The slugs of a path such as /{project}/{space}. Throws a 400 that lists what is wrong with them. */
+export function readPath(params: HttpRequest['params']): SpacePath {
+  const { project = '', space = '' } = params;
+  const problems = [slugProblem('project', project), slugProblem('record space', space)].filter(
+    (problem) => problem !== null,
+  );
+  // its path is where functions such as login are called
+  if (space === 'function') problems.push(`A record space can not have the slug 'function'`);
+  if (problems.length > 0) throw invalidSlug(problems);
+  return { projectSlug: project, slug: space };
+}

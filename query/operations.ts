@@ -1,0 +1,115 @@
+import { clear } from './operations/clear.ts';
+import { deleteOneById } from './operations/delete-one-by-id.ts';
+import { find } from './operations/find.ts';
+import { findOne } from './operations/find-one.ts';
+import { getInferredStructure } from './operations/get-inferred-structure.ts';
+import { getKeys } from './operations/get-keys.ts';
+import { getTokenOwner } from './operations/get-token-owner.ts';
+import { insert } from './operations/insert.ts';
+import { insertOne } from './operations/insert-one.ts';
+import { login } from './operations/login.ts';
+import type { Operation } from './operations/operation.ts';
+import { search } from './operations/search.ts';
+import { setKeys } from './operations/set-keys.ts';
+import { setInferredStructure, setStructure } from './operations/set-structure.ts';
+import { updateOne } from './operations/update-one.ts';
+import { updateOneById } from './operations/update-one-by-id.ts';
+
+const space = '/:project/:space';
+
+/** All operations: routes, authorisation, limits and what is refused follow from this table. */
+export const operations: readonly Operation[] = [
+  { name: 'find', family: 'find', method: 'GET', path: space, populates: true, run: find },
+  {
+    name: 'findOne',
+    family: 'find',
+    method: 'GET',
+    path: `${space}/_single_`,
+    populates: true,
+    run: findOne,
+  },
+  { name: 'search', family: 'find', method: 'GET', path: `${space}/search`, populates: true, run: search },
+  { name: 'getKeys', family: 'find', method: 'GET', path: `${space}/get-key-values`, run: getKeys },
+  { name: 'insert', family: 'insert', method: 'POST', path: space, body: 'records', run: insert },
+  {
+    name: 'insertOne',
+    family: 'insert',
+    method: 'POST',
+    path: `${space}/_single_`,
+    body: 'record',
+    run: insertOne,
+  },
+  {
+    name: 'updateOne',
+    family: 'update',
+    method: 'POST',
+    path: `${space}/update`,
+    body: 'record',
+    run: updateOne,
+  },
+  {
+    name: 'updateOneById',
+    family: 'update',
+    method: 'POST',
+    path: `${space}/update-by-id`,
+    body: 'record',
+    run: updateOneById,
+  },
+  {
+    name: 'setKeys',
+    family: 'update',
+    makesRecords: true,
+    method: 'POST',
+    path: `${space}/set-key-values`,
+    body: 'record',
+    run: setKeys,
+  },
+  { name: 'deleteOneById', family: 'delete', method: 'DELETE', path: space, run: deleteOneById },
+  { name: 'clear', family: 'delete', method: 'DELETE', path: `${space}/clear-records`, run: clear },
+  // these need no login, or check it themselves
+  {
+    name: 'getTokenOwner',
+    family: null,
+    method: 'GET',
+    path: `${space}/get-token-owner`,
+    run: getTokenOwner,
+  },
+  {
+    name: 'login',
+    family: null,
+    method: 'POST',
+    path: '/:project/function/login',
+    body: 'record',
+    run: login,
+  },
+  {
+    name: 'setStructure',
+    family: null,
+    method: 'POST',
+    path: `${space}/set-structure`,
+    body: 'record',
+    run: setStructure,
+  },
+  {
+    name: 'setInferredStructure',
+    family: null,
+    method: 'POST',
+    path: `${space}/set-inferred-structure`,
+    body: 'record',
+    run: setInferredStructure,
+  },
+  {
+    name: 'getInferredStructure',
+    family: null,
+    method: 'POST',
+    path: `${space}/get-inferred-structure`,
+    body: 'record',
+    run: getInferredStructure,
+  },
+];
+
+/** What `scope` of a structure's `authOptions` may list: families, and operations that are of one. */
+export const scopes: readonly string[] = [
+  ...new Set(operations.flatMap(({ family }) => family ?? [])),
+  ...operations.flatMap(({ name, family }) => (family === null ? [] : name)),
+];

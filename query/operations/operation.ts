@@ -1,0 +1,52 @@
+import type { LoginTokens } from '../../common/auth/login-tokens.ts';
+import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
+import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import type { SpaceReference } from '../input/space-reference.ts';
+import type { StructureCache } from '../input/structure-cache.ts';
+import type { LoginThrottle } from '../login/login-throttle.ts';
+import type { VerifyCredentials } from '../login/verify-credentials.ts';
+import type { RecordChanges } from '../records/record-changes.ts';
+import type { RecordReader } from '../records/record-reader.ts';
+import type { RecordStore } from '../records/store-records.ts';
+import type { ClearDeps } from '../space/clear-records.ts';
+import type { OperationIdentity } from '../space/open-space.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+
+/** What operations are made of. */
+export interface OperationDeps extends ClearDeps {
+  readonly reader: RecordReader;
+  readonly records: RecordStore;
+  readonly changes: RecordChanges;
+  readonly structures: StructureCache;
+  /** By space. */
+  readonly lock: ReadWriteLock;
+  readonly loginTokens: LoginTokens;
+  readonly verifyCredentials: VerifyCredentials;
+  readonly throttle: LoginThrottle;
+}
+
+/** One request for an operation. */
+export interface OperationCall {
+  readonly request: HttpRequest;
+  /** Throws a 401 without a good access token. */
+  authenticate(): Promise<void>;
+  /**
+   * Opens the space of the request for this operation; it authenticates and authorises.
+   * @param reference where the operation names its space in another way than by path and headers
+   */
+  open(reference?: () => SpaceReference | Promise<SpaceReference>): Promise<RecordSpace>;
+  /** The parsed JSON of the body, within the limit of the operation. */
+  body(): Promise<unknown>;
+}
+
+export type RunOperation = (call: OperationCall, deps: OperationDeps) => Promise<HttpResponse>;
+
+/** A line of the table of operations. */
+export interface Operation extends OperationIdentity {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** With `:name` for what a request fills in. */
+  readonly path: string;
+  /** What the body holds, which decides its limit; absent: there is none. */
+  readonly body?: 'record' | 'records';
+  readonly run: RunOperation;
+}

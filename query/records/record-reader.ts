@@ -1,0 +1,184 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import type { Conditions } from '../input/parse-conditions.ts';
+import type { Options } from '../input/parse-options.ts';
+import { conditionsSql, idsSql, keyedConditions } from '../sql/conditions-sql.ts';
+import { orderSql } from '../sql/order-sql.ts';
+import { recordExpression } from '../sql/record-expression.ts';
+import type { RecordsTable, Selection } from '../sql/records-table.ts';
+import { valueSql } from '../sql/value-sql.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import type { Hasher } from './hasher.ts';
+import { rowColumns, type StoredRow, storedJson } from './record-row.ts';
+import { verifyHashed } from './verify-hashed.ts';
+
+export type Ordering = Pick<Options, 'sort' | 'page'>;
+/** Which records: what can be said without looking at hashes. `nothing`: there can be none. */
+export type Narrowed = Pick<Selection, 'where' | 'keyed'> | 'nothing';
+
+/** A record with the hashes of the conditions on hashed fields, in their order. */
+export interface Candidate {
+  readonly row: StoredRow;
+  readonly hashes: readonly (string | null)[];
+}
+
+const all: Conditions = { relationship: 'And', plain: [], hashed: [] };
+const oldest: Ordering = { sort: null, page: null };
+
+/** Reads records of one space, as a request sees it. */
+export class RecordReader {
+  readonly #db: Database;
+  readonly #table: RecordsTable;
+  readonly #hasher: Hasher;
+
+  constructor({ db, table, hasher }: { db: Database; table: RecordsTable; hasher: Hasher }) {
+    this.#db = db;
+    this.#table = table;
+    this.#hasher = hasher;
+  }
+
+  /** The first record that matches, as JSON text; null when none does. The limit of a page does not matter. */
+  async first(
+    space: RecordSpace,
+    conditions: Conditions,
+    { sort, page }: Ordering,
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    const narrowed = await this.narrow(space, conditions, signal);
+    if (narrowed === 'nothing') return null;
+    const tail = tailOf({ sort, page: { limit: 1, offset: page?.offset ?? 0 } });
+    const [row] = await this.#rows<StoredRow>(space, { ...narrowed, columns: rowColumns, tail }, signal);
+    return row === undefined ? null : storedJson(space.structure, row);
+  }
+
+  /** The oldest record of the space, as JSON text. */
+  oldest(space: RecordSpace, signal: AbortSignal): Promise<string | null> {
+    return this.first(space, all, oldest, signal);
+  }
+
+  byId(space: RecordSpace, id: string, signal: AbortSignal): Promise<string | null> {
+    return this.first(space, { ...all, plain: [{ target: 'id', value: id }] }, oldest, signal);
+  }
+
+  /** The id of the record that `first` would answer; null when none matches. */
+  async firstId(
+    space: RecordSpace,
+    conditions: Conditions,
+    { sort, page }: Ordering,
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    const narrowed = await this.narrow(space, conditions, signal);
+    if (narrowed === 'nothing') return null;
+    const tail = tailOf({ sort, page: { limit: 1, offset: page?.offset ?? 0 } });
+    const [row] = await this.#rows<{ _id: string }>(space, { ...narrowed, columns: '_id', tail }, signal);
+    return row?._id ?? null;
+  }
+
+  oldestId(space: RecordSpace, signal: AbortSignal): Promise<string | null> {
+    return this.firstId(space, all, oldest, signal);
+  }
+
+  /** Whether the record with an id matches the conditions. */
+  async matches(
+    space: RecordSpace,
+    conditions: Conditions,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { relationship, plain } = conditions;
+    // with the id among them, conditions on hashed fields have one record to check
+    const narrowed = await this.narrow(
+      space,
+      relationship === 'And' ? { ...conditions, plain: [...plain, { target: 'id', value: id }] } : conditions,
+      signal,
+    );
+    if (narrowed === 'nothing') return false;
+    const where = [...(narrowed.where ? [narrowed.where] : []), idsSql([id])].join(' AND ');
+    return (
+      (await this.#rows(space, { ...narrowed, where, columns: '1', tail: 'LIMIT 1' }, signal)).length > 0
+    );
+  }
+
+  async count(space: RecordSpace, signal: AbortSignal): Promise<number> {
+    const columns = 'toFloat64(count()) AS _records';
+    const [row] = await this.#rows<{ _records: number }>(space, { columns }, signal);
+    return row?._records ?? 0;
+  }
+
+  /** The first records by plain conditions, oldest first, with what conditions on hashed fields are checked against. */
+  async candidates(
+    space: RecordSpace,
+    conditions: Conditions,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<readonly Candidate[]> {
+    const hashes = conditions.hashed.map(({ field }) => valueSql(field));
+    const rows = await this.#rows<StoredRow & { _hashes: (string | null)[] }>(
+      space,
+      {
+        columns: `${rowColumns}, [${hashes.join(', ')}] AS _hashes`,
+        where: conditionsSql(conditions),
+        keyed: keyedConditions(conditions),
+        tail: `ORDER BY _id LIMIT ${limit}`,
+      },
+      signal,
+    );
+    return rows.map((row) => ({ row, hashes: row._hashes }));
+  }
+
+  /**
+   * The bytes of a JSON array of records, as the engine makes them: they are never parsed, and memory does not grow
+   * with their number. Rejects when the statement fails before its first record.
+   * @param where SQL, beside the conditions
+   */
+  async stream(
+    space: RecordSpace,
+    { conditions = all, where, ...ordering }: Ordering & { conditions?: Conditions; where?: string },
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const narrowed = where === undefined ? await this.narrow(space, conditions, signal) : { where };
+    if (narrowed === 'nothing') return asArray([]);
+    // every line begins with a comma, and line breaks between elements are white space
+    const columns = `${recordExpression(space.structure, ',')} AS _record`;
+    const statement = this.#table.select(space.id, { ...narrowed, columns, tail: tailOf(ordering) });
+    return asArray(await this.#db.stream({ ...statement, format: 'TSVRaw', signal }));
+  }
+
+  /** Conditions on hashed fields are checked here, and become one on ids. Throws a 400 when they leave too many. */
+  async narrow(space: RecordSpace, conditions: Conditions, signal: AbortSignal): Promise<Narrowed> {
+    const where = conditionsSql(conditions);
+    const keyed = keyedConditions(conditions);
+    if (conditions.hashed.length === 0) return { where, keyed };
+    const ids = await verifyHashed(
+      (limit) => this.candidates(space, conditions, limit, signal),
+      { conditions, hasher: this.#hasher },
+      signal,
+    );
+    // the other conditions stay: a record may have changed in between
+    return ids.length === 0 ? 'nothing' : { where: `${where} AND ${idsSql(ids)}` };
+  }
+
+  #rows<Row>(space: RecordSpace, selection: Selection, signal: AbortSignal): Promise<Row[]> {
+    return this.#db.rows<Row>({ ...this.#table.select(space.id, selection), signal });
+  }
+}
+
+function tailOf({ sort, page }: Ordering): string {
+  const order = `ORDER BY ${orderSql(sort)}`;
+  return page === null ? order : `${order} LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+const open = Buffer.from('[');
+const close = Buffer.from(']');
+
+/** Makes `[` of the first comma and ends the array. */
+async function* asArray(
+  lines: AsyncIterable<Uint8Array> | readonly Uint8Array[],
+): AsyncGenerator<Uint8Array> {
+  let begun = false;
+  for await (const chunk of lines) {
+    if (chunk.byteLength === 0) continue;
+    yield begun ? chunk : Buffer.concat([open, chunk.subarray(1)]);
+    begun = true;
+  }
+  yield begun ? close : Buffer.concat([open, close]);
+}

@@ -1,0 +1,302 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import type { Projects } from '../../common/control/projects.ts';
+import { uuidV5 } from '../../common/control/uuid-v5.ts';
+import {
+  deadlineExceeded,
+  overloaded,
+  projectNotFound,
+  recordSpaceNotFound,
+} from '../../common/errors/catalogue.ts';
+import { KeyedLock } from '../../common/limits/keyed-lock.ts';
+import type { Push } from '../../common/push/push.ts';
+import type { RecordHeaders } from '../input/record-headers.ts';
+import type { Hasher } from '../records/hasher.ts';
+import type { SpaceVersions } from '../records/space-versions.ts';
+import type { RecordsTable } from '../sql/records-table.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { assignSlots } from '../structure/slots.ts';
+import { createStructure, type SpacePath, type Structure, structureText } from '../structure/structure.ts';
+import { ChangeLimit } from './change-limit.ts';
+import { checkSwitchedOn, switchedOn } from './check-switched-on.ts';
+import type { InFlightWrites } from './in-flight-writes.ts';
+import { prepareInitialRecords, storeInitialRecords } from './initial-records.ts';
+import { KnownSpaces, type Look } from './known-spaces.ts';
+import { mergeStructure } from './merge-structure.ts';
+import type { CatalogueEntry, SpaceCatalogue } from './space-catalogue.ts';
+import { agrees, agreesOnAuth } from './structure-view.ts';
+
+export interface SpaceRequest extends SpacePath {
+  readonly ownerId: string;
+  /** Null: the stored structure is to be used. */
+  readonly structure: Structure | null;
+  readonly headers: RecordHeaders;
+  /** Called with the space's id in the moment in which it is decided which structure counts. */
+  readonly onOpened?: (spaceId: string) => void;
+}
+
+/** Milliseconds: a structure older than `freshFor` is looked up again, and one older than `staleAfter` is not used. */
+export interface Freshness {
+  readonly freshFor: number;
+  readonly staleAfter: number;
+}
+
+export interface SpacesDeps {
+  readonly db: Database;
+  readonly table: RecordsTable;
+  readonly projects: Projects;
+  readonly catalogue: SpaceCatalogue;
+  readonly hasher: Hasher;
+  readonly newId: () => string;
+  readonly writes: InFlightWrites;
+  /** Whether no other process has this store. */
+  readonly alone: boolean;
+  /** Absent: what docs/api.md promises. */
+  readonly freshness?: Freshness;
+  /** Tells other processes of changes; absent: they find out by themselves when what they know is stale. */
+  readonly push?: Push | undefined;
+  readonly versions: SpaceVersions;
+}
+
+/** A space is made for all who wait, so the work has a deadline of its own. Milliseconds, as the others. */
+const deadline = 30_000;
+/** How long the writes that began before a rule was switched on may take. */
+const idleLimit = 10_000;
+/** After this no process writes by a structure that was replaced. */
+const outdatedAfter = 120_000;
+/** Others were first so often that something is wrong. */
+const attempts = 20;
+const usualFreshness: Freshness = { freshFor: 5_000, staleAfter: 10_000 };
+/** How often a space may go back to a structure that it had before; then the stricter rules stay. */
+const returnLimit = { per: 60_000, limit: 20 };
+
+/** Finds, makes and changes record spaces: each is a row of the catalogue. */
+export class Spaces {
+  readonly #deps: SpacesDeps;
+  readonly #known: KnownSpaces;
+  readonly #returns = new ChangeLimit(returnLimit);
+  readonly #lock = new KeyedLock();
+  readonly #refreshing = new Set<string>();
+
+  constructor(deps: SpacesDeps) {
+    this.#deps = deps;
+    this.#known = new KnownSpaces({ ...(deps.freshness ?? usualFreshness), push: deps.push });
+  }
+
+  /** Finds, makes or changes a space as the request's headers allow. Throws 404 and 400 otherwise. */
+  async resolve(request: SpaceRequest, signal: AbortSignal): Promise<RecordSpace> {
+    const { onOpened } = request;
+    const id = uuidV5(request.ownerId, request.projectSlug, request.slug);
+    const space = this.#seen(id, request);
+    if (space !== null) {
+      onOpened?.(id);
+      this.#keepFresh(id);
+      return space;
+    }
+    const { began } = this.#known.look();
+    const work = async (own: AbortSignal): Promise<RecordSpace> => {
+      const opened = await this.#open(id, request, began, own);
+      onOpened?.(id);
+      return opened;
+    };
+    return this.#locked(id, work, signal);
+  }
+
+  /** A space with its stored structure; null when it does not exist. */
+  async find(id: string, signal: AbortSignal): Promise<RecordSpace | null> {
+    const space = this.#known.lastStored(id);
+    if (space === null) {
+      const { began } = this.#known.look();
+      return this.#locked(
+        id,
+        async (own) => this.#known.lastStored(id, began) ?? this.#look(id, own),
+        signal,
+      );
+    }
+    this.#keepFresh(id);
+    return space;
+  }
+
+  /** A space that needs no look at the catalogue. */
+  #seen(id: string, { structure, headers }: SpaceRequest, since?: number): RecordSpace | null {
+    return structure === null
+      ? this.#known.stored(id, since)
+      : this.#known.view(id, structure, headers.mutate, since);
+  }
+
+  /** @param since when the request came: those that wait in line share the look of the first */
+  async #open(id: string, request: SpaceRequest, since: number, signal: AbortSignal): Promise<RecordSpace> {
+    const again = this.#known.needsLook(id) ? null : this.#seen(id, request, since);
+    if (again !== null) return again;
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const look = this.#known.look();
+      const entry = (await this.#findEntry(id, request, signal)) ?? (await this.#create(id, request, signal));
+      if (entry === null) continue;
+      const stored = await this.#remember(entry, look, signal);
+      const space = await this.#reconcile(entry, stored, request, signal);
+      if (space !== null) return space;
+    }
+    throw overloaded('the structure of the record space is being changed by many');
+  }
+
+  async #findEntry(
+    id: string,
+    { ownerId, projectSlug, slug, structure, headers }: SpaceRequest,
+    signal: AbortSignal,
+  ): Promise<CatalogueEntry | null> {
+    const { projects, catalogue } = this.#deps;
+    const project = await projects.find(ownerId, projectSlug, signal);
+    if (project === null && !headers.autoCreateProject) throw projectNotFound(projectSlug);
+    const entry = project === null ? null : await catalogue.find(id, signal);
+    if (entry !== null) return entry;
+    if (structure === null) throw recordSpaceNotFound(slug, ', so it has no stored structure to use');
+    if (!headers.autoCreateRecordSpace) {
+      throw recordSpaceNotFound(slug, ', and auto-create-record-space is false');
+    }
+    return null;
+  }
+
+  /** Makes a space, unless another process is first. */
+  async #create(
+    id: string,
+    { ownerId, projectSlug, structure: requested }: SpaceRequest,
+    signal: AbortSignal,
+  ): Promise<CatalogueEntry | null> {
+    const declared = requested as Structure;
+    const structure = createStructure({ ...declared, fields: assignSlots(declared.fields, []) });
+    const projectId = uuidV5(ownerId, projectSlug);
+    const space = { id, ownerId, projectId, structure, stored: structure };
+    const initialRecords = await prepareInitialRecords(this.#deps, space, signal);
+    await this.#deps.projects.ensure(ownerId, projectSlug, signal);
+    const now = new Date();
+    const entry = { ...space, version: 1, initialRecords, createdAt: now, updatedAt: now };
+    return (await this.#deps.catalogue.store(entry, signal)) ? entry : null;
+  }
+
+  /** What the space begins with is stored by whoever finds that it is not: only then is the space used. */
+  async #remember(found: CatalogueEntry, look: Look, signal: AbortSignal): Promise<RecordSpace> {
+    let entry = found;
+    const { id, ownerId, projectId, structure } = entry;
+    const space = { id, ownerId, projectId, structure, stored: structure };
+    if (entry.initialRecords !== '' && this.#known.versionOf(id) !== entry.version) {
+      await storeInitialRecords(this.#deps, space, entry.initialRecords, signal);
+      await this.#deps.versions.change(id);
+      const begun = { ...entry, version: entry.version + 1, initialRecords: '' };
+      if (await this.#deps.catalogue.store(begun, signal)) entry = begun;
+    }
+    return this.#known.remember(space, entry.version, look);
+  }
+
+  /** The space as the request sees it; null when another process changed it meanwhile. */
+  async #reconcile(
+    entry: CatalogueEntry,
+    stored: RecordSpace,
+    { structure, headers }: SpaceRequest,
+    signal: AbortSignal,
+  ): Promise<RecordSpace | null> {
+    if (structure === null) return stored;
+    const { mutate } = headers;
+    const again = this.#known.hasMerged(entry.id, structure);
+    const settled = again && (agrees(entry.structure, structure) || this.#keepsStrict(entry, structure));
+    const merged = settled ? entry.structure : mergeStructure(entry.structure, structure, mutate);
+    if (settled || structureText(merged) === structureText(entry.structure)) {
+      return this.#known.addView(stored, structure, mutate);
+    }
+    if (again) this.#returns.note(entry.id);
+    const version = (this.#known.versionOf(entry.id) ?? entry.version) + 1;
+    const next = { ...entry, structure: merged, version, initialRecords: '', updatedAt: new Date() };
+    const changed = await this.#whenRulesHold(stored, merged, () => this.#store(next, signal), signal);
+    return changed === null ? null : this.#known.addView(changed, structure, mutate);
+  }
+
+  /** Stores a version that follows the one that is known; null when another process was first. */
+  async #store(entry: CatalogueEntry, signal: AbortSignal): Promise<RecordSpace | null> {
+    const { alone, catalogue, push, versions } = this.#deps;
+    const look = this.#known.look();
+    const next = alone ? await this.#withKeys(entry, signal) : entry;
+    if (!(await catalogue.store(next, signal))) return null;
+    await Promise.all([push?.publish(entry.id), versions.change(entry.id)]);
+    return this.#remember(next, look, signal);
+  }
+
+  /**
+   * The entry with keys for all stored values of its unique fields. Only when nobody writes by a structure in which
+   * a field was not unique yet: its values would have no keys.
+   */
+  async #withKeys(entry: CatalogueEntry, signal: AbortSignal): Promise<CatalogueEntry> {
+    const { db, table } = this.#deps;
+    const fields = [];
+    for (const field of entry.structure.fields) {
+      const needsKeys = field.unique && !field.keyed;
+      if (needsKeys) await db.command({ ...table.addKeys(entry.id, field.slot as string), signal });
+      fields.push(needsKeys ? { ...field, keyed: true } : field);
+    }
+    return { ...entry, structure: createStructure({ ...entry.structure, fields }) };
+  }
+
+  /** Whether a structure that differs from the stored one is left at that: it would only lift rules, once too often. */
+  #keepsStrict({ id, structure: stored }: CatalogueEntry, requested: Structure): boolean {
+    return (
+      this.#returns.reached(id) &&
+      (requested.auth?.active !== true || agreesOnAuth(stored, requested)) &&
+      !bringsRules(stored, requested)
+    );
+  }
+
+  /** Makes a change, with nobody writing meanwhile when it brings rules that stored records must obey. */
+  async #whenRulesHold(
+    space: RecordSpace,
+    after: Structure,
+    change: () => Promise<RecordSpace | null>,
+    signal: AbortSignal,
+  ): Promise<RecordSpace | null> {
+    if (!bringsRules(space.stored, after)) return change();
+    return this.#known.whileClosed(space.id, async () => {
+      await this.#deps.writes.idle(space.id, idleLimit);
+      await checkSwitchedOn(this.#deps, { space, after }, signal);
+      return change();
+    });
+  }
+
+  async #look(id: string, signal: AbortSignal): Promise<RecordSpace | null> {
+    const look = this.#known.look();
+    const entry = await this.#deps.catalogue.find(id, signal);
+    if (entry === null) return null;
+    const known = await this.#remember(entry, look, signal);
+    const lacksKeys = entry.structure.fields.some(({ unique, keyed }) => unique && !keyed);
+    if (!lacksKeys || Date.now() - entry.updatedAt.getTime() < outdatedAfter) return known;
+    // by now every process knows of the unique field, and writes its keys
+    const keyed = await this.#withKeys({ ...entry, version: entry.version + 1 }, signal);
+    return (await this.#store(keyed, signal)) ?? known;
+  }
+
+  /** Looks a space up again when it is time, for those who come after. */
+  #keepFresh(id: string): void {
+    if (!this.#known.needsLook(id) || this.#refreshing.has(id)) return;
+    this.#refreshing.add(id);
+    // what fails here fails again, and then for a request that hears of it
+    this.#locked(id, (own) => this.#look(id, own), AbortSignal.timeout(deadline))
+      .catch(() => {})
+      .finally(() => this.#refreshing.delete(id));
+  }
+
+  #locked<Result>(
+    id: string,
+    work: (signal: AbortSignal) => Promise<Result>,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    return this.#lock.run(id, () => withDeadline(work), signal);
+  }
+}
+
+function bringsRules(before: Structure, after: Structure): boolean {
+  return switchedOn(before, after, 'required').length + switchedOn(before, after, 'unique').length > 0;
+}
+
+async function withDeadline<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const signal = AbortSignal.timeout(deadline);
+  try {
+    return await work(signal);
+  } catch (error) {
+    throw signal.aborted ? deadlineExceeded(deadline) : error;
+  }
+}

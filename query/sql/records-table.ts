@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { textLiteral } from '../../common/clickhouse/literal.ts';
+import { topologyOf } from '../../common/clickhouse/topology.ts';
+import { keysTable, recordsTable } from '../../common/control/migrations/record-tables.ts';
+import type { Condition } from '../input/parse-conditions.ts';
+import type { StoredValue } from '../structure/field.ts';
+import { slotOf } from '../structure/slots.ts';
+import { type RowUpdate, updateAssignments } from './update-sql.ts';
+
+/** A record of one of the spaces. */
+export interface RecordAddress {
+  readonly spaceId: string;
+  readonly id: string;
+}
+
+/** A SELECT over the records of one space. All texts are SQL. */
+export interface Selection {
+  readonly columns: string;
+  /** Null: all records of the space. */
+  readonly where?: string | null;
+  /** Records are among those that have one of these values. */
+  readonly keyed?: readonly Condition[];
+  /** GROUP BY, ORDER BY, LIMIT, SETTINGS. */
+  readonly tail?: string;
+}
+
+/** SQL, and the server of several that it is for. */
+export interface Sql {
+  readonly sql: string;
+  readonly home: string;
+}
+
+/** Of several servers each is the home of some of the spaces. */
+const homes = 16;
+
+/**
+ * The one place that names the records table and the table of keys (docs/records.md). The rows of all accounts lie in
+ * them, so every statement that is made here says of which spaces: there is no other way to make one.
+ */
+export class RecordsTable {
+  readonly #records: string;
+  readonly #keys: string;
+  readonly #changed: { readonly records: string; readonly keys: string };
+  readonly #severalHomes: boolean;
+
+  constructor(db: Pick<Database, 'cluster' | 'servers'>, database: string) {
+    const { rowsEverywhere } = topologyOf(db);
+    this.#records = `${database}.${recordsTable}`;
+    this.#keys = `${database}.${keysTable}`;
+    this.#changed = { records: rowsEverywhere(this.#records), keys: rowsEverywhere(this.#keys) };
+    this.#severalHomes = db.servers > 1;
+  }
+
+  /** What statements about a space are sent by; those of one home share statements. */
+  homeOf(spaceId: string): string {
+    return this.#severalHomes ? `records ${Number.parseInt(spaceId.slice(0, 2), 16) % homes}` : 'records';
+  }
+
+  select(spaceId: string, { columns, where = null, keyed = [], tail = '' }: Selection): Sql {
+    const conditions = [`space = ${textLiteral(spaceId)}`];
+    if (keyed.length > 0) conditions.push(`_id IN (${this.#idsByKeys(spaceId, keyed)})`);
+    if (where !== null) conditions.push(where);
+    const sql = `SELECT ${columns} FROM ${this.#records} WHERE ${conditions.join(' AND ')} ${tail}`.trimEnd();
+    return { sql, home: this.homeOf(spaceId) };
+  }
+
+  /** Records of any spaces of one home by their ids; the columns `_space` and `_id` tell them apart. */
+  selectByIds(records: readonly RecordAddress[], columns: string): Sql {
+    const sql = `SELECT toString(space) AS _space, _id, ${columns} FROM ${this.#records} WHERE ${addressesSql(records)}`;
+    return { sql, home: this.#homeOfAll(records) };
+  }
+
+  /** Deletes records of any spaces of one home. */
+  remove(records: readonly RecordAddress[]): Sql {
+    const sql = `DELETE FROM ${this.#changed.records} WHERE ${addressesSql(records)} SETTINGS ${deleteSettings}`;
+    return { sql, home: this.#homeOfAll(records) };
+  }
+
+  /** Sets values of records of any spaces of one home; all set the same slots. */
+  update(rows: readonly RowUpdate[], now: Date): Sql {
+    const sql = `UPDATE ${this.#changed.records} SET ${updateAssignments(rows, now)} WHERE ${addressesSql(rows)}`;
+    return { sql, home: this.#homeOfAll(rows) };
+  }
+
+  clear(spaceId: string): Sql {
+    const where = `space = ${textLiteral(spaceId)}`;
+    const sql = `DELETE FROM ${this.#changed.records} WHERE ${where} SETTINGS ${deleteSettings}`;
+    return { sql, home: this.homeOf(spaceId) };
+  }
+
+  /** Writes the keys of all stored values of a slot. Those that are there may be there twice then, which is no harm. */
+  addKeys(spaceId: string, slot: string): Sql {
+    const key = `reinterpretAsUInt64(substring(MD5(concat('${slot}:', _doc['${slot}'])), 1, 8))`;
+    const sql = `INSERT INTO ${this.#keys} (space, key, _id) SELECT space, ${key}, _id FROM ${this.#records}
+      WHERE space = ${textLiteral(spaceId)} AND mapContains(_doc, '${slot}')`;
+    return { sql, home: this.homeOf(spaceId) };
+  }
+
+  get recordRows(): { readonly table: string } {
+    return { table: this.#records };
+  }
+
+  get keyRows(): { readonly table: string; readonly columns: readonly string[] } {
+    return { table: this.#keys, columns: ['space', 'key', '_id'] };
+  }
+
+  #idsByKeys(spaceId: string, keyed: readonly Condition[]): string {
+    const keys = keyed.map(({ target, value }) =>
+      keyOf(slotOf(target as Exclude<typeof target, string>), value as StoredValue),
+    );
+    return `SELECT _id FROM ${this.#keys} WHERE space = ${textLiteral(spaceId)} AND key IN (${keys.join(', ')})`;
+  }
+
+  #homeOfAll(records: readonly RecordAddress[]): string {
+    return this.homeOf((records[0] as RecordAddress).spaceId);
+  }
+}
+
+/**
+ * The mode is named because the default one is a mutation: it takes longer, and a mutation loses an update that runs
+ * beside it (docs/decisions/003-updates.md).
+ */
+const deleteSettings = `lightweight_delete_mode = 'lightweight_update_force'`;
+
+function addressesSql(records: readonly RecordAddress[]): string {
+  const list = records.map(({ spaceId, id }) => `(${textLiteral(spaceId)}, ${textLiteral(id)})`);
+  return `(space, _id) IN (${list.join(', ')})`;
+}
+
+/**
+ * The key of a value, as a decimal number: 64 bits of a hash. Different values may have one key, so whoever finds
+ * a record by it compares the value as well.
+ */
+export function keyOf(slot: string, value: StoredValue): string {
+  return createHash('md5').update(`${slot}:${value}`).digest().readBigUInt64LE(0).toString();
+}

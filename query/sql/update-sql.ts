@@ -1,0 +1,73 @@
+import { textLiteral } from '../../common/clickhouse/literal.ts';
+import { slotColumns } from '../../common/control/migrations/record-tables.ts';
+import { timestampText } from '../../common/control/row-values.ts';
+import type { StoredValue } from '../structure/field.ts';
+import { kindOf } from '../structure/slots.ts';
+
+/** The new value of one slot; of a hashed field the hash. */
+export interface Assignment {
+  readonly slot: string;
+  readonly value: StoredValue | null;
+}
+
+/** What an UPDATE sets for one record; all records of a statement have the same slots in the same order. */
+export interface RowUpdate {
+  readonly spaceId: string;
+  readonly id: string;
+  readonly assignments: readonly Assignment[];
+}
+
+/**
+ * What one lightweight UPDATE sets for many records: each column takes its value by the record's place in the list of
+ * ids. It names no slot but those that change, so that what others change meanwhile stays; maps are changed key by key,
+ * and the engine runs updates that read what they write one after the other (docs/decisions/003-updates.md).
+ * `_updated_at` always grows, also when the clock stands still or goes back.
+ */
+export function updateAssignments(rows: readonly RowUpdate[], now: Date): string {
+  const place = `indexOf([${rows.map(({ id }) => textLiteral(id)).join(', ')}], _id)`;
+  const slots = (rows[0]?.assignments ?? []).map(({ slot }) => slot);
+  const parts: string[] = [];
+  slots.forEach((slot, index) => {
+    const kind = kindOf(slot);
+    if (kind === 'm' || kind === 'h') return;
+    const values = rows.map(({ assignments }) => valueText(assignments[index]?.value ?? null));
+    // read from text, a number is the very double that was written
+    parts.push(
+      `${slot} = CAST([${values.join(', ')}], 'Array(Nullable(${slotColumns[kind].type}))')[${place}]`,
+    );
+  });
+  const ofMap = (hashed: boolean): readonly (readonly Assignment[])[] =>
+    rows.map(({ assignments }) => assignments.filter(({ slot }) => (kindOf(slot) === 'h') === hashed));
+  for (const [column, lists] of [
+    ['_doc', ofMap(false)],
+    ['_hashes', ofMap(true)],
+  ] as const) {
+    if ((lists[0] ?? []).length > 0) parts.push(`${column} = ${mapSql(column, lists, place)}`);
+  }
+  const time = `toDateTime64(${textLiteral(timestampText(now))}, 3, 'UTC')`;
+  parts.push(`_updated_at = greatest(${time}, addMilliseconds(_updated_at, 1))`);
+  return parts.join(', ');
+}
+
+/** The map with some of its values set, and those that are null taken out. */
+function mapSql(column: string, lists: readonly (readonly Assignment[])[], place: string): string {
+  const set = lists.map((list) =>
+    Object.fromEntries(
+      list.flatMap(({ slot, value }) => (value === null ? [] : [[slot, String(value)] as const])),
+    ),
+  );
+  const cleared = lists.map((list) => list.flatMap(({ slot, value }) => (value === null ? [slot] : [])));
+  const updated = `mapUpdate(${column}, ${arraySql(set, 'Map(String, String)')}[${place}])`;
+  if (cleared.every((slots) => slots.length === 0)) return updated;
+  const without = `${arraySql(cleared, 'Array(String)')}[${place}]`;
+  return `mapFilter((slot, _) -> NOT has(${without}, slot), ${updated})`;
+}
+
+/** As JSON text, which takes any text and is read faster than an expression of many parts. */
+function arraySql(values: readonly unknown[], type: string): string {
+  return `JSONExtract(${textLiteral(JSON.stringify(values))}, 'Array(${type})')`;
+}
+
+function valueText(value: StoredValue | null): string {
+  return value === null ? 'NULL' : textLiteral(String(value));
+}

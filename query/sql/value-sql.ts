@@ -1,0 +1,41 @@
+import { booleanLiteral, numberLiteral, textLiteral } from '../../common/clickhouse/literal.ts';
+import { timestampText } from '../../common/control/row-values.ts';
+import { type Field, type StoredValue, systemColumns, type Target } from '../structure/field.ts';
+import { kindOf, slotOf } from '../structure/slots.ts';
+
+/** The value of a record, NULL where it has none; of a hashed field its hash. */
+export function valueSql(target: Target): string {
+  if (typeof target === 'string') return systemColumns[target];
+  const slot = slotOf(target);
+  switch (kindOf(slot)) {
+    case 'h':
+      return mapValueSql('_hashes', slot, (text) => text);
+    case 'm':
+      return mapValueSql('_doc', slot, (text) => castSql(target, text));
+    default:
+      return slot;
+  }
+}
+
+/** Slots that are columns hold what they are declared as; in a map everything is text. */
+function castSql({ type }: Field, text: string): string {
+  if (type === 'NUMBER') return `toFloat64(${text})`;
+  return type === 'BOOLEAN' ? `(${text} = 'true')` : text;
+}
+
+function mapValueSql(map: string, slot: string, cast: (text: string) => string): string {
+  return `if(mapContains(${map}, '${slot}'), ${cast(`${map}['${slot}']`)}, NULL)`;
+}
+
+/** A value that was read by the type of its field. */
+export function valueLiteral(value: StoredValue | Date): string {
+  if (value instanceof Date) return `toDateTime64(${textLiteral(timestampText(value))}, 3, 'UTC')`;
+  switch (typeof value) {
+    case 'string':
+      return textLiteral(value);
+    case 'number':
+      return numberLiteral(value);
+    case 'boolean':
+      return booleanLiteral(value);
+  }
+}

@@ -1,0 +1,77 @@
+import { slotColumns } from '../../common/control/migrations/record-tables.ts';
+import type { Field, FieldType } from './field.ts';
+
+/**
+ * Where values lie in a row of the records table:
+ *
+ *   n0 ... n15   NUMBER, a Float64 column each
+ *   t0 ... t23   TEXT, and ARRAY and OBJECT as JSON text, a String column each
+ *   b0 ... b7    BOOLEAN, a Bool column each
+ *   m0, m1 ...   what finds no column: only in `_doc`, the map that has all values of the record as text
+ *   h0, h1 ...   hashed values, of any type: in `_hashes`, a map that nothing answers
+ *
+ * The catalogue gives a field its slot when it stores it first, and it never changes.
+ */
+export type SlotKind = keyof typeof slotColumns | 'm' | 'h';
+
+const kinds: Readonly<Record<FieldType, keyof typeof slotColumns>> = {
+  TEXT: 't',
+  NUMBER: 'n',
+  BOOLEAN: 'b',
+  ARRAY: 't',
+  OBJECT: 't',
+};
+
+/** The slot of a field of a stored structure. */
+export function slotOf({ slot, name }: Field): string {
+  if (slot === null) throw new Error(`the field ${name} has no slot: its structure was never stored`);
+  return slot;
+}
+
+export function kindOf(slot: string): SlotKind {
+  return slot[0] as SlotKind;
+}
+
+/**
+ * Fields of a structure that is about to be stored, each with its slot: the one that it has in the structure that is
+ * stored, or the first that is free.
+ */
+export function assignSlots(fields: readonly Field[], stored: readonly Field[]): readonly Field[] {
+  const known = new Map(stored.map((field) => [field.slug, field]));
+  const taken = new Set(stored.map(slotOf));
+  const take = (kind: SlotKind, count: number): string | null => {
+    for (let index = 0; index < count; index++) {
+      const slot = `${kind}${index}`;
+      if (taken.has(slot)) continue;
+      taken.add(slot);
+      return slot;
+    }
+    return null;
+  };
+  return fields.map((field) => {
+    const before = known.get(field.slug);
+    if (before !== undefined) {
+      return { ...field, slot: before.slot, keyed: field.unique && before.unique && before.keyed };
+    }
+    const kind = kinds[field.type];
+    const column = field.hashed ? take('h', Number.POSITIVE_INFINITY) : take(kind, slotColumns[kind].count);
+    return { ...field, slot: column ?? take('m', Number.POSITIVE_INFINITY), keyed: field.unique };
+  });
+}
+
+/** What the catalogue keeps beside the text of a structure: a field's slug to its slot and whether it is keyed. */
+export function slotsText(fields: readonly Field[]): string {
+  return JSON.stringify(
+    Object.fromEntries(fields.map((field) => [field.slug, [slotOf(field), field.keyed]])),
+  );
+}
+
+/** @param text as `slotsText` makes it */
+export function withSlots(fields: readonly Field[], text: string): readonly Field[] {
+  const slots = new Map(Object.entries(JSON.parse(text) as Record<string, [string, boolean]>));
+  return fields.map((field) => {
+    const entry = slots.get(field.slug);
+    if (entry === undefined) throw new Error(`the stored field ${field.slug} has no slot`);
+    return { ...field, slot: entry[0], keyed: entry[1] };
+  });
+}
