@@ -9,6 +9,7 @@ import type { Route } from '../common/http/http-types.ts';
 import { readJson } from '../common/http/read-json.ts';
 import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
 import { ReadWriteLock } from '../common/limits/read-write-lock.ts';
+import type { Log } from '../common/log/log.ts';
 import type { Push } from '../common/push/push.ts';
 import { queryExamples } from './examples.ts';
 import { createStructureCache } from './input/structure-cache.ts';
@@ -19,12 +20,15 @@ import { createSharedFailures, type SharedFailures } from './login/shared-failur
 import { createVerifyCredentials } from './login/verify-credentials.ts';
 import type { Operation, OperationDeps } from './operations/operation.ts';
 import { operations, scopes } from './operations.ts';
+import { createAnnounceWrite } from './records/announce-write.ts';
 import { createChangeCommit } from './records/change-commit.ts';
 import { createHasher, type Hasher } from './records/hasher.ts';
 import { createLocalVersions, noVersions } from './records/local-versions.ts';
 import { createRecordChanges } from './records/record-changes.ts';
+import { RecordLookups } from './records/record-lookups.ts';
 import { RecordReader } from './records/record-reader.ts';
 import { createRedisVersions } from './records/redis-versions.ts';
+import { ResultCache } from './records/result-cache.ts';
 import type { SpaceVersions } from './records/space-versions.ts';
 import { createRecordStore } from './records/store-records.ts';
 import { createUuidV7 } from './records/uuid-v7.ts';
@@ -33,6 +37,8 @@ import { createOpenSpace, type OpenSpace } from './space/open-space.ts';
 import { createSpaceCatalogue } from './space/space-catalogue.ts';
 import { type Freshness, Spaces } from './space/spaces.ts';
 import { RecordsTable } from './sql/records-table.ts';
+import type { FindStoredDeps } from './unique/find-stored.ts';
+import { openKeyFilter } from './unique/key-filter.ts';
 import { createRedisReservations } from './unique/redis-reservations.ts';
 import { createLocalReservations, type UniqueReservations } from './unique/unique-reservations.ts';
 
@@ -66,13 +72,19 @@ export const queryService: ServiceFactory = async (services) => {
 export interface QueryDeps {
   readonly config: Pick<
     Config,
-    'maxRecordBytes' | 'maxRecordsBytes' | 'allowClearAllSpaces' | 'loginTokenSecret' | 'loginTokenTtl'
+    | 'recordCacheBytes'
+    | 'maxRecordBytes'
+    | 'maxRecordsBytes'
+    | 'allowClearAllSpaces'
+    | 'loginTokenSecret'
+    | 'loginTokenTtl'
   >;
   readonly db: Database;
   /** Name of the database that holds all tables. */
   readonly database: string;
   /** Whether no other process has this store. */
   readonly alone: boolean;
+  readonly log?: Pick<Log, 'warn'>;
   readonly projects: Projects;
   readonly authenticate: Authenticate;
   /** Absent: argon2id. */
@@ -122,13 +134,20 @@ export function queryRoutes(args: QueryDeps): Route[] {
     }),
     throttle: new LoginThrottle(loginThrottleDefaults, { shared: args.sharedFailures }),
   };
-  const reading = { ...deps, reader: new RecordReader(deps) };
+  const lookups = new RecordLookups(deps);
+  const cache = new ResultCache(args.alone ? config.recordCacheBytes : 0);
+  const announce = createAnnounceWrite({ cache, versions: deps.versions });
+  const idsByValue: FindStoredDeps['idsByValue'] = async (space, wanted, signal) =>
+    (await lookups.find(space, wanted, signal)).map(({ _id }) => _id);
+  const keyFilter = args.alone ? openKeyFilter(deps) : undefined;
+  const unique = { ...deps, idsByValue, keyFilter, announce };
+  const reading = { ...unique, cache, lookups, reader: new RecordReader({ ...deps, lookups }) };
   const groupCommit = createGroupCommit({ ...deps, pendingLimit, insertLimit });
   const statementLimit = db.cluster === undefined ? changeLimits.statementLimit : clusterStatementLimit;
   const changeCommit = createChangeCommit({ ...deps, ...changeLimits, statementLimit });
-  const spaces = new Spaces(deps);
+  const spaces = new Spaces(unique);
   const openSpace = createOpenSpace({
-    ...deps,
+    ...reading,
     spaces,
     authorize: createAuthorize({ ...reading, spaces }),
     clear: operations.find(({ name }) => name === 'clear') as Operation,
@@ -136,8 +155,8 @@ export function queryRoutes(args: QueryDeps): Route[] {
   });
   const operationDeps: OperationDeps = {
     ...reading,
-    records: createRecordStore({ ...reading, groupCommit }),
-    changes: createRecordChanges({ ...deps, changeCommit }),
+    records: createRecordStore({ ...unique, reader: reading.reader, groupCommit }),
+    changes: createRecordChanges({ ...unique, changeCommit }),
     verifyCredentials: createVerifyCredentials(reading),
   };
   return operations.map((operation) => {

@@ -46,6 +46,8 @@ export interface Config {
   readonly s3RequestTimeout: number;
   /** undefined: what processes must agree on is kept in this one. */
   readonly redis: RedisConfig | undefined;
+  /** What results of reads may take that are kept; 0: none are. */
+  readonly recordCacheBytes: number;
   readonly maxRecordBytes: number;
   readonly maxRecordsBytes: number;
   readonly publicFilesUrl: string | undefined;
@@ -112,6 +114,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     s3: readS3(reader),
     s3RequestTimeout: reader.integer('S3_REQUEST_TIMEOUT_MS', 60_000, 100, 3_600_000),
     redis: readRedis(reader),
+    recordCacheBytes: reader.integer('RECORD_CACHE_BYTES', 64 * 1024 ** 2, 0, 64 * gibibyte),
     maxRecordBytes: reader.integer('MAX_RECORD_BYTES', 1024 ** 2, 1024, gibibyte / 16),
     maxRecordsBytes: reader.integer('MAX_RECORDS_BYTES', 16 * 1024 ** 2, 1024, gibibyte / 4),
     publicFilesUrl: reader.baseUrl('PUBLIC_FILES_URL'),

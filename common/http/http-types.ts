@@ -12,6 +12,8 @@ export interface HttpRequest {
   /** Path parameters by name, percent-decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: QueryPairs;
+  /** The query string as it was sent, without the question mark. */
+  readonly rawQuery: string;
   /** A header's value by its lower-case name; undefined when absent. */
   header(name: string): string | undefined;
   /** Aborted when the client goes away, a deadline passes or the server must stop. */

@@ -1,8 +1,11 @@
-import { jsonAnswer } from './json-answer.ts';
+import { cachedRecord } from './cached-answer.ts';
 import type { RunOperation } from './operation.ts';
 
 /** GET /{project}/{space}/get-key-values: the key group, or `null`. */
-export const getKeys: RunOperation = async ({ request, open }, { reader }) => {
+export const getKeys: RunOperation = async ({ request, open }, { reader, cache }) => {
   const space = await open();
-  return jsonAnswer((await reader.oldest(space, request.signal)) ?? 'null');
+  return cachedRecord({ cache, space, request, operation: 'getKeys' }, () => ({
+    conditions: null,
+    read: () => reader.oldest(space, request.signal),
+  }));
 };

@@ -7,6 +7,7 @@ import type { LoginThrottle } from '../login/login-throttle.ts';
 import type { VerifyCredentials } from '../login/verify-credentials.ts';
 import type { RecordChanges } from '../records/record-changes.ts';
 import type { RecordReader } from '../records/record-reader.ts';
+import type { ResultCache } from '../records/result-cache.ts';
 import type { RecordStore } from '../records/store-records.ts';
 import type { ClearDeps } from '../space/clear-records.ts';
 import type { OperationIdentity } from '../space/open-space.ts';
@@ -15,6 +16,7 @@ import type { RecordSpace } from '../structure/record-space.ts';
 /** What operations are made of. */
 export interface OperationDeps extends ClearDeps {
   readonly reader: RecordReader;
+  readonly cache: ResultCache;
   readonly records: RecordStore;
   readonly changes: RecordChanges;
   readonly structures: StructureCache;

@@ -13,7 +13,7 @@ import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { RecordAddress, RecordsTable } from '../sql/records-table.ts';
 import type { Assignment } from '../sql/update-sql.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { rowColumns, type StoredRow, storedJson } from './record-row.ts';
+import { rowColumns, type StoredRow } from './record-row.ts';
 
 /** A change of one stored record. */
 export interface RecordChange {
@@ -31,14 +31,14 @@ export interface RecordChange {
 export interface ChangeCommit {
   /**
    * Makes the change together with those of other requests: one statement runs at a time, and what waits meanwhile
-   * for the same slots, of whatever spaces, becomes the next one. Answers the record's JSON text as it is after an update or
-   * was before a removal, and null when there is no such record. Settles when the outcome is known and not before,
+   * for the same slots, of whatever spaces, becomes the next one. Answers the record as it is after an update or was before a
+   * removal, and null when there is no such record. Settles when the outcome is known and not before,
    * whatever the signal says. Rejects with 503 when too much waits.
    */
-  commit(change: RecordChange): Promise<string | null>;
+  commit(change: RecordChange): Promise<StoredRow | null>;
 }
 
-type Entry = Waiting<RecordChange & Queued, string | null>;
+type Entry = Waiting<RecordChange & Queued, StoredRow | null>;
 
 /** Characters beside the values: what is kept for a waiting change. */
 const overhead = 500;
@@ -66,7 +66,7 @@ export function createChangeCommit(args: {
   const make = async (gathered: readonly Entry[]): Promise<void> => {
     const entries = permitted(gathered, ({ reject }, reason) => reject(reason));
     if (entries.length === 0) return;
-    let answers: ReadonlyMap<Entry, string>;
+    let answers: ReadonlyMap<Entry, StoredRow>;
     try {
       answers = entries[0]?.assignments === null ? await remove(entries) : await update(entries);
     } catch (error) {
@@ -90,36 +90,36 @@ export function createChangeCommit(args: {
     for (const entry of entries) entry.resolve(answers.get(entry) ?? null);
   };
 
-  const update = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, string>> => {
+  const update = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, StoredRow>> => {
     const rows = entries.map((entry) => ({ ...addressOf(entry), assignments: entry.assignments ?? [] }));
     // no request's signal: others wait for this statement too, and its outcome must be known
     await db.command({ ...table.update(rows, now()), permit: joinPermits(entries) });
     return readRecords(entries);
   };
 
-  const remove = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, string>> => {
+  const remove = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, StoredRow>> => {
     const records = await readRecords(entries);
     const found = [...records.keys()].map(addressOf);
     if (found.length > 0) await db.command(table.remove(found));
     return records;
   };
 
-  /** The records of the entries, each as its own request sees it. */
-  const readRecords = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, string>> => {
+  /** The records of the entries, as far as there are any. */
+  const readRecords = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, StoredRow>> => {
     const rows = await db.rows<StoredRow & { _space: string }>({
       ...table.selectByIds(entries.map(addressOf), rowColumns),
       signal: AbortSignal.timeout(readTimeout),
     });
     const byAddress = new Map(rows.map((row) => [`${row._space} ${row._id}`, row]));
-    const records = new Map<Entry, string>();
+    const records = new Map<Entry, StoredRow>();
     for (const entry of entries) {
       const row = byAddress.get(`${entry.space.id} ${entry.id}`);
-      if (row !== undefined) records.set(entry, storedJson(entry.space.structure, row));
+      if (row !== undefined) records.set(entry, row);
     }
     return records;
   };
 
-  const queues = new StatementQueues<RecordChange & Queued, string | null>({
+  const queues = new StatementQueues<RecordChange & Queued, StoredRow | null>({
     pendingLimit,
     full: 'too many changes wait to be made',
     sizeLimit: statementLimit,

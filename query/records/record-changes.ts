@@ -1,20 +1,21 @@
 import { untilAborted } from '../../common/abort/until-aborted.ts';
-import type { Database } from '../../common/clickhouse/database.ts';
 import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import type { Changes } from '../input/validate-changes.ts';
 import type { RecordValues } from '../input/validate-record.ts';
-import { keyOf, type RecordsTable } from '../sql/records-table.ts';
+import { keyOf } from '../sql/records-table.ts';
 import type { Assignment } from '../sql/update-sql.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
+import { type FindStoredDeps, findStored } from '../unique/find-stored.ts';
 import { recordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
-import { alreadyStored, collectUniqueValues, findStored, type UniqueValue } from '../unique/unique-values.ts';
+import { alreadyStored, collectUniqueValues, type UniqueValue } from '../unique/unique-values.ts';
+import type { AnnounceWrite } from './announce-write.ts';
 import type { ChangeCommit, RecordChange } from './change-commit.ts';
 import type { Hasher } from './hasher.ts';
-import type { SpaceVersions } from './space-versions.ts';
+import { storedJson } from './record-row.ts';
 import { withHashes } from './store-records.ts';
 
 /** What a change did. */
@@ -49,24 +50,27 @@ export interface RecordChanges {
 /** Milliseconds that a change waits for other processes before it is made without them. */
 const patience = 2000;
 
-export function createRecordChanges(deps: {
-  db: Database;
-  hasher: Hasher;
-  reservations: UniqueReservations;
-  changeCommit: ChangeCommit;
-  table: RecordsTable;
-  versions: SpaceVersions;
-}): RecordChanges {
-  const { db, hasher, reservations, changeCommit, table, versions } = deps;
+export function createRecordChanges(
+  deps: FindStoredDeps & {
+    hasher: Hasher;
+    reservations: UniqueReservations;
+    changeCommit: ChangeCommit;
+    announce: AnnounceWrite;
+  },
+): RecordChanges {
+  const { db, hasher, reservations, changeCommit, table, announce } = deps;
   const lock = new KeyedLock();
 
-  /** Makes the change; others are told of it also when its client has gone, and when nobody knows its outcome. */
+  /** Makes the change; it is announced also when its client has gone, and when nobody knows its outcome. */
   const commit = async (space: RecordSpace, change: RecordChange): Promise<Outcome> => {
     try {
-      const record = await changeCommit.commit(change);
-      return { record, told: record === null ? null : versions.change(space.id) };
+      const row = await changeCommit.commit(change);
+      if (row === null) return { record: null, told: null };
+      const changedSlots = change.assignments?.map(({ slot }) => slot);
+      const effect = { id: row._id, doc: row._doc, ...(changedSlots === undefined ? {} : { changedSlots }) };
+      return { record: storedJson(space.structure, row), told: announce(space.id, [effect]) };
     } catch (error) {
-      await versions.change(space.id);
+      await announce(space.id, null);
       throw error;
     }
   };
@@ -144,6 +148,7 @@ export function createRecordChanges(deps: {
     const lines = [...values.values()].map(
       ({ field, value }) => `["${space.id}",${keyOf(slotOf(field), value)},${JSON.stringify(id)}]\n`,
     );
+    for (const { field, value } of values.values()) deps.keyFilter?.add(space.id, slotOf(field), value);
     const home = table.homeOf(space.id);
     await db.insert({
       ...table.keyRows,

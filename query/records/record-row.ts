@@ -6,6 +6,7 @@ import type { Field, StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
+import type { RecordEffect } from './result-cache.ts';
 
 /** A record about to be stored. Hashed values are hashes already. */
 export interface NewRecord {
@@ -55,6 +56,25 @@ export async function rowsOf(
     keyLines: unique.length === 0 ? new Uint8Array() : await textOf(records, keyLine, signal),
   };
 }
+
+/** What an insert did; null: to too many records to be told one by one. */
+export function effectsOf(
+  { structure: { fields } }: RecordSpace,
+  records: readonly NewRecord[],
+): readonly RecordEffect[] | null {
+  if (records.length > fewRecords) return null;
+  return records.map(({ id, values }) => {
+    const doc: Record<string, string> = {};
+    fields.forEach((field, index) => {
+      const value = values[index] ?? null;
+      if (value !== null && !field.hashed) doc[slotOf(field)] = String(value);
+    });
+    return { id, doc };
+  });
+}
+
+/** Records whose effects on kept results are told apart. */
+const fewRecords = 200;
 
 /** The records of an insert, as find would answer them. */
 export function recordsJson(
@@ -119,12 +139,12 @@ function jsonOf(
     createdAt,
     updatedAt,
   }: { readonly id: string; readonly createdAt: string; readonly updatedAt: string },
-  valueOf: (field: Field, index: number) => StoredValue | null,
+  valueIn: (field: Field, index: number) => StoredValue | null,
 ): string {
   let text = `{"id":${JSON.stringify(id)}`;
   fields.forEach((field, index) => {
     if (field.hashed) return;
-    const value = valueOf(field, index);
+    const value = valueIn(field, index);
     // all but text is stored as JSON writes it
     const json = field.type === 'TEXT' && value !== null ? JSON.stringify(value) : String(value);
     text += `,${JSON.stringify(field.name)}:${json}`;

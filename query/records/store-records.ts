@@ -1,20 +1,20 @@
 import { untilAborted } from '../../common/abort/until-aborted.ts';
-import type { Database } from '../../common/clickhouse/database.ts';
 import type { GroupCommit } from '../../common/clickhouse/group-commit.ts';
 import { inTurns } from '../../common/limits/in-turns.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import { idsSql } from '../sql/conditions-sql.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
 import type { StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import { slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
+import { type FindStoredDeps, findStored } from '../unique/find-stored.ts';
 import { firstRecordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
-import { alreadyStored, collectUniqueValues, findStored } from '../unique/unique-values.ts';
+import { alreadyStored, collectUniqueValues } from '../unique/unique-values.ts';
+import type { AnnounceWrite } from './announce-write.ts';
 import type { Hasher } from './hasher.ts';
 import type { RecordReader } from './record-reader.ts';
-import { type NewRecord, rowsOf } from './record-row.ts';
-import type { SpaceVersions } from './space-versions.ts';
+import { effectsOf, type NewRecord, rowsOf } from './record-row.ts';
 
 export interface RecordStore {
   /**
@@ -33,17 +33,17 @@ export interface RecordStore {
   storeFirst(space: RecordSpace, record: RecordValues, signal: AbortSignal): Promise<NewRecord | null>;
 }
 
-export function createRecordStore(deps: {
-  db: Database;
-  table: RecordsTable;
-  reader: RecordReader;
-  hasher: Hasher;
-  reservations: UniqueReservations;
-  groupCommit: GroupCommit;
-  newId: () => string;
-  versions: SpaceVersions;
-}): RecordStore {
-  const { table, hasher, reservations, groupCommit, newId, versions } = deps;
+export function createRecordStore(
+  deps: FindStoredDeps & {
+    reader: RecordReader;
+    hasher: Hasher;
+    reservations: UniqueReservations;
+    groupCommit: GroupCommit;
+    newId: () => string;
+    announce: AnnounceWrite;
+  },
+): RecordStore {
+  const { table, hasher, reservations, groupCommit, newId, announce } = deps;
 
   /** @param first absent: there may be other records. Answers null when it was given, and there are */
   const storeAll = async (
@@ -83,6 +83,7 @@ export function createRecordStore(deps: {
       await inTurns(hashed, (values) => made.push({ id: newId(), createdAt, values }), signal);
       written = made;
       const { lines, keyLines } = await rowsOf(space, written, signal);
+      for (const { field, value } of unique.values()) deps.keyFilter?.add(space.id, slotOf(field), value);
       const proof = { columns: '1', where: idsSql([(written[0] as NewRecord).id]), tail: 'LIMIT 1' };
       outcome = groupCommit.write({
         ...table.recordRows,
@@ -101,13 +102,14 @@ export function createRecordStore(deps: {
       throw error;
     }
     // the values stay reserved until the outcome is known, even when the client has gone
+    const effects = effectsOf(space, written);
     const settled = outcome
       .then(() => {
         stored = keys;
       })
       .finally(settle)
       // whatever the outcome: of some failures nobody knows what they did
-      .finally(() => versions.change(space.id));
+      .finally(() => announce(space.id, effects));
     await untilAborted(settled, signal);
     return written;
   };

@@ -1,17 +1,17 @@
 import type { Database } from '../../common/clickhouse/database.ts';
-import type { SpaceVersions } from '../records/space-versions.ts';
+import type { AnnounceWrite } from '../records/announce-write.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { SpaceCatalogue } from './space-catalogue.ts';
 
 export interface ClearDeps {
   readonly db: Database;
   readonly table: RecordsTable;
-  readonly versions: SpaceVersions;
+  readonly announce: AnnounceWrite;
 }
 
 /** Deletes all records of one space: one statement, however many there are. */
 export async function clearSpace(
-  { db, table, versions }: ClearDeps,
+  { db, table, announce }: ClearDeps,
   { id }: { readonly id: string },
   signal: AbortSignal,
 ): Promise<void> {
@@ -19,7 +19,7 @@ export async function clearSpace(
     await db.command({ ...table.clear(id), signal });
   } finally {
     // also when nobody knows whether it was done
-    await versions.change(id);
+    await announce(id, null);
   }
 }
 

@@ -7,6 +7,7 @@ import { rowsOf } from '../records/record-row.ts';
 import { withHashes } from '../records/store-records.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import type { KeyFilter } from '../unique/key-filter.ts';
 import { collectUniqueValues } from '../unique/unique-values.ts';
 
 /** Rows of a new space in the form that the catalogue keeps. */
@@ -65,12 +66,20 @@ async function validate(space: RecordSpace, signal: AbortSignal): Promise<readon
  * (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries).
  */
 export async function storeInitialRecords(
-  { db, table }: { readonly db: Database; readonly table: RecordsTable },
+  {
+    db,
+    table,
+    keyFilter,
+  }: { readonly db: Database; readonly table: RecordsTable; readonly keyFilter?: KeyFilter | undefined },
   { id }: RecordSpace,
   initialRecords: string,
   signal: AbortSignal,
 ): Promise<void> {
   const { lines, keyLines } = JSON.parse(initialRecords) as InitialRows;
+  for (const line of keyLines.split('\n')) {
+    const key = /,(\d+),/.exec(line)?.[1];
+    if (key !== undefined) keyFilter?.addKey(id, BigInt(key));
+  }
   const home = table.homeOf(id);
   if (keyLines !== '') await db.insert({ ...table.keyRows, lines: Buffer.from(keyLines), home, signal });
   await db.insert({ ...table.recordRows, lines: Buffer.from(lines), home, token: `initial:${id}`, signal });

@@ -10,12 +10,13 @@ import {
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import type { Push } from '../../common/push/push.ts';
 import type { RecordHeaders } from '../input/record-headers.ts';
+import type { AnnounceWrite } from '../records/announce-write.ts';
 import type { Hasher } from '../records/hasher.ts';
-import type { SpaceVersions } from '../records/space-versions.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { assignSlots } from '../structure/slots.ts';
 import { createStructure, type SpacePath, type Structure, structureText } from '../structure/structure.ts';
+import type { KeyFilter } from '../unique/key-filter.ts';
 import { ChangeLimit } from './change-limit.ts';
 import { checkSwitchedOn, switchedOn } from './check-switched-on.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
@@ -54,7 +55,9 @@ export interface SpacesDeps {
   readonly freshness?: Freshness;
   /** Tells other processes of changes; absent: they find out by themselves when what they know is stale. */
   readonly push?: Push | undefined;
-  readonly versions: SpaceVersions;
+  readonly announce: AnnounceWrite;
+  /** Absent: other processes write to the store as well. */
+  readonly keyFilter?: KeyFilter | undefined;
 }
 
 /** A space is made for all who wait, so the work has a deadline of its own. Milliseconds, as the others. */
@@ -179,7 +182,7 @@ export class Spaces {
     const space = { id, ownerId, projectId, structure, stored: structure };
     if (entry.initialRecords !== '' && this.#known.versionOf(id) !== entry.version) {
       await storeInitialRecords(this.#deps, space, entry.initialRecords, signal);
-      await this.#deps.versions.change(id);
+      await this.#deps.announce(id, null);
       const begun = { ...entry, version: entry.version + 1, initialRecords: '' };
       if (await this.#deps.catalogue.store(begun, signal)) entry = begun;
     }
@@ -210,11 +213,11 @@ export class Spaces {
 
   /** Stores a version that follows the one that is known; null when another process was first. */
   async #store(entry: CatalogueEntry, signal: AbortSignal): Promise<RecordSpace | null> {
-    const { alone, catalogue, push, versions } = this.#deps;
+    const { alone, catalogue, push, announce } = this.#deps;
     const look = this.#known.look();
     const next = alone ? await this.#withKeys(entry, signal) : entry;
     if (!(await catalogue.store(next, signal))) return null;
-    await Promise.all([push?.publish(entry.id), versions.change(entry.id)]);
+    await Promise.all([push?.publish(entry.id), announce(entry.id, null)]);
     return this.#remember(next, look, signal);
   }
 
@@ -227,7 +230,10 @@ export class Spaces {
     const fields = [];
     for (const field of entry.structure.fields) {
       const needsKeys = field.unique && !field.keyed;
-      if (needsKeys) await db.command({ ...table.addKeys(entry.id, field.slot as string), signal });
+      if (needsKeys) {
+        await db.command({ ...table.addKeys(entry.id, field.slot as string), signal });
+        await this.#deps.keyFilter?.fill(this.#deps);
+      }
       fields.push(needsKeys ? { ...field, keyed: true } : field);
     }
     return { ...entry, structure: createStructure({ ...entry.structure, fields }) };

@@ -65,10 +65,21 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceId) };
   }
 
-  /** Records of any spaces of one home by their ids; the columns `_space` and `_id` tell them apart. */
+  /** Records of any spaces of one home by their ids; the column `_space` tells whose they are. */
   selectByIds(records: readonly RecordAddress[], columns: string): Sql {
-    const sql = `SELECT toString(space) AS _space, _id, ${columns} FROM ${this.#records} WHERE ${addressesSql(records)}`;
+    const sql = `SELECT toString(space) AS _space, ${columns} FROM ${this.#records} WHERE ${addressesSql(records)}`;
     return { sql, home: this.#homeOfAll(records) };
+  }
+
+  /** Records of any spaces of one home that may have values of keyed slots. */
+  selectByKeys(
+    values: readonly { readonly spaceId: string; readonly slot: string; readonly value: StoredValue }[],
+    columns: string,
+  ): Sql {
+    const keys = values.map(({ spaceId, slot, value }) => `(${textLiteral(spaceId)}, ${keyOf(slot, value)})`);
+    const ids = `SELECT space, _id FROM ${this.#keys} WHERE (space, key) IN (${keys.join(', ')})`;
+    const sql = `SELECT toString(space) AS _space, ${columns} FROM ${this.#records} WHERE (space, _id) IN (${ids})`;
+    return { sql, home: this.homeOf((values[0] as { spaceId: string }).spaceId) };
   }
 
   /** Deletes records of any spaces of one home. */
@@ -95,6 +106,19 @@ export class RecordsTable {
     const sql = `INSERT INTO ${this.#keys} (space, key, _id) SELECT space, ${key}, _id FROM ${this.#records}
       WHERE space = ${textLiteral(spaceId)} AND mapContains(_doc, '${slot}')`;
     return { sql, home: this.homeOf(spaceId) };
+  }
+
+  /** How many keys there are, of all spaces. */
+  countKeys(): Sql {
+    return { sql: `SELECT toFloat64(count()) AS keys FROM ${this.#keys}`, home: this.homeOf('0') };
+  }
+
+  /** The words of all keys and spaces, as `keyWords` joins them: 16 bytes a row of RowBinary. */
+  allKeys(): Sql {
+    const space = 'UUIDStringToNum(toString(space))';
+    const word = (at: number): string => `reinterpretAsUInt32(substring(${space}, ${at}, 4))`;
+    const key = 'toUInt32(bitAnd(key, 0xffffffff)), toUInt32(bitShiftRight(key, 32))';
+    return { sql: `SELECT ${key}, ${word(9)}, ${word(13)} FROM ${this.#keys}`, home: this.homeOf('0') };
   }
 
   get recordRows(): { readonly table: string } {
@@ -133,5 +157,15 @@ function addressesSql(records: readonly RecordAddress[]): string {
  * a record by it compares the value as well.
  */
 export function keyOf(slot: string, value: StoredValue): string {
-  return createHash('md5').update(`${slot}:${value}`).digest().readBigUInt64LE(0).toString();
+  return hashOf(slot, value).readBigUInt64LE(0).toString();
+}
+
+/** Two words that stand for a key of a space. @param hash begins with the key, low byte first */
+export function keyWords(spaceId: string, hash: Buffer): [low: number, high: number] {
+  const space = Buffer.from(spaceId.slice(19).replace('-', ''), 'hex');
+  return [hash.readUInt32LE(0) ^ space.readUInt32LE(0), hash.readUInt32LE(4) ^ space.readUInt32LE(4)];
+}
+
+export function hashOf(slot: string, value: StoredValue): Buffer {
+  return createHash('md5').update(`${slot}:${value}`).digest();
 }

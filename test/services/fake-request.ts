@@ -24,6 +24,7 @@ export function fakeRequest(args: FakeRequestArgs = {}): HttpRequest & { readonl
     path: '/',
     params: args.params ?? {},
     query: [],
+    rawQuery: '',
     header: (name) => args.headers?.[name],
     signal: args.signal ?? controller.signal,
     get consumed() {

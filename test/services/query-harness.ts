@@ -92,6 +92,7 @@ export async function openQueryHarness(
     return new Router(
       queryRoutes({
         config: {
+          recordCacheBytes: 16 * 1024 ** 2,
           maxRecordBytes: 1024 ** 2,
           maxRecordsBytes: 16 * 1024 ** 2,
           allowClearAllSpaces: false,

@@ -1,0 +1,95 @@
+import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
+import type { Conditions } from '../input/parse-conditions.ts';
+import type { ResultCache } from '../records/result-cache.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { jsonAnswer, jsonStream } from './json-answer.ts';
+
+interface CachedCall {
+  readonly cache: ResultCache;
+  readonly space: RecordSpace;
+  readonly request: HttpRequest;
+  readonly operation: string;
+}
+
+interface Reading<Result> {
+  /** Null: any write to the space may change the result. */
+  readonly conditions: Conditions | null;
+  readonly read: () => Promise<Result>;
+}
+
+/** What was asked before is answered without reading the request again: by the texts of its query and options. */
+function requestKey({ request, operation }: CachedCall): string {
+  return `${operation} ${request.rawQuery} ${request.header('options') ?? ''}`;
+}
+
+/** @param prepare reads the request; what is wrong with it is thrown */
+export async function cachedRecord(
+  call: CachedCall,
+  prepare: () => Reading<string | null>,
+): Promise<HttpResponse> {
+  const { cache, space } = call;
+  const key = requestKey(call);
+  const kept = cache.get(space, key);
+  if (kept !== undefined) return jsonAnswer(kept);
+  const { conditions, read } = prepare();
+  const checked = conditions !== null && conditions.hashed.length > 0;
+  if (checked) return jsonAnswer((await read()) ?? 'null');
+  const result = await cache.load(space, key, conditions, async () => Buffer.from((await read()) ?? 'null'));
+  return jsonAnswer(result as Uint8Array);
+}
+
+/** The same for a list, which is streamed when it is too large to be kept. */
+export async function cachedList(
+  call: CachedCall,
+  prepare: () => Reading<AsyncIterable<Uint8Array>>,
+): Promise<HttpResponse> {
+  const { cache, space } = call;
+  const key = requestKey(call);
+  const kept = cache.get(space, key);
+  if (kept !== undefined) return jsonAnswer(kept);
+  const { conditions, read } = prepare();
+  if (cache.largest === 0 || (conditions !== null && conditions.hashed.length > 0))
+    return jsonStream(await read());
+  let stream: AsyncIterable<Uint8Array> | null = null;
+  const result = await cache.load(space, key, conditions, async () => {
+    const begun = await beginning(await read(), cache.largest);
+    if (begun.whole) return begun.bytes;
+    stream = begun.stream;
+    return null;
+  });
+  return result === null ? jsonStream(stream ?? (await read())) : jsonAnswer(result);
+}
+
+type Beginning =
+  | { readonly whole: true; readonly bytes: Uint8Array }
+  | { readonly whole: false; readonly stream: AsyncIterable<Uint8Array> };
+
+/** Reads a stream as far as it may be kept. */
+async function beginning(stream: AsyncIterable<Uint8Array>, limit: number): Promise<Beginning> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const iterator = stream[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await iterator.next();
+    if (next.done === true) return { whole: true, bytes: Buffer.concat(chunks) };
+    chunks.push(next.value);
+    size += next.value.byteLength;
+    if (size > limit) return { whole: false, stream: continued(chunks, iterator) };
+  }
+}
+
+async function* continued(
+  chunks: readonly Uint8Array[],
+  iterator: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunks;
+    for (;;) {
+      const next = await iterator.next();
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    await iterator.return?.();
+  }
+}

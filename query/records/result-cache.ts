@@ -1,0 +1,236 @@
+import { LRUCache } from 'lru-cache';
+import type { Conditions } from '../input/parse-conditions.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { slotOf } from '../structure/slots.ts';
+
+/** What a write did to a record, as far as it matters for results that were kept. */
+export interface RecordEffect {
+  readonly id: string;
+  /** Its values by slot after the write, as text; of a record that was removed, before it. */
+  readonly doc: Readonly<Record<string, string>>;
+  /** Slots that changed, of which the values before are not known; absent: the record was made or removed. */
+  readonly changedSlots?: readonly string[];
+}
+
+/** A result, or one that is being read. */
+interface Entry {
+  readonly space: SpaceEntries;
+  readonly key: string;
+  /** Slots of its conditions in order, and their values; null: any write may change it. */
+  readonly slots: string | null;
+  readonly values: string;
+  /** Null: it is still read. */
+  result: Uint8Array | null;
+  /** Other requests for the same wait for this one. */
+  reading: Promise<Uint8Array | null> | null;
+  dropped: boolean;
+}
+
+/** Entries of one space, found by what drops them. */
+interface SpaceEntries {
+  readonly id: string;
+  readonly byKey: Map<string, Entry>;
+  /** By the slots of their conditions, and then by the values. */
+  readonly byConditions: Map<string, Map<string, Set<Entry>>>;
+  readonly others: Set<Entry>;
+}
+
+/** What an entry takes beside its result and its key. */
+const overhead = 600;
+/** The share of the cache that one result may have. */
+const largestShare = 1 / 64;
+/** Field sets of one space that are told apart; conditions on more are dropped with every write. */
+const fieldSets = 32;
+const separator = '\u0000';
+
+/**
+ * Results of reads, for a process that is the only writer of its store. A read never gets what is older than a write
+ * that was acknowledged before it began: a write drops, after it can be seen and before it is acknowledged, every result
+ * whose conditions the record meets, before or after it; also results that are being read just then.
+ */
+export class ResultCache {
+  readonly #entries: LRUCache<Entry, true>;
+  readonly #spaces = new Map<string, SpaceEntries>();
+  readonly #views = new WeakMap<RecordSpace, number>();
+  #nextView = 1;
+  readonly #largest: number;
+  hits = 0;
+  misses = 0;
+
+  /** @param bytes of results with their keys; 0: nothing is kept */
+  constructor(bytes: number) {
+    this.#largest = bytes * largestShare;
+    this.#entries = new LRUCache<Entry, true>({
+      maxSize: Math.max(1, bytes),
+      sizeCalculation: (_, entry) => sizeOf(entry),
+      dispose: (_, entry) => this.#forget(entry),
+    });
+  }
+
+  /** Bytes that a result may have to be kept. */
+  get largest(): number {
+    return this.#largest;
+  }
+
+  /** A kept result; undefined: there is none. @param request what a request of this view asks for, as it came */
+  get(view: RecordSpace, request: string): Uint8Array | undefined {
+    const entry = this.#spaces.get(view.id)?.byKey.get(this.#keyOf(view, request));
+    if (entry === undefined || entry.result === null) return undefined;
+    this.#entries.get(entry);
+    this.hits++;
+    return entry.result;
+  }
+
+  /**
+   * Reads a result, once for all who ask meanwhile, and keeps it. Null: the result is too large to be shared or kept.
+   * @param read answers null for such a result
+   */
+  async load(
+    view: RecordSpace,
+    request: string,
+    conditions: Conditions | null,
+    read: () => Promise<Uint8Array | null>,
+  ): Promise<Uint8Array | null> {
+    if (this.#largest === 0) return read();
+    const key = this.#keyOf(view, request);
+    const known = this.#spaces.get(view.id)?.byKey.get(key);
+    if (known?.result) return known.result;
+    // the client of the one that reads may go away
+    if (known?.reading) return known.reading.then((result) => result ?? read(), read);
+    this.misses++;
+    const entry = this.#add(view.id, key, conditions);
+    entry.reading = read();
+    try {
+      const result = await entry.reading;
+      if (!entry.dropped && result !== null && result.byteLength <= this.#largest) {
+        entry.result = result;
+        entry.reading = null;
+        this.#entries.set(entry, true);
+      } else {
+        this.#forget(entry);
+      }
+      return result;
+    } catch (error) {
+      this.#forget(entry);
+      throw error;
+    }
+  }
+
+  /** To be called when a write can be seen, and before it is acknowledged. */
+  invalidate(spaceId: string, effects: readonly RecordEffect[]): void {
+    const space = this.#spaces.get(spaceId);
+    if (space === undefined) return;
+    for (const entry of space.others) this.#drop(entry);
+    for (const [slots, byValues] of space.byConditions) {
+      const names = slots.split(',');
+      for (const { id, doc, changedSlots } of effects) {
+        if (changedSlots?.some((slot) => names.includes(slot))) {
+          for (const entries of byValues.values()) for (const entry of entries) this.#drop(entry);
+          break;
+        }
+        const values = valuesOf(names, id, doc);
+        if (values === null) continue;
+        for (const entry of byValues.get(values) ?? []) this.#drop(entry);
+      }
+    }
+  }
+
+  /** The same, when it is not known what a write did, or all records of the space are concerned. */
+  invalidateSpace(spaceId: string): void {
+    const space = this.#spaces.get(spaceId);
+    if (space !== undefined) for (const entry of space.byKey.values()) this.#drop(entry);
+  }
+
+  #keyOf(view: RecordSpace, request: string): string {
+    let number = this.#views.get(view);
+    if (number === undefined) {
+      number = this.#nextView++;
+      this.#views.set(view, number);
+    }
+    return `${number} ${request}`;
+  }
+
+  #add(spaceId: string, key: string, conditions: Conditions | null): Entry {
+    let space = this.#spaces.get(spaceId);
+    if (space === undefined) {
+      space = { id: spaceId, byKey: new Map(), byConditions: new Map(), others: new Set() };
+      this.#spaces.set(spaceId, space);
+    }
+    const told = conditions === null ? null : toldBy(conditions);
+    const known =
+      told !== null && (space.byConditions.has(told.slots) || space.byConditions.size < fieldSets);
+    const entry: Entry = {
+      space,
+      key,
+      slots: known ? told.slots : null,
+      values: known ? told.values : '',
+      result: null,
+      reading: null,
+      dropped: false,
+    };
+    space.byKey.set(key, entry);
+    this.#groupOf(entry).add(entry);
+    return entry;
+  }
+
+  /** Those that the same writes drop. */
+  #groupOf({ space, slots, values }: Entry): Set<Entry> {
+    if (slots === null) return space.others;
+    let byValues = space.byConditions.get(slots);
+    if (byValues === undefined) space.byConditions.set(slots, (byValues = new Map<string, Set<Entry>>()));
+    let entries = byValues.get(values);
+    if (entries === undefined) byValues.set(values, (entries = new Set<Entry>()));
+    return entries;
+  }
+
+  #drop(entry: Entry): void {
+    if (entry.result === null) this.#forget(entry);
+    else this.#entries.delete(entry);
+  }
+
+  #forget(entry: Entry): void {
+    if (entry.dropped) return;
+    entry.dropped = true;
+    const { space, key, slots, values } = entry;
+    if (space.byKey.get(key) === entry) space.byKey.delete(key);
+    if (slots === null) {
+      space.others.delete(entry);
+    } else {
+      const byValues = space.byConditions.get(slots);
+      const entries = byValues?.get(values);
+      entries?.delete(entry);
+      if (entries?.size === 0) byValues?.delete(values);
+      if (byValues?.size === 0) space.byConditions.delete(slots);
+    }
+    if (space.byKey.size === 0) this.#spaces.delete(space.id);
+  }
+}
+
+function sizeOf({ key, values, result }: Entry): number {
+  return overhead + 2 * (key.length + values.length) + (result?.byteLength ?? 0);
+}
+
+/** Equalities that all have to hold decide alone which writes matter, whatever order and page are asked for. */
+function toldBy({ relationship, plain, hashed }: Conditions): { slots: string; values: string } | null {
+  if (hashed.length > 0 || plain.length === 0 || (relationship === 'Or' && plain.length > 1)) return null;
+  const values = new Map<string, string>();
+  for (const { target, value } of plain) {
+    if (target === 'createdAt' || target === 'updatedAt') return null;
+    const slot = typeof target === 'string' ? target : slotOf(target);
+    // two values of one field are met by no record, and that does not change
+    values.set(slot, String(value));
+  }
+  const slots = [...values.keys()].sort();
+  return { slots: slots.join(','), values: slots.map((slot) => values.get(slot)).join(separator) };
+}
+
+/** Null: the record has no value in one of them, so it meets no condition. */
+function valuesOf(slots: readonly string[], id: string, doc: RecordEffect['doc']): string | null {
+  const values: string[] = [];
+  for (const slot of slots) {
+    const value = slot === 'id' ? id : doc[slot];
+    if (value === undefined) return null;
+    values.push(value);
+  }
+  return values.join(separator);
+}
