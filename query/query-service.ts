@@ -20,7 +20,7 @@ import { createSharedFailures, type SharedFailures } from './login/shared-failur
 import { createVerifyCredentials } from './login/verify-credentials.ts';
 import type { Operation, OperationDeps } from './operations/operation.ts';
 import { operations, scopes } from './operations.ts';
-import { createAnnounceWrite } from './records/announce-write.ts';
+import { createBeginWrite } from './records/begin-write.ts';
 import { createChangeCommit } from './records/change-commit.ts';
 import { createHasher, type Hasher } from './records/hasher.ts';
 import { createLocalVersions, noVersions } from './records/local-versions.ts';
@@ -97,6 +97,8 @@ export interface QueryDeps {
   readonly push?: Push | undefined;
   /** Absent: in this process. */
   readonly versions?: SpaceVersions;
+  /** Absent: as large as the configuration says. */
+  readonly cache?: ResultCache;
   /** Absent: failed logins are counted in this process. */
   readonly sharedFailures?: SharedFailures | undefined;
 }
@@ -135,12 +137,12 @@ export function queryRoutes(args: QueryDeps): Route[] {
     throttle: new LoginThrottle(loginThrottleDefaults, { shared: args.sharedFailures }),
   };
   const lookups = new RecordLookups(deps);
-  const cache = new ResultCache(args.alone ? config.recordCacheBytes : 0);
-  const announce = createAnnounceWrite({ cache, versions: deps.versions });
+  const cache = args.cache ?? new ResultCache(args.alone ? config.recordCacheBytes : 0);
+  const beginWrite = createBeginWrite({ cache, versions: deps.versions });
   const idsByValue: FindStoredDeps['idsByValue'] = async (space, wanted, signal) =>
     (await lookups.find(space, wanted, signal)).map(({ _id }) => _id);
   const keyFilter = args.alone ? openKeyFilter(deps) : undefined;
-  const unique = { ...deps, idsByValue, keyFilter, announce };
+  const unique = { ...deps, idsByValue, keyFilter, beginWrite };
   const reading = { ...unique, cache, lookups, reader: new RecordReader({ ...deps, lookups }) };
   const groupCommit = createGroupCommit({ ...deps, pendingLimit, insertLimit });
   const statementLimit = db.cluster === undefined ? changeLimits.statementLimit : clusterStatementLimit;

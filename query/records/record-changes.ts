@@ -12,10 +12,10 @@ import { type FindStoredDeps, findStored } from '../unique/find-stored.ts';
 import { recordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, type UniqueValue } from '../unique/unique-values.ts';
-import type { AnnounceWrite } from './announce-write.ts';
+import type { BeginWrite } from './begin-write.ts';
 import type { ChangeCommit, RecordChange } from './change-commit.ts';
 import type { Hasher } from './hasher.ts';
-import { storedJson } from './record-row.ts';
+import { type StoredRow, storedJson } from './record-row.ts';
 import { withHashes } from './store-records.ts';
 
 /** What a change did. */
@@ -55,24 +55,24 @@ export function createRecordChanges(
     hasher: Hasher;
     reservations: UniqueReservations;
     changeCommit: ChangeCommit;
-    announce: AnnounceWrite;
+    beginWrite: BeginWrite;
   },
 ): RecordChanges {
-  const { db, hasher, reservations, changeCommit, table, announce } = deps;
+  const { db, hasher, reservations, changeCommit, table, beginWrite } = deps;
   const lock = new KeyedLock();
 
   /** Makes the change; it is announced also when its client has gone, and when nobody knows its outcome. */
   const commit = async (space: RecordSpace, change: RecordChange): Promise<Outcome> => {
+    const end = beginWrite(space.id, null);
+    let row: StoredRow | null;
     try {
-      const row = await changeCommit.commit(change);
-      if (row === null) return { record: null, told: null };
-      const changedSlots = change.assignments?.map(({ slot }) => slot);
-      const effect = { id: row._id, doc: row._doc, ...(changedSlots === undefined ? {} : { changedSlots }) };
-      return { record: storedJson(space.structure, row), told: announce(space.id, [effect]) };
+      row = await changeCommit.commit(change);
     } catch (error) {
-      await announce(space.id, null);
+      await end();
       throw error;
     }
+    const told = end();
+    return row === null ? { record: null, told: null } : { record: storedJson(space.structure, row), told };
   };
 
   /** Does the work in the record's turn. The next one does not wait until others are told; the answer does. */

@@ -3,13 +3,16 @@ import type { Conditions } from '../input/parse-conditions.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
 
-/** What a write did to a record, as far as it matters for results that were kept. */
+/** A record that a write makes. */
 export interface RecordEffect {
   readonly id: string;
-  /** Its values by slot after the write, as text; of a record that was removed, before it. */
+  /** Its values by slot, as text. */
   readonly doc: Readonly<Record<string, string>>;
-  /** Slots that changed, of which the values before are not known; absent: the record was made or removed. */
-  readonly changedSlots?: readonly string[];
+}
+
+/** A write that is under way. Null: it is not known which records it makes, changes or removes. */
+interface Write {
+  readonly effects: readonly RecordEffect[] | null;
 }
 
 /** A result, or one that is being read. */
@@ -33,6 +36,7 @@ interface SpaceEntries {
   /** By the slots of their conditions, and then by the values. */
   readonly byConditions: Map<string, Map<string, Set<Entry>>>;
   readonly others: Set<Entry>;
+  readonly writes: Set<Write>;
 }
 
 /** What an entry takes beside its result and its key. */
@@ -44,9 +48,10 @@ const fieldSets = 32;
 const separator = '\u0000';
 
 /**
- * Results of reads, for a process that is the only writer of its store. A read never gets what is older than a write
- * that was acknowledged before it began: a write drops, after it can be seen and before it is acknowledged, every result
- * whose conditions the record meets, before or after it; also results that are being read just then.
+ * Results of reads, for a process that is the only writer of its store. Reads and writes of a record are linearizable
+ * with it as without: from before a write can be seen until it is acknowledged, nothing that it may change is kept,
+ * shared or answered from here. An insert only concerns results whose conditions its records meet; of other writes the
+ * values before are not known, so they concern all results of the space.
  */
 export class ResultCache {
   readonly #entries: LRUCache<Entry, true>;
@@ -93,12 +98,14 @@ export class ResultCache {
   ): Promise<Uint8Array | null> {
     if (this.#largest === 0) return read();
     const key = this.#keyOf(view, request);
-    const known = this.#spaces.get(view.id)?.byKey.get(key);
+    const space = this.#spaces.get(view.id);
+    const known = space?.byKey.get(key);
     if (known?.result) return known.result;
     // the client of the one that reads may go away
     if (known?.reading) return known.reading.then((result) => result ?? read(), read);
     this.misses++;
     const entry = this.#add(view.id, key, conditions);
+    if (entry.dropped) return read();
     entry.reading = read();
     try {
       const result = await entry.reading;
@@ -116,18 +123,27 @@ export class ResultCache {
     }
   }
 
-  /** To be called when a write can be seen, and before it is acknowledged. */
-  invalidate(spaceId: string, effects: readonly RecordEffect[]): void {
-    const space = this.#spaces.get(spaceId);
-    if (space === undefined) return;
+  /**
+   * To be called before a write can be seen. What it answers is to be called when everybody sees the write, and before it
+   * is acknowledged. @param effects null: they are not known, or many
+   */
+  begin(spaceId: string, effects: readonly RecordEffect[] | null): () => void {
+    const space = this.#spaceOf(spaceId);
+    const write = { effects };
+    space.writes.add(write);
+    if (effects === null) for (const entry of space.byKey.values()) this.#drop(entry);
+    else this.#dropMatching(space, effects);
+    return () => {
+      space.writes.delete(write);
+      this.#forgetSpace(space);
+    };
+  }
+
+  #dropMatching(space: SpaceEntries, effects: readonly RecordEffect[]): void {
     for (const entry of space.others) this.#drop(entry);
     for (const [slots, byValues] of space.byConditions) {
       const names = slots.split(',');
-      for (const { id, doc, changedSlots } of effects) {
-        if (changedSlots?.some((slot) => names.includes(slot))) {
-          for (const entries of byValues.values()) for (const entry of entries) this.#drop(entry);
-          break;
-        }
+      for (const { id, doc } of effects) {
         const values = valuesOf(names, id, doc);
         if (values === null) continue;
         for (const entry of byValues.get(values) ?? []) this.#drop(entry);
@@ -135,10 +151,17 @@ export class ResultCache {
     }
   }
 
-  /** The same, when it is not known what a write did, or all records of the space are concerned. */
-  invalidateSpace(spaceId: string): void {
-    const space = this.#spaces.get(spaceId);
-    if (space !== undefined) for (const entry of space.byKey.values()) this.#drop(entry);
+  #spaceOf(id: string): SpaceEntries {
+    let space = this.#spaces.get(id);
+    if (space === undefined) {
+      space = { id, byKey: new Map(), byConditions: new Map(), others: new Set(), writes: new Set() };
+      this.#spaces.set(id, space);
+    }
+    return space;
+  }
+
+  #forgetSpace(space: SpaceEntries): void {
+    if (space.byKey.size === 0 && space.writes.size === 0) this.#spaces.delete(space.id);
   }
 
   #keyOf(view: RecordSpace, request: string): string {
@@ -151,11 +174,7 @@ export class ResultCache {
   }
 
   #add(spaceId: string, key: string, conditions: Conditions | null): Entry {
-    let space = this.#spaces.get(spaceId);
-    if (space === undefined) {
-      space = { id: spaceId, byKey: new Map(), byConditions: new Map(), others: new Set() };
-      this.#spaces.set(spaceId, space);
-    }
+    const space = this.#spaceOf(spaceId);
     const told = conditions === null ? null : toldBy(conditions);
     const known =
       told !== null && (space.byConditions.has(told.slots) || space.byConditions.size < fieldSets);
@@ -166,8 +185,9 @@ export class ResultCache {
       values: known ? told.values : '',
       result: null,
       reading: null,
-      dropped: false,
+      dropped: concerns(space.writes, told),
     };
+    if (entry.dropped) return entry;
     space.byKey.set(key, entry);
     this.#groupOf(entry).add(entry);
     return entry;
@@ -202,8 +222,18 @@ export class ResultCache {
       if (entries?.size === 0) byValues?.delete(values);
       if (byValues?.size === 0) space.byConditions.delete(slots);
     }
-    if (space.byKey.size === 0) this.#spaces.delete(space.id);
+    this.#forgetSpace(space);
   }
+}
+
+/** Whether one of the writes may change a result with these conditions. */
+function concerns(writes: ReadonlySet<Write>, told: { slots: string; values: string } | null): boolean {
+  for (const { effects } of writes) {
+    if (effects === null || told === null) return true;
+    const names = told.slots.split(',');
+    if (effects.some(({ id, doc }) => valuesOf(names, id, doc) === told.values)) return true;
+  }
+  return false;
 }
 
 function sizeOf({ key, values, result }: Entry): number {

@@ -11,7 +11,7 @@ import { type FindStoredDeps, findStored } from '../unique/find-stored.ts';
 import { firstRecordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues } from '../unique/unique-values.ts';
-import type { AnnounceWrite } from './announce-write.ts';
+import type { BeginWrite } from './begin-write.ts';
 import type { Hasher } from './hasher.ts';
 import type { RecordReader } from './record-reader.ts';
 import { effectsOf, type NewRecord, rowsOf } from './record-row.ts';
@@ -40,10 +40,10 @@ export function createRecordStore(
     reservations: UniqueReservations;
     groupCommit: GroupCommit;
     newId: () => string;
-    announce: AnnounceWrite;
+    beginWrite: BeginWrite;
   },
 ): RecordStore {
-  const { table, hasher, reservations, groupCommit, newId, announce } = deps;
+  const { table, hasher, reservations, groupCommit, newId, beginWrite } = deps;
 
   /** @param first absent: there may be other records. Answers null when it was given, and there are */
   const storeAll = async (
@@ -68,6 +68,7 @@ export function createRecordStore(
     const settle = async (): Promise<void> => reservation?.settle(stored);
     let written: NewRecord[];
     let outcome: Promise<void>;
+    let end: () => Promise<void>;
     try {
       if (first !== undefined && (await first.isTaken())) {
         await settle();
@@ -85,6 +86,7 @@ export function createRecordStore(
       const { lines, keyLines } = await rowsOf(space, written, signal);
       for (const { field, value } of unique.values()) deps.keyFilter?.add(space.id, slotOf(field), value);
       const proof = { columns: '1', where: idsSql([(written[0] as NewRecord).id]), tail: 'LIMIT 1' };
+      end = beginWrite(space.id, effectsOf(space, written));
       outcome = groupCommit.write({
         ...table.recordRows,
         lines,
@@ -102,14 +104,13 @@ export function createRecordStore(
       throw error;
     }
     // the values stay reserved until the outcome is known, even when the client has gone
-    const effects = effectsOf(space, written);
     const settled = outcome
       .then(() => {
         stored = keys;
       })
       .finally(settle)
       // whatever the outcome: of some failures nobody knows what they did
-      .finally(() => announce(space.id, effects));
+      .finally(end);
     await untilAborted(settled, signal);
     return written;
   };

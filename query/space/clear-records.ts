@@ -1,25 +1,26 @@
 import type { Database } from '../../common/clickhouse/database.ts';
-import type { AnnounceWrite } from '../records/announce-write.ts';
+import type { BeginWrite } from '../records/begin-write.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { SpaceCatalogue } from './space-catalogue.ts';
 
 export interface ClearDeps {
   readonly db: Database;
   readonly table: RecordsTable;
-  readonly announce: AnnounceWrite;
+  readonly beginWrite: BeginWrite;
 }
 
 /** Deletes all records of one space: one statement, however many there are. */
 export async function clearSpace(
-  { db, table, announce }: ClearDeps,
+  { db, table, beginWrite }: ClearDeps,
   { id }: { readonly id: string },
   signal: AbortSignal,
 ): Promise<void> {
+  const end = beginWrite(id, null);
   try {
     await db.command({ ...table.clear(id), signal });
   } finally {
     // also when nobody knows whether it was done
-    await announce(id, null);
+    await end();
   }
 }
 

@@ -10,7 +10,7 @@ import {
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import type { Push } from '../../common/push/push.ts';
 import type { RecordHeaders } from '../input/record-headers.ts';
-import type { AnnounceWrite } from '../records/announce-write.ts';
+import type { BeginWrite } from '../records/begin-write.ts';
 import type { Hasher } from '../records/hasher.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -55,7 +55,7 @@ export interface SpacesDeps {
   readonly freshness?: Freshness;
   /** Tells other processes of changes; absent: they find out by themselves when what they know is stale. */
   readonly push?: Push | undefined;
-  readonly announce: AnnounceWrite;
+  readonly beginWrite: BeginWrite;
   /** Absent: other processes write to the store as well. */
   readonly keyFilter?: KeyFilter | undefined;
 }
@@ -181,8 +181,8 @@ export class Spaces {
     const { id, ownerId, projectId, structure } = entry;
     const space = { id, ownerId, projectId, structure, stored: structure };
     if (entry.initialRecords !== '' && this.#known.versionOf(id) !== entry.version) {
-      await storeInitialRecords(this.#deps, space, entry.initialRecords, signal);
-      await this.#deps.announce(id, null);
+      const end = this.#deps.beginWrite(id, null);
+      await storeInitialRecords(this.#deps, space, entry.initialRecords, signal).finally(end);
       const begun = { ...entry, version: entry.version + 1, initialRecords: '' };
       if (await this.#deps.catalogue.store(begun, signal)) entry = begun;
     }
@@ -213,11 +213,11 @@ export class Spaces {
 
   /** Stores a version that follows the one that is known; null when another process was first. */
   async #store(entry: CatalogueEntry, signal: AbortSignal): Promise<RecordSpace | null> {
-    const { alone, catalogue, push, announce } = this.#deps;
+    const { alone, catalogue, push, beginWrite } = this.#deps;
     const look = this.#known.look();
     const next = alone ? await this.#withKeys(entry, signal) : entry;
     if (!(await catalogue.store(next, signal))) return null;
-    await Promise.all([push?.publish(entry.id), announce(entry.id, null)]);
+    await Promise.all([push?.publish(entry.id), beginWrite(entry.id, null)()]);
     return this.#remember(next, look, signal);
   }
 

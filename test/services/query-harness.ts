@@ -70,6 +70,8 @@ export async function openQueryHarness(
     hasher?: QueryDeps['hasher'];
     /** Whether the routes are to take the store for theirs alone; absent: they are not. */
     alone?: boolean;
+    /** What the routes keep results in. */
+    cache?: () => NonNullable<QueryDeps['cache']>;
     /** What the routes, and each of `another`, reserve values of unique fields with; absent: memory of their own. */
     reservations?: () => NonNullable<QueryDeps['reservations']>;
     freshness?: QueryDeps['freshness'];
@@ -105,6 +107,7 @@ export async function openQueryHarness(
         alone: options.alone ?? false,
         projects,
         authenticate: async (request) => ({ userId: request.header('test-owner') ?? 'owner', tokenId: 't' }),
+        ...(options.cache === undefined ? {} : { cache: options.cache() }),
         ...(options.hasher === undefined ? {} : { hasher: options.hasher }),
         ...(options.reservations === undefined ? {} : { reservations: options.reservations() }),
         ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
@@ -153,7 +156,8 @@ export async function openQueryHarness(
       ...(call.signal === undefined ? {} : { signal: call.signal }),
     });
     const query = typeof call.query === 'string' ? parseQueryString(call.query) : (call.query ?? []);
-    return route.handler({ ...request, query, path: call.path });
+    const rawQuery = query.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
+    return route.handler({ ...request, query, rawQuery, path: call.path });
   };
 
   const callBy = async (by: Router, call: QueryCall): Promise<QueryAnswer> => {
