@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { type AccessTokens, createAccessTokens } from '../auth/access-tokens.ts';
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts';
 import { createSharedTokens } from '../auth/shared-tokens.ts';
@@ -14,6 +13,7 @@ import { migrations } from '../control/migrations.ts';
 import { createProjects, type Projects } from '../control/projects.ts';
 import { createUsers, type Users } from '../control/users.ts';
 import type { Log } from '../log/log.ts';
+import { makeDurably } from '../object-store/durable-directories.ts';
 import type { Push } from '../push/push.ts';
 import { createRedisPush } from '../push/redis-push.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
@@ -40,7 +40,7 @@ export interface Services {
 /** Opens the stores that the configuration names and brings their tables up to date. */
 export async function openServices(config: Config, log: Log): Promise<Services> {
   try {
-    await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+    await makeDurably(config.dataDir, 0o700);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     throw new Error(`the data directory ${config.dataDir} can't be made (${code})`, { cause });

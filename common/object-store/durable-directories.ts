@@ -11,6 +11,15 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
+/** Makes a directory and its parents where they are missing, so that they survive a power cut. @param path absolute */
+export async function makeDurably(path: string, mode?: number): Promise<void> {
+  const topmost = await mkdir(path, { recursive: true, ...(mode !== undefined && { mode }) });
+  if (topmost === undefined) return;
+  for (let made = path; made.length >= topmost.length; made = dirname(made)) {
+    await syncDirectory(dirname(made));
+  }
+}
+
 /** Beyond this many the known directories are forgotten; finding one again costs an fsync. */
 const knownLimit = 10_000;
 
@@ -25,12 +34,7 @@ export class DurableDirectories {
 
   /** Makes the root itself where it is missing. @param root absolute path */
   static async open(root: string): Promise<DurableDirectories> {
-    const topmost = await mkdir(root, { recursive: true });
-    if (topmost !== undefined) {
-      for (let made = root; made.length >= topmost.length; made = dirname(made)) {
-        await syncDirectory(dirname(made));
-      }
-    }
+    await makeDurably(root);
     return new DurableDirectories(root);
   }
 
