@@ -17,6 +17,7 @@ import { makeDurably } from '../object-store/durable-directories.ts';
 import type { Push } from '../push/push.ts';
 import { createRedisPush } from '../push/redis-push.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
+import { restoreFatalSignals } from './restore-fatal-signals.ts';
 
 /** What every process of the service stands on. */
 export interface Services {
@@ -46,6 +47,7 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
     throw new Error(`the data directory ${config.dataDir} can't be made (${code})`, { cause });
   }
   const db = countStatements(await openDatabase(config, log));
+  if (config.clickhouse === undefined) restoreFatalSignals();
   const database = databaseName(config);
   for (const { version, name } of await migrate(db, database, migrations)) {
     log.info({ version, name }, 'migrated');
