@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type CloudFile, createCloudFiles } from '../common/control/cloud-files.ts';
+import { openDeployment } from '../common/control/deployment.ts';
 import { openJournaledFiles } from '../common/control/journaled-files.ts';
 import { CommandError } from '../common/lifecycle/control-socket.ts';
 import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
@@ -26,6 +27,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       ? await openJournaledFiles({ table, directory: join(config.dataDir, 'file-journal'), log })
       : null;
   const cloudFiles = journal ?? table;
+  const deployment = await openDeployment({ db, database });
   const memory = new UploadMemory({
     bytes: config.uploadMemoryBytes,
     largestPart,
@@ -35,9 +37,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   });
   measureUploads(metrics, { uploads, memory });
   const janitor = createJanitor({
-    store,
-    cloudFiles,
-    log,
+    ...{ store, cloudFiles, deployment, uploads, log },
     staleAfter: config.janitorStaleAfter,
     grace: config.janitorGrace,
     interval: config.janitorInterval,
@@ -52,6 +52,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   };
   return {
     routes: gatewayRoutes({
+      deploymentId: deployment.id,
       authenticate,
       projects,
       cloudFiles,

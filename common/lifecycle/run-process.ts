@@ -21,6 +21,9 @@ import { linkToSupervisor, type SupervisorLink } from './workers/supervisor-link
 import { createUploadLedger, type UploadLedger } from './workers/upload-ledger.ts';
 import { readWorkerArguments } from './workers/worker-arguments.ts';
 
+/** For what the supervisor knows by itself. Milliseconds. */
+const questionTimeout = 10_000;
+
 /** A service as a process runs it: its routes, and what it opened for them. */
 export interface Service {
   readonly routes: readonly Route[];
@@ -78,9 +81,7 @@ async function start(
   let starting = worker !== null;
   const baseUrl = (): string => config.publicUrl ?? listenedUrl(config, server?.port ?? config.port);
   const running: Service[] = [];
-  const uploads = createUploadLedger(
-    worker === null ? undefined : (news, sent) => worker.link.tell('uploads', news, sent),
-  );
+  const uploads = worker === null ? createUploadLedger() : ledgerOf(worker.link);
   const metrics = createMetrics({ worker: worker?.index ?? 1 });
   for (const factory of factories) running.push(await factory({ ...services, uploads, metrics }, baseUrl));
   const readiness = [
@@ -163,6 +164,13 @@ async function start(
   const sweep = running.find((service) => service.sweep !== undefined)?.sweep;
   if (sweep !== undefined) link.answer('sweep', (keys: string[]) => sweep(keys));
   link.tell('listening', { url: baseUrl(), commands: Object.keys(commands) });
+}
+
+function ledgerOf(link: SupervisorLink): UploadLedger {
+  return createUploadLedger(
+    (news, sent) => link.tell('uploads', news, sent),
+    async () => (await link.ask('open-uploads', null, questionTimeout)) as readonly string[],
+  );
 }
 
 function measureProcess(metrics: Metrics, { server, db }: { server: HttpServer; db: Services['db'] }): void {

@@ -98,6 +98,7 @@ export async function superviseWorkers(config: Config, log: Log): Promise<void> 
       for (const other of slots) if (other !== slot) other.peer?.tell('token-changed', hash);
     });
     peer.answer('metrics', () => metrics(slot));
+    peer.answer('open-uploads', async () => slots.flatMap(({ openUploads }) => openUploads));
   };
 
   const events = { listening: onListening, ended: onEnded, connected: onConnected };
