@@ -75,6 +75,12 @@ async function start(
   worker: { readonly index: number; readonly link: SupervisorLink } | null,
 ): Promise<void> {
   const services = await openServices(config, log);
+  const { users, tokens, tokenCheck } = services;
+  // one process does what is done once
+  const first = worker === null || worker.index === 1;
+  const makeToken = () => bootstrap({ users, tokens, token: config.bootstrapToken });
+  // who knows a configured token may ask as soon as anything listens
+  const configured = first && config.bootstrapToken !== undefined && (await makeToken()) !== null;
   let server: HttpServer | null = null;
   let stopping = false;
   // who connects before may be with the supervisor, which refuses, and then closes
@@ -107,7 +113,6 @@ async function start(
     log,
   });
   measureProcess(metrics, { server, db: services.db });
-  const { users, tokens, tokenCheck } = services;
   const invalidate = (hash: string): Promise<boolean> => {
     // Redis tells the other workers as well
     if (services.redis === undefined) worker?.link.tell('token-changed', hash);
@@ -137,13 +142,12 @@ async function start(
     log,
   });
 
-  // one process does what is done once
-  if (worker === null || worker.index === 1) {
-    // the address is ours by now, so the one token that is shown can't get lost to a failing start
-    const firstToken = await bootstrap({ users, tokens, token: config.bootstrapToken });
-    if (firstToken !== null) {
+  if (first) {
+    // the address is ours by now, so a token that is shown this once can't get lost to a failing start
+    const made = config.bootstrapToken === undefined ? await makeToken() : null;
+    if (configured || made !== null) {
       const examples = running.map((service) => service.examples);
-      process.stdout.write(firstStartText(baseUrl(), firstToken, examples));
+      process.stdout.write(firstStartText(baseUrl(), made, examples));
     }
     for (const service of running) service.started?.();
   }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
+import { freePorts } from '../services/free-port.ts';
 import { connectRaw } from '../services/raw-http.ts';
 import { call, structureOf } from '../services/record-client.ts';
 import { acceptanceToken, removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
@@ -38,13 +39,14 @@ t.test('the first start prints a token and three commands that work as printed',
   t.teardown(() => removeData(sluice));
   const printed = sluice.stdout();
   t.match(printed, sluice.baseUrl);
-  t.match(printed, sluice.token);
+  t.notMatch(printed, sluice.token, 'a configured token is a secret');
   const commands = printed.split('\n').filter((line) => line.startsWith('curl '));
   t.equal(commands.length, 3);
   const answers: unknown[] = [];
   for (const command of commands) {
     const { stdout } = await run('sh', ['-c', `${command} -sS --fail-with-body`], {
       cwd: join(import.meta.dirname, '../..'),
+      env: { ...process.env, BOOTSTRAP_TOKEN: sluice.token },
     });
     answers.push(JSON.parse(stdout));
   }
@@ -54,8 +56,55 @@ t.test('the first start prints a token and three commands that work as printed',
   t.equal(await sluice.stop(), 0);
 
   const again = await sluice.restart();
-  t.notMatch(again.stdout(), sluice.token, 'the token is shown once');
+  t.notMatch(again.stdout(), /Access token/);
   await again.stop();
+});
+
+t.test('a token that was made up is printed once, and works as printed', async (t) => {
+  const sluice = await startSluice({ env: { BOOTSTRAP_TOKEN: '' } });
+  t.teardown(() => removeData(sluice));
+  const token = /^Access token: (\S+)$/m.exec(sluice.stdout())?.[1] as string;
+  const command = sluice
+    .stdout()
+    .split('\n')
+    .find((line) => line.startsWith('curl ')) as string;
+  t.match(command, token);
+  const { stdout } = await run('sh', ['-c', `${command} -sS --fail-with-body`], {
+    cwd: join(import.meta.dirname, '../..'),
+  });
+  t.match(JSON.parse(stdout), { originalName: 'README.md' });
+  t.equal(await sluice.stop(), 0);
+  const again = await sluice.restart();
+  t.notMatch(again.stdout(), token);
+  await again.stop();
+});
+
+t.test('a configured token is good from the first moment at which anything listens', async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-first-'));
+  const port = await freePorts(1);
+  const starting = startSluice({ dataDir, env: { PORT: String(port) } });
+  t.teardown(async () => {
+    await (await starting).stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  const statuses = new Set<number>();
+  let started = false;
+  const isUp = starting.finally(() => {
+    started = true;
+  });
+  const baseUrl = `http://127.0.0.1:${port}`;
+  while (!started) {
+    try {
+      const answer = await call({ baseUrl, token: acceptanceToken, path: '/life/things', structure });
+      statuses.add(answer.status);
+    } catch {
+      // nothing listens yet
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  }
+  await isUp;
+  t.equal((await find(await starting)).status, 200);
+  t.notOk(statuses.has(401), [...statuses].join());
 });
 
 t.test('a service alone shows what it serves, and no more', async (t) => {
