@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { type CloudFile, createCloudFiles } from '../common/control/cloud-files.ts';
-import { openDeployment } from '../common/control/deployment.ts';
 import { openJournaledFiles } from '../common/control/journaled-files.ts';
 import { CommandError } from '../common/lifecycle/control-socket.ts';
 import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
@@ -18,7 +17,7 @@ const takeBackTimeout = 10_000;
 
 /** The upload gateway on the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
-  const { config, log, db, database, authenticate, projects, redis, uploads, metrics } = services;
+  const { config, log, db, database, deployment, authenticate, projects, redis, uploads, metrics } = services;
   const { store, largestPart, objectUrl } = await openObjectStore(config, log);
   const table = createCloudFiles({ db, database });
   // the embedded engine is this process's alone, so nobody misses rows that it has yet to get
@@ -27,7 +26,6 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       ? await openJournaledFiles({ table, directory: join(config.dataDir, 'file-journal'), log })
       : null;
   const cloudFiles = journal ?? table;
-  const deployment = await openDeployment({ db, database });
   const memory = new UploadMemory({
     bytes: config.uploadMemoryBytes,
     largestPart,

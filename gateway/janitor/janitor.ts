@@ -13,7 +13,7 @@ import { RowMatch } from './match-rows.ts';
 export interface JanitorOptions {
   readonly store: ObjectStore;
   readonly cloudFiles: CloudFiles;
-  readonly deployment: Pick<Deployment, 'ids'>;
+  readonly deployment: Pick<Deployment, 'keys'>;
   /** Knows which uploads are alive, whatever the store tells of them. */
   readonly uploads: Pick<UploadLedger, 'openKeys'>;
   readonly log: Log;
@@ -59,9 +59,10 @@ export function createJanitor(options: JanitorOptions): Janitor {
   let last: Promise<unknown> = Promise.resolve();
   let timer: NodeJS.Timeout | null = null;
 
+  const ids = async (): Promise<readonly string[]> => (await deployment.keys()).map(({ id }) => id);
   const steps = {
-    'abort uploads': async (run: JanitorRun) => abortStaleUploads(options, await deployment.ids(), run),
-    'match objects': async (run: JanitorRun) => objects.run(await deployment.ids(), run),
+    'abort uploads': async (run: JanitorRun) => abortStaleUploads(options, await ids(), run),
+    'match objects': async (run: JanitorRun) => objects.run(await ids(), run),
     'match rows': (run: JanitorRun) => rows.run(run),
   };
   /** In its turn, and when no other process does the same. */

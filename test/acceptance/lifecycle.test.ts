@@ -305,7 +305,7 @@ t.test('npm run token makes and revokes tokens while the server runs', async (t)
 
   const made = await token();
   t.equal(made.status, 0, made.stderr);
-  t.match(made.stdout, /^sluice_[A-Za-z0-9_-]{43}\n$/, 'the token stands alone on stdout');
+  t.match(made.stdout, /^sluice_[A-Za-z0-9_-]{51}\n$/, 'the token stands alone on stdout');
   t.equal(await status(made.stdout.trim()), 200);
 
   const long = await token('--expires-in', '1h');

@@ -47,7 +47,7 @@ async function setUp(t: Test, options: Partial<JanitorOptions> = {}) {
   const cloudFiles = createCloudFiles({ db, database });
   const log = silentLog();
   const janitor = createJanitor({
-    ...{ store, cloudFiles, log, deployment: { ids: async () => [testDeployment] } },
+    ...{ store, cloudFiles, log, deployment: { keys: async () => [{ id: testDeployment, secret: '' }] } },
     ...{ uploads: createUploadLedger(), staleAfter: 0, grace: 0, interval: 1e6 },
     ...options,
   });
@@ -119,9 +119,9 @@ t.test('what is not of this deployment is not even looked at', async (t) => {
 t.test('a deployment keeps its id, also when two processes make one each', async (t) => {
   const made = await Promise.all([1, 2].map(() => openDeployment({ db, database })));
   const [first, second] = made as [(typeof made)[0], (typeof made)[0]];
-  const ids = await first.ids();
+  const ids = (await first.keys()).map(({ id }) => id);
   for (const { id } of made) t.ok(ids.includes(id));
-  t.strictSame(await second.ids(), ids);
+  t.strictSame(await second.keys(), await first.keys());
   const later = await openDeployment({ db, database });
   t.equal(later.id, ids[0]);
   const file = fileOf('of the other one');

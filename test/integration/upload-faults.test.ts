@@ -107,7 +107,10 @@ t.test(`${uploads} uploads under random faults`, { timeout: 560_000 }, async (t)
   await new Promise((resolve) => setTimeout(resolve, 1100));
   const janitor = createJanitor({
     ...{ store, cloudFiles: gateway.cloudFiles, log: silentLog() },
-    ...{ deployment: { ids: async () => [testDeployment] }, uploads: createUploadLedger() },
+    ...{
+      deployment: { keys: async () => [{ id: testDeployment, secret: '' }] },
+      uploads: createUploadLedger(),
+    },
     ...{ staleAfter: 0, grace: 0, interval: 1e6 },
   });
   t.match(await janitor.run({ dryRun: false }), { failures: 0 });
