@@ -13,6 +13,8 @@ import { closeTimeout } from './close-timeout.ts';
 import { type Commands, runCommand, serveControlSocket } from './control-socket.ts';
 import { failStart } from './fail-start.ts';
 import { type Examples, firstStartText } from './first-start-text.ts';
+import { helpIfAsked } from './help.ts';
+import { listenedUrl, reachText } from './listened-addresses.ts';
 import { openServices, type Services } from './open-services.ts';
 import { stopOnSignals } from './stop-signals.ts';
 import { readAllMetrics } from './workers/read-all-metrics.ts';
@@ -48,8 +50,18 @@ export interface ProcessServices extends Services {
 /** Makes a service on the stores that a process opened. @param baseUrl of the process, without trailing slash */
 export type ServiceFactory = (services: ProcessServices, baseUrl: () => string) => Promise<Service>;
 
+const help = `
+Usage: npm start (all services), npm run gateway, npm run query
+
+Takes no arguments: settings are environment variables, which README.md lists. The most important ones:
+  HOST, PORT       where to listen (127.0.0.1, 8080)
+  DATA_DIR         where the database and the files are kept (./data)
+  BOOTSTRAP_TOKEN  the first access token (random)
+`;
+
 /** Runs services on one port until a signal stops the process, or several workers do. */
 export async function runProcess(factories: readonly ServiceFactory[]): Promise<void> {
+  helpIfAsked(help);
   try {
     const config = readConfig(process.env);
     const worker = readWorkerArguments(process.argv.slice(2));
@@ -152,7 +164,8 @@ async function start(
     for (const service of running) service.started?.();
   }
   if (worker === null) {
-    process.stdout.write(`Sluice listens on ${baseUrl()}\n`);
+    const port = server.port;
+    process.stdout.write(`Sluice listens on ${baseUrl()}\n${reachText(config, port)}`);
     return;
   }
   const { link } = worker;
@@ -184,9 +197,4 @@ function measureProcess(metrics: Metrics, { server, db }: { server: HttpServer; 
     'Statements that the database has not answered',
     () => db.statementsInFlight,
   );
-}
-
-function listenedUrl(config: Config, port: number): string {
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  return `${config.tls === undefined ? 'http' : 'https'}://${host}:${port}`;
 }

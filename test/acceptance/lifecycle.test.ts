@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -281,6 +281,42 @@ t.test('starts that can not succeed say why in one sentence, and exit 1', async 
     t.notMatch(stderr, /^\s+at /m, 'no stack trace');
     t.notMatch(stdout, /listens/);
   }
+});
+
+t.test('commands say how they are used', async (t) => {
+  const scripts = ['main.ts', 'gateway/main.ts', 'query/main.ts', 'token.ts', 'janitor.ts'];
+  for (const script of scripts) {
+    t.match(
+      await runToEnd(script, ['--help'], {}),
+      { status: 0, stderr: '', stdout: /npm (start|run)/ },
+      script,
+    );
+  }
+});
+
+t.test('a command in the wrong place says where it looked, and makes nothing', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-wrong-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const missing = join(folder, 'missing');
+  for (const script of ['token.ts', 'janitor.ts']) {
+    for (const DATA_DIR of [folder, missing]) {
+      const { status, stderr, stdout } = await runToEnd(script, [], { DATA_DIR });
+      t.match({ status, stdout }, { status: 1, stdout: '' });
+      t.match(stderr, `sluice: there is no database in ${DATA_DIR}: set DATA_DIR`);
+    }
+  }
+  t.strictSame(await readdir(folder), []);
+});
+
+t.test('a server for other machines prints an address that works, and what it needs', async (t) => {
+  const sluice = await startSluice({ script: 'gateway/main.ts', env: { HOST: '0.0.0.0' } });
+  t.teardown(async () => {
+    await sluice.stop();
+    await removeData(sluice);
+  });
+  t.match(sluice.baseUrl, /^http:\/\/127\.0\.0\.1:\d+$/);
+  t.equal((await fetch(`${sluice.baseUrl}/healthz`)).status, 200);
+  t.match(sluice.stdout(), /Plain HTTP from other machines is refused .* TLS_CERT_FILE .* TRUSTED_PROXIES/);
 });
 
 t.test('a machine without a binary of the HTTP server is told so', async (t) => {
