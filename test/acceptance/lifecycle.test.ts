@@ -269,6 +269,11 @@ t.test('starts that can not succeed say why in one sentence, and exit 1', async 
       /data directory .* is in use by another process/,
     ],
     ['a data directory that is a file', { PORT: '0', DATA_DIR: file }, /data directory/],
+    [
+      'a data directory that can not exist',
+      { PORT: '0', DATA_DIR: '/proc/none/data' },
+      /the data directory \/proc\/none\/data can't be made \(ENOENT\)/,
+    ],
     ['bad values', { PORT: 'x', MAX_UPLOAD_BYTES: '-1' }, /PORT is "x".*MAX_UPLOAD_BYTES is "-1"/],
     ['half of TLS', { PORT: '0', TLS_CERT_FILE: file }, /TLS_CERT_FILE and TLS_KEY_FILE/],
     ['workers on the embedded engine', { PORT: '0', WORKERS: '2' }, /WORKERS is 2, but CLICKHOUSE_URL/],
