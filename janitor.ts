@@ -1,27 +1,35 @@
-/**
- * Puts right what interrupted uploads left, whether the server runs or not, and prints what it found.
- *
- *   npm run janitor [-- --dry-run]
- */
 import { parseArgs } from 'node:util';
 import { readConfig } from './common/config/read-config.ts';
 import { sendCommand } from './common/lifecycle/control-socket.ts';
 import { failStart } from './common/lifecycle/fail-start.ts';
+import { helpIfAsked } from './common/lifecycle/help.ts';
 import { openServices } from './common/lifecycle/open-services.ts';
+import { requireData } from './common/lifecycle/require-data.ts';
 import { createUploadLedger } from './common/lifecycle/workers/upload-ledger.ts';
 import { createLog } from './common/log/log.ts';
 import { createMetrics } from './common/metrics/create-metrics.ts';
 import { gatewayService } from './gateway/gateway-service.ts';
 
+const help = `
+Puts right what interrupted uploads left, whether the server runs or not, and prints what it found.
+
+  npm run janitor [-- --dry-run]
+
+It looks for the server and its database in DATA_DIR (./data), or at CLICKHOUSE_URL. A row whose file is missing is removed by the second
+run of a server that finds it so, and not without a server.
+`;
+
 /** Milliseconds without an answer of the running server: it may have many objects to look at. */
 const timeout = 3_600_000;
 
+helpIfAsked(help);
 try {
   const { values } = parseArgs({ options: { 'dry-run': { type: 'boolean', default: false } } });
   const order = { dryRun: values['dry-run'] };
   const config = readConfig(process.env);
   let text = await sendCommand({ dataDir: config.dataDir, command: 'janitor', order, timeout });
   if (text === null) {
+    requireData(config);
     const services = await openServices(config, createLog(config.logLevel));
     const gateway = await gatewayService(
       { ...services, uploads: createUploadLedger(), metrics: createMetrics({ worker: 1 }) },

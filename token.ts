@@ -1,18 +1,22 @@
-/**
- * Makes, lists or revokes access tokens, whether the server runs or not. A new token stands alone on
- * standard output.
- *
- *   npm run -s token -- [--user EMAIL] [--create-user] [--name TEXT] [--expires-in 30d]
- *   npm run -s token -- --list [--user EMAIL]
- *   npm run -s token -- --revoke TOKEN_ID (or the token itself)
- */
 import { parseArgs } from 'node:util';
 import { createTokenDesk, developerEmail, type TokenOrder } from './common/auth/issue-token.ts';
 import { type Config, readConfig } from './common/config/read-config.ts';
 import { sendCommand } from './common/lifecycle/control-socket.ts';
 import { failStart } from './common/lifecycle/fail-start.ts';
+import { helpIfAsked } from './common/lifecycle/help.ts';
 import { openServices } from './common/lifecycle/open-services.ts';
+import { requireData } from './common/lifecycle/require-data.ts';
 import { createLog } from './common/log/log.ts';
+
+const help = `
+Makes, lists or revokes access tokens, whether the server runs or not. A new token stands alone on standard output.
+
+  npm run -s token -- [--user EMAIL] [--create-user] [--name TEXT] [--expires-in 30d]
+  npm run -s token -- --list [--user EMAIL]
+  npm run -s token -- --revoke TOKEN_ID (or the token itself)
+
+It looks for the server and its database in DATA_DIR (./data), or at CLICKHOUSE_URL.
+`;
 
 const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
@@ -53,6 +57,7 @@ function readDuration(text: string | undefined): number | null {
 }
 
 async function executeAlone(config: Config, order: TokenOrder): Promise<string> {
+  requireData(config);
   // standard output has what was asked for; the rest is for failures
   const log = createLog(config.logLevel === 'info' ? 'warn' : config.logLevel);
   const services = await openServices(config, log);
@@ -63,6 +68,7 @@ async function executeAlone(config: Config, order: TokenOrder): Promise<string> 
   }
 }
 
+helpIfAsked(help);
 try {
   const config = readConfig(process.env);
   const order = readOrder();

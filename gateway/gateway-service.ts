@@ -17,7 +17,7 @@ const takeBackTimeout = 10_000;
 
 /** The upload gateway on the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
-  const { config, log, db, database, authenticate, projects, redis, uploads, metrics } = services;
+  const { config, log, db, database, deployment, authenticate, projects, redis, uploads, metrics } = services;
   const { store, largestPart, objectUrl } = await openObjectStore(config, log);
   const table = createCloudFiles({ db, database });
   // the embedded engine is this process's alone, so nobody misses rows that it has yet to get
@@ -35,9 +35,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   });
   measureUploads(metrics, { uploads, memory });
   const janitor = createJanitor({
-    store,
-    cloudFiles,
-    log,
+    ...{ store, cloudFiles, deployment, uploads, log },
     staleAfter: config.janitorStaleAfter,
     grace: config.janitorGrace,
     interval: config.janitorInterval,
@@ -52,6 +50,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   };
   return {
     routes: gatewayRoutes({
+      deploymentId: deployment.id,
       authenticate,
       projects,
       cloudFiles,

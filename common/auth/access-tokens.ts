@@ -1,7 +1,9 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
+import type { Deployment } from '../control/deployment.ts';
 import { rowLine, timestampText } from '../control/row-values.ts';
+import { sealedToken } from './sealed-token.ts';
 
 /** An access token as it is stored: never the token itself. */
 export interface AccessToken {
@@ -27,6 +29,8 @@ export interface AccessTokens {
   findById(id: string, signal?: AbortSignal): Promise<AccessToken | null>;
   /** All tokens of a user, oldest first. */
   list(userId: string): Promise<readonly AccessToken[]>;
+  /** SHA-256, in hex, of tokens without a checksum. @param limit more are left out */
+  unsealedHashes(limit: number): Promise<readonly string[]>;
   /** Whether any token was ever made. */
   any(): Promise<boolean>;
   /** Ends a token for good. */
@@ -50,12 +54,27 @@ interface TokenRow {
   revoked: number | null;
 }
 
-const columns = ['hash', 'id', 'user_id', 'name', 'expires_at', 'revoked_at', 'created_at', 'version'];
+const columns = [
+  'hash',
+  'id',
+  'user_id',
+  'name',
+  'expires_at',
+  'revoked_at',
+  'created_at',
+  'version',
+  'sealed',
+];
 
-export function createAccessTokens({ db, database }: { db: Database; database: string }): AccessTokens {
+export function createAccessTokens(args: {
+  db: Database;
+  database: string;
+  deployment: Pick<Deployment, 'secret'>;
+}): AccessTokens {
+  const { db, database, deployment } = args;
   const table = `${database}.access_tokens`;
 
-  const write = (token: AccessToken): Promise<void> =>
+  const write = (token: AccessToken, sealed: boolean): Promise<void> =>
     db.insert({
       table,
       columns,
@@ -69,6 +88,7 @@ export function createAccessTokens({ db, database }: { db: Database; database: s
         timestampText(token.createdAt),
         // a revoked row wins over every other of its token
         token.revokedAt === null ? 0 : 1,
+        sealed ? 1 : 0,
       ]),
     });
 
@@ -94,7 +114,7 @@ export function createAccessTokens({ db, database }: { db: Database; database: s
 
   return {
     async create({ userId, name, expiresAt, token: given }) {
-      const token = given ?? `sluice_${randomBytes(32).toString('base64url')}`;
+      const token = given ?? sealedToken(deployment.secret);
       const stored: AccessToken = {
         id: randomUUID(),
         hash: hashToken(token),
@@ -104,17 +124,24 @@ export function createAccessTokens({ db, database }: { db: Database; database: s
         expiresAt,
         revokedAt: null,
       };
-      await write(stored);
+      await write(stored, given === undefined);
       return { token, stored };
     },
     findByHash: (hash, signal) => find(`hash = ${textLiteral(hash)}`, signal),
     findById: (id, signal) => find(`id = ${textLiteral(id)}`, signal),
     list: (userId) => select(`user_id = ${textLiteral(userId)} ORDER BY created_at, id`),
+    async unsealedHashes(limit) {
+      const rows = await db.rows<{ hash: string }>({
+        sql: `SELECT DISTINCT hash FROM ${table} WHERE NOT sealed LIMIT ${limit}`,
+      });
+      return rows.map(({ hash }) => hash);
+    },
     async any() {
       return (await db.rows({ sql: `SELECT 1 AS one FROM ${table} LIMIT 1` })).length > 0;
     },
     async revoke(token) {
-      await write({ ...token, revokedAt: new Date() });
+      // whether it has a checksum makes no difference any more
+      await write({ ...token, revokedAt: new Date() }, false);
     },
     async noteUses(uses) {
       if (uses.size === 0) return;

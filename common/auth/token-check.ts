@@ -3,6 +3,7 @@ import type { Log } from '../log/log.ts';
 import type { Mark, Push } from '../push/push.ts';
 import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
 import type { SharedTokens } from './shared-tokens.ts';
+import type { TokenGate } from './token-gate.ts';
 
 /** Tells whom an access token belongs to, without asking the store for one that was just seen. */
 export interface TokenCheck {
@@ -50,14 +51,16 @@ interface Seen {
 /**
  * @param args.alone whether no other process can revoke tokens of this store
  * @param args.sharing absent: nobody tells this process of what others revoke
+ * @param args.gate absent: every token is looked up
  */
 export function createTokenCheck(args: {
   tokens: AccessTokens;
   log: Log;
   alone?: boolean;
   sharing?: TokenSharing | undefined;
+  gate?: TokenGate;
 }): TokenCheck {
-  const { tokens, log, alone = true, sharing } = args;
+  const { tokens, log, alone = true, sharing, gate } = args;
   const trustFor = alone ? tokenTrust.alone : tokenTrust.untold;
   const known = new LRUCache<string, Seen>({ max: cachedTokens });
   // apart, so that guessing tokens can't push out the good ones
@@ -141,6 +144,7 @@ export function createTokenCheck(args: {
       const hash = hashToken(text);
       let seen = cached(hash);
       if (seen === null) {
+        if (gate !== undefined && !(await gate.admits(text, hash))) return 'unknown';
         seen = await lookUp(hash);
         signal.throwIfAborted();
       }

@@ -37,6 +37,7 @@ export const controlTableNames = [
   'projects',
   'record_spaces',
   'signing_keys',
+  'deployments',
 ] as const;
 
 const single: Topology = {

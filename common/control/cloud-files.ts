@@ -3,6 +3,7 @@ import type { Database } from '../clickhouse/database.ts';
 import { createGroupCommit } from '../clickhouse/group-commit.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
 import { topologyOf } from '../clickhouse/topology.ts';
+import { FileLookup } from './file-lookup.ts';
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
 import { timestampText } from './row-values.ts';
 
@@ -82,6 +83,16 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
   const gather = { expected: () => announced, wait: gatherWait };
   const groupCommit = createGroupCommit({ db, pendingLimit, insertLimit, gather });
   const known = new LRUCache<string, CloudFile>({ max: cachedFiles });
+  const lookup = new FileLookup<CloudFile>(async (names, signal) => {
+    const among = names.map(textLiteral).join(', ');
+    const sql = `SELECT ${selection} FROM ${table} WHERE name IN (${among})`;
+    const rows = await db.rows<Row>({ sql, signal, home: table });
+    return new Map(rows.map((row) => [row.name, fileOf(row)]));
+  });
+  const note = (file: CloudFile): void => {
+    known.set(file.name, file);
+    lookup.made(file.name);
+  };
   return {
     announce() {
       announced++;
@@ -102,27 +113,18 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
         proof: `SELECT 1 FROM ${table} WHERE name = ${textLiteral(file.name)} LIMIT 1`,
         signal,
       });
-      known.set(file.name, file);
+      note(file);
     },
     async insertRows(rows) {
       const lines = Buffer.concat(rows.map(({ line }) => line));
       await db.insert({ table, columns: fileColumns, lines, home: table });
     },
-    remember(file) {
-      known.set(file.name, file);
-    },
+    remember: note,
     async findByName(name, signal) {
       const cached = known.get(name);
       if (cached !== undefined) return cached;
-      const rows = await db.rows<Row>({
-        sql: `SELECT ${selection} FROM ${table} WHERE name = ${textLiteral(name)} LIMIT 1`,
-        signal,
-        home: table,
-      });
-      const row = rows[0];
-      if (row === undefined) return null;
-      const file = fileOf(row);
-      known.set(name, file);
+      const file = await lookup.find(name, signal);
+      if (file !== null) known.set(name, file);
       return file;
     },
     async namesWithRow(names, signal) {

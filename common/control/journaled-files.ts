@@ -27,7 +27,7 @@ export interface JournaledFiles extends CloudFiles {
 export async function openJournaledFiles(args: {
   table: FileTable;
   directory: string;
-  log: Pick<Log, 'error' | 'info'>;
+  log: Pick<Log, 'error' | 'warn' | 'info'>;
   settleEvery?: number;
   pendingLimit?: number;
 }): Promise<JournaledFiles> {
@@ -52,6 +52,10 @@ export async function openJournaledFiles(args: {
     await storeMissing(segment.entries);
     await segment.drop();
     log.info({ files: segment.entries.length }, 'the journal of files was brought into the table');
+    const { damage } = segment;
+    if (damage === null) continue;
+    if (damage.lines > 0) log.error({ damage }, 'rows in the journal of files are damaged: it is kept aside');
+    else log.warn({ damage }, 'the journal of files ends in the middle of a row: it is kept aside');
   }
 
   /** Sealed and not in the table yet. The first may have been tried before. */

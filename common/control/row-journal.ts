@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, readFile, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
+import { type FileHandle, mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { syncDirectory } from '../object-store/durable-directories.ts';
+import { markedLine, readMarkedLines } from './marked-lines.ts';
 
 /** What is written: a line of text that ends with its only line break, and whatever is known of it. */
 export interface JournalEntry {
@@ -12,8 +12,19 @@ export interface JournalEntry {
 /** Entries that belong together: they were written between two seals. */
 export interface JournalSegment<Entry extends JournalEntry> {
   readonly entries: readonly Entry[];
-  /** Removes it from the disk. */
+  /** What can't be read of it; null: all of it was read. */
+  readonly damage: JournalDamage | null;
+  /** Takes it out of the journal. One with damage is kept beside it, under another name: its bytes may be all there is. */
   drop(): Promise<void>;
+}
+
+export interface JournalDamage {
+  /** Lines whose checksum is wrong. */
+  readonly lines: number;
+  /** Bytes after the last line break: a write that was cut off, or a line break that is damaged. */
+  readonly tail: number;
+  /** Where it is kept after `drop`. */
+  readonly keptAt: string;
 }
 
 interface Waiting<Entry> {
@@ -33,9 +44,7 @@ interface OpenSegment<Entry> {
 }
 
 const suffix = '.journal';
-/** Bytes before a line: its checksum, eight hexadecimal digits and a space. */
-const markBytes = 9;
-const lineBreak = 10;
+const damagedSuffix = '.damaged';
 /** Every write is on the disk when it returns. */
 const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_DSYNC;
 
@@ -64,16 +73,14 @@ export class RowJournal<Entry extends JournalEntry> {
     entryOf: (line: Uint8Array) => Entry,
   ): Promise<{ journal: RowJournal<Entry>; left: readonly JournalSegment<Entry>[] }> {
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    const numbers = (await readdir(directory))
-      .filter((name) => /^\d{1,15}\.journal$/.test(name))
-      .map((name) => Number.parseInt(name, 10))
-      .sort((a, b) => a - b);
+    // also when it was there: whoever made it may not have come to this
+    await syncDirectory(dirname(directory));
+    const names = (await readdir(directory)).filter((name) => /^\d{1,15}\.(journal|damaged)$/.test(name));
     const left: JournalSegment<Entry>[] = [];
-    for (const number of numbers) {
-      const path = join(directory, `${number}${suffix}`);
-      left.push({ entries: wholeLines(await readFile(path)).map(entryOf), drop: () => unlink(path) });
+    for (const number of numbersOf(names.filter((name) => name.endsWith(suffix)))) {
+      left.push(await readSegment(directory, number, entryOf));
     }
-    return { journal: new RowJournal(directory, (numbers.at(-1) ?? 0) + 1), left };
+    return { journal: new RowJournal(directory, (numbersOf(names).at(-1) ?? 0) + 1), left };
   }
 
   /** Resolves when the entry is on the disk. One that is rejected may still be found there. */
@@ -91,7 +98,7 @@ export class RowJournal<Entry extends JournalEntry> {
     if (segment === null) return null;
     await segment.writing;
     await segment.handle.close();
-    return { entries: segment.entries, drop: () => unlink(segment.path) };
+    return { entries: segment.entries, damage: null, drop: () => unlink(segment.path) };
   }
 
   /** Never rejects. */
@@ -132,36 +139,49 @@ export class RowJournal<Entry extends JournalEntry> {
   }
 }
 
+/** In ascending order. */
+function numbersOf(names: readonly string[]): number[] {
+  return names.map((name) => Number.parseInt(name, 10)).sort((a, b) => a - b);
+}
+
+async function readSegment<Entry extends JournalEntry>(
+  directory: string,
+  number: number,
+  entryOf: (line: Uint8Array) => Entry,
+): Promise<JournalSegment<Entry>> {
+  const path = join(directory, `${number}${suffix}`);
+  const { lines, damaged, tail } = readMarkedLines(await readFile(path));
+  const entries = lines.map(entryOf);
+  if (damaged === 0 && tail === 0) return { entries, damage: null, drop: () => unlink(path) };
+  const keptAt = join(directory, `${number}${damagedSuffix}`);
+  return {
+    entries,
+    damage: { lines: damaged, tail, keptAt },
+    async drop() {
+      await rename(path, keptAt);
+      await syncDirectory(directory);
+    },
+  };
+}
+
 async function writeEntries<Entry extends JournalEntry>(
   segment: OpenSegment<Entry>,
   entries: readonly Entry[],
 ): Promise<void> {
-  const bytes = Buffer.concat(entries.flatMap(({ line }) => [markOf(line), line]));
+  const bytes = Buffer.concat(entries.flatMap(({ line }) => markedLine(line)));
   let written = 0;
-  // at a place of its own: what a write that failed has left is written over
-  while (written < bytes.byteLength) {
-    const place = segment.length + written;
-    const { bytesWritten } = await segment.handle.write(bytes, written, bytes.byteLength - written, place);
-    written += bytesWritten;
+  try {
+    // at a place of its own: what a write that failed has left is written over
+    while (written < bytes.byteLength) {
+      const place = segment.length + written;
+      const { bytesWritten } = await segment.handle.write(bytes, written, bytes.byteLength - written, place);
+      written += bytesWritten;
+    }
+  } catch (error) {
+    // what is left of it would look like damage behind a shorter write
+    await segment.handle.truncate(segment.length).catch(() => {});
+    throw error;
   }
   segment.length += bytes.byteLength;
   segment.entries.push(...entries);
-}
-
-function markOf(line: Uint8Array): Uint8Array {
-  return Buffer.from(`${crc32(line).toString(16).padStart(8, '0')} `, 'latin1');
-}
-
-/** The lines from the beginning to the first that is not whole: a write that was cut off is the last. */
-function wholeLines(bytes: Buffer): Uint8Array[] {
-  const lines: Uint8Array[] = [];
-  let at = 0;
-  for (;;) {
-    const end = bytes.indexOf(lineBreak, at);
-    if (end === -1) return lines;
-    const line = bytes.subarray(at + markBytes, end + 1);
-    if (!bytes.subarray(at, at + markBytes).equals(markOf(line))) return lines;
-    lines.push(line);
-    at = end + 1;
-  }
 }

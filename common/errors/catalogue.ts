@@ -49,7 +49,12 @@ export const missingFilePart = () =>
 export const unauthorized = (message: string) =>
   new ApiError({ code: 'unauthorized', status: 401, message, headers: { 'www-authenticate': 'Bearer' } });
 export const httpsRequired = () =>
-  new ApiError({ code: 'https_required', status: 403, message: 'HTTPS is required for all requests' });
+  new ApiError({
+    code: 'https_required',
+    status: 403,
+    message:
+      'HTTPS is required for all requests: the server needs TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES with the proxy that takes HTTPS for it',
+  });
 
 // 404, 405, 408, 413, 416, 429, 431
 export const notFound = (message: string) => new ApiError({ code: 'not_found', status: 404, message });

@@ -1,3 +1,4 @@
+import { untilAborted } from '../abort/until-aborted.ts';
 import type { ApiError } from '../errors/api-error.ts';
 import { notReady } from '../errors/catalogue.ts';
 import type { Route } from './http-types.ts';
@@ -9,6 +10,8 @@ export interface ReadinessCheck {
 }
 
 const checkTimeout = 2000;
+/** Stores are asked no more often, however many ask for `/readyz`. Milliseconds. */
+const lookInterval = 1000;
 const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
 /**
@@ -16,6 +19,7 @@ const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-cont
  * @param unready why the process does not want requests, whatever its stores do; null when it does
  */
 export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => ApiError | null): Route[] {
+  const failed = failedChecks(checks);
   const alive = { status: 200, headers, body: '{"status":"ok"}' };
   return [
     { method: 'GET', path: '/healthz', allowPlainHttp: true, handler: () => alive },
@@ -23,16 +27,33 @@ export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => A
       method: 'GET',
       path: '/readyz',
       allowPlainHttp: true,
-      async handler(request) {
+      async handler() {
         const reason = unready();
         if (reason !== null) throw reason;
-        const signal = AbortSignal.any([request.signal, AbortSignal.timeout(checkTimeout)]);
-        const results = await Promise.allSettled(checks.map((check) => check.check(signal)));
+        const names = await failed();
         // what failed inside is for the log, not for whoever asks
-        const failed = checks.filter((_, i) => results[i]?.status === 'rejected');
-        if (failed.length > 0) throw notReady(failed.map(({ name }) => `${name} does not answer`));
+        if (names.length > 0) throw notReady(names.map((name) => `${name} does not answer`));
         return alive;
       },
     },
   ];
+}
+
+/** Names of the checks that fail: found out once in a while, for all that ask meanwhile. */
+function failedChecks(checks: readonly ReadinessCheck[]): () => Promise<readonly string[]> {
+  let look: Promise<readonly string[]> | null = null;
+  let began = 0;
+  const lookNow = async (): Promise<readonly string[]> => {
+    const signal = AbortSignal.timeout(checkTimeout);
+    const results = await Promise.allSettled(checks.map(({ check }) => untilAborted(check(signal), signal)));
+    return checks.flatMap(({ name }, i) => (results[i]?.status === 'rejected' ? [name] : []));
+  };
+  return () => {
+    const now = performance.now();
+    if (look === null || now - began > lookInterval) {
+      look = lookNow();
+      began = now;
+    }
+    return look;
+  };
 }

@@ -27,7 +27,12 @@ export function listenOn(
     listen(host, port, listenFlags[mode], (token) => {
       if (token !== false) return resolve(token);
       const address = isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
-      reject(new Error(`${address} can't be listened on: it is in use, or not an address of this machine`));
+      const rights = port > 0 && port < 1024 ? ', or a port below 1024, which needs a right of its own' : '';
+      reject(
+        new Error(
+          `${address} can't be listened on: it is in use, or not an address of this machine${rights}`,
+        ),
+      );
     });
   });
 }

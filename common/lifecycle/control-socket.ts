@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { chmod, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Log } from '../log/log.ts';
 
 /** Longest path that a Unix socket address holds on every platform we run on, in bytes. */
@@ -25,11 +25,33 @@ export async function runCommand(commands: Commands, name: string, order: unknow
 }
 
 /** Where the process of a data directory takes commands from this machine's user. */
-export function controlSocketPath(dataDir: string): string {
+function controlSocketPath(dataDir: string): string {
   const path = join(dataDir, 'control.sock');
   if (Buffer.byteLength(path) <= longestSocketPath) return path;
   const digest = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
-  return join(tmpdir(), `sluice-${process.getuid?.() ?? 0}-${digest}.sock`);
+  return join(sharedFolder(), `${digest}.sock`);
+}
+
+/** For sockets whose path would be too long. Everybody may write beside it, so both sides look whose it is. */
+function sharedFolder(): string {
+  return join(tmpdir(), `sluice-${process.getuid?.() ?? 0}`);
+}
+
+/**
+ * Throws when others could put a socket of theirs in the place of ours: they would hear tokens that are to be revoked.
+ * lstat(2), so that a link of somebody else is not followed. @returns false when there is no such folder
+ */
+async function isOwnFolder(folder: string): Promise<boolean> {
+  try {
+    const stats = await lstat(folder);
+    if (stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o077) === 0) return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+  throw new Error(
+    `${folder} should be a directory of this user that nobody else can open; a shorter DATA_DIR needs none`,
+  );
 }
 
 /**
@@ -44,6 +66,9 @@ export async function serveControlSocket(args: {
 }): Promise<{ close(): Promise<void> }> {
   const { commands, log } = args;
   const path = controlSocketPath(args.dataDir);
+  if (dirname(path) === sharedFolder() && !(await isOwnFolder(sharedFolder()))) {
+    await mkdir(sharedFolder(), { mode: 0o700 });
+  }
   const execute = async (name: string, text: string): Promise<string> =>
     runCommand(commands, name, JSON.parse(text));
   const server = createServer({ requestTimeout: sendTimeout }, (incoming, answer) => {
@@ -104,15 +129,17 @@ function isServed(path: string): Promise<boolean> {
  * Has the running server carry out a command. Answers null when no server runs on the data directory.
  * @param timeout milliseconds without an answer
  */
-export function sendCommand(args: {
+export async function sendCommand(args: {
   dataDir: string;
   command: string;
   order: unknown;
   timeout?: number;
 }): Promise<string | null> {
   const { dataDir, command, order, timeout = sendTimeout } = args;
+  const path = controlSocketPath(dataDir);
+  if (dirname(path) === sharedFolder() && !(await isOwnFolder(sharedFolder()))) return null;
   return new Promise((resolve, reject) => {
-    const options = { socketPath: controlSocketPath(dataDir), method: 'POST', path: `/${command}`, timeout };
+    const options = { socketPath: path, method: 'POST', path: `/${command}`, timeout };
     const outgoing = request(options, (answer) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));

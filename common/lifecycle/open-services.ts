@@ -1,22 +1,25 @@
-import { mkdir } from 'node:fs/promises';
 import { type AccessTokens, createAccessTokens } from '../auth/access-tokens.ts';
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts';
 import { createSharedTokens } from '../auth/shared-tokens.ts';
 import { createStoredKeys } from '../auth/signing-keys.ts';
 import { createTokenCheck, type TokenCheck } from '../auth/token-check.ts';
+import { createTokenGate } from '../auth/token-gate.ts';
 import { type CountedDatabase, countStatements } from '../clickhouse/count-statements.ts';
 import { openDatabase } from '../clickhouse/open-database.ts';
 import type { Config } from '../config/read-config.ts';
 import type { RedisConfig } from '../config/read-redis.ts';
 import { databaseName } from '../control/database-name.ts';
+import { type Deployment, openDeployment } from '../control/deployment.ts';
 import { migrate } from '../control/migrate.ts';
 import { migrations } from '../control/migrations.ts';
 import { createProjects, type Projects } from '../control/projects.ts';
 import { createUsers, type Users } from '../control/users.ts';
 import type { Log } from '../log/log.ts';
+import { makeDurably } from '../object-store/durable-directories.ts';
 import type { Push } from '../push/push.ts';
 import { createRedisPush } from '../push/redis-push.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
+import { restoreFatalSignals } from './restore-fatal-signals.ts';
 
 /** What every process of the service stands on. */
 export interface Services {
@@ -25,6 +28,7 @@ export interface Services {
   readonly db: CountedDatabase;
   /** Name of the database that holds all tables. */
   readonly database: string;
+  readonly deployment: Deployment;
   readonly users: Users;
   readonly tokens: AccessTokens;
   readonly tokenCheck: TokenCheck;
@@ -40,17 +44,19 @@ export interface Services {
 /** Opens the stores that the configuration names and brings their tables up to date. */
 export async function openServices(config: Config, log: Log): Promise<Services> {
   try {
-    await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+    await makeDurably(config.dataDir, 0o700);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     throw new Error(`the data directory ${config.dataDir} can't be made (${code})`, { cause });
   }
   const db = countStatements(await openDatabase(config, log));
+  if (config.clickhouse === undefined) restoreFatalSignals();
   const database = databaseName(config);
   for (const { version, name } of await migrate(db, database, migrations)) {
     log.info({ version, name }, 'migrated');
   }
-  const tokens = createAccessTokens({ db, database });
+  const deployment = await openDeployment({ db, database });
+  const tokens = createAccessTokens({ db, database, deployment });
   const redis = config.redis === undefined ? undefined : await connectRedis(config.redis, log);
   // the embedded engine serves one process
   const alone = config.clickhouse === undefined;
@@ -59,12 +65,16 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
     redis === undefined || push === undefined
       ? undefined
       : { push, tokens: createSharedTokens({ redis, push, keys: createStoredKeys({ db, database }), log }) };
-  const tokenCheck = createTokenCheck({ tokens, log, alone, sharing });
+  const tokenCheck = createTokenCheck({
+    ...{ tokens, log, alone, sharing },
+    gate: createTokenGate({ tokens, deployment }),
+  });
   return {
     config,
     log,
     db,
     database,
+    deployment,
     users: createUsers({ db, database }),
     tokens,
     tokenCheck,

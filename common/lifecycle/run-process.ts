@@ -13,6 +13,8 @@ import { closeTimeout } from './close-timeout.ts';
 import { type Commands, runCommand, serveControlSocket } from './control-socket.ts';
 import { failStart } from './fail-start.ts';
 import { type Examples, firstStartText } from './first-start-text.ts';
+import { helpIfAsked } from './help.ts';
+import { listenedUrl, reachText } from './listened-addresses.ts';
 import { openServices, type Services } from './open-services.ts';
 import { stopOnSignals } from './stop-signals.ts';
 import { readAllMetrics } from './workers/read-all-metrics.ts';
@@ -20,6 +22,9 @@ import { superviseWorkers } from './workers/supervisor.ts';
 import { linkToSupervisor, type SupervisorLink } from './workers/supervisor-link.ts';
 import { createUploadLedger, type UploadLedger } from './workers/upload-ledger.ts';
 import { readWorkerArguments } from './workers/worker-arguments.ts';
+
+/** For what the supervisor knows by itself. Milliseconds. */
+const questionTimeout = 10_000;
 
 /** A service as a process runs it: its routes, and what it opened for them. */
 export interface Service {
@@ -45,8 +50,18 @@ export interface ProcessServices extends Services {
 /** Makes a service on the stores that a process opened. @param baseUrl of the process, without trailing slash */
 export type ServiceFactory = (services: ProcessServices, baseUrl: () => string) => Promise<Service>;
 
+const help = `
+Usage: npm start (all services), npm run gateway, npm run query
+
+Takes no arguments: settings are environment variables, which README.md lists. The most important ones:
+  HOST, PORT       where to listen (127.0.0.1, 8080)
+  DATA_DIR         where the database and the files are kept (./data)
+  BOOTSTRAP_TOKEN  the first access token (random)
+`;
+
 /** Runs services on one port until a signal stops the process, or several workers do. */
 export async function runProcess(factories: readonly ServiceFactory[]): Promise<void> {
+  helpIfAsked(help);
   try {
     const config = readConfig(process.env);
     const worker = readWorkerArguments(process.argv.slice(2));
@@ -72,15 +87,19 @@ async function start(
   worker: { readonly index: number; readonly link: SupervisorLink } | null,
 ): Promise<void> {
   const services = await openServices(config, log);
+  const { users, tokens, tokenCheck } = services;
+  // one process does what is done once
+  const first = worker === null || worker.index === 1;
+  const makeToken = () => bootstrap({ users, tokens, token: config.bootstrapToken });
+  // who knows a configured token may ask as soon as anything listens
+  const configured = first && config.bootstrapToken !== undefined && (await makeToken()) !== null;
   let server: HttpServer | null = null;
   let stopping = false;
   // who connects before may be with the supervisor, which refuses, and then closes
   let starting = worker !== null;
   const baseUrl = (): string => config.publicUrl ?? listenedUrl(config, server?.port ?? config.port);
   const running: Service[] = [];
-  const uploads = createUploadLedger(
-    worker === null ? undefined : (news, sent) => worker.link.tell('uploads', news, sent),
-  );
+  const uploads = worker === null ? createUploadLedger() : ledgerOf(worker.link);
   const metrics = createMetrics({ worker: worker?.index ?? 1 });
   for (const factory of factories) running.push(await factory({ ...services, uploads, metrics }, baseUrl));
   const readiness = [
@@ -106,7 +125,6 @@ async function start(
     log,
   });
   measureProcess(metrics, { server, db: services.db });
-  const { users, tokens, tokenCheck } = services;
   const invalidate = (hash: string): Promise<boolean> => {
     // Redis tells the other workers as well
     if (services.redis === undefined) worker?.link.tell('token-changed', hash);
@@ -136,18 +154,18 @@ async function start(
     log,
   });
 
-  // one process does what is done once
-  if (worker === null || worker.index === 1) {
-    // the address is ours by now, so the one token that is shown can't get lost to a failing start
-    const firstToken = await bootstrap({ users, tokens, token: config.bootstrapToken });
-    if (firstToken !== null) {
+  if (first) {
+    // the address is ours by now, so a token that is shown this once can't get lost to a failing start
+    const made = config.bootstrapToken === undefined ? await makeToken() : null;
+    if (configured || made !== null) {
       const examples = running.map((service) => service.examples);
-      process.stdout.write(firstStartText(baseUrl(), firstToken, examples));
+      process.stdout.write(firstStartText(baseUrl(), made, examples));
     }
     for (const service of running) service.started?.();
   }
   if (worker === null) {
-    process.stdout.write(`Sluice listens on ${baseUrl()}\n`);
+    const port = server.port;
+    process.stdout.write(`Sluice listens on ${baseUrl()}\n${reachText(config, port)}`);
     return;
   }
   const { link } = worker;
@@ -165,6 +183,13 @@ async function start(
   link.tell('listening', { url: baseUrl(), commands: Object.keys(commands) });
 }
 
+function ledgerOf(link: SupervisorLink): UploadLedger {
+  return createUploadLedger(
+    (news, sent) => link.tell('uploads', news, sent),
+    async () => (await link.ask('open-uploads', null, questionTimeout)) as readonly string[],
+  );
+}
+
 function measureProcess(metrics: Metrics, { server, db }: { server: HttpServer; db: Services['db'] }): void {
   metrics.gauge('sluice_http_requests_in_flight', 'Requests that are not over', () => server.activeRequests);
   metrics.gauge(
@@ -172,9 +197,4 @@ function measureProcess(metrics: Metrics, { server, db }: { server: HttpServer; 
     'Statements that the database has not answered',
     () => db.statementsInFlight,
   );
-}
-
-function listenedUrl(config: Config, port: number): string {
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  return `${config.tls === undefined ? 'http' : 'https'}://${host}:${port}`;
 }

@@ -1,4 +1,4 @@
-import { mkdir, open } from 'node:fs/promises';
+import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** A name that was made, renamed or removed in a directory survives a power cut only after this: fsync(2). */
@@ -9,6 +9,30 @@ export async function syncDirectory(path: string): Promise<void> {
   } finally {
     await directory.close();
   }
+}
+
+/** Makes a directory and its parents where they are missing, so that they survive a power cut. @param path absolute */
+export async function makeDurably(path: string, mode?: number): Promise<void> {
+  if (await isMade(path, mode)) return;
+  // not mkdir's own `recursive`: where a parent can't be made, as below /proc, it tries for ever
+  const parent = dirname(path);
+  await makeDurably(parent, mode);
+  if (!(await isMade(path, mode)))
+    throw Object.assign(new Error(`${path} can't be made`), { code: 'ENOENT' });
+}
+
+/** Makes a directory unless it is there. Answers false when its parent is missing. */
+async function isMade(path: string, mode: number | undefined): Promise<boolean> {
+  try {
+    await mkdir(path, mode);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && dirname(path) !== path) return false;
+    if ((await stat(path).catch(() => null))?.isDirectory()) return true;
+    throw error;
+  }
+  await syncDirectory(dirname(path));
+  return true;
 }
 
 /** Beyond this many the known directories are forgotten; finding one again costs an fsync. */
@@ -25,12 +49,7 @@ export class DurableDirectories {
 
   /** Makes the root itself where it is missing. @param root absolute path */
   static async open(root: string): Promise<DurableDirectories> {
-    const topmost = await mkdir(root, { recursive: true });
-    if (topmost !== undefined) {
-      for (let made = root; made.length >= topmost.length; made = dirname(made)) {
-        await syncDirectory(dirname(made));
-      }
-    }
+    await makeDurably(root);
     return new DurableDirectories(root);
   }
 

@@ -54,6 +54,11 @@ export async function createFileSystemStore({ root }: { root: string }): Promise
     listOpenUploads(signal) {
       return listTemporary(layout, signal);
     },
+    async lastWrittenAt({ id }, signal) {
+      signal.throwIfAborted();
+      return (await fileStats(layout.temporaryPath(id)))?.mtime ?? null;
+    },
+    isUploadOf: ({ id }, key) => layout.isTemporaryOf(key, id),
     async abortUpload({ id }, signal) {
       signal.throwIfAborted();
       await rm(layout.temporaryPath(id), { force: true });

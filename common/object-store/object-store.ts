@@ -2,7 +2,7 @@
  * Where files live. Implementations: the file system store (embedded default) and S3.
  * Every implementation passes test/integration/object-store-contract.ts.
  *
- * Keys are `/`-separated, relative, and made by us: `<owner>/<project_slug>/<name>`.
+ * Keys are `/`-separated, relative, and made by us (gateway/file-key.ts).
  */
 export interface ObjectInfo {
   readonly key: string;
@@ -51,10 +51,11 @@ export interface ObjectWriter {
 
 /** An object that somebody began to write and has neither completed nor aborted. */
 export interface OpenUpload {
+  /** Empty where the store does not know it: then all that it holds is ours. */
   readonly key: string;
   /** What the store calls it. */
   readonly id: string;
-  /** When bytes of it were last heard of, or when it was begun. */
+  /** No later than bytes of it last came: for many stores when it was begun. */
   readonly since: Date;
 }
 
@@ -85,6 +86,10 @@ export interface ObjectStore {
   list(prefix: string, signal: AbortSignal): AsyncIterable<ObjectInfo>;
   /** What was begun and neither completed nor aborted, by any process. */
   listOpenUploads(signal: AbortSignal): AsyncIterable<OpenUpload>;
+  /** When bytes of it last came, or when it was begun; null when there is no such upload any more. */
+  lastWrittenAt(upload: OpenUpload, signal: AbortSignal): Promise<Date | null>;
+  /** Whether what is being written is to become the object of this key. */
+  isUploadOf(upload: OpenUpload, key: string): boolean;
   /** Drops an upload that was begun; resolves as well when there is no such upload any more. */
   abortUpload(upload: OpenUpload, signal: AbortSignal): Promise<void>;
   /**

@@ -1,6 +1,7 @@
-import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { ListMultipartUploadsCommand, ListObjectsV2Command, ListPartsCommand } from '@aws-sdk/client-s3';
 import type { ObjectInfo, OpenUpload } from './object-store.ts';
 import { control, type S3Context } from './s3-context.ts';
+import { isStatus } from './s3-failure.ts';
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html, page by page as they are read. */
 export async function* listObjects(
@@ -60,4 +61,37 @@ export async function* listUploads(
           }
         : null;
   }
+}
+
+/**
+ * When the newest part of an upload came, or when it was begun; null when it is no more. Ten pages at most: an upload has
+ * 10,000 parts. https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListParts.html
+ */
+export async function lastPartAt(
+  context: S3Context,
+  { key, id, since }: OpenUpload,
+  signal: AbortSignal,
+): Promise<Date | null> {
+  const { client, bucket } = context;
+  let newest = since;
+  for (let marker: string | undefined, first = true; first || marker !== undefined; first = false) {
+    const command: ListPartsCommand = new ListPartsCommand({
+      ...{ Bucket: bucket, Key: key, UploadId: id },
+      ...(marker !== undefined && { PartNumberMarker: marker }),
+    });
+    const page = await control(context, { operation: 'ListParts', key, signal }, async (abortSignal) => {
+      try {
+        return await client.send(command, { abortSignal });
+      } catch (error) {
+        if (isStatus(error, 404)) return null;
+        throw error;
+      }
+    });
+    if (page === null) return null;
+    for (const { LastModified } of page.Parts ?? []) {
+      if (LastModified !== undefined && LastModified > newest) newest = LastModified;
+    }
+    marker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
+  }
+  return newest;
 }

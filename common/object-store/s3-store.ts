@@ -7,7 +7,7 @@ import { dropUpload, dropUploadsOf } from './s3-cleanup.ts';
 import { connectS3 } from './s3-client.ts';
 import { control, type S3Context } from './s3-context.ts';
 import { isStatus, storageError } from './s3-failure.ts';
-import { listObjects, listUploads } from './s3-list.ts';
+import { lastPartAt, listObjects, listUploads } from './s3-list.ts';
 import { givenMetadata } from './s3-metadata.ts';
 import { type S3StoreOptions, s3Timing } from './s3-options.ts';
 import { partBytesFor } from './s3-part-sizes.ts';
@@ -103,6 +103,8 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     listOpenUploads(signal) {
       return listUploads(context, '', signal);
     },
+    lastWrittenAt: (upload, signal) => lastPartAt(context, upload, signal),
+    isUploadOf: (upload, key) => upload.key === key,
     async abortUpload({ key, id }, signal) {
       signal.throwIfAborted();
       try {

@@ -1,30 +1,27 @@
 import type { CloudFile, CloudFiles } from '../../common/control/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { readFileKey } from '../file-key.ts';
 import { readObjectMetadata } from '../object-metadata.ts';
 
 /**
- * Puts right an object that has no row: it gets the row that its metadata tells of, or is removed when they tell of
- * none that could be its own.
+ * Gives an object that has no row the row that its metadata tells of. When they tell of none, or of another object, it is
+ * left as it is: its bytes may be all that somebody has.
  */
 export async function adoptObject(
-  {
-    store,
-    cloudFiles,
-  }: { store: Pick<ObjectStore, 'head' | 'delete'>; cloudFiles: Pick<CloudFiles, 'insert'> },
+  { store, cloudFiles }: { store: Pick<ObjectStore, 'head'>; cloudFiles: Pick<CloudFiles, 'insert'> },
   key: string,
   { dryRun, signal }: { dryRun: boolean; signal: AbortSignal },
-): Promise<'row made' | 'object removed' | 'nothing there'> {
+): Promise<'row made' | 'object left' | 'nothing there'> {
   const stored = await store.head(key, signal);
   if (stored === null) return 'nothing there';
   const known = readObjectMetadata(stored.metadata);
-  const name = nameOf(key);
-  if (known === null || key !== `${known.ownerId}/${known.projectSlug}/${name}`) {
-    if (!dryRun) await store.delete(key, signal);
-    return 'object removed';
+  const parts = readFileKey(key);
+  if (known === null || known.ownerId !== parts?.ownerId || known.projectSlug !== parts.projectSlug) {
+    return 'object left';
   }
   const file: CloudFile = {
     ...known,
-    name,
+    name: parts.name,
     objectKey: key,
     contentType: stored.contentType,
     size: stored.size,
@@ -35,9 +32,4 @@ export async function adoptObject(
   };
   if (!dryRun) await cloudFiles.insert(file, signal);
   return 'row made';
-}
-
-/** The last segment of a key. */
-export function nameOf(key: string): string {
-  return key.slice(key.lastIndexOf('/') + 1);
 }

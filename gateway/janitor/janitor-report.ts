@@ -1,18 +1,20 @@
 /** What a run of the janitor found and did; with dryRun, what it would have done. */
 export interface JanitorReport {
   readonly dryRun: boolean;
-  /** Uploads that were begun long ago and never ended. */
+  /** Uploads of this deployment that were begun long ago, never ended, and got no part for long. */
   uploadsAborted: number;
   objectsSeen: number;
+  /** It saw as many as a run may: the next one goes on there. */
+  objectsGoOn: boolean;
   /** Objects that an interrupted upload left without a row: their row was made from their metadata. */
   rowsMade: number;
-  /** Objects under our keys that can't be given a row. */
-  objectsRemoved: number;
+  /** Objects without a row whose metadata tell of none. An object is never removed. */
+  objectsLeft: number;
   rowsChecked: number;
-  /** Rows whose object is not there. */
+  /** Rows whose object was not there. */
+  rowsWithoutObject: number;
+  /** Those of them that an earlier run had found so, too. */
   rowsRemoved: number;
-  /** Objects whose keys are not ours: never touched. */
-  foreignObjects: number;
   /** What could not be done this time; the next run tries again. */
   failures: number;
   milliseconds: number;
@@ -23,11 +25,12 @@ export function emptyReport(dryRun: boolean): JanitorReport {
     dryRun,
     uploadsAborted: 0,
     objectsSeen: 0,
+    objectsGoOn: false,
     rowsMade: 0,
-    objectsRemoved: 0,
+    objectsLeft: 0,
     rowsChecked: 0,
+    rowsWithoutObject: 0,
     rowsRemoved: 0,
-    foreignObjects: 0,
     failures: 0,
     milliseconds: 0,
   };

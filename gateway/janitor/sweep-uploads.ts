@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CloudFiles } from '../../common/control/cloud-files.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import { adoptObject, nameOf } from './adopt-object.ts';
+import { nameOf } from '../file-key.ts';
+import { adoptObject } from './adopt-object.ts';
 
 /** What was done about uploads that a dead process had begun. */
 export interface SweepReport {
@@ -10,7 +11,8 @@ export interface SweepReport {
   /** Had their object and its row. */
   whole: number;
   rowsMade: number;
-  objectsRemoved: number;
+  /** Objects without a row whose metadata tell of none: never removed. */
+  objectsLeft: number;
   /** Left neither object nor row. */
   nothing: number;
   /** What could not be done: left to the janitor. */
@@ -25,7 +27,7 @@ const pauses = [0, 1000, 4000];
 const uploadsAtOnce = 8;
 
 /**
- * Cleans up after uploads whose process is gone: drops what was begun, and puts objects without a row right by the
+ * Cleans up after uploads whose process is gone: drops what was begun, and gives objects without a row theirs, by the
  * janitor's rule. Rejects when the signal is aborted.
  * @param keys of their objects; no living process writes to them
  */
@@ -35,7 +37,7 @@ export async function sweepUploads(
   signal: AbortSignal,
 ): Promise<SweepReport> {
   const { store, cloudFiles, log } = deps;
-  const report = { uploads: keys.length, whole: 0, rowsMade: 0, objectsRemoved: 0, nothing: 0, failures: 0 };
+  const report = { uploads: keys.length, whole: 0, rowsMade: 0, objectsLeft: 0, nothing: 0, failures: 0 };
   const failed = new Set<string>();
   let open = [...keys];
 
@@ -67,7 +69,7 @@ export async function sweepUploads(
     await each(async (key) => {
       const done = await adoptObject({ store, cloudFiles }, key, { dryRun: false, signal });
       if (done === 'row made') report.rowsMade++;
-      if (done === 'object removed') report.objectsRemoved++;
+      if (done === 'object left') report.objectsLeft++;
       if (done !== 'nothing there') settled.add(key);
     });
     open = open.filter((key) => !settled.has(key));

@@ -9,6 +9,7 @@ import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-
 import type { UploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { fileKey } from '../file-key.ts';
 import { cleanOriginalName, storedName } from '../file-name.ts';
 import { mediaTypeOf } from '../media-type.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
@@ -23,6 +24,8 @@ const commitTimeout = 30_000;
 const commitDeadline = createSharedDeadline(commitTimeout);
 
 export interface UploadDeps {
+  /** Begins the key of every object. */
+  readonly deploymentId: string;
   readonly authenticate: Authenticate;
   readonly projects: Pick<Projects, 'ensure'>;
   readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert'>;
@@ -49,7 +52,8 @@ export function uploadOperation(deps: UploadDeps): Handler {
     const { userId } = await deps.authenticate(request);
 
     const id = randomUUID();
-    const describe = (part: FilePart) => draftFile(id, part, userId, projectSlug);
+    const { deploymentId } = deps;
+    const describe = (part: FilePart) => draftFile(part, { id, deploymentId, ownerId: userId, projectSlug });
     const received = await receiveFile({
       boundary,
       body: request.body,
@@ -93,7 +97,15 @@ function readProjectSlug(request: HttpRequest): string {
   return slug;
 }
 
-function draftFile(id: string, part: FilePart, ownerId: string, projectSlug: string): Draft {
+function draftFile(
+  part: FilePart,
+  {
+    id,
+    deploymentId,
+    ownerId,
+    projectSlug,
+  }: Pick<Draft, 'id' | 'ownerId' | 'projectSlug'> & Pick<UploadDeps, 'deploymentId'>,
+): Draft {
   const originalName = cleanOriginalName(part.fileName);
   const name = storedName(id, originalName);
   const contentType = mediaTypeOf(part.contentType, originalName);
@@ -103,7 +115,7 @@ function draftFile(id: string, part: FilePart, ownerId: string, projectSlug: str
     originalName,
     ownerId,
     projectSlug,
-    objectKey: `${ownerId}/${projectSlug}/${name}`,
+    objectKey: fileKey({ deploymentId, ownerId, projectSlug, name }),
     contentType,
   };
 }

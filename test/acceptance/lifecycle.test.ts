@@ -1,10 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
+import { freePorts } from '../services/free-port.ts';
 import { connectRaw } from '../services/raw-http.ts';
 import { call, structureOf } from '../services/record-client.ts';
 import { acceptanceToken, removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
@@ -38,13 +39,14 @@ t.test('the first start prints a token and three commands that work as printed',
   t.teardown(() => removeData(sluice));
   const printed = sluice.stdout();
   t.match(printed, sluice.baseUrl);
-  t.match(printed, sluice.token);
+  t.notMatch(printed, sluice.token, 'a configured token is a secret');
   const commands = printed.split('\n').filter((line) => line.startsWith('curl '));
   t.equal(commands.length, 3);
   const answers: unknown[] = [];
   for (const command of commands) {
     const { stdout } = await run('sh', ['-c', `${command} -sS --fail-with-body`], {
       cwd: join(import.meta.dirname, '../..'),
+      env: { ...process.env, BOOTSTRAP_TOKEN: sluice.token },
     });
     answers.push(JSON.parse(stdout));
   }
@@ -54,8 +56,55 @@ t.test('the first start prints a token and three commands that work as printed',
   t.equal(await sluice.stop(), 0);
 
   const again = await sluice.restart();
-  t.notMatch(again.stdout(), sluice.token, 'the token is shown once');
+  t.notMatch(again.stdout(), /Access token/);
   await again.stop();
+});
+
+t.test('a token that was made up is printed once, and works as printed', async (t) => {
+  const sluice = await startSluice({ env: { BOOTSTRAP_TOKEN: '' } });
+  t.teardown(() => removeData(sluice));
+  const token = /^Access token: (\S+)$/m.exec(sluice.stdout())?.[1] as string;
+  const command = sluice
+    .stdout()
+    .split('\n')
+    .find((line) => line.startsWith('curl ')) as string;
+  t.match(command, token);
+  const { stdout } = await run('sh', ['-c', `${command} -sS --fail-with-body`], {
+    cwd: join(import.meta.dirname, '../..'),
+  });
+  t.match(JSON.parse(stdout), { originalName: 'README.md' });
+  t.equal(await sluice.stop(), 0);
+  const again = await sluice.restart();
+  t.notMatch(again.stdout(), token);
+  await again.stop();
+});
+
+t.test('a configured token is good from the first moment at which anything listens', async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-first-'));
+  const port = await freePorts(1);
+  const starting = startSluice({ dataDir, env: { PORT: String(port) } });
+  t.teardown(async () => {
+    await (await starting).stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  const statuses = new Set<number>();
+  let started = false;
+  const isUp = starting.finally(() => {
+    started = true;
+  });
+  const baseUrl = `http://127.0.0.1:${port}`;
+  while (!started) {
+    try {
+      const answer = await call({ baseUrl, token: acceptanceToken, path: '/life/things', structure });
+      statuses.add(answer.status);
+    } catch {
+      // nothing listens yet
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  }
+  await isUp;
+  t.equal((await find(await starting)).status, 200);
+  t.notOk(statuses.has(401), [...statuses].join());
 });
 
 t.test('a service alone shows what it serves, and no more', async (t) => {
@@ -220,6 +269,11 @@ t.test('starts that can not succeed say why in one sentence, and exit 1', async 
       /data directory .* is in use by another process/,
     ],
     ['a data directory that is a file', { PORT: '0', DATA_DIR: file }, /data directory/],
+    [
+      'a data directory that can not exist',
+      { PORT: '0', DATA_DIR: '/proc/none/data' },
+      /the data directory \/proc\/none\/data can't be made \(ENOENT\)/,
+    ],
     ['bad values', { PORT: 'x', MAX_UPLOAD_BYTES: '-1' }, /PORT is "x".*MAX_UPLOAD_BYTES is "-1"/],
     ['half of TLS', { PORT: '0', TLS_CERT_FILE: file }, /TLS_CERT_FILE and TLS_KEY_FILE/],
     ['workers on the embedded engine', { PORT: '0', WORKERS: '2' }, /WORKERS is 2, but CLICKHOUSE_URL/],
@@ -232,6 +286,42 @@ t.test('starts that can not succeed say why in one sentence, and exit 1', async 
     t.notMatch(stderr, /^\s+at /m, 'no stack trace');
     t.notMatch(stdout, /listens/);
   }
+});
+
+t.test('commands say how they are used', async (t) => {
+  const scripts = ['main.ts', 'gateway/main.ts', 'query/main.ts', 'token.ts', 'janitor.ts'];
+  for (const script of scripts) {
+    t.match(
+      await runToEnd(script, ['--help'], {}),
+      { status: 0, stderr: '', stdout: /npm (start|run)/ },
+      script,
+    );
+  }
+});
+
+t.test('a command in the wrong place says where it looked, and makes nothing', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-wrong-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const missing = join(folder, 'missing');
+  for (const script of ['token.ts', 'janitor.ts']) {
+    for (const DATA_DIR of [folder, missing]) {
+      const { status, stderr, stdout } = await runToEnd(script, [], { DATA_DIR });
+      t.match({ status, stdout }, { status: 1, stdout: '' });
+      t.match(stderr, `sluice: there is no database in ${DATA_DIR}: set DATA_DIR`);
+    }
+  }
+  t.strictSame(await readdir(folder), []);
+});
+
+t.test('a server for other machines prints an address that works, and what it needs', async (t) => {
+  const sluice = await startSluice({ script: 'gateway/main.ts', env: { HOST: '0.0.0.0' } });
+  t.teardown(async () => {
+    await sluice.stop();
+    await removeData(sluice);
+  });
+  t.match(sluice.baseUrl, /^http:\/\/127\.0\.0\.1:\d+$/);
+  t.equal((await fetch(`${sluice.baseUrl}/healthz`)).status, 200);
+  t.match(sluice.stdout(), /Plain HTTP from other machines is refused .* TLS_CERT_FILE .* TRUSTED_PROXIES/);
 });
 
 t.test('a machine without a binary of the HTTP server is told so', async (t) => {
@@ -256,7 +346,7 @@ t.test('npm run token makes and revokes tokens while the server runs', async (t)
 
   const made = await token();
   t.equal(made.status, 0, made.stderr);
-  t.match(made.stdout, /^sluice_[A-Za-z0-9_-]{43}\n$/, 'the token stands alone on stdout');
+  t.match(made.stdout, /^sluice_[A-Za-z0-9_-]{51}\n$/, 'the token stands alone on stdout');
   t.equal(await status(made.stdout.trim()), 200);
 
   const long = await token('--expires-in', '1h');

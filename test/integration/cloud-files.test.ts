@@ -30,13 +30,33 @@ t.test('cloud files', async (t) => {
     }
   });
 
-  await t.test('what is not there is null, and not remembered', async (t) => {
+  await t.test('what is not there is null, and not asked for again for a second', async (t) => {
     const files = createCloudFiles({ db: counted, database: 'sluice' });
     const file = newFile();
     t.equal(await files.findByName(file.name, signal), null);
     t.equal(await files.findByName(`' OR '1'='1`, signal), null);
+    queries = 0;
+    for (let i = 0; i < 10; i++) await files.findByName(file.name, signal);
+    t.equal(queries, 0);
     await createCloudFiles({ db, database: 'sluice' }).insert(file, signal);
+    await new Promise((resolve) => setTimeout(resolve, 1100));
     t.match(await files.findByName(file.name, signal), { id: file.id });
+    const own = newFile();
+    t.equal(await files.findByName(own.name, signal), null);
+    await files.insert(own, signal);
+    t.match(await files.findByName(own.name, signal), { id: own.id });
+  });
+
+  await t.test('names that are asked for at once share a statement', async (t) => {
+    const stored = Array.from({ length: 20 }, () => newFile());
+    const other = createCloudFiles({ db, database: 'sluice' });
+    await Promise.all(stored.map((file) => other.insert(file, signal)));
+    const files = createCloudFiles({ db: counted, database: 'sluice' });
+    queries = 0;
+    const made = Array.from({ length: 300 }, () => newFile());
+    const found = await Promise.all([...stored, ...made].map(({ name }) => files.findByName(name, signal)));
+    t.strictSame(found, [...stored, ...made.map(() => null)]);
+    t.ok(queries <= 2, `${queries} statements`);
   });
 
   await t.test('a file that is known is not asked for again', async (t) => {

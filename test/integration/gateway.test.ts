@@ -10,6 +10,7 @@ import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger
 import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { formBody, plentyOfMemory } from '../services/multipart-harness.ts';
+import { testDeployment } from '../services/new-file.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 /** The gateway behind a real server, over a real file system store; rows are kept in memory. */
@@ -28,6 +29,7 @@ async function serveGateway(t: Test, maxUploadBytes = 10_000_000) {
     requestTimeout: 60_000,
     log,
     routes: gatewayRoutes({
+      deploymentId: testDeployment,
       authenticate: async () => ({ userId: 'owner', tokenId: 't' }),
       projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
       cloudFiles: {

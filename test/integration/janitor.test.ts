@@ -1,16 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { type CloudFile, createCloudFiles } from '../../common/control/cloud-files.ts';
+import { openDeployment } from '../../common/control/deployment.ts';
+import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import { createJanitor } from '../../gateway/janitor/janitor.ts';
+import { createJanitor, type JanitorOptions } from '../../gateway/janitor/janitor.ts';
 import { objectMetadata } from '../../gateway/object-metadata.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
-import { newFile } from '../services/new-file.ts';
+import { newFile, testDeployment } from '../services/new-file.ts';
 import { silentLog } from '../services/silent-log.ts';
+import { partOf } from '../services/store-object.ts';
+import { openStubStore, stubPartBytes } from '../services/stub-store.ts';
 
 const { signal } = new AbortController();
 const { db, folder: root, database } = await openMigratedChdb(t);
@@ -35,13 +40,17 @@ function fileOf(content: string, originalName = 'ä b.txt'): CloudFile {
   });
 }
 
-async function setUp(t: Test, times: { staleAfter?: number; grace?: number } = {}) {
+async function setUp(t: Test, options: Partial<JanitorOptions> = {}) {
   const folder = await mkdtemp(join(root, 'files-'));
   const store = await createFileSystemStore({ root: folder });
   await db.command({ sql: `TRUNCATE TABLE ${database}.cloud_files` });
   const cloudFiles = createCloudFiles({ db, database });
   const log = silentLog();
-  const janitor = createJanitor({ store, cloudFiles, log, staleAfter: 0, grace: 0, interval: 1e6, ...times });
+  const janitor = createJanitor({
+    ...{ store, cloudFiles, log, deployment: { keys: async () => [{ id: testDeployment, secret: '' }] } },
+    ...{ uploads: createUploadLedger(), staleAfter: 0, grace: 0, interval: 1e6 },
+    ...options,
+  });
   t.teardown(async () => {
     await janitor.close();
     await store.close();
@@ -57,7 +66,7 @@ t.test('what is whole is left alone', async (t) => {
   t.match(await janitor.run({ dryRun: false }), {
     objectsSeen: 1,
     rowsMade: 0,
-    objectsRemoved: 0,
+    objectsLeft: 0,
     rowsRemoved: 0,
     failures: 0,
   });
@@ -81,51 +90,138 @@ t.test('an object without a row gets it, with the name that its client gave', as
   t.match(await janitor.run({ dryRun: false }), { rowsMade: 0 });
 });
 
-t.test('an object under our keys without our metadata is removed, one under other keys never', async (t) => {
-  const { store, janitor } = await setUp(t);
-  const ours = `${owner}/demo/${randomUUID()}_x.txt`;
-  const stolen = fileOf('x');
-  await put(store, ours, 'x', {});
-  await put(store, `${randomUUID()}/demo/${randomUUID()}_y.txt`, 'y', objectMetadata(stolen));
-  await put(store, 'backups/2026/database.tar', 'z', {});
-  await put(store, 'readme', 'z', {});
-  t.match(await janitor.run({ dryRun: false }), {
-    objectsSeen: 4,
-    objectsRemoved: 2,
-    foreignObjects: 2,
-    rowsMade: 0,
-  });
-  t.equal(await store.head(ours, signal), null);
-  t.not(await store.head('readme', signal), null);
+t.test('a bucket that was restored without its metadata loses nothing', async (t) => {
+  const { store, janitor, log } = await setUp(t);
+  const keys = Array.from({ length: 15 }, () => fileOf('x').objectKey);
+  for (const key of keys) await put(store, key, 'x', {});
+  const stolen = { ...fileOf('y'), ownerId: randomUUID() };
+  await put(store, fileOf('y').objectKey, 'y', objectMetadata(stolen));
+  for (let run = 0; run < 2; run++) {
+    const report = await janitor.run({ dryRun: false });
+    t.match(report, { objectsSeen: 16, objectsLeft: 16, rowsMade: 0, failures: 0 });
+  }
+  for (const key of keys) t.not(await store.head(key, signal), null);
+  t.match(log.failures.join(), /neither a row nor metadata/);
 });
 
-t.test('a row without its object goes, but not many at once', async (t) => {
-  const { cloudFiles, janitor, log } = await setUp(t);
-  const file = fileOf('lost');
-  await cloudFiles.insert(file, signal);
-  t.match(await janitor.run({ dryRun: true }), { rowsChecked: 1, rowsRemoved: 1 });
-  t.match(await janitor.run({ dryRun: false }), { rowsChecked: 1, rowsRemoved: 1 });
-  t.equal(await cloudFiles.findByName(file.name, signal), null);
-  for (let i = 0; i < 20; i++) await cloudFiles.insert(fileOf('x'), signal);
-  t.match(await janitor.run({ dryRun: false }), { rowsChecked: 20, rowsRemoved: 0, failures: 1 });
-  t.match(log.failures.join(), /not in the store/);
+t.test('what is not of this deployment is not even looked at', async (t) => {
+  const { store, cloudFiles, janitor } = await setUp(t);
+  const theirs = fileOf('theirs');
+  const theirKey = theirs.objectKey.replace(testDeployment, randomUUID());
+  const before = theirs.objectKey.slice(testDeployment.length + 1);
+  const others = [theirKey, before, 'backups/2026/database.tar', 'readme'];
+  for (const key of others) await put(store, key, 'theirs', objectMetadata(theirs));
+  t.match(await janitor.run({ dryRun: false }), { objectsSeen: 0, rowsMade: 0, objectsLeft: 0, failures: 0 });
+  t.equal(await cloudFiles.findByName(theirs.name, signal), null);
+  for (const key of others) t.not(await store.head(key, signal), null);
+});
+
+t.test('a deployment keeps its id, also when two processes make one each', async (t) => {
+  const made = await Promise.all([1, 2].map(() => openDeployment({ db, database })));
+  const [first, second] = made as [(typeof made)[0], (typeof made)[0]];
+  const ids = (await first.keys()).map(({ id }) => id);
+  for (const { id } of made) t.ok(ids.includes(id));
+  t.strictSame(await second.keys(), await first.keys());
+  const later = await openDeployment({ db, database });
+  t.equal(later.id, ids[0]);
+  const file = fileOf('of the other one');
+  const key = file.objectKey.replace(testDeployment, ids.at(-1) as string);
+  const { store, cloudFiles, janitor } = await setUp(t, { deployment: later });
+  await put(store, key, 'of the other one', objectMetadata(file));
+  t.match(await janitor.run({ dryRun: false }), { rowsMade: 1 });
+  t.match(await cloudFiles.findByName(file.name, signal), { objectKey: key });
+});
+
+t.test(
+  'a row without its object goes with the second run that misses it, but not many at once',
+  async (t) => {
+    const { cloudFiles, janitor, log } = await setUp(t);
+    const file = fileOf('lost');
+    await cloudFiles.insert(file, signal);
+    t.match(await janitor.run({ dryRun: true }), { rowsChecked: 1, rowsWithoutObject: 1, rowsRemoved: 0 });
+    t.match(await janitor.run({ dryRun: false }), { rowsChecked: 1, rowsWithoutObject: 1, rowsRemoved: 0 });
+    t.not(await cloudFiles.findByName(file.name, signal), null);
+    t.match(await janitor.run({ dryRun: true }), { rowsRemoved: 1 });
+    t.match(await janitor.run({ dryRun: false }), { rowsChecked: 1, rowsRemoved: 1 });
+    t.equal(await cloudFiles.findByName(file.name, signal), null);
+    for (let i = 0; i < 20; i++) await cloudFiles.insert(fileOf('x'), signal);
+    for (let run = 0; run < 3; run++) {
+      t.match(await janitor.run({ dryRun: false }), { rowsChecked: 20, rowsRemoved: 0, failures: 1 });
+    }
+    t.match(log.failures.join(), /not in the store/);
+  },
+);
+
+t.test(
+  'a row whose object comes back begins anew, and two runs within the grace period are one',
+  async (t) => {
+    const { store, cloudFiles, janitor } = await setUp(t);
+    const file = fileOf('lost');
+    await cloudFiles.insert(file, signal);
+    t.match(await janitor.run({ dryRun: false }), { rowsWithoutObject: 1, rowsRemoved: 0 });
+    await put(store, file.objectKey, 'lost', objectMetadata(file));
+    t.match(await janitor.run({ dryRun: false }), { rowsWithoutObject: 0 });
+    await store.delete(file.objectKey, signal);
+    t.match(await janitor.run({ dryRun: false }), { rowsWithoutObject: 1, rowsRemoved: 0 });
+
+    const patient = await setUp(t, { grace: 30_000 });
+    await patient.cloudFiles.insert(fileOf('lost'), signal);
+    for (let run = 0; run < 3; run++) {
+      t.match(await patient.janitor.run({ dryRun: false }), { rowsWithoutObject: 1, rowsRemoved: 0 });
+    }
+  },
+);
+
+t.test('a run on the timer looks at so many objects, and the next one goes on there', async (t) => {
+  const files = Array.from({ length: 5 }, () => fileOf('orphan'));
+  const { store, cloudFiles, janitor } = await setUp(t, { objectsPerRun: 2, interval: 20 });
+  for (const file of files) await put(store, file.objectKey, 'orphan', objectMetadata(file));
+  janitor.start();
+  const names = files.map(({ name }) => name);
+  while ((await cloudFiles.namesWithRow(names, signal)).size < files.length) await sleep(20);
+  t.match(await janitor.run({ dryRun: false }), { objectsSeen: 5, objectsGoOn: false, rowsMade: 0 });
 });
 
 t.test('uploads that were given up are aborted, others not', async (t) => {
   const { store, folder, janitor } = await setUp(t);
-  await store.create(`${owner}/demo/${randomUUID()}_x`, { contentType: 'text/plain', metadata: {} }, signal);
-  const careful = createJanitor({
+  const { objectKey } = fileOf('x');
+  await store.create(objectKey, { contentType: 'text/plain', metadata: {} }, signal);
+  const careful = await setUp(t, { store, staleAfter: 3_600_000 });
+  t.match(await careful.janitor.run({ dryRun: false }), { uploadsAborted: 0 });
+  await sleep(20);
+  const uploads = createUploadLedger();
+  uploads.begin({}, objectKey);
+  const alive = await setUp(t, { store, uploads });
+  t.match(await alive.janitor.run({ dryRun: false }), { uploadsAborted: 0 }, 'this process writes to it');
+  const silent = await setUp(t, {
     store,
-    cloudFiles: createCloudFiles({ db, database }),
-    log: silentLog(),
-    staleAfter: 3_600_000,
-    grace: 0,
-    interval: 1e6,
+    uploads: { openKeys: () => Promise.reject(new Error('no answer')) },
   });
-  t.match(await careful.run({ dryRun: false }), { uploadsAborted: 0 });
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  t.match(await silent.janitor.run({ dryRun: false }), { uploadsAborted: 0, failures: 1 });
   t.match(await janitor.run({ dryRun: false }), { uploadsAborted: 1 });
   t.strictSame(await readdir(join(folder, 'tmp')), []);
+});
+
+t.test('open uploads in S3: those of others stay, and a long one that gets its parts lives', async (t) => {
+  const { store, stub } = await openStubStore(t);
+  const begin = async (key: string) => {
+    const writer = await store.create(key, { contentType: 'text/plain', metadata: {} }, signal);
+    await writer.writePart(partOf(Buffer.alloc(stubPartBytes)));
+    return writer;
+  };
+  const dead = fileOf('dead').objectKey;
+  const theirs = fileOf('theirs').objectKey.replace(testDeployment, randomUUID());
+  const application = ['video/2026/long.mp4', fileOf('x').objectKey.slice(testDeployment.length + 1)];
+  const long = await begin(fileOf('long').objectKey);
+  for (const key of [dead, theirs, ...application]) await begin(key);
+  await sleep(1200);
+  await long.writePart(partOf(Buffer.alloc(stubPartBytes)));
+  const { janitor } = await setUp(t, { store, staleAfter: 1000 });
+  t.match(await janitor.run({ dryRun: false }), { uploadsAborted: 1, failures: 0 });
+  const left = stub.openUploads().map(({ key }) => key);
+  t.notOk(left.includes(dead));
+  t.equal(left.length, 4);
+  await long.complete(partOf(Buffer.from('end')));
 });
 
 t.test('nothing younger than the grace period is touched', async (t) => {
@@ -135,7 +231,7 @@ t.test('nothing younger than the grace period is touched', async (t) => {
   await cloudFiles.insert(fileOf('without object'), signal);
   t.match(await janitor.run({ dryRun: false }), {
     rowsMade: 0,
-    objectsRemoved: 0,
+    objectsLeft: 0,
     rowsRemoved: 0,
     rowsChecked: 0,
   });
@@ -150,5 +246,5 @@ t.test('one thing that fails does not keep it from the others', async (t) => {
   await writeFile(join(folder, 'meta', `${broken.objectKey}.json`), 'no json');
   const report = await janitor.run({ dryRun: false });
   t.equal(report.rowsMade, 1);
-  t.equal(report.failures + report.objectsRemoved, 1, JSON.stringify([report, log.failures]));
+  t.equal(report.failures + report.objectsLeft, 1, JSON.stringify([report, log.failures]));
 });

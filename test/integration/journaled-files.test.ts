@@ -1,4 +1,4 @@
-import { cp, readdir, rm } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { createCloudFiles, type FileTable } from '../../common/control/cloud-files.ts';
@@ -61,6 +61,32 @@ t.test('what a process left is brought into the table when the next one starts',
   t.strictSame(await inTable(file.name), file);
   t.strictSame(await readdir(directory), []);
   await next.close();
+});
+
+t.test('a flipped bit costs the row that it hits, and no other', async (t) => {
+  const directory = newDirectory();
+  const first = await openJournaledFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
+  const some = Array.from({ length: 5 }, () => newFile());
+  for (const file of some) await first.insert(file, never);
+  const [name] = await readdir(directory);
+  const path = join(directory, name as string);
+  const bytes = await readFile(path);
+  bytes[20] = (bytes[20] as number) ^ 4;
+  await writeFile(path, bytes);
+  const log = silentLog();
+  const next = await openJournaledFiles({ table: freshTable(), directory, log, settleEvery });
+  const found = await Promise.all(some.map(({ name }) => inTable(name)));
+  t.strictSame(
+    found.map((file) => file !== null),
+    [false, true, true, true, true],
+  );
+  t.match(log.failures.join(), /rows in the journal of files are damaged/);
+  t.strictSame(await readdir(directory), ['1.damaged']);
+  await next.close();
+  const later = silentLog();
+  await (await openJournaledFiles({ table: freshTable(), directory, log: later })).close();
+  t.strictSame(later.failures, [], 'it is told of once');
+  t.strictSame(await readdir(directory), ['1.damaged']);
 });
 
 t.test('a process that died between the table and the journal leaves no row twice', async (t) => {

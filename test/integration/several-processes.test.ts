@@ -7,6 +7,7 @@ import { createAccessTokens, hashToken } from '../../common/auth/access-tokens.t
 import { bootstrap } from '../../common/auth/bootstrap.ts';
 import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
+import { openDeployment } from '../../common/control/deployment.ts';
 import { migrate } from '../../common/control/migrate.ts';
 import { migrations } from '../../common/control/migrations.ts';
 import { createUsers } from '../../common/control/users.ts';
@@ -53,11 +54,12 @@ t.test('a database that is there is not made again, for which a user may lack th
 t.test('the first account that several make at once is one account with one token', async (t) => {
   const token = 'a-token-that-all-are-told';
   for (const database of databases) {
+    const deployment = await openDeployment({ db, database });
     const made = await Promise.all(
       processes.map((each) =>
         bootstrap({
           users: createUsers({ db: each, database }),
-          tokens: createAccessTokens({ db: each, database }),
+          tokens: createAccessTokens({ db: each, database, deployment }),
           token,
         }),
       ),
@@ -65,7 +67,7 @@ t.test('the first account that several make at once is one account with one toke
     t.ok(made.includes(token));
     const users = await db.rows<{ id: string }>({ sql: `SELECT DISTINCT id FROM ${database}.users` });
     t.equal(users.length, 1);
-    const tokens = createAccessTokens({ db, database });
+    const tokens = createAccessTokens({ db, database, deployment });
     t.match(await tokens.findByHash(hashToken(token)), { userId: users[0]?.id });
     t.equal((await tokens.list(users[0]?.id as string)).length, 1);
   }

@@ -185,7 +185,7 @@ t.test('a cluster', async (t) => {
     }
     // a Distributed table takes none of these
     if (/^\s*(UPDATE|DELETE|TRUNCATE|OPTIMIZE)/.test(sql)) t.match(sql, /_local`? ON CLUSTER `one`/, shown);
-    if (/^\s*ALTER TABLE/.test(sql) && !/ADD COLUMN IF NOT EXISTS initial_records/.test(sql)) {
+    if (/^\s*ALTER TABLE/.test(sql) && !/ADD COLUMN IF NOT EXISTS (initial_records|sealed)/.test(sql)) {
       t.match(sql, / ON CLUSTER `one` /, shown);
     }
   }

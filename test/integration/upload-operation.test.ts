@@ -12,6 +12,7 @@ import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { type UploadDeps, uploadOperation } from '../../gateway/operations/upload.ts';
 import { type FakeRequestArgs, fakeRequest, responseBytes } from '../services/fake-request.ts';
 import { formBody, inChunks, plentyOfMemory } from '../services/multipart-harness.ts';
+import { testDeployment } from '../services/new-file.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const owner = '7c0ce7f0-6f0e-4a51-8a62-1f0c8a3d0b11';
@@ -26,6 +27,7 @@ async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
   const ensured: string[] = [];
   const log = silentLog();
   const upload = uploadOperation({
+    deploymentId: testDeployment,
     authenticate: async () => ({ userId: owner, tokenId: 't' }),
     projects: {
       async ensure(ownerId, slug) {
@@ -93,7 +95,7 @@ t.test('stores the file and answers exactly the seven fields', async (t) => {
   t.equal(file.createdAt, new Date(file.createdAt as string).toISOString());
   t.equal(file.updatedAt, file.createdAt);
 
-  const key = `${owner}/demo/${file.name}`;
+  const key = `${testDeployment}/${owner}/demo/${file.name}`;
   t.match(rows, [{ id: file._id, objectKey: key, size: content.byteLength, contentType: 'image/png' }]);
   t.strictSame(ensured, [`${owner}/demo`]);
   t.match(await store.head(key, never), {
@@ -228,6 +230,7 @@ t.test('a row that cannot be stored takes the object with it, and the answer is 
 t.test('an object that cannot be taken back is logged', async (t) => {
   const { upload, log, store } = await setUp(t, {});
   const failing = uploadOperation({
+    deploymentId: testDeployment,
     authenticate: async () => ({ userId: owner, tokenId: 't' }),
     projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
     cloudFiles: { announce: () => () => {}, insert: () => Promise.reject(new Error('disk full')) },

@@ -1,9 +1,11 @@
 import { createAccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
 import { bootstrap } from '../../common/auth/bootstrap.ts';
 import { createTokenDesk } from '../../common/auth/issue-token.ts';
+import { createTokenGate } from '../../common/auth/token-gate.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { createGroupCommit } from '../../common/clickhouse/group-commit.ts';
 import { createCloudFiles } from '../../common/control/cloud-files.ts';
+import { openDeployment } from '../../common/control/deployment.ts';
 import { fileRow } from '../../common/control/file-row.ts';
 import { createUsers } from '../../common/control/users.ts';
 import { uuidV5 } from '../../common/control/uuid-v5.ts';
@@ -140,7 +142,9 @@ async function untilMerged(): Promise<void> {
 
 async function driveControl(db: Database): Promise<void> {
   const users = createUsers({ db, database });
-  const tokens = createAccessTokens({ db, database });
+  const deployment = await openDeployment({ db, database });
+  const tokens = createAccessTokens({ db, database, deployment });
+  await createTokenGate({ tokens, deployment }).admits('unknown', '');
   await bootstrap({ users, tokens, token: undefined });
   const desk = createTokenDesk({ users, tokens });
   const email = 'a@x';

@@ -5,6 +5,7 @@ import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
+import { testDeployment } from './new-file.ts';
 import { silentLog } from './silent-log.ts';
 
 const megabyte = 1024 * 1024;
@@ -54,6 +55,7 @@ export async function serveGatewayOn(
     requestTimeout: 60_000,
     log,
     routes: gatewayRoutes({
+      deploymentId: testDeployment,
       authenticate: async () => ({ userId: '0b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6a', tokenId: 't' }),
       projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
       cloudFiles,

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { CloudFile } from '../../common/control/cloud-files.ts';
 
+/** What keys of files begin with. */
+export const testDeployment = '3b1f8d52-77aa-4c0e-9a41-5d0c2e6f7a80';
+
 /** A file that nobody else has. */
 export function newFile(change: Partial<CloudFile> = {}): CloudFile {
   const id = randomUUID();
@@ -12,7 +15,7 @@ export function newFile(change: Partial<CloudFile> = {}): CloudFile {
     originalName: 'a.txt',
     ownerId,
     projectSlug: 'demo',
-    objectKey: `${ownerId}/demo/${name}`,
+    objectKey: `${testDeployment}/${ownerId}/demo/${name}`,
     contentType: 'text/plain',
     size: 1,
     crc32: 2,

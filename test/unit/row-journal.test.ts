@@ -1,6 +1,7 @@
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readlinkSync } from 'node:fs';
+import { cp, type FileHandle, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type JournalEntry, type JournalSegment, RowJournal } from '../../common/control/row-journal.ts';
 
@@ -60,7 +61,7 @@ t.test('every line that was acknowledged is there at that moment', async (t) => 
   t.equal(textsOf(await leftIn(t, directory)).length, 300);
 });
 
-t.test('a write that was cut off, or bytes that changed, end it', async (t) => {
+t.test('a write that was cut off, or a last line that changed, is left out', async (t) => {
   const directory = await temporaryDirectory(t);
   const { journal } = await openJournal(directory);
   const lines = [lineOf(['first']), lineOf(['second']), lineOf(['third'])];
@@ -78,6 +79,83 @@ t.test('a write that was cut off, or bytes that changed, end it', async (t) => {
     await writeFile(path, changed);
     t.strictSame(textsOf(await leftIn(t, directory)), lines.slice(0, 2).map(String), `byte ${place}`);
   }
+});
+
+t.test('damage to one line costs none of the others, and the segment is kept aside', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const { journal } = await openJournal(directory);
+  const lines = [lineOf(['one 1']), lineOf(['two 2']), lineOf(['three 3'])];
+  for (const line of lines) await journal.append({ line });
+  const path = await onlyFile(directory);
+  const whole = await readFile(path);
+  const texts = lines.map(String);
+  const secondBegins = whole.indexOf(10) + 1;
+  const secondEnds = whole.indexOf(10, secondBegins) + 1;
+  for (let place = 0; place < secondEnds; place++) {
+    const expected = place < secondBegins ? texts.slice(1) : [texts[0], texts[2]];
+    for (let bit = 0; bit < 8; bit++) {
+      const changed = Buffer.from(whole);
+      changed[place] = (changed[place] as number) ^ (1 << bit);
+      await writeFile(path, changed);
+      const { left } = await openJournal(directory);
+      if (textsOf(left).join() !== expected.join()) t.fail(`bit ${bit} of byte ${place}: ${textsOf(left)}`);
+      if (!((left[0]?.damage?.lines ?? 0) > 0)) t.fail(`bit ${bit} of byte ${place} is not told of`);
+    }
+  }
+  const damaged = await readFile(path);
+  const { journal: next, left } = await openJournal(directory);
+  const [segment] = left as [Segment];
+  await segment.drop();
+  t.strictSame(await readFile(segment.damage?.keptAt as string), damaged);
+  t.strictSame(await leftIn(t, directory), [], 'it is not read again');
+  await next.append({ line: lineOf(['later']) });
+  for (const later of await leftIn(t, directory)) await later.drop();
+  const { journal: last } = await openJournal(directory);
+  await last.append({ line: lineOf(['last']) });
+  t.strictSame(await readFile(segment.damage?.keptAt as string), damaged, 'nothing takes its name');
+});
+
+t.test('a write that failed half way leaves nothing that looks like damage', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const { journal } = await openJournal(directory);
+  await journal.append({ line: lineOf(['first']) });
+  const path = await onlyFile(directory);
+  const probe = await open(path);
+  const prototype = Object.getPrototypeOf(probe) as { write: FileHandle['write'] };
+  await probe.close();
+  const { write } = prototype;
+  let writes = 0;
+  prototype.write = function half(this: FileHandle, bytes: Buffer, from: number, length: number, at: number) {
+    if (writes++ > 0) return Promise.reject(Object.assign(new Error('no space'), { code: 'ENOSPC' }));
+    return (write as (...args: unknown[]) => unknown).call(this, bytes, from, length >> 1, at);
+  } as unknown as FileHandle['write'];
+  t.teardown(() => {
+    prototype.write = write;
+  });
+  await t.rejects(journal.append({ line: lineOf(['x'.repeat(1000)]) }), { code: 'ENOSPC' });
+  prototype.write = write;
+  await journal.append({ line: lineOf(['second']) });
+  const left = await leftIn(t, directory);
+  t.strictSame(textsOf(left), ['["first"]\n', '["second"]\n']);
+  t.equal(left[0]?.damage, null);
+});
+
+t.test('the folder of the journal survives a power cut: its parent is synced', async (t) => {
+  const directory = join(await temporaryDirectory(t), 'file-journal');
+  const probe = await open(tmpdir());
+  const prototype = Object.getPrototypeOf(probe) as { sync: FileHandle['sync'] };
+  await probe.close();
+  const { sync } = prototype;
+  const synced: string[] = [];
+  prototype.sync = function noted(this: FileHandle) {
+    synced.push(readlinkSync(`/proc/self/fd/${this.fd}`));
+    return sync.call(this);
+  };
+  t.teardown(() => {
+    prototype.sync = sync;
+  });
+  await openJournal(directory);
+  t.strictSame(synced, [dirname(directory)]);
 });
 
 t.test('a segment is what came between two seals', async (t) => {

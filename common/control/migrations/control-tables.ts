@@ -51,7 +51,7 @@ export const controlTables: Migration = {
       `CREATE TABLE IF NOT EXISTS ${database}.access_tokens${onCluster} (
       hash String, id String, user_id String, name String,
       expires_at Nullable(${timestamp}), revoked_at Nullable(${timestamp}),
-      created_at ${timestamp}, version UInt64
+      created_at ${timestamp}, version UInt64, sealed Bool DEFAULT false
     ) ENGINE = ${control('access_tokens', 'ReplacingMergeTree(version)')} ORDER BY hash SETTINGS ${durable}`,
       // apart from the tokens, so that noting a use can never undo a revocation
       `CREATE TABLE IF NOT EXISTS ${database}.access_token_uses${onCluster} (
@@ -65,6 +65,11 @@ export const controlTables: Migration = {
       name String, description String, structure String, slots String, initial_records String,
       created_at ${timestamp}, updated_at ${timestamp}, version UInt64
     ) ENGINE = ${control('record_spaces', 'ReplacingMergeTree(version)')} ORDER BY id SETTINGS ${deduplication(topology)}, ${durable}`,
+      // tells the files of this store from those of another one in the same bucket, and its access tokens from made-up
+      // ones: `sealed` tokens carry a checksum by the secret of a deployment
+      `CREATE TABLE IF NOT EXISTS ${database}.deployments${onCluster} (
+      id String, secret String, created_at ${timestamp}
+    ) ENGINE = ${control('deployments', 'MergeTree')} ORDER BY id SETTINGS ${durable}`,
       `CREATE TABLE IF NOT EXISTS ${database}.signing_keys${onCluster} (
       id String, secret String, created_at ${timestamp}
     ) ENGINE = ${control('signing_keys', 'MergeTree')} ORDER BY id SETTINGS ${durable}`,

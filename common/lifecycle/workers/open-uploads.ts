@@ -22,6 +22,10 @@ export class OpenUploads {
     }
   }
 
+  get keys(): readonly string[] {
+    return [...this.#keys];
+  }
+
   /** All of them, which are forgotten here. */
   take(): string[] {
     const keys = [...this.#keys];

@@ -4,6 +4,7 @@ import type { Log } from '../../log/log.ts';
 import { closeTimeout } from '../close-timeout.ts';
 import { type Commands, serveControlSocket } from '../control-socket.ts';
 import { failStart } from '../fail-start.ts';
+import { reachText } from '../listened-addresses.ts';
 import { gatherMetrics } from './gather-metrics.ts';
 import { createLeftovers } from './leftovers.ts';
 import type { Peer } from './peer.ts';
@@ -98,6 +99,7 @@ export async function superviseWorkers(config: Config, log: Log): Promise<void> 
       for (const other of slots) if (other !== slot) other.peer?.tell('token-changed', hash);
     });
     peer.answer('metrics', () => metrics(slot));
+    peer.answer('open-uploads', async () => slots.flatMap(({ openUploads }) => openUploads));
   };
 
   const events = { listening: onListening, ended: onEnded, connected: onConnected };
@@ -132,7 +134,7 @@ export async function superviseWorkers(config: Config, log: Log): Promise<void> 
     commands: forwarded(first.commands, serving),
     log,
   });
-  process.stdout.write(`Sluice listens on ${first.url}\n`);
+  process.stdout.write(`Sluice listens on ${first.url}\n${reachText(config, port)}`);
 }
 
 /** Commands of the operator, which any worker that serves carries out. */

@@ -7,6 +7,11 @@ export interface UploadLedger {
   /** The upload is over, one way or the other, and has cleaned up; it may never have begun. */
   end(upload: object): void;
   readonly open: number;
+  /**
+   * Object keys of the uploads that this process, or another worker beside it, has open. Rejects when the supervisor does
+   * not answer.
+   */
+  openKeys(): Promise<readonly string[]>;
   /** Resolves when no upload is open, or after so many milliseconds: answers which. */
   untilIdle(milliseconds: number): Promise<boolean>;
   /** Uploads that the supervisor could not be told of, because it did not keep up. */
@@ -22,8 +27,12 @@ const endedWithin = 200;
 /**
  * @param tell sends news to whoever cleans up after this process: what it was given must survive this process from
  * then on. Absent: there is nobody.
+ * @param askOthers for the object keys of uploads that all workers have open
  */
-export function createUploadLedger(tell?: (news: UploadNews, sent: () => void) => void): UploadLedger {
+export function createUploadLedger(
+  tell?: (news: UploadNews, sent: () => void) => void,
+  askOthers?: () => Promise<readonly string[]>,
+): UploadLedger {
   const keys = new Map<object, string>();
   let ended: string[] = [];
   let underWay = 0;
@@ -67,6 +76,9 @@ export function createUploadLedger(tell?: (news: UploadNews, sent: () => void) =
     },
     get open() {
       return keys.size;
+    },
+    async openKeys() {
+      return [...keys.values(), ...((await askOthers?.()) ?? [])];
     },
     untilIdle(milliseconds) {
       if (keys.size === 0) return Promise.resolve(true);

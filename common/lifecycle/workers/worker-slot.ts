@@ -37,6 +37,7 @@ export class WorkerSlot {
   readonly #port: number;
   readonly #events: WorkerSlotEvents;
   #child: ChildProcess | null = null;
+  #uploads = new OpenUploads();
   #peer: Peer | null = null;
   #listeningSince: number | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -53,6 +54,11 @@ export class WorkerSlot {
   /** Null unless its worker serves. */
   get peer(): Peer | null {
     return this.#listeningSince === null ? null : this.#peer;
+  }
+
+  /** Object keys of the uploads that its worker has open. */
+  get openUploads(): readonly string[] {
+    return this.#uploads.keys;
   }
 
   get pid(): number | undefined {
@@ -79,6 +85,7 @@ export class WorkerSlot {
     const script = process.argv[1] as string;
     const child = fork(script, writeWorkerArguments({ index: this.index, port: this.#port }));
     const uploads = new OpenUploads();
+    this.#uploads = uploads;
     const peer = createPeer(child);
     let over = false;
     this.#child = child;

@@ -1,0 +1,42 @@
+import type { Deployment } from '../control/deployment.ts';
+import { pacedLook } from '../limits/paced-look.ts';
+import type { AccessTokens } from './access-tokens.ts';
+import { isSealed } from './sealed-token.ts';
+
+/** Keeps made-up tokens from the store: to look one up costs it milliseconds. */
+export interface TokenGate {
+  /** Whether a token can be one that was made. Rejects when the store has to be asked and does not answer. */
+  admits(token: string, hash: string): Promise<boolean>;
+}
+
+/** Milliseconds between two looks into the store, however many tokens are made up. */
+const lookInterval = 250;
+/** Tokens without a checksum that are remembered; where there are more, every token is looked up. */
+export const mostUnsealed = 100_000;
+
+/**
+ * Admits tokens with a right checksum, and those few that have none: configured ones, and those of earlier versions. Which
+ * ones these are, and what other processes made, is read anew before a token is refused.
+ */
+export function createTokenGate(args: {
+  tokens: Pick<AccessTokens, 'unsealedHashes'>;
+  deployment: Pick<Deployment, 'secret' | 'keys'>;
+}): TokenGate {
+  const { tokens, deployment } = args;
+  let secrets: readonly string[] = [deployment.secret];
+  let unsealed: ReadonlySet<string> = new Set();
+  const look = pacedLook(async () => {
+    const [keys, hashes] = await Promise.all([deployment.keys(), tokens.unsealedHashes(mostUnsealed)]);
+    secrets = keys.map(({ secret }) => secret);
+    unsealed = new Set(hashes);
+  }, lookInterval);
+  const known = (token: string, hash: string): boolean =>
+    unsealed.has(hash) || secrets.some((secret) => isSealed(token, secret));
+  return {
+    async admits(token, hash) {
+      if (known(token, hash)) return true;
+      await look();
+      return unsealed.size >= mostUnsealed || known(token, hash);
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { crc32 } from 'node:zlib';
+
+/** Bytes before a line: its checksum, eight hexadecimal digits and a space. */
+const markBytes = 9;
+const checksumPattern = /^[0-9a-f]{8}$/;
+const lineBreak = 10;
+const space = 32;
+
+/** What is written for a line, so that damage to it is seen. @param line ends with its only line break */
+export function markedLine(line: Uint8Array): readonly Uint8Array[] {
+  return [markOf(line), line];
+}
+
+function markOf(line: Uint8Array): Uint8Array {
+  return Buffer.from(`${crc32(line).toString(16).padStart(8, '0')} `, 'latin1');
+}
+
+export interface MarkedLines {
+  /** Those whose checksum is right, wherever they stand: damage to one costs none of the others. */
+  readonly lines: readonly Uint8Array[];
+  /** Lines with a wrong one. */
+  readonly damaged: number;
+  /** Bytes after the last line break. */
+  readonly tail: number;
+}
+
+export function readMarkedLines(bytes: Buffer): MarkedLines {
+  const lines: Uint8Array[] = [];
+  let damaged = 0;
+  let at = 0;
+  for (let end = bytes.indexOf(lineBreak); end !== -1; end = bytes.indexOf(lineBreak, at)) {
+    const marked = bytes.subarray(at, end + 1);
+    at = end + 1;
+    if (!isWhole(marked)) damaged++;
+    const line = lineIn(marked);
+    if (line !== null) lines.push(line);
+  }
+  return { lines, damaged, tail: bytes.byteLength - at };
+}
+
+/** The line, or the one that follows another whose line break is damaged. */
+function lineIn(marked: Buffer): Uint8Array | null {
+  if (isWhole(marked)) return marked.subarray(markBytes);
+  for (let gap = marked.indexOf(space); gap !== -1; gap = marked.indexOf(space, gap + 1)) {
+    const start = gap - markBytes + 1;
+    // the checksum of all that follows is only worth its time where there is something to compare it with
+    if (start <= 0 || !checksumPattern.test(marked.toString('latin1', start, gap))) continue;
+    if (isWhole(marked.subarray(start))) return marked.subarray(start + markBytes);
+  }
+  return null;
+}
+
+function isWhole(marked: Buffer): boolean {
+  return marked.subarray(0, markBytes).equals(markOf(marked.subarray(markBytes)));
+}

@@ -1,0 +1,41 @@
+import type { UploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
+import type { ObjectStore, OpenUpload } from '../../common/object-store/object-store.ts';
+import { readFileKey } from '../file-key.ts';
+import type { JanitorRun } from './janitor-run.ts';
+
+export interface StaleUploadDeps {
+  readonly store: Pick<ObjectStore, 'listOpenUploads' | 'lastWrittenAt' | 'isUploadOf' | 'abortUpload'>;
+  readonly uploads: Pick<UploadLedger, 'openKeys'>;
+  /** Milliseconds without a sign of life after which an upload is dead. */
+  readonly staleAfter: number;
+}
+
+/** Uploads that a run looks at closely. */
+const candidatesPerRun = 10_000;
+
+/** Aborts uploads of this deployment that nobody writes to any more. @param ids of the deployment */
+export async function abortStaleUploads(
+  { store, uploads, staleAfter }: StaleUploadDeps,
+  ids: readonly string[],
+  run: JanitorRun,
+): Promise<void> {
+  const { signal, report, dryRun } = run;
+  const limit = Date.now() - staleAfter;
+  const isOurs = ({ key }: OpenUpload): boolean =>
+    key === '' || ids.includes(readFileKey(key)?.deploymentId ?? '');
+  let candidates = 0;
+  let openKeys: Promise<readonly string[]> | null = null;
+  for await (const upload of store.listOpenUploads(signal)) {
+    if (upload.since.getTime() > limit || !isOurs(upload)) continue;
+    if (++candidates > candidatesPerRun) return;
+    await run.attempt('abort an upload', async () => {
+      // a long upload may have begun before the limit, and get its parts all the same
+      const written = await store.lastWrittenAt(upload, signal);
+      if (written === null || written.getTime() > limit) return;
+      openKeys ??= uploads.openKeys();
+      if ((await openKeys).some((key) => store.isUploadOf(upload, key))) return;
+      if (!dryRun) await store.abortUpload(upload, signal);
+      report.uploadsAborted++;
+    });
+  }
+}

@@ -1,0 +1,99 @@
+import type { CloudFiles } from '../../common/control/cloud-files.ts';
+import type { Log } from '../../common/log/log.ts';
+import type { ObjectInfo, ObjectStore } from '../../common/object-store/object-store.ts';
+import { nameOf, readFileKey } from '../file-key.ts';
+import { adoptObject } from './adopt-object.ts';
+import type { JanitorRun } from './janitor-run.ts';
+
+export interface ObjectDeps {
+  readonly store: Pick<ObjectStore, 'list' | 'head'>;
+  readonly cloudFiles: Pick<CloudFiles, 'namesWithRow' | 'insert'>;
+  readonly log: Log;
+  /** Milliseconds for which an object that has no row is left alone. */
+  readonly grace: number;
+  /** Of one run that nobody asked for. */
+  readonly objectsPerRun: number;
+  /** Ends with the process: a walk lasts longer than a run. */
+  readonly signal: AbortSignal;
+}
+
+/** Objects that are looked up with one statement. */
+const batchSize = 1000;
+
+/** Gives objects of this deployment that have no row theirs. Each run goes on where the one before it stopped. */
+export class ObjectMatch {
+  readonly #deps: ObjectDeps;
+  #walk: AsyncIterator<ObjectInfo> | null = null;
+
+  constructor(deps: ObjectDeps) {
+    this.#deps = deps;
+  }
+
+  /** @param ids of the deployment */
+  async run(ids: readonly string[], run: JanitorRun): Promise<void> {
+    const limit = Date.now() - this.#deps.grace;
+    let batch: string[] = [];
+    for await (const { key, lastModified } of this.#objects(ids, run)) {
+      run.report.objectsSeen++;
+      if (lastModified.getTime() <= limit && readFileKey(key) !== null) batch.push(key);
+      if (batch.length < batchSize) continue;
+      await this.#adoptAll(batch, run);
+      batch = [];
+    }
+    await this.#adoptAll(batch, run);
+  }
+
+  /** Gives back what a walk that is not at its end holds. */
+  async close(): Promise<void> {
+    await this.#walk?.return?.().catch(() => {});
+    this.#walk = null;
+  }
+
+  async *#objects(ids: readonly string[], { whole, signal, report }: JanitorRun): AsyncGenerator<ObjectInfo> {
+    if (whole) {
+      yield* listAll(this.#deps.store, ids, signal);
+      return;
+    }
+    this.#walk ??= listAll(this.#deps.store, ids, this.#deps.signal);
+    for (let seen = 0; seen < this.#deps.objectsPerRun; seen++) {
+      signal.throwIfAborted();
+      const next = await this.#walk.next().catch((error: unknown) => {
+        this.#walk = null;
+        throw error;
+      });
+      if (next.done === true) {
+        this.#walk = null;
+        return;
+      }
+      yield next.value;
+    }
+    report.objectsGoOn = true;
+  }
+
+  async #adoptAll(keys: readonly string[], run: JanitorRun): Promise<void> {
+    const { cloudFiles, store, log } = this.#deps;
+    const { report, dryRun, signal } = run;
+    if (keys.length === 0) return;
+    await run.attempt('look up rows', async () => {
+      const withRow = await cloudFiles.namesWithRow(keys.map(nameOf), signal);
+      for (const key of keys) {
+        if (withRow.has(nameOf(key))) continue;
+        await run.attempt('give an object its row', async () => {
+          const done = await adoptObject({ store, cloudFiles }, key, { dryRun, signal });
+          if (done === 'row made') report.rowsMade++;
+          if (done !== 'object left') return;
+          if (report.objectsLeft++ === 0)
+            log.warn({ key }, 'an object has neither a row nor metadata for one');
+        });
+      }
+    });
+  }
+}
+
+async function* listAll(
+  store: Pick<ObjectStore, 'list'>,
+  ids: readonly string[],
+  signal: AbortSignal,
+): AsyncGenerator<ObjectInfo, void, undefined> {
+  for (const id of ids) yield* store.list(`${id}/`, signal);
+}

@@ -1,0 +1,78 @@
+import type { CloudFile, CloudFiles } from '../../common/control/cloud-files.ts';
+import type { Log } from '../../common/log/log.ts';
+import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import type { JanitorRun } from './janitor-run.ts';
+
+export interface RowDeps {
+  readonly store: Pick<ObjectStore, 'head'>;
+  readonly cloudFiles: Pick<CloudFiles, 'madeBetween' | 'remove'>;
+  readonly log: Log;
+  /** Milliseconds for which a row is left alone, and between the two looks that find its object missing. */
+  readonly grace: number;
+}
+
+const rowsPerRun = 10_000;
+/** Rows older than this were checked by earlier runs. Milliseconds. */
+const rowWindow = 48 * 3600 * 1000;
+const headsAtOnce = 8;
+const fewRows = 10;
+
+/** Removes rows whose object is not there, when a later run finds them so as well. */
+export class RowMatch {
+  readonly #deps: RowDeps;
+  /** When the object of a row was first missed, by the file's name. Only of rows that the last run missed. */
+  #missedSince = new Map<string, number>();
+
+  constructor(deps: RowDeps) {
+    this.#deps = deps;
+  }
+
+  async run(run: JanitorRun): Promise<void> {
+    const { log, grace } = this.#deps;
+    const { report } = run;
+    const missing = await this.#findMissing(run);
+    report.rowsWithoutObject = missing.length;
+    const now = Date.now();
+    const since = new Map(missing.map(({ name }) => [name, this.#missedSince.get(name) ?? now]));
+    const due = missing.filter(
+      ({ name }) => this.#missedSince.has(name) && now - (since.get(name) ?? now) >= grace,
+    );
+    if (!run.dryRun) this.#missedSince = since;
+    // interrupted uploads leave few; where many are missing it is rather the store that is not the right one
+    if (missing.length > fewRows && missing.length > report.rowsChecked / 10) {
+      report.failures++;
+      const counts = { missing: missing.length, checked: report.rowsChecked };
+      log.error(counts, 'too many files are not in the store: their rows are kept');
+      return;
+    }
+    for (const file of due) await run.attempt('remove a row', () => this.#remove(file, run));
+  }
+
+  async #findMissing(run: JanitorRun): Promise<CloudFile[]> {
+    const { store, cloudFiles, grace } = this.#deps;
+    const { signal, report } = run;
+    const now = Date.now();
+    const window = [new Date(now - rowWindow - grace), new Date(now - grace)] as const;
+    const waiting = [...(await cloudFiles.madeBetween(...window, rowsPerRun, signal))];
+    const missing: CloudFile[] = [];
+    const check = async (): Promise<void> => {
+      for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+        const row = file;
+        await run.attempt('check a row', async () => {
+          report.rowsChecked++;
+          if ((await store.head(row.objectKey, signal)) === null) missing.push(row);
+        });
+      }
+    };
+    await Promise.all(Array.from({ length: headsAtOnce }, check));
+    return missing;
+  }
+
+  async #remove({ name }: CloudFile, { dryRun, signal, report }: JanitorRun): Promise<void> {
+    if (!dryRun) {
+      await this.#deps.cloudFiles.remove(name, signal);
+      this.#missedSince.delete(name);
+    }
+    report.rowsRemoved++;
+  }
+}

@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { createAccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
+import { createTokenCheck } from '../../common/auth/token-check.ts';
+import { createTokenGate } from '../../common/auth/token-gate.ts';
+import { openDeployment } from '../../common/control/deployment.ts';
+import { openMigratedChdb } from '../services/migrated-chdb.ts';
+import { silentLog } from '../services/silent-log.ts';
+
+const { signal } = new AbortController();
+const { db, database } = await openMigratedChdb(t);
+
+/** A process on the one store, which counts its statements. */
+async function openProcess(t: Test) {
+  const state = { statements: 0 };
+  const counted: typeof db = {
+    ...db,
+    rows(sql, ...rest) {
+      state.statements++;
+      return db.rows(sql, ...rest);
+    },
+  };
+  const deployment = await openDeployment({ db: counted, database });
+  const tokens = createAccessTokens({ db: counted, database, deployment });
+  const gate = createTokenGate({ tokens, deployment });
+  const check = createTokenCheck({ tokens, log: silentLog(), gate });
+  t.teardown(() => check.close());
+  const create = async (token?: string): Promise<string> =>
+    (await tokens.create({ userId: 'user', name: '', expiresAt: null, token })).token;
+  return { state, tokens, check, create };
+}
+
+/** @param characters after the prefix: 43 before tokens had a checksum, 51 since */
+const madeUp = (characters: number): string =>
+  `sluice_${randomBytes(64).toString('base64url').slice(0, characters)}`;
+
+t.test('made-up tokens of every form cost the store next to nothing', async (t) => {
+  const { state, check, create } = await openProcess(t);
+  const good = await create();
+  const forms = [() => madeUp(51), () => madeUp(43), () => randomBytes(20).toString('hex'), () => 'Bearer~'];
+  const changed = () => good.slice(0, 20) + (good[20] === 'a' ? 'b' : 'a') + good.slice(21);
+  state.statements = 0;
+  const asked = Array.from({ length: 500 }, (_, i) => ([...forms, changed][i % 5] as () => string)());
+  const answers = await Promise.all(asked.map((token) => check.check(token, signal)));
+  t.ok(answers.every((answer) => answer === 'unknown'));
+  t.ok(state.statements <= 4, `${state.statements} statements`);
+  state.statements = 0;
+  t.match(await check.check(good, signal), { userId: 'user' });
+  t.equal(state.statements, 1, 'a good one is looked up');
+});
+
+t.test('a configured token of any text works, also one that another process was told of', async (t) => {
+  const [one, two] = await Promise.all([openProcess(t), openProcess(t)]);
+  t.equal(await two.check.check('a-token-of-any-text', signal), 'unknown');
+  await one.create('a-token-of-any-text');
+  t.match(await one.check.check('a-token-of-any-text', signal), { userId: 'user' });
+  await two.check.invalidate(hashToken('a-token-of-any-text'));
+  t.match(await two.check.check('a-token-of-any-text', signal), { userId: 'user' });
+});
+
+t.test('a token from before checksums works, and can be revoked', async (t) => {
+  const { tokens, check } = await openProcess(t);
+  const old = madeUp(43);
+  await db.command({
+    sql: `INSERT INTO ${database}.access_tokens (hash, id, user_id, name, created_at, version)
+     VALUES ('${hashToken(old)}', 'old', 'user', '', now64(3), 0)`,
+  });
+  t.match(await check.check(old, signal), { id: 'old' });
+  const stored = await tokens.findById('old');
+  await tokens.revoke(stored as NonNullable<typeof stored>);
+  await check.invalidate(hashToken(old));
+  t.equal(await check.check(old, signal), 'revoked');
+});
+
+t.test('a token of a process that made a key of its own is good in the others', async (t) => {
+  const before = await openProcess(t);
+  await db.command({
+    sql: `INSERT INTO ${database}.deployments VALUES ('other', 'another secret', now64(3) - INTERVAL 1 DAY)`,
+  });
+  const later = await openProcess(t);
+  const token = await later.create();
+  t.match(await before.check.check(token, signal), { userId: 'user' });
+  t.match(await later.check.check(await before.create(), signal), { userId: 'user' });
+});
