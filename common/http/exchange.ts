@@ -1,8 +1,9 @@
 import type * as Uws from 'uWebSockets.js';
 import { randomUUID } from 'node:crypto';
+import type { BodyMemory } from './body-memory.ts';
+import type { ChunkJoiner } from './chunk-joiner.ts';
 import type { HttpRequest, QueryPairs } from './http-types.ts';
 import { IncomingBody } from './incoming-body.ts';
-import type { MemoryBudget } from './memory-budget.ts';
 import { parseQueryString } from './query-string.ts';
 
 const requestIdPattern = /^[A-Za-z0-9._-]{8,64}$/;
@@ -55,7 +56,11 @@ export class Exchange implements HttpRequest {
   #controller: AbortController | null = null;
   #abortReason: Error | null = null;
 
-  constructor(res: Uws.HttpResponse, req: Uws.HttpRequest, budget: MemoryBudget) {
+  constructor(
+    res: Uws.HttpResponse,
+    req: Uws.HttpRequest,
+    shared: { readonly memory: BodyMemory; readonly joiner: ChunkJoiner },
+  ) {
     this.res = res;
     this.method = req.getCaseSensitiveMethod();
     this.path = req.getUrl();
@@ -81,7 +86,7 @@ export class Exchange implements HttpRequest {
           if (!this.aborted) res.resume();
         },
       },
-      budget,
+      ...shared,
       now: this.startedAt,
     });
   }

@@ -11,12 +11,13 @@ import {
 } from '../errors/catalogue.ts';
 import { renderError, visibleError } from '../errors/render-error.ts';
 import type { Log } from '../log/log.ts';
+import { createBodyMemory } from './body-memory.ts';
+import { ChunkJoiner } from './chunk-joiner.ts';
 import { createCorsPolicy } from './cors.ts';
 import { Exchange } from './exchange.ts';
 import type { HttpObserver } from './http-observer.ts';
 import type { HttpResponse, Route } from './http-types.ts';
 import { listenOn } from './listen-on.ts';
-import { MemoryBudget } from './memory-budget.ts';
 import { Router } from './router.ts';
 import { createTransportPolicy, isLoopback } from './transport-policy.ts';
 import { loadUws } from './uws.ts';
@@ -54,8 +55,6 @@ export interface HttpServer {
   close(drainTimeout: number): Promise<void>;
 }
 
-/** Bytes of JSON bodies that a process holds at once. */
-const bodyMemory = 256 * 1024 * 1024;
 /** How the rest of a refused body is let in; see writeAndLinger. */
 const linger = { bytes: 256 * 1024, milliseconds: 2000 };
 const tickMilliseconds = 250;
@@ -72,7 +71,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     tls: options.tls !== undefined,
     trustedProxies: options.trustedProxies,
   });
-  const budget = new MemoryBudget(bodyMemory);
+  const shared = { memory: createBodyMemory(), joiner: new ChunkJoiner() };
   const active = new Set<Exchange>();
   const { observer } = options;
   let draining = false;
@@ -80,7 +79,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   let onIdle: () => void = () => {};
 
   const accept = (res: Uws.HttpResponse, req: Uws.HttpRequest): void => {
-    const exchange = new Exchange(res, req, budget);
+    const exchange = new Exchange(res, req, shared);
     res.onAborted(() => exchange.connectionLost());
     if (!exchange.body.complete) res.onData((chunk, isLast) => exchange.body.push(chunk, isLast));
     active.add(exchange);
@@ -224,6 +223,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     } else if (body.reading) {
       if (now - body.lastActivity > options.bodyIdleTimeout) {
         exchange.giveUp(requestTimeout(`The request body stalled for ${options.bodyIdleTimeout} ms`));
+      } else if (body.isTooSlow(now)) {
+        exchange.giveUp(requestTimeout('The request body was too slow while others waited for its memory'));
       }
     } else if (!exchange.transfersBytes && now - body.lastActivity > options.requestTimeout) {
       exchange.giveUp(deadlineExceeded(options.requestTimeout));

@@ -37,7 +37,10 @@ export function fakeRequest(args: FakeRequestArgs = {}): HttpRequest & { readonl
         else void send(sink);
       },
       resume: () => resume(),
-      reserveMemory: () => true,
+      identify() {},
+      putBack() {},
+      claim: () => Promise.resolve(() => {}),
+      tryClaim: () => () => {},
     },
   };
 
