@@ -50,6 +50,12 @@ export const unauthorized = (message: string) =>
   new ApiError({ code: 'unauthorized', status: 401, message, headers: { 'www-authenticate': 'Bearer' } });
 export const httpsRequired = () =>
   new ApiError({ code: 'https_required', status: 403, message: 'HTTPS is required for all requests' });
+export const crossOriginRefused = () =>
+  new ApiError({
+    code: 'cross_origin_refused',
+    status: 403,
+    message: 'This is not for web pages: a request with an Origin header is refused',
+  });
 
 // 404, 405, 408, 413, 416, 429, 431
 export const notFound = (message: string) => new ApiError({ code: 'not_found', status: 404, message });

@@ -2,6 +2,7 @@ import type * as Uws from 'uWebSockets.js';
 import type { BlockList } from 'node:net';
 import { ApiError } from '../errors/api-error.ts';
 import {
+  crossOriginRefused,
   deadlineExceeded,
   httpsRequired,
   malformedRequest,
@@ -19,7 +20,7 @@ import type { HttpObserver } from './http-observer.ts';
 import type { HttpResponse, Route } from './http-types.ts';
 import { listenOn } from './listen-on.ts';
 import { Router } from './router.ts';
-import { createTransportPolicy, isLoopback } from './transport-policy.ts';
+import { createTransportPolicy, isForwarded, isLoopback } from './transport-policy.ts';
 import { loadUws } from './uws.ts';
 import { isStream, restIsSmall, writeAndLinger, writeStream, writeWhole } from './write-response.ts';
 
@@ -125,15 +126,13 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 
   const route = (exchange: Exchange): HttpResponse | Promise<HttpResponse> => {
     if (over) throw shuttingDown();
-    if (exchange.unclearLength) throw malformedRequest('The request has several Content-Length headers');
+    if (exchange.unclearFraming !== null) throw malformedRequest(exchange.unclearFraming);
     if (exchange.method === 'OPTIONS') return describeMethods(exchange);
     const { route, params } = router.match(exchange.method, exchange.path);
     exchange.route = route.path;
     if (route.localOnly === true && !isLocal(exchange)) throw nothingHere();
-    if (
-      route.allowPlainHttp !== true &&
-      !transport.allows(peerAddress(exchange), exchange.header('x-forwarded-proto'))
-    ) {
+    if (route.sameOriginOnly === true && exchange.header('origin') !== undefined) throw crossOriginRefused();
+    if (route.allowPlainHttp !== true && !transport.allows(peerAddress(exchange), exchange)) {
       throw httpsRequired();
     }
     exchange.params = params;
@@ -144,7 +143,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const describeMethods = (exchange: Exchange): HttpResponse => {
     const allow = router.allowed(exchange.path);
     if (allow.length === 0) throw nothingHere();
-    const origin = exchange.header('origin');
+    const origin = router.isSameOriginOnly(exchange.path) ? undefined : exchange.header('origin');
     const preflight = exchange.header('access-control-request-method') !== undefined;
     return {
       status: 204,
@@ -159,7 +158,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 
   const send = async (exchange: Exchange, response: HttpResponse): Promise<void> => {
     if (exchange.aborted) return dispose(response);
-    const origin = exchange.header('origin');
+    const origin = router.isSameOriginOnly(exchange.path) ? undefined : exchange.header('origin');
     const headers = {
       ...(origin === undefined ? {} : cors.answerHeaders(origin)),
       ...response.headers,
@@ -171,9 +170,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     );
     exchange.status = response.status;
     if (isStream(response.body)) await writeStream(exchange, response, headers, draining);
-    // a client that stalls is not waited for again
-    else if (response.status !== 408 && restIsSmall(exchange))
-      writeWhole(exchange, response, headers, draining || exchange.unclearLength);
+    else if (mayGoOn(exchange, response)) writeWhole(exchange, response, headers, draining);
     else await writeAndLinger(exchange, response, headers, linger);
   };
 
@@ -287,10 +284,17 @@ function peerAddress(exchange: Exchange): string {
   return Buffer.from(exchange.res.getRemoteAddressAsText()).toString('latin1');
 }
 
+/** Whether the connection may serve another request. */
+function mayGoOn(exchange: Exchange, { status }: HttpResponse): boolean {
+  // an answer that the native side knows to be whole would let it serve what follows, which may be no request at all
+  if (exchange.unclearFraming !== null) return false;
+  // a client that stalls is not waited for again
+  return status !== 408 && restIsSmall(exchange);
+}
+
 /** Whether it comes from this machine, and not through a proxy on it. */
 function isLocal(exchange: Exchange): boolean {
-  const proxied = ['forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-real-ip', 'via'];
-  return isLoopback(peerAddress(exchange)) && proxied.every((name) => exchange.header(name) === undefined);
+  return isLoopback(peerAddress(exchange)) && !isForwarded(exchange);
 }
 
 /** Ends the source of a streamed answer that nobody will read. The request's signal has been aborted already. */

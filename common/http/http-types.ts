@@ -73,7 +73,8 @@ export type Handler = (request: HttpRequest) => HttpResponse | Promise<HttpRespo
 
 /** One line of a service's route table. */
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** QUERY (RFC 10008) is a GET that carries its question in a body. */
+  readonly method: 'GET' | 'POST' | 'DELETE' | 'QUERY';
   /** Segments are fixed text or `:name`, such as `/:project/:space`. Fixed text wins over a parameter. */
   readonly path: string;
   readonly handler: Handler;
@@ -81,6 +82,8 @@ export interface Route {
   readonly allowPlainHttp?: boolean;
   /** There for requests of this machine itself only; 404 for others. */
   readonly localOnly?: boolean;
+  /** Not there for web pages of other origins, wherever they run: CORS allows none, and a request with an Origin is 403. */
+  readonly sameOriginOnly?: boolean;
   /** Not bounded by the request timeout, because bytes flow for as long as they flow. */
   readonly transfersBytes?: boolean;
 }
