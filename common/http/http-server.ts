@@ -18,11 +18,12 @@ import { createCorsPolicy } from './cors.ts';
 import { Exchange } from './exchange.ts';
 import type { HttpObserver } from './http-observer.ts';
 import type { HttpResponse, Route } from './http-types.ts';
+import { Linger, shortLinger } from './linger.ts';
 import { listenOn } from './listen-on.ts';
 import { Router } from './router.ts';
 import { createTransportPolicy, isForwarded, isLoopback } from './transport-policy.ts';
 import { loadUws } from './uws.ts';
-import { isStream, restIsSmall, writeAndLinger, writeStream, writeWhole } from './write-response.ts';
+import { isStream, restIsSmall, writeStream, writeWhole } from './write-response.ts';
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -56,8 +57,6 @@ export interface HttpServer {
   close(drainTimeout: number): Promise<void>;
 }
 
-/** How the rest of a refused body is let in; see writeAndLinger. */
-const linger = { bytes: 256 * 1024, milliseconds: 2000 };
 const tickMilliseconds = 250;
 /** uWebSockets.js cuts a connection that moves less than 16 KB/s for 10 s; a pause and resume sets its clock anew. */
 const rearmTicks = 16;
@@ -75,6 +74,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const shared = { memory: createBodyMemory(), joiner: new ChunkJoiner() };
   const active = new Set<Exchange>();
   const { observer } = options;
+  const linger = new Linger();
   let draining = false;
   let over = false;
   let onIdle: () => void = () => {};
@@ -171,7 +171,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     exchange.status = response.status;
     if (isStream(response.body)) await writeStream(exchange, response, headers, draining);
     else if (mayGoOn(exchange, response)) writeWhole(exchange, response, headers, draining);
-    else await writeAndLinger(exchange, response, headers, linger);
+    else await linger.answer(exchange, response, headers);
   };
 
   /** Logs what went wrong, and makes the answer that the client may see. */
@@ -243,10 +243,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const close = async (drainTimeout: number): Promise<void> => {
     draining = true;
     uws.us_listen_socket_close(token);
+    linger.hurry();
     await idleWithin(drainTimeout);
     over = true;
     for (const exchange of active) exchange.giveUp(shuttingDown());
-    await idleWithin(linger.milliseconds + 1000);
+    await idleWithin(shortLinger.milliseconds + 1000);
     clearInterval(ticker);
     // an answer is written when the callback that made it returns, and this may run within that
     await new Promise(setImmediate);
