@@ -4,11 +4,14 @@ import { invalidBody } from '../errors/catalogue.ts';
 export const maxBodyValues = 2_500_000;
 /** Values of one record, or of a body that is no array: what is parsed in one go. */
 export const maxRecordValues = 100_000;
+/** Members of one object: with so many different keys V8 takes microseconds for each, in everything that touches it. */
+export const maxObjectMembers = 10_000;
 /** Bytes of an array that are parsed in one go, unless one element is longer. */
 const defaultPiece = 256 * 1024;
 
 const quote = 0x22;
 const comma = 0x2c;
+const colon = 0x3a;
 const openBracket = 0x5b;
 const backslash = 0x5c;
 const closeBracket = 0x5d;
@@ -26,7 +29,8 @@ export class JsonScanner {
   /** Commas and opening brackets: no fewer than there are values. */
   values = 0;
   #offset = 0;
-  #depth = 0;
+  /** For each open bracket the members of its object so far. */
+  readonly #members: number[] = [];
   #isArray = false;
   #inString = false;
   #escaped = false;
@@ -52,8 +56,9 @@ export class JsonScanner {
         else if (byte === quote) inString = false;
       } else if (byte === quote) inString = true;
       else if (byte === comma) this.#separate(this.#offset + i);
+      else if (byte === colon) this.#countMember();
       else if (byte === openBrace || byte === openBracket) this.#open(byte);
-      else if (byte === closeBrace || byte === closeBracket) this.#depth--;
+      else if (byte === closeBrace || byte === closeBracket) this.#members.pop();
     }
     this.#inString = inString;
     this.#escaped = escaped;
@@ -62,17 +67,25 @@ export class JsonScanner {
 
   #open(byte: number): void {
     if (this.values === 0) this.#isArray = byte === openBracket;
-    this.#depth++;
+    this.#members.push(0);
     this.#count();
   }
 
   #separate(at: number): void {
     this.#count();
-    if (this.#depth !== 1 || !this.#isArray) return;
+    if (this.#members.length !== 1 || !this.#isArray) return;
     this.#elementStart = this.values;
     if (at - this.#lastCut < this.#pieceBytes) return;
     this.cuts.push(at);
     this.#lastCut = at;
+  }
+
+  #countMember(): void {
+    const innermost = this.#members.length - 1;
+    if (innermost < 0) return;
+    const members = (this.#members[innermost] as number) + 1;
+    if (members > maxObjectMembers) throw invalidBody(`An object has more than ${maxObjectMembers} keys`);
+    this.#members[innermost] = members;
   }
 
   #count(): void {

@@ -1,7 +1,12 @@
 /** Large JSON bodies are weighed before they are parsed, and parsed in pieces. */
 import fc from 'fast-check';
 import t from 'tap';
-import { JsonScanner, maxBodyValues, maxRecordValues } from '../../common/http/json-scanner.ts';
+import {
+  JsonScanner,
+  maxBodyValues,
+  maxObjectMembers,
+  maxRecordValues,
+} from '../../common/http/json-scanner.ts';
 import { parseJson } from '../../common/http/parse-json.ts';
 
 const { signal } = new AbortController();
@@ -85,6 +90,17 @@ t.test(
     t.throws(() => scan(Buffer.from(`{"a":${array('{}', maxRecordValues / 2)}}`), undefined, 65_536), {
       status: 400,
       message: `A record has more than ${maxRecordValues} values`,
+    });
+    const keys = (count: number) =>
+      Buffer.from(
+        JSON.stringify([
+          { map: Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, { i }])) },
+        ]),
+      );
+    scan(keys(maxObjectMembers), undefined, 65_536);
+    t.throws(() => scan(keys(maxObjectMembers + 1), undefined, 65_536), {
+      status: 400,
+      message: `An object has more than ${maxObjectMembers} keys`,
     });
     t.equal(scan(Buffer.from(JSON.stringify(['[,{'.repeat(1_000_000), '"\\,']))).values, 2, 'texts are none');
   },
