@@ -1,6 +1,7 @@
 /** What is refused at the door of the HTTP server, and what is let in. */
 import { BlockList } from 'node:net';
 import t, { type Test } from 'tap';
+import { healthRoutes } from '../../common/http/health-routes.ts';
 import { type HttpServerOptions, startHttpServer } from '../../common/http/http-server.ts';
 import type { Route } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
@@ -164,4 +165,16 @@ t.test('QUERY is a method with a body (RFC 10008)', async (t) => {
     (await fetch(`${baseUrl}/find`, { method: 'PATCH' })).headers.get('allow'),
     'GET, QUERY, HEAD, OPTIONS',
   );
+});
+
+t.test('/health says that the process lives, and the time', async (t) => {
+  const baseUrl = await serve(
+    t,
+    healthRoutes([], () => null),
+  );
+  const answer = await fetch(`${baseUrl}/health`);
+  t.equal(answer.status, 200);
+  const body = (await answer.json()) as { status: string; timestamp: string };
+  t.equal(body.status, 'ok');
+  t.equal(new Date(body.timestamp).toISOString(), body.timestamp);
 });
