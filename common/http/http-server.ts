@@ -1,28 +1,18 @@
 import type * as Uws from 'uWebSockets.js';
 import type { BlockList } from 'node:net';
-import { ApiError } from '../errors/api-error.ts';
-import {
-  crossOriginRefused,
-  deadlineExceeded,
-  httpsRequired,
-  malformedRequest,
-  nothingHere,
-  requestTimeout,
-  shuttingDown,
-} from '../errors/catalogue.ts';
-import { renderError, visibleError } from '../errors/render-error.ts';
+import { shuttingDown } from '../errors/catalogue.ts';
 import type { Log } from '../log/log.ts';
 import { createBodyMemory } from './body-memory.ts';
 import { ChunkJoiner } from './chunk-joiner.ts';
-import { createCorsPolicy } from './cors.ts';
+import { Dispatcher } from './dispatcher.ts';
 import { Exchange } from './exchange.ts';
+import { failureAnswer } from './failure-answer.ts';
 import type { HttpObserver } from './http-observer.ts';
 import type { HttpResponse, Route } from './http-types.ts';
 import { Linger, shortLinger } from './linger.ts';
 import { listenOn } from './listen-on.ts';
-import { Router } from './router.ts';
-import { createTransportPolicy, isForwarded, isLoopback } from './transport-policy.ts';
 import { loadUws } from './uws.ts';
+import { tickMilliseconds, Watchdog } from './watchdog.ts';
 import { isStream, restIsSmall, writeStream, writeWhole } from './write-response.ts';
 
 export interface HttpServerOptions {
@@ -57,26 +47,17 @@ export interface HttpServer {
   close(drainTimeout: number): Promise<void>;
 }
 
-const tickMilliseconds = 250;
-/** uWebSockets.js cuts a connection that moves less than 16 KB/s for 10 s; a pause and resume sets its clock anew. */
-const rearmTicks = 16;
-
 /** Serves routes until it is closed. Rejects when the address can't be listened on. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const uws = loadUws();
   const { log } = options;
-  const router = new Router(options.routes);
-  const cors = createCorsPolicy(options.corsOrigins);
-  const transport = createTransportPolicy({
-    tls: options.tls !== undefined,
-    trustedProxies: options.trustedProxies,
-  });
+  const dispatcher = new Dispatcher({ ...options, tls: options.tls !== undefined });
+  const watchdog = new Watchdog(options);
   const shared = { memory: createBodyMemory(), joiner: new ChunkJoiner() };
   const active = new Set<Exchange>();
   const { observer } = options;
   const linger = new Linger();
   let draining = false;
-  let over = false;
   let onIdle: () => void = () => {};
 
   const accept = (res: Uws.HttpResponse, req: Uws.HttpRequest): void => {
@@ -108,15 +89,15 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const serve = async (exchange: Exchange): Promise<void> => {
     let response: HttpResponse;
     try {
-      const answer = route(exchange);
+      const answer = dispatcher.dispatch(exchange);
       response = answer instanceof Promise ? await unlessGivenUp(exchange, answer) : answer;
     } catch (thrown) {
-      response = failure(exchange, thrown);
+      response = failureAnswer(exchange, thrown, log);
     }
     try {
       await send(exchange, response);
     } catch (thrown) {
-      const failed = failure(exchange, thrown);
+      const failed = failureAnswer(exchange, thrown, log);
       if (exchange.aborted) return;
       // a cut connection tells the client that the answer is not complete
       if (exchange.headSent) exchange.res.close();
@@ -124,43 +105,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     }
   };
 
-  const route = (exchange: Exchange): HttpResponse | Promise<HttpResponse> => {
-    if (over) throw shuttingDown();
-    if (exchange.unclearFraming !== null) throw malformedRequest(exchange.unclearFraming);
-    if (exchange.method === 'OPTIONS') return describeMethods(exchange);
-    const { route, params } = router.match(exchange.method, exchange.path);
-    exchange.route = route.path;
-    if (route.localOnly === true && !isLocal(exchange)) throw nothingHere();
-    if (route.sameOriginOnly === true && exchange.header('origin') !== undefined) throw crossOriginRefused();
-    if (route.allowPlainHttp !== true && !transport.allows(peerAddress(exchange), exchange)) {
-      throw httpsRequired();
-    }
-    exchange.params = params;
-    exchange.transfersBytes = route.transfersBytes === true;
-    return route.handler(exchange);
-  };
-
-  const describeMethods = (exchange: Exchange): HttpResponse => {
-    const allow = router.allowed(exchange.path);
-    if (allow.length === 0) throw nothingHere();
-    const origin = router.isSameOriginOnly(exchange.path) ? undefined : exchange.header('origin');
-    const preflight = exchange.header('access-control-request-method') !== undefined;
-    return {
-      status: 204,
-      headers: {
-        allow: allow.join(', '),
-        ...(origin !== undefined && preflight
-          ? cors.preflightHeaders(origin, exchange.header('access-control-request-headers'), allow)
-          : {}),
-      },
-    };
-  };
-
   const send = async (exchange: Exchange, response: HttpResponse): Promise<void> => {
     if (exchange.aborted) return dispose(response);
-    const origin = router.isSameOriginOnly(exchange.path) ? undefined : exchange.header('origin');
     const headers = {
-      ...(origin === undefined ? {} : cors.answerHeaders(origin)),
+      ...dispatcher.corsHeaders(exchange),
       ...response.headers,
       'x-request-id': exchange.id,
     };
@@ -174,58 +122,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     else await linger.answer(exchange, response, headers);
   };
 
-  /** Logs what went wrong, and makes the answer that the client may see. */
-  const failure = (exchange: Exchange, thrown: unknown): HttpResponse => {
-    const error = visibleError(exchange.abortReason ?? thrown);
-    const facts = {
-      requestId: exchange.id,
-      method: exchange.method,
-      path: exchange.path,
-      status: error.status,
-      code: error.code,
-    };
-    if (exchange.aborted) log.debug({ ...facts, err: thrown }, 'request ended without its client');
-    else if (thrown instanceof ApiError && error.status > 500 && thrown.cause !== undefined) {
-      // a store that is away or overloaded, which its operator should hear of
-      log.warn({ ...facts, err: thrown }, 'request failed for now');
-    } else if (thrown instanceof ApiError && error.status !== 500) log.debug(facts, 'request refused');
-    else log.error({ ...facts, err: thrown }, 'request failed');
-    return {
-      status: error.status,
-      headers: { 'content-type': 'application/json; charset=utf-8', ...error.headers },
-      body: renderError(error, exchange),
-    };
-  };
-
-  let ticks = 0;
   const tick = (): void => {
-    ticks++;
-    const now = performance.now();
-    for (const exchange of active) {
-      if (exchange.aborted) continue;
-      countBytes(exchange);
-      watch(exchange, now);
-      if (ticks % rearmTicks === 0 && !exchange.aborted && (exchange.body.reading || exchange.writing)) {
-        exchange.res.pause();
-        exchange.res.resume();
-      }
-    }
-  };
-  const watch = (exchange: Exchange, now: number): void => {
-    const { body } = exchange;
-    if (exchange.writing) {
-      if (now - exchange.lastWrite > options.bodyIdleTimeout) exchange.res.close();
-    } else if (exchange.headSent) {
-      // lingering, or waiting for a source that has its own deadlines
-    } else if (body.reading) {
-      if (now - body.lastActivity > options.bodyIdleTimeout) {
-        exchange.giveUp(requestTimeout(`The request body stalled for ${options.bodyIdleTimeout} ms`));
-      } else if (body.isTooSlow(now)) {
-        exchange.giveUp(requestTimeout('The request body was too slow while others waited for its memory'));
-      }
-    } else if (!exchange.transfersBytes && now - body.lastActivity > options.requestTimeout) {
-      exchange.giveUp(deadlineExceeded(options.requestTimeout));
-    }
+    for (const exchange of active) if (!exchange.aborted) countBytes(exchange);
+    watchdog.tick(active);
   };
 
   const app = createApp(uws, options.tls).any('/*', accept);
@@ -245,7 +144,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     uws.us_listen_socket_close(token);
     linger.hurry();
     await idleWithin(drainTimeout);
-    over = true;
+    dispatcher.closed = true;
     for (const exchange of active) exchange.giveUp(shuttingDown());
     await idleWithin(shortLinger.milliseconds + 1000);
     clearInterval(ticker);
@@ -281,21 +180,12 @@ function createApp(uws: typeof Uws, tls: HttpServerOptions['tls']): Uws.Template
   }
 }
 
-function peerAddress(exchange: Exchange): string {
-  return Buffer.from(exchange.res.getRemoteAddressAsText()).toString('latin1');
-}
-
 /** Whether the connection may serve another request. */
 function mayGoOn(exchange: Exchange, { status }: HttpResponse): boolean {
   // an answer that the native side knows to be whole would let it serve what follows, which may be no request at all
   if (exchange.unclearFraming !== null) return false;
   // a client that stalls is not waited for again
   return status !== 408 && restIsSmall(exchange);
-}
-
-/** Whether it comes from this machine, and not through a proxy on it. */
-function isLocal(exchange: Exchange): boolean {
-  return isLoopback(peerAddress(exchange)) && !isForwarded(exchange);
 }
 
 /** Ends the source of a streamed answer that nobody will read. The request's signal has been aborted already. */
