@@ -32,6 +32,7 @@ export function createAuthenticate(tokenCheck: TokenCheck): Authenticate {
     }
     const result = await tokenCheck.check(token, request.signal);
     if (typeof result === 'string') throw unauthorized(refusals[result]);
+    request.body.identify(result.userId);
     return { userId: result.userId, tokenId: result.id };
   };
 }

@@ -55,6 +55,12 @@ export const httpsRequired = () =>
     message:
       'HTTPS is required for all requests: the server needs TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES with the proxy that takes HTTPS for it',
   });
+export const crossOriginRefused = () =>
+  new ApiError({
+    code: 'cross_origin_refused',
+    status: 403,
+    message: 'This is not for web pages: a request with an Origin header is refused',
+  });
 
 // 404, 405, 408, 413, 416, 429, 431
 export const notFound = (message: string) => new ApiError({ code: 'not_found', status: 404, message });

@@ -1,8 +1,10 @@
 import type * as Uws from 'uWebSockets.js';
+import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
+import type { BodyMemory } from './body-memory.ts';
+import type { ChunkJoiner } from './chunk-joiner.ts';
 import type { HttpRequest, QueryPairs } from './http-types.ts';
 import { IncomingBody } from './incoming-body.ts';
-import type { MemoryBudget } from './memory-budget.ts';
 import { parseQueryString } from './query-string.ts';
 
 const requestIdPattern = /^[A-Za-z0-9._-]{8,64}$/;
@@ -48,20 +50,25 @@ export class Exchange implements HttpRequest {
   countedBytes = 0;
   /** The request timeout no longer counts. */
   transfersBytes = false;
-  /** RFC 9112 section 6.3: with several lengths nobody can tell where the request ends and the next one begins. */
-  readonly unclearLength: boolean;
+  /** Why nobody can tell where the request ends and the next one begins; null when that is clear. */
+  readonly unclearFraming: string | null;
   readonly #headers: Map<string, string>;
   #query: QueryPairs | null = null;
   #controller: AbortController | null = null;
   #abortReason: Error | null = null;
 
-  constructor(res: Uws.HttpResponse, req: Uws.HttpRequest, budget: MemoryBudget) {
+  constructor(
+    res: Uws.HttpResponse,
+    req: Uws.HttpRequest,
+    shared: { readonly memory: BodyMemory; readonly joiner: ChunkJoiner },
+  ) {
     this.res = res;
     this.method = req.getCaseSensitiveMethod();
     this.path = req.getUrl();
     this.rawQuery = req.getQuery() ?? '';
     const headers = new Map<string, string>();
-    req.forEach((name, value) => {
+    req.forEach((name, text) => {
+      const value = text.includes('\uFFFD') ? readLatin1(req, name, text) : text;
       const earlier = headers.get(name);
       // RFC 9110 section 5.3: repeated lines are one list
       headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
@@ -70,7 +77,7 @@ export class Exchange implements HttpRequest {
     const givenId = headers.get('x-request-id');
     this.id = givenId !== undefined && requestIdPattern.test(givenId) ? givenId : randomUUID();
     this.startedAt = performance.now();
-    this.unclearLength = !/^\d*$/.test(headers.get('content-length') ?? '');
+    this.unclearFraming = framingProblem(headers);
     this.body = new IncomingBody({
       contentLength: declaredLength(headers),
       flow: {
@@ -81,7 +88,7 @@ export class Exchange implements HttpRequest {
           if (!this.aborted) res.resume();
         },
       },
-      budget,
+      ...shared,
       now: this.startedAt,
     });
   }
@@ -128,6 +135,36 @@ export class Exchange implements HttpRequest {
     this.giveUp(new ClientGoneError());
     this.onWritable?.();
   }
+}
+
+/**
+ * RFC 9112 section 6.1 and 6.3. The native parser takes an empty header for none and any coding for `chunked`; what
+ * stands before us may see it otherwise, and then the body would be a request to one of us.
+ */
+function framingProblem(headers: ReadonlyMap<string, string>): string | null {
+  const length = headers.get('content-length');
+  const coding = headers.get('transfer-encoding');
+  if (length !== undefined && !/^\d+$/.test(length)) {
+    return length.includes(',')
+      ? 'The request has several Content-Length headers'
+      : 'The Content-Length header should be a number';
+  }
+  if (coding === undefined) return null;
+  if (length !== undefined) return 'The request has both Content-Length and Transfer-Encoding';
+  return coding.trim().toLowerCase() === 'chunked'
+    ? null
+    : 'The Transfer-Encoding header should be "chunked", and there should be one';
+}
+
+/**
+ * RFC 9110 section 5.5: a value that is no UTF-8 is Latin-1, in which Node's clients send headers. The native `forEach`
+ * reads UTF-8, and `getHeader` bytes.
+ * @param text as UTF-8, with replacement characters, which may also have been sent
+ */
+function readLatin1(req: Uws.HttpRequest, name: string, text: string): string {
+  const bytes = req.getHeader(name);
+  if (/[^\0-\xff]/.test(bytes)) return text;
+  return isUtf8(Buffer.from(bytes, 'latin1')) ? text : bytes;
 }
 
 function declaredLength(headers: ReadonlyMap<string, string>): number | undefined {

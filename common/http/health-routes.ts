@@ -15,7 +15,7 @@ const lookInterval = 1000;
 const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
 /**
- * `/healthz`: the process is alive. `/readyz`: its stores answer, and it will go on.
+ * `/healthz`, and `/health` for clients of the service before this one: the process is alive. `/readyz`: its stores answer, and it will go on.
  * @param unready why the process does not want requests, whatever its stores do; null when it does
  */
 export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => ApiError | null): Route[] {
@@ -23,6 +23,15 @@ export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => A
   const alive = { status: 200, headers, body: '{"status":"ok"}' };
   return [
     { method: 'GET', path: '/healthz', allowPlainHttp: true, handler: () => alive },
+    {
+      method: 'GET',
+      path: '/health',
+      allowPlainHttp: true,
+      handler: () => ({
+        ...alive,
+        body: JSON.stringify({ status: 'ok', timestamp: new Date().toISOString() }),
+      }),
+    },
     {
       method: 'GET',
       path: '/readyz',

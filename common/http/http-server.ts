@@ -1,26 +1,19 @@
 import type * as Uws from 'uWebSockets.js';
 import type { BlockList } from 'node:net';
-import { ApiError } from '../errors/api-error.ts';
-import {
-  deadlineExceeded,
-  httpsRequired,
-  malformedRequest,
-  nothingHere,
-  requestTimeout,
-  shuttingDown,
-} from '../errors/catalogue.ts';
-import { renderError, visibleError } from '../errors/render-error.ts';
+import { shuttingDown } from '../errors/catalogue.ts';
 import type { Log } from '../log/log.ts';
-import { createCorsPolicy } from './cors.ts';
+import { createBodyMemory } from './body-memory.ts';
+import { ChunkJoiner } from './chunk-joiner.ts';
+import { Dispatcher } from './dispatcher.ts';
 import { Exchange } from './exchange.ts';
+import { failureAnswer } from './failure-answer.ts';
 import type { HttpObserver } from './http-observer.ts';
 import type { HttpResponse, Route } from './http-types.ts';
+import { Linger, shortLinger } from './linger.ts';
 import { listenOn } from './listen-on.ts';
-import { MemoryBudget } from './memory-budget.ts';
-import { Router } from './router.ts';
-import { createTransportPolicy, isLoopback } from './transport-policy.ts';
 import { loadUws } from './uws.ts';
-import { isStream, restIsSmall, writeAndLinger, writeStream, writeWhole } from './write-response.ts';
+import { tickMilliseconds, Watchdog } from './watchdog.ts';
+import { isStream, restIsSmall, writeStream, writeWhole } from './write-response.ts';
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -54,33 +47,21 @@ export interface HttpServer {
   close(drainTimeout: number): Promise<void>;
 }
 
-/** Bytes of JSON bodies that a process holds at once. */
-const bodyMemory = 256 * 1024 * 1024;
-/** How the rest of a refused body is let in; see writeAndLinger. */
-const linger = { bytes: 256 * 1024, milliseconds: 2000 };
-const tickMilliseconds = 250;
-/** uWebSockets.js cuts a connection that moves less than 16 KB/s for 10 s; a pause and resume sets its clock anew. */
-const rearmTicks = 16;
-
 /** Serves routes until it is closed. Rejects when the address can't be listened on. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const uws = loadUws();
   const { log } = options;
-  const router = new Router(options.routes);
-  const cors = createCorsPolicy(options.corsOrigins);
-  const transport = createTransportPolicy({
-    tls: options.tls !== undefined,
-    trustedProxies: options.trustedProxies,
-  });
-  const budget = new MemoryBudget(bodyMemory);
+  const dispatcher = new Dispatcher({ ...options, tls: options.tls !== undefined });
+  const watchdog = new Watchdog(options);
+  const shared = { memory: createBodyMemory(), joiner: new ChunkJoiner() };
   const active = new Set<Exchange>();
   const { observer } = options;
+  const linger = new Linger();
   let draining = false;
-  let over = false;
   let onIdle: () => void = () => {};
 
   const accept = (res: Uws.HttpResponse, req: Uws.HttpRequest): void => {
-    const exchange = new Exchange(res, req, budget);
+    const exchange = new Exchange(res, req, shared);
     res.onAborted(() => exchange.connectionLost());
     if (!exchange.body.complete) res.onData((chunk, isLast) => exchange.body.push(chunk, isLast));
     active.add(exchange);
@@ -108,15 +89,15 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const serve = async (exchange: Exchange): Promise<void> => {
     let response: HttpResponse;
     try {
-      const answer = route(exchange);
+      const answer = dispatcher.dispatch(exchange);
       response = answer instanceof Promise ? await unlessGivenUp(exchange, answer) : answer;
     } catch (thrown) {
-      response = failure(exchange, thrown);
+      response = failureAnswer(exchange, thrown, log);
     }
     try {
       await send(exchange, response);
     } catch (thrown) {
-      const failed = failure(exchange, thrown);
+      const failed = failureAnswer(exchange, thrown, log);
       if (exchange.aborted) return;
       // a cut connection tells the client that the answer is not complete
       if (exchange.headSent) exchange.res.close();
@@ -124,45 +105,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     }
   };
 
-  const route = (exchange: Exchange): HttpResponse | Promise<HttpResponse> => {
-    if (over) throw shuttingDown();
-    if (exchange.unclearLength) throw malformedRequest('The request has several Content-Length headers');
-    if (exchange.method === 'OPTIONS') return describeMethods(exchange);
-    const { route, params } = router.match(exchange.method, exchange.path);
-    exchange.route = route.path;
-    if (route.localOnly === true && !isLocal(exchange)) throw nothingHere();
-    if (
-      route.allowPlainHttp !== true &&
-      !transport.allows(peerAddress(exchange), exchange.header('x-forwarded-proto'))
-    ) {
-      throw httpsRequired();
-    }
-    exchange.params = params;
-    exchange.transfersBytes = route.transfersBytes === true;
-    return route.handler(exchange);
-  };
-
-  const describeMethods = (exchange: Exchange): HttpResponse => {
-    const allow = router.allowed(exchange.path);
-    if (allow.length === 0) throw nothingHere();
-    const origin = exchange.header('origin');
-    const preflight = exchange.header('access-control-request-method') !== undefined;
-    return {
-      status: 204,
-      headers: {
-        allow: allow.join(', '),
-        ...(origin !== undefined && preflight
-          ? cors.preflightHeaders(origin, exchange.header('access-control-request-headers'), allow)
-          : {}),
-      },
-    };
-  };
-
   const send = async (exchange: Exchange, response: HttpResponse): Promise<void> => {
     if (exchange.aborted) return dispose(response);
-    const origin = exchange.header('origin');
     const headers = {
-      ...(origin === undefined ? {} : cors.answerHeaders(origin)),
+      ...dispatcher.corsHeaders(exchange),
       ...response.headers,
       'x-request-id': exchange.id,
     };
@@ -172,62 +118,13 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     );
     exchange.status = response.status;
     if (isStream(response.body)) await writeStream(exchange, response, headers, draining);
-    // a client that stalls is not waited for again
-    else if (response.status !== 408 && restIsSmall(exchange))
-      writeWhole(exchange, response, headers, draining || exchange.unclearLength);
-    else await writeAndLinger(exchange, response, headers, linger);
+    else if (mayGoOn(exchange, response)) writeWhole(exchange, response, headers, draining);
+    else await linger.answer(exchange, response, headers);
   };
 
-  /** Logs what went wrong, and makes the answer that the client may see. */
-  const failure = (exchange: Exchange, thrown: unknown): HttpResponse => {
-    const error = visibleError(exchange.abortReason ?? thrown);
-    const facts = {
-      requestId: exchange.id,
-      method: exchange.method,
-      path: exchange.path,
-      status: error.status,
-      code: error.code,
-    };
-    if (exchange.aborted) log.debug({ ...facts, err: thrown }, 'request ended without its client');
-    else if (thrown instanceof ApiError && error.status > 500 && thrown.cause !== undefined) {
-      // a store that is away or overloaded, which its operator should hear of
-      log.warn({ ...facts, err: thrown }, 'request failed for now');
-    } else if (thrown instanceof ApiError && error.status !== 500) log.debug(facts, 'request refused');
-    else log.error({ ...facts, err: thrown }, 'request failed');
-    return {
-      status: error.status,
-      headers: { 'content-type': 'application/json; charset=utf-8', ...error.headers },
-      body: renderError(error, exchange),
-    };
-  };
-
-  let ticks = 0;
   const tick = (): void => {
-    ticks++;
-    const now = performance.now();
-    for (const exchange of active) {
-      if (exchange.aborted) continue;
-      countBytes(exchange);
-      watch(exchange, now);
-      if (ticks % rearmTicks === 0 && !exchange.aborted && (exchange.body.reading || exchange.writing)) {
-        exchange.res.pause();
-        exchange.res.resume();
-      }
-    }
-  };
-  const watch = (exchange: Exchange, now: number): void => {
-    const { body } = exchange;
-    if (exchange.writing) {
-      if (now - exchange.lastWrite > options.bodyIdleTimeout) exchange.res.close();
-    } else if (exchange.headSent) {
-      // lingering, or waiting for a source that has its own deadlines
-    } else if (body.reading) {
-      if (now - body.lastActivity > options.bodyIdleTimeout) {
-        exchange.giveUp(requestTimeout(`The request body stalled for ${options.bodyIdleTimeout} ms`));
-      }
-    } else if (!exchange.transfersBytes && now - body.lastActivity > options.requestTimeout) {
-      exchange.giveUp(deadlineExceeded(options.requestTimeout));
-    }
+    for (const exchange of active) if (!exchange.aborted) countBytes(exchange);
+    watchdog.tick(active);
   };
 
   const app = createApp(uws, options.tls).any('/*', accept);
@@ -245,10 +142,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const close = async (drainTimeout: number): Promise<void> => {
     draining = true;
     uws.us_listen_socket_close(token);
+    linger.hurry();
     await idleWithin(drainTimeout);
-    over = true;
+    dispatcher.closed = true;
     for (const exchange of active) exchange.giveUp(shuttingDown());
-    await idleWithin(linger.milliseconds + 1000);
+    await idleWithin(shortLinger.milliseconds + 1000);
     clearInterval(ticker);
     // an answer is written when the callback that made it returns, and this may run within that
     await new Promise(setImmediate);
@@ -282,14 +180,12 @@ function createApp(uws: typeof Uws, tls: HttpServerOptions['tls']): Uws.Template
   }
 }
 
-function peerAddress(exchange: Exchange): string {
-  return Buffer.from(exchange.res.getRemoteAddressAsText()).toString('latin1');
-}
-
-/** Whether it comes from this machine, and not through a proxy on it. */
-function isLocal(exchange: Exchange): boolean {
-  const proxied = ['forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-real-ip', 'via'];
-  return isLoopback(peerAddress(exchange)) && proxied.every((name) => exchange.header(name) === undefined);
+/** Whether the connection may serve another request. */
+function mayGoOn(exchange: Exchange, { status }: HttpResponse): boolean {
+  // an answer that the native side knows to be whole would let it serve what follows, which may be no request at all
+  if (exchange.unclearFraming !== null) return false;
+  // a client that stalls is not waited for again
+  return status !== 408 && restIsSmall(exchange);
 }
 
 /** Ends the source of a streamed answer that nobody will read. The request's signal has been aborted already. */

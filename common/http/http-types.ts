@@ -1,3 +1,5 @@
+import type { MemoryKind } from './body-memory.ts';
+
 /** Name-value pairs of the query string in order of appearance, percent-decoded. */
 export type QueryPairs = readonly (readonly [name: string, value: string])[];
 
@@ -42,11 +44,17 @@ export interface RequestBody {
   consume(sink: BodySink): void;
   /** Goes on after a sink's `write` answered false. */
   resume(): void;
+  /** Says whose request it is: from then on it holds memory of that account's share. */
+  identify(account: string): void;
+  /** Takes back what a sink was just given and could not take; it comes again after `resume`. */
+  putBack(chunk: Uint8Array): void;
   /**
-   * Counts bytes of this body that are held in memory against the budget of the process, until the request ends.
-   * Answers false when the budget is used up.
+   * Claims memory of the process until the request is over, or what it resolves with is called. Waits while there is
+   * none left, or while the account holds its share. Rejects with 503 when too many wait, or when the body fails.
    */
-  reserveMemory(bytes: number): boolean;
+  claim(kind: MemoryKind, amount: number): Promise<() => void>;
+  /** The same when it can be had at once; null otherwise. */
+  tryClaim(kind: MemoryKind, amount: number): (() => void) | null;
 }
 
 /** Bytes of an answer that are made while they are sent. */
@@ -67,7 +75,8 @@ export type Handler = (request: HttpRequest) => HttpResponse | Promise<HttpRespo
 
 /** One line of a service's route table. */
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** QUERY (RFC 10008) is a GET that carries its question in a body. */
+  readonly method: 'GET' | 'POST' | 'DELETE' | 'QUERY';
   /** Segments are fixed text or `:name`, such as `/:project/:space`. Fixed text wins over a parameter. */
   readonly path: string;
   readonly handler: Handler;
@@ -75,6 +84,8 @@ export interface Route {
   readonly allowPlainHttp?: boolean;
   /** There for requests of this machine itself only; 404 for others. */
   readonly localOnly?: boolean;
+  /** Not there for web pages of other origins, wherever they run: CORS allows none, and a request with an Origin is 403. */
+  readonly sameOriginOnly?: boolean;
   /** Not bounded by the request timeout, because bytes flow for as long as they flow. */
   readonly transfersBytes?: boolean;
 }

@@ -1,5 +1,8 @@
+import { overloaded } from '../errors/catalogue.ts';
+import { type BodyMemory, type MemoryKind, smallBody } from './body-memory.ts';
+import type { ChunkJoiner, JoinedChunks } from './chunk-joiner.ts';
+import type { Claim } from './fair-budget.ts';
 import type { BodySink, RequestBody } from './http-types.ts';
-import type { MemoryBudget } from './memory-budget.ts';
 
 /** The two calls on the native response that steer reading. */
 export interface SocketFlow {
@@ -7,23 +10,41 @@ export interface SocketFlow {
   resume(): void;
 }
 
+/** Bytes that wait for a sink, and what they hold of the memory while nobody knows whose they are. */
+interface Queued {
+  readonly bytes: Uint8Array;
+  readonly claim: Claim | null;
+}
+
+/** Bytes a second, over a period, that a body must bring while others wait for the memory it holds. */
+const minRate = { bytes: 8192, milliseconds: 5000 };
+
 /**
  * A request body between the native callbacks and a sink. Chunks pass to the sink without a copy while it keeps up;
  * what arrives before there is a sink, or after a pause (the native read loop finishes what it holds), is copied
  * and queued, and the socket is paused, so the queue stays below one receive buffer (512 KiB) plus one chunk.
  */
-export class IncomingBody implements RequestBody {
+export class IncomingBody implements RequestBody, JoinedChunks {
   readonly contentLength: number | undefined;
   #flow: SocketFlow;
-  #budget: MemoryBudget;
-  #reserved = 0;
-  #queue: Uint8Array[] = [];
+  #memory: BodyMemory;
+  #joiner: ChunkJoiner;
+  #account: string | null = null;
+  readonly #claims = new Map<Claim, MemoryKind>();
+  #queue: Queued[] = [];
+  #queuedBytes = 0;
   #sink: BodySink | null = null;
   #sinkBlocked = false;
   #socketPaused = false;
   #discarding = false;
   #settled = false;
   #failure: Error | null = null;
+  /** When the period began over which the rate is taken, and how many bytes had come by then. */
+  #rateMark: { at: number; received: number };
+  /** It brought too little in the last whole period. */
+  #slow = false;
+  /** Told when what it waits for is not wanted any more. */
+  #onFailed: ((error: Error) => void) | null = null;
   /** All bytes have arrived from the socket. */
   complete: boolean;
   /** Bytes that have arrived from the socket. */
@@ -34,14 +55,17 @@ export class IncomingBody implements RequestBody {
   constructor(args: {
     contentLength: number | undefined;
     flow: SocketFlow;
-    budget: MemoryBudget;
+    memory: BodyMemory;
+    joiner: ChunkJoiner;
     now: number;
   }) {
     this.contentLength = args.contentLength;
     this.complete = args.contentLength === 0;
     this.#flow = args.flow;
-    this.#budget = args.budget;
+    this.#memory = args.memory;
+    this.#joiner = args.joiner;
     this.lastActivity = args.now;
+    this.#rateMark = { at: args.now, received: 0 };
   }
 
   /** Whether the socket is being read, so that silence is the client's. */
@@ -54,16 +78,31 @@ export class IncomingBody implements RequestBody {
     this.received += chunk.byteLength;
     this.lastActivity = performance.now();
     if (isLast) this.complete = true;
-    if (this.#discarding || this.#settled) return;
-    if (chunk.byteLength > 0) {
-      if (this.#sink !== null && !this.#sinkBlocked && this.#queue.length === 0) {
-        this.#sinkBlocked = !this.#sink.write(new Uint8Array(chunk));
-      } else {
-        this.#queue.push(new Uint8Array(chunk.slice(0)));
-      }
-    }
+    if (this.#over) return;
+    this.#joiner.add(this, chunk, isLast);
     if (isLast) this.#endWhenDrained();
     else if (this.#sink === null || this.#sinkBlocked) this.#pauseSocket();
+  }
+
+  deliver(chunk: Uint8Array): void {
+    if (this.#over) return;
+    if (this.#sink !== null && !this.#sinkBlocked && this.#queue.length === 0) {
+      this.#sinkBlocked = !this.#sink.write(chunk);
+      if (this.#sinkBlocked) this.#pauseSocket();
+      return;
+    }
+    const claim = this.#account === null && this.#sink === null ? this.#claimUnidentified(chunk) : null;
+    if (claim === undefined) {
+      this.fail(overloaded('too many request bodies arrive at once'));
+      return;
+    }
+    this.#queue.push({ bytes: new Uint8Array(chunk), claim });
+    this.#queuedBytes += chunk.byteLength;
+  }
+
+  identify(account: string): void {
+    this.#account = account;
+    for (const { claim } of this.#queue) claim?.release();
   }
 
   consume(sink: BodySink): void {
@@ -83,17 +122,53 @@ export class IncomingBody implements RequestBody {
     this.#drain();
   }
 
-  reserveMemory(bytes: number): boolean {
-    if (!this.#budget.reserve(bytes)) return false;
-    this.#reserved += bytes;
-    return true;
+  putBack(chunk: Uint8Array): void {
+    this.#queue.unshift({ bytes: new Uint8Array(chunk), claim: null });
+    this.#queuedBytes += chunk.byteLength;
+  }
+
+  tryClaim(kind: MemoryKind, amount: number): (() => void) | null {
+    const claim = this.#memory[kind].tryClaim(this.#account ?? '', amount);
+    return claim === null ? null : this.#keep(claim, kind);
+  }
+
+  async claim(kind: MemoryKind, amount: number): Promise<() => void> {
+    if (this.#failure !== null) throw this.#failure;
+    const atOnce = this.tryClaim(kind, amount);
+    if (atOnce !== null) return atOnce;
+    // what has arrived is held while it waits
+    const queued = this.#memory.small.tryClaim(this.#account ?? '', this.#queuedBytes);
+    if (queued === null) throw overloaded('too many request bodies wait for memory');
+    try {
+      return await this.#wait(kind, amount);
+    } finally {
+      queued.release();
+    }
+  }
+
+  /** Whether it brings too little while others wait for the memory that it holds. To be asked now and then. */
+  isTooSlow(now: number): boolean {
+    const mark = this.#rateMark;
+    const elapsed = now - mark.at;
+    if (!this.reading || this.#claims.size === 0) {
+      this.#rateMark = { at: now, received: this.received };
+      this.#slow = false;
+    } else if (elapsed >= minRate.milliseconds) {
+      this.#slow = (this.received - mark.received) * 1000 < minRate.bytes * elapsed;
+      this.#rateMark = { at: now, received: this.received };
+    }
+    if (!this.#slow) return false;
+    const account = this.#account ?? '';
+    return [...this.#claims.values()].some((kind) => this.#memory[kind].wantedFrom(account));
   }
 
   /** The body will not be complete. The sink hears of it once. */
   fail(error: Error): void {
+    this.#onFailed?.(error);
+    this.#onFailed = null;
     if (this.#settled || this.#failure !== null) return;
     this.#failure = error;
-    this.#queue = [];
+    this.#dropQueue();
     if (this.#sink !== null) {
       this.#settled = true;
       this.#sink.fail(error);
@@ -103,23 +178,65 @@ export class IncomingBody implements RequestBody {
   /** Drops everything that is still to come; a paused socket is read again. */
   discard(): void {
     this.#discarding = true;
-    this.#queue = [];
+    this.#dropQueue();
     this.#resumeSocket();
   }
 
+  /** The request is over. */
   releaseMemory(): void {
-    this.#budget.release(this.#reserved);
-    this.#reserved = 0;
+    this.#dropQueue();
+    for (const claim of this.#claims.keys()) claim.release();
+    this.#claims.clear();
   }
 
   pauseSocket(): void {
     this.#pauseSocket();
   }
 
+  get #over(): boolean {
+    return this.#discarding || this.#settled || this.#failure !== null;
+  }
+
+  /** Answers undefined when there is no memory for it. */
+  #claimUnidentified(chunk: Uint8Array): Claim | undefined {
+    const taker = this.#queuedBytes + chunk.byteLength <= smallBody ? 'small' : 'large';
+    return this.#memory.unidentified.tryClaim(taker, chunk.byteLength) ?? undefined;
+  }
+
+  #keep(claim: Claim, kind: MemoryKind): () => void {
+    this.#claims.set(claim, kind);
+    return () => {
+      this.#claims.delete(claim);
+      claim.release();
+    };
+  }
+
+  #wait(kind: MemoryKind, amount: number): Promise<() => void> {
+    return new Promise((resolve, reject) => {
+      const claim = this.#memory[kind].claim(this.#account ?? '', amount, () => {
+        this.#onFailed = null;
+        resolve(this.#keep(claim, kind));
+      });
+      this.#onFailed = (error) => {
+        claim.release();
+        reject(error);
+      };
+    });
+  }
+
+  #dropQueue(): void {
+    for (const { claim } of this.#queue) claim?.release();
+    this.#queue = [];
+    this.#queuedBytes = 0;
+  }
+
   #drain(): void {
     const sink = this.#sink as BodySink;
     while (this.#queue.length > 0 && !this.#sinkBlocked && !this.#settled) {
-      this.#sinkBlocked = !sink.write(this.#queue.shift() as Uint8Array);
+      const { bytes, claim } = this.#queue.shift() as Queued;
+      this.#queuedBytes -= bytes.byteLength;
+      claim?.release();
+      this.#sinkBlocked = !sink.write(bytes);
     }
     if (this.#sinkBlocked || this.#settled) return;
     this.#endWhenDrained();

@@ -1,54 +1,116 @@
-import { invalidBody, overloaded, payloadTooLarge } from '../errors/catalogue.ts';
-import type { HttpRequest } from './http-types.ts';
+import { invalidBody, payloadTooLarge } from '../errors/catalogue.ts';
+import { smallBody } from './body-memory.ts';
+import type { HttpRequest, RequestBody } from './http-types.ts';
+import { JsonScanner } from './json-scanner.ts';
+import { parseJson } from './parse-json.ts';
 
 /**
  * Reads a request's whole body as JSON. @param limit bytes; above it the answer is 413, before or while it is read.
- * The memory it takes counts against the budget of the process until the request has its answer.
+ * Bytes and values count against the account's share of the memory of the process; a request that finds none waits.
  */
 export async function readJson(request: HttpRequest, limit: number): Promise<unknown> {
-  const { body } = request;
+  const { body, signal } = request;
   if (body.contentLength !== undefined && body.contentLength > limit) {
     throw payloadTooLarge(limit, 'Request body');
   }
-  const bytes = await readBytes(request, limit);
-  if (bytes.byteLength === 0) throw invalidBody('Request body is empty; it should be JSON');
-  let text: string;
+  const collector = new BodyCollector(body, limit);
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw invalidBody('Request body is not valid UTF-8', cause);
-  }
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (cause) {
-    throw invalidBody('Request body is not valid JSON', cause);
+    const bytes = await collector.collect();
+    if (bytes.byteLength === 0) throw invalidBody('Request body is empty; it should be JSON');
+    if (collector.scanner === null) return await parseJson(bytes, signal);
+    await body.claim('values', collector.scanner.values);
+    return await parseJson(bytes, signal, collector.scanner.cuts);
+  } finally {
+    // what was parsed from them counts by its values
+    collector.release();
   }
 }
 
-function readBytes({ body }: HttpRequest, limit: number): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    let failed = false;
-    const fail = (error: Error): boolean => {
-      failed = true;
-      chunks.length = 0;
-      reject(error);
-      return false;
-    };
-    body.consume({
-      write(chunk) {
-        if (failed) return false;
-        size += chunk.byteLength;
-        if (size > limit) return fail(payloadTooLarge(limit, 'Request body'));
-        if (!body.reserveMemory(chunk.byteLength)) {
-          return fail(overloaded('too many request bodies are held in memory'));
-        }
-        chunks.push(Buffer.from(chunk));
-        return true;
-      },
-      end: () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
-      fail,
+/**
+ * Collects a body in one buffer: of its declared size, or, when it has none, first of a small one and then of the
+ * largest that it may need. So what is claimed is what is allocated, and whoever has it needs no more to come to an end.
+ */
+class BodyCollector {
+  /** Weighs the body, unless it is a small one. */
+  scanner: JsonScanner | null = null;
+  readonly #body: RequestBody;
+  readonly #limit: number;
+  #buffer: Uint8Array = Buffer.alloc(0);
+  #size = 0;
+  #failed = false;
+  #releases: (() => void)[] = [];
+  #reject: (error: unknown) => void = () => {};
+
+  constructor(body: RequestBody, limit: number) {
+    this.#body = body;
+    this.#limit = limit;
+  }
+
+  async collect(): Promise<Uint8Array> {
+    const { contentLength } = this.#body;
+    await this.#allocate(contentLength ?? Math.min(smallBody, this.#limit));
+    return new Promise((resolve, reject) => {
+      this.#reject = reject;
+      this.#body.consume({
+        write: (chunk) => this.#write(chunk),
+        end: () => resolve(this.#buffer.subarray(0, this.#size)),
+        fail: (error) => this.#fail(error),
+      });
     });
-  });
+  }
+
+  release(): void {
+    for (const release of this.#releases) release();
+    this.#releases = [];
+  }
+
+  async #allocate(bytes: number): Promise<void> {
+    const kind = bytes <= smallBody ? 'small' : 'large';
+    const release = this.#body.tryClaim(kind, bytes) ?? (await this.#body.claim(kind, bytes));
+    if (this.#failed) return release();
+    this.#releases.push(release);
+    this.#grow(bytes, kind === 'large');
+  }
+
+  #grow(bytes: number, large: boolean): void {
+    const buffer = large ? Buffer.allocUnsafeSlow(bytes) : Buffer.allocUnsafe(bytes);
+    buffer.set(this.#buffer.subarray(0, this.#size));
+    if (large) {
+      this.scanner = new JsonScanner();
+      this.scanner.feed(buffer.subarray(0, this.#size));
+    }
+    this.#buffer = buffer;
+  }
+
+  #write(chunk: Uint8Array): boolean {
+    if (this.#failed) return false;
+    const size = this.#size + chunk.byteLength;
+    if (size > this.#limit) return this.#fail(payloadTooLarge(this.#limit, 'Request body'));
+    if (size > this.#buffer.byteLength) return this.#makeRoom(chunk);
+    try {
+      this.scanner?.feed(chunk);
+    } catch (error) {
+      return this.#fail(error);
+    }
+    this.#buffer.set(chunk, this.#size);
+    this.#size = size;
+    return true;
+  }
+
+  /** A body of unknown length is no small one: the chunk comes again when there is room for all that may follow. */
+  #makeRoom(chunk: Uint8Array): boolean {
+    this.#body.putBack(chunk);
+    this.#allocate(this.#limit).then(
+      () => this.#body.resume(),
+      (error: unknown) => this.#fail(error),
+    );
+    return false;
+  }
+
+  #fail(error: unknown): boolean {
+    this.#failed = true;
+    this.#buffer = Buffer.alloc(0);
+    this.#reject(error);
+    return false;
+  }
 }

@@ -18,8 +18,10 @@ interface PathGroup {
  */
 export class Router {
   readonly #bySegmentCount = new Map<number, PathGroup[]>();
+  readonly #hasSameOriginOnly: boolean;
 
   constructor(routes: readonly Route[]) {
+    this.#hasSameOriginOnly = routes.some((route) => route.sameOriginOnly === true);
     for (const route of routes) this.#add(route);
     for (const groups of this.#bySegmentCount.values()) groups.sort(moreSpecificFirst);
   }
@@ -43,9 +45,7 @@ export class Router {
   /** Throws 404 or 405 as ApiErrors. `method` is upper case; HEAD is served by GET routes. */
   match(method: string, path: string): RouteMatch {
     const segments = path.split('/');
-    const group = this.#bySegmentCount
-      .get(segments.length - 1)
-      ?.find((candidate) => fits(candidate.segments, segments));
+    const group = this.#find(segments);
     if (group === undefined) throw nothingHere();
     const route = group.methods.get(method === 'HEAD' ? 'GET' : method);
     if (route === undefined) throw methodNotAllowed(method, allowedMethods(group));
@@ -54,11 +54,19 @@ export class Router {
 
   /** Methods that a path answers; empty when there is nothing at it. */
   allowed(path: string): readonly string[] {
-    const segments = path.split('/');
-    const group = this.#bySegmentCount
-      .get(segments.length - 1)
-      ?.find((candidate) => fits(candidate.segments, segments));
+    const group = this.#find(path.split('/'));
     return group === undefined ? [] : allowedMethods(group);
+  }
+
+  /** Whether what is at a path is not for web pages of other origins. */
+  isSameOriginOnly(path: string): boolean {
+    if (!this.#hasSameOriginOnly) return false;
+    const methods = this.#find(path.split('/'))?.methods.values() ?? [];
+    return [...methods].some((route) => route.sameOriginOnly === true);
+  }
+
+  #find(segments: readonly string[]): PathGroup | undefined {
+    return this.#bySegmentCount.get(segments.length - 1)?.find((group) => fits(group.segments, segments));
   }
 }
 

@@ -1,12 +1,18 @@
 import { type BlockList, isIP } from 'node:net';
 
+/** A header by its lower-case name. */
+interface Headers {
+  header(name: string): string | undefined;
+}
+
 export interface TransportPolicy {
   /**
    * Whether a request may be served: HTTPS is required (interface.md section 5, rule 3). Plain HTTP passes only
-   * from this machine itself, or through a trusted proxy that says that its client used HTTPS.
+   * from this machine itself, or through a trusted proxy that says that its client used HTTPS. Who says from this machine
+   * that it forwards a request is a proxy, and must be a trusted one.
    * @param peer the address of the other end of the connection, as uWebSockets.js writes it
    */
-  allows(peer: string, forwardedProto: string | undefined): boolean;
+  allows(peer: string, request: Headers): boolean;
 }
 
 export function createTransportPolicy(args: {
@@ -16,14 +22,28 @@ export function createTransportPolicy(args: {
   const { tls, trustedProxies } = args;
   if (tls) return { allows: () => true };
   return {
-    allows(peer, forwardedProto) {
+    allows(peer, request) {
       const address = normaliseAddress(peer);
       if (trustedProxies?.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')) {
-        return forwardedProto?.trim().toLowerCase() === 'https';
+        return request.header('x-forwarded-proto')?.trim().toLowerCase() === 'https';
       }
-      return isLoopback(peer);
+      return isLoopback(peer) && !isForwarded(request);
     },
   };
+}
+
+const forwardingHeaders = [
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+];
+
+/** Whether a proxy says that it forwards the request of somebody else. */
+export function isForwarded(request: Headers): boolean {
+  return forwardingHeaders.some((name) => request.header(name) !== undefined);
 }
 
 /** Writes IPv4 peers of a dual-stack socket as IPv4, and long IPv6 loopback as `::1`. */

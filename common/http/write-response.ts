@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Exchange } from './exchange.ts';
 import type { HttpResponse, StreamBody } from './http-types.ts';
 
-type Headers = Readonly<Record<string, string>>;
+export type Headers = Readonly<Record<string, string>>;
 
 /** Below this many bytes the rest of an unread body is let in and dropped, and the connection lives on. */
 const dropBytes = 256 * 1024;
@@ -22,7 +22,7 @@ function statusLine(status: number): string {
   return `${status} ${STATUS_CODES[status] ?? 'Unknown'}`;
 }
 
-function writeHead(exchange: Exchange, status: number, headers: Headers): void {
+export function writeHead(exchange: Exchange, status: number, headers: Headers): void {
   const { res } = exchange;
   exchange.headSent = true;
   res.writeStatus(statusLine(status));
@@ -49,45 +49,6 @@ export function writeWhole(
     } else {
       res.end(body ?? '', closeConnection);
     }
-  });
-}
-
-/**
- * Sends an answer while the client is still sending its body, in a way that the client can read: the answer is
- * written in full, then what still arrives is dropped, up to a cap, and only then the connection is closed. Closing
- * at once would reset the connection and could take the answer with it (RFC 9112 section 9.6).
- *
- * The native `end` would give up the handle that is needed to close later, so the answer's body goes out behind the
- * blank line that ends the head, as part of the last header's bytes.
- */
-export function writeAndLinger(
-  exchange: Exchange,
-  response: HttpResponse,
-  headers: Headers,
-  limits: { bytes: number; milliseconds: number },
-): Promise<void> {
-  const { res, body } = exchange;
-  const content = Buffer.from((response.body as string | Uint8Array | undefined) ?? '');
-  const sent = exchange.method === 'HEAD' ? Buffer.alloc(0) : content;
-  res.cork(() => {
-    writeHead(exchange, response.status, headers);
-    res.writeHeader('content-length', String(content.byteLength));
-    res.writeHeader('connection', Buffer.concat([Buffer.from('close\r\n\r\n'), sent]));
-  });
-  const lastByte = body.received + limits.bytes;
-  body.discard();
-  return new Promise((resolve) => {
-    const started = performance.now();
-    const timer = setInterval(() => {
-      const over = body.complete || performance.now() - started > limits.milliseconds;
-      if (!exchange.aborted && !over) {
-        if (body.received > lastByte) body.pauseSocket();
-        return;
-      }
-      clearInterval(timer);
-      if (!exchange.aborted) res.close();
-      resolve();
-    }, 20);
   });
 }
 

@@ -151,6 +151,11 @@ async function start(
   const stopNow = stopOnSignals({
     stop,
     limit: config.drainDelay + config.drainTimeout + closeTimeout,
+    waitsFor() {
+      const seconds = (config.drainDelay + config.drainTimeout) / 1000;
+      const count = server?.activeRequests ?? 0;
+      return `${count} request${count === 1 ? '' : 's'}, ${seconds} s at most`;
+    },
     log,
   });
 

@@ -1,7 +1,7 @@
 import type { Log } from '../log/log.ts';
 
 /** npm and a terminal may both pass on one key press: what follows so soon is no second wish. Milliseconds. */
-const repetition = 1000;
+const repetition = 200;
 
 /**
  * Stops the process in order on the first SIGTERM or SIGINT, and at once on a later one. Answers what does the same
@@ -11,9 +11,11 @@ const repetition = 1000;
 export function stopOnSignals(args: {
   stop: () => Promise<void>;
   limit: number;
+  /** What the stop waits for, in words. */
+  waitsFor: () => string;
   log: Log;
 }): (reason: string) => void {
-  const { stop, limit, log } = args;
+  const { stop, limit, waitsFor, log } = args;
   let since: number | null = null;
   const onSignal = (signal: string): void => {
     if (since !== null) {
@@ -21,7 +23,7 @@ export function stopOnSignals(args: {
       return;
     }
     since = performance.now();
-    log.info({ signal }, 'stopping');
+    log.info({ signal }, `stopping: waits for ${waitsFor()}; a second signal ends it at once`);
     setTimeout(() => {
       log.error('the stop took too long');
       process.exit(1);

@@ -1,7 +1,5 @@
 /** Milliseconds that work on many items keeps the event loop from everything else. */
 const busyFor = 10;
-/** Items between two looks at the clock. */
-const stride = 32;
 
 /**
  * Does something with every item, in order, and lets others run in between when it takes long. Rejects with what the
@@ -14,7 +12,7 @@ export async function inTurns<Item>(
 ): Promise<void> {
   let began = performance.now();
   for (let index = 0; index < items.length; index++) {
-    if (index % stride === stride - 1 && performance.now() - began > busyFor) {
+    if (performance.now() - began > busyFor) {
       await new Promise<void>((resolve) => setImmediate(resolve));
       signal.throwIfAborted();
       began = performance.now();

@@ -4,7 +4,7 @@ import type { Route } from '../http/http-types.ts';
 import { metricsContentType } from './render-metrics.ts';
 
 /**
- * GET /metrics. Without a token only this machine itself may ask, and not through a proxy. Plain HTTP is served, as to
+ * GET /metrics. Without a token only this machine itself may ask, and not through a proxy, and never a web page that is open on it. Plain HTTP is served, as to
  * probes, because that is how Prometheus asks inside a cluster: the token guards these numbers and nothing else.
  * @param args.read the text of all workers
  */
@@ -17,6 +17,7 @@ export function metricsRoute(args: { token: string | undefined; read: () => Prom
     path: '/metrics',
     allowPlainHttp: true,
     localOnly: wanted === null,
+    sameOriginOnly: true,
     async handler(request) {
       const given = digest(request.header('authorization') ?? '');
       if (wanted !== null && !timingSafeEqual(wanted, given)) {

@@ -219,6 +219,22 @@ t.test('an upload past the drain deadline gets 503 and leaves nothing', async (t
   t.equal(stdout, '');
 });
 
+t.test('a stop says what it waits for, and a second signal ends it at once', async (t) => {
+  const sluice = await startSluice({ env: { LOG_LEVEL: 'info', DRAIN_TIMEOUT_MS: '60000' } });
+  t.teardown(() => removeData(sluice));
+  const raw = connectRaw(sluice.baseUrl);
+  raw.send(
+    `POST /_f_/life/upload HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${sluice.token}\r\n` +
+      'Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 100000\r\n\r\n--b\r\n',
+  );
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  sluice.process.kill('SIGINT');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  sluice.process.kill('SIGINT');
+  t.equal(await sluice.ended(), 1);
+  t.match(sluice.stderr(), /stopping: waits for 1 request, 60 s at most; a second signal ends it at once/);
+});
+
 t.test('npm start passes a SIGTERM on, and ends when the server has', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-npm-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true }));

@@ -225,6 +225,31 @@ t.test('a refusal of a claimed 10 GiB body reads little of it', async (t) => {
   clearInterval(sending);
 });
 
+t.test('a refusal reaches a client that reads only when it has written all', async (t) => {
+  const { baseUrl } = await serve(t, [refuse]);
+  const raw = connectRaw(baseUrl);
+  const size = 64 * 1024 * 1024;
+  raw.socket.pause();
+  raw.send(`POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: ${size}\r\n\r\n`);
+  const chunk = Buffer.alloc(1024 * 1024);
+  for (let sent = 0; sent < size; sent += chunk.byteLength) {
+    await new Promise((resolve) => raw.socket.write(chunk, resolve));
+  }
+  raw.socket.resume();
+  t.match(await raw.closed(), /^HTTP\/1.1 413 .*payload_too_large/s);
+});
+
+t.test('a client that goes on sending what was refused does not hold up the end of the server', async (t) => {
+  const { server, baseUrl } = await serve(t, [refuse]);
+  const raw = connectRaw(baseUrl);
+  raw.send(`POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: ${100 * 1024 * 1024}\r\n\r\n`);
+  await raw.until(/\}\r?\n?$/);
+  const sending = setInterval(() => raw.send(Buffer.alloc(32 * 1024)), 10);
+  t.teardown(() => clearInterval(sending));
+  await server.close(100);
+  t.notMatch(await raw.closed(), /503/, 'it got the one answer');
+});
+
 t.test('a keep-alive connection survives a refusal with a small body', async (t) => {
   const { baseUrl } = await serve(t, [refuse, hello]);
   const raw = connectRaw(baseUrl);

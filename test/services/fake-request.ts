@@ -38,7 +38,10 @@ export function fakeRequest(args: FakeRequestArgs = {}): HttpRequest & { readonl
         else void send(sink);
       },
       resume: () => resume(),
-      reserveMemory: () => true,
+      identify() {},
+      putBack() {},
+      claim: () => Promise.resolve(() => {}),
+      tryClaim: () => () => {},
     },
   };
 

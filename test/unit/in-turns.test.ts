@@ -28,6 +28,22 @@ t.test('others run in between', async (t) => {
   t.ok(others > 10, `${others}`);
 });
 
+t.test('others run between few items that take long each', async (t) => {
+  let others = 0;
+  let going = true;
+  const next = (): void => {
+    others++;
+    if (going) setImmediate(next);
+  };
+  setImmediate(next);
+  const slow = (): void => {
+    for (let i = 0; i < 15; i++) busy();
+  };
+  await inTurns(items.slice(0, 24), slow, new AbortController().signal);
+  going = false;
+  t.ok(others >= 20, `${others}`);
+});
+
 t.test('it ends with the signal, and with what the work throws', async (t) => {
   const gone = new AbortController();
   let done = 0;

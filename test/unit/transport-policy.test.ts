@@ -2,6 +2,11 @@ import { BlockList } from 'node:net';
 import t from 'tap';
 import { createTransportPolicy } from '../../common/http/transport-policy.ts';
 
+/** A request with this X-Forwarded-Proto. */
+const says = (proto: string | undefined) => ({
+  header: (name: string) => (name === 'x-forwarded-proto' ? proto : undefined),
+});
+
 const proxies = new BlockList();
 proxies.addSubnet('10.0.0.0', 8, 'ipv4');
 proxies.addAddress('fd00::1', 'ipv6');
@@ -16,7 +21,7 @@ t.test('plain HTTP passes from this machine only', async (t) => {
     '::ffff:127.0.0.1',
     '0000:0000:0000:0000:0000:ffff:7f00:0001',
   ]) {
-    t.ok(allows(peer, undefined), peer);
+    t.ok(allows(peer, says(undefined)), peer);
   }
   for (const peer of [
     '10.0.0.1',
@@ -26,21 +31,22 @@ t.test('plain HTTP passes from this machine only', async (t) => {
     '',
     'localhost',
   ]) {
-    t.notOk(allows(peer, 'https'), peer);
+    t.notOk(allows(peer, says('https')), peer);
   }
 });
 
 t.test('a trusted proxy speaks for its clients, and nobody else does', async (t) => {
   const { allows } = createTransportPolicy({ tls: false, trustedProxies: proxies });
-  t.ok(allows('10.1.2.3', 'https'));
-  t.ok(allows('::ffff:10.1.2.3', ' HTTPS '));
-  t.ok(allows('fd00::1', 'https'));
-  t.notOk(allows('10.1.2.3', 'http'));
-  t.notOk(allows('10.1.2.3', undefined));
-  t.notOk(allows('11.1.2.3', 'https'));
-  t.ok(allows('127.0.0.1', undefined));
+  t.ok(allows('10.1.2.3', says('https')));
+  t.ok(allows('::ffff:10.1.2.3', says(' HTTPS ')));
+  t.ok(allows('fd00::1', says('https')));
+  t.notOk(allows('10.1.2.3', says('http')));
+  t.notOk(allows('10.1.2.3', says(undefined)));
+  t.notOk(allows('11.1.2.3', says('https')));
+  t.ok(allows('127.0.0.1', says(undefined)));
+  t.notOk(allows('127.0.0.1', says('https')), 'a proxy on this machine is trusted by name as well');
 });
 
 t.test('with TLS of its own every connection passes', async (t) => {
-  t.ok(createTransportPolicy({ tls: true, trustedProxies: undefined }).allows('11.1.2.3', undefined));
+  t.ok(createTransportPolicy({ tls: true, trustedProxies: undefined }).allows('11.1.2.3', says(undefined)));
 });

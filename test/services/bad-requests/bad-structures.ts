@@ -107,7 +107,8 @@ export function badStructure(dice: Dice): string | Buffer {
       return goodStructure({ recordStructure: fields });
     }
     case 10: {
-      const bytes = Buffer.from(good.replace('"text"', '"te@xt"'));
+      // no UTF-8, so it is Latin-1, and one quote too many
+      const bytes = Buffer.from(good.replace('"text"', '"te@"xt"'));
       bytes[bytes.indexOf('@')] = 0x80 + dice.below(0x80);
       return bytes;
     }

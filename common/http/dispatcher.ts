@@ -1,0 +1,85 @@
+import type { BlockList } from 'node:net';
+import {
+  crossOriginRefused,
+  httpsRequired,
+  malformedRequest,
+  nothingHere,
+  shuttingDown,
+} from '../errors/catalogue.ts';
+import { type CorsPolicy, createCorsPolicy } from './cors.ts';
+import type { Exchange } from './exchange.ts';
+import type { HttpResponse, Route } from './http-types.ts';
+import { Router } from './router.ts';
+import { createTransportPolicy, isForwarded, isLoopback, type TransportPolicy } from './transport-policy.ts';
+
+/** Brings requests to their routes, or refuses them at the door. */
+export class Dispatcher {
+  readonly #router: Router;
+  readonly #cors: CorsPolicy;
+  readonly #transport: TransportPolicy;
+  /** Everything is refused from now on. */
+  closed = false;
+
+  constructor(args: {
+    routes: readonly Route[];
+    corsOrigins: readonly string[];
+    tls: boolean;
+    trustedProxies: BlockList | undefined;
+  }) {
+    this.#router = new Router(args.routes);
+    this.#cors = createCorsPolicy(args.corsOrigins);
+    this.#transport = createTransportPolicy(args);
+  }
+
+  /** What the route's handler answers. Throws what refuses the request. */
+  dispatch(exchange: Exchange): HttpResponse | Promise<HttpResponse> {
+    if (this.closed) throw shuttingDown();
+    if (exchange.unclearFraming !== null) throw malformedRequest(exchange.unclearFraming);
+    if (exchange.method === 'OPTIONS') return this.#describeMethods(exchange);
+    const { route, params } = this.#router.match(exchange.method, exchange.path);
+    exchange.route = route.path;
+    if (route.localOnly === true && !isLocal(exchange)) throw nothingHere();
+    if (route.sameOriginOnly === true && exchange.header('origin') !== undefined) throw crossOriginRefused();
+    if (route.allowPlainHttp !== true && !this.#transport.allows(peerAddress(exchange), exchange)) {
+      throw httpsRequired();
+    }
+    exchange.params = params;
+    exchange.transfersBytes = route.transfersBytes === true;
+    return route.handler(exchange);
+  }
+
+  /** What CORS adds to any answer to this request. */
+  corsHeaders(exchange: Exchange): Readonly<Record<string, string>> {
+    const origin = this.#crossOrigin(exchange);
+    return origin === undefined ? {} : this.#cors.answerHeaders(origin);
+  }
+
+  /** The request's origin, unless what it asks for is for none. */
+  #crossOrigin(exchange: Exchange): string | undefined {
+    return this.#router.isSameOriginOnly(exchange.path) ? undefined : exchange.header('origin');
+  }
+
+  #describeMethods(exchange: Exchange): HttpResponse {
+    const allow = this.#router.allowed(exchange.path);
+    if (allow.length === 0) throw nothingHere();
+    const origin = this.#crossOrigin(exchange);
+    const preflight = exchange.header('access-control-request-method') !== undefined;
+    const requested = exchange.header('access-control-request-headers');
+    return {
+      status: 204,
+      headers: {
+        allow: allow.join(', '),
+        ...(origin !== undefined && preflight ? this.#cors.preflightHeaders(origin, requested, allow) : {}),
+      },
+    };
+  }
+}
+
+function peerAddress(exchange: Exchange): string {
+  return Buffer.from(exchange.res.getRemoteAddressAsText()).toString('latin1');
+}
+
+/** Whether it comes from this machine, and not through a proxy on it. */
+function isLocal(exchange: Exchange): boolean {
+  return isLoopback(peerAddress(exchange)) && !isForwarded(exchange);
+}

@@ -1,0 +1,85 @@
+import type { Exchange } from './exchange.ts';
+import type { HttpResponse } from './http-types.ts';
+import { type Headers, writeHead } from './write-response.ts';
+
+interface LingerLimits {
+  /** Of the body that are still let in. */
+  readonly bytes: number;
+  readonly milliseconds: number;
+}
+
+/** For a body whose end is far, or unknown: enough for clients that read while they write. */
+export const shortLinger: LingerLimits = { bytes: 256 * 1024, milliseconds: 2000 };
+/**
+ * For a body whose declared rest is not beyond this: clients such as wget, Java's HttpURLConnection and httpx read only
+ * when they have written all, so all of it is let in and dropped.
+ */
+const longLinger: LingerLimits = { bytes: 256 * 1024 * 1024, milliseconds: 30_000 };
+/** Connections that linger long at once. */
+const maxLong = 64;
+/** Bytes a second that a long one must bring. */
+const minRate = 1024 * 1024;
+const lookMilliseconds = 20;
+
+/**
+ * Sends answers while clients are still sending their bodies, in a way that they can read: the answer is written in
+ * full, then what still arrives is dropped, up to a limit, and only then the connection is closed. Closing at once would
+ * reset the connection and could take the answer with it (RFC 9112 section 9.6).
+ */
+export class Linger {
+  #long = 0;
+  #hurried = false;
+
+  /** The server is about to stop: from now on nobody lingers long. */
+  hurry(): void {
+    this.#hurried = true;
+  }
+
+  async answer(exchange: Exchange, response: HttpResponse, headers: Headers): Promise<void> {
+    writeUnended(exchange, response, headers);
+    const { body } = exchange;
+    const rest =
+      body.contentLength === undefined ? Number.POSITIVE_INFINITY : body.contentLength - body.received;
+    const long = response.status !== 408 && rest <= longLinger.bytes && this.#long < maxLong;
+    body.discard();
+    if (long) this.#long++;
+    await this.#drop(exchange, long);
+    if (long) this.#long--;
+    if (!exchange.aborted) exchange.res.close();
+  }
+
+  /** Resolves when the body is over, its client gone, or enough dropped. */
+  #drop(exchange: Exchange, long: boolean): Promise<void> {
+    const { body } = exchange;
+    const before = body.received;
+    const started = performance.now();
+    return new Promise((resolve) => {
+      const timer = setInterval(() => {
+        const elapsed = performance.now() - started;
+        const dropped = body.received - before;
+        const steady =
+          long && !this.#hurried && dropped * 1000 >= minRate * (elapsed - shortLinger.milliseconds);
+        const limits = steady ? longLinger : shortLinger;
+        if (exchange.aborted || body.complete || elapsed > limits.milliseconds) {
+          clearInterval(timer);
+          resolve();
+        } else if (dropped > limits.bytes) body.pauseSocket();
+      }, lookMilliseconds);
+    });
+  }
+}
+
+/**
+ * The native `end` would give up the handle that is needed to close later, so the answer's body goes out behind the
+ * blank line that ends the head, as part of the last header's bytes.
+ */
+function writeUnended(exchange: Exchange, response: HttpResponse, headers: Headers): void {
+  const { res } = exchange;
+  const content = Buffer.from((response.body as string | Uint8Array | undefined) ?? '');
+  const sent = exchange.method === 'HEAD' ? Buffer.alloc(0) : content;
+  res.cork(() => {
+    writeHead(exchange, response.status, headers);
+    res.writeHeader('content-length', String(content.byteLength));
+    res.writeHeader('connection', Buffer.concat([Buffer.from('close\r\n\r\n'), sent]));
+  });
+}

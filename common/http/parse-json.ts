@@ -1,0 +1,49 @@
+import { invalidBody } from '../errors/catalogue.ts';
+
+const noCuts: readonly number[] = [];
+
+/**
+ * Parses a body as JSON. Throws 400.
+ * @param cuts offsets of commas between elements of an outermost array (see JsonScanner): other requests run between
+ * the pieces
+ */
+export async function parseJson(
+  bytes: Uint8Array,
+  signal: AbortSignal,
+  cuts: readonly number[] = noCuts,
+): Promise<unknown> {
+  if (cuts.length === 0) return parseText(decode(bytes, false));
+  const elements: unknown[] = [];
+  for (let i = 0; i <= cuts.length; i++) {
+    if (i > 0) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      signal.throwIfAborted();
+    }
+    // between two commas is what could stand in an array alone, or the whole is no JSON
+    const start = i === 0 ? 0 : (cuts[i - 1] as number) + 1;
+    const text = decode(bytes.subarray(start, cuts[i]), i > 0);
+    const piece = parseText(`${i === 0 ? '' : '['}${text}${i === cuts.length ? '' : ']'}`);
+    if (!Array.isArray(piece) || piece.length === 0) throw notJson();
+    for (const element of piece) elements.push(element);
+  }
+  return elements;
+}
+
+const notJson = (cause?: unknown) => invalidBody('Request body is not valid JSON', cause);
+
+/** @param inside it is not the beginning of the body: only there is a byte order mark no part of the text */
+function decode(bytes: Uint8Array, inside: boolean): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: inside }).decode(bytes);
+  } catch (cause) {
+    throw invalidBody('Request body is not valid UTF-8', cause);
+  }
+}
+
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw notJson(cause);
+  }
+}

@@ -1,0 +1,56 @@
+import { deadlineExceeded, requestTimeout } from '../errors/catalogue.ts';
+import type { Exchange } from './exchange.ts';
+
+/** Milliseconds. */
+interface Deadlines {
+  readonly bodyIdleTimeout: number;
+  readonly requestTimeout: number;
+}
+
+export const tickMilliseconds = 250;
+/** uWebSockets.js cuts a connection that moves less than 16 KB/s for 10 s; a pause and resume sets its clock anew. */
+const rearmTicks = 16;
+
+/** Gives up what takes too long, and keeps the native side from cutting what does not. */
+export class Watchdog {
+  readonly #deadlines: Deadlines;
+  #ticks = 0;
+
+  constructor(deadlines: Deadlines) {
+    this.#deadlines = deadlines;
+  }
+
+  /** To be called every `tickMilliseconds`. */
+  tick(active: Iterable<Exchange>): void {
+    this.#ticks++;
+    const now = performance.now();
+    for (const exchange of active) {
+      if (exchange.aborted) continue;
+      this.#watch(exchange, now);
+      const flows = exchange.body.reading || exchange.writing;
+      if (this.#ticks % rearmTicks === 0 && !exchange.aborted && flows) {
+        exchange.res.pause();
+        exchange.res.resume();
+      }
+    }
+  }
+
+  #watch(exchange: Exchange, now: number): void {
+    const { body } = exchange;
+    // asked in any case: a time in which the socket was paused counts for no rate
+    const slow = body.isTooSlow(now);
+    if (exchange.writing) {
+      if (now - exchange.lastWrite > this.#deadlines.bodyIdleTimeout) exchange.res.close();
+    } else if (exchange.headSent) {
+      // lingering, or waiting for a source that has its own deadlines
+    } else if (body.reading) {
+      if (now - body.lastActivity > this.#deadlines.bodyIdleTimeout) {
+        exchange.giveUp(requestTimeout(`The request body stalled for ${this.#deadlines.bodyIdleTimeout} ms`));
+      } else if (slow) {
+        exchange.giveUp(requestTimeout('The request body was too slow while others waited for its memory'));
+      }
+    } else if (!exchange.transfersBytes && now - body.lastActivity > this.#deadlines.requestTimeout) {
+      exchange.giveUp(deadlineExceeded(this.#deadlines.requestTimeout));
+    }
+  }
+}

@@ -1,0 +1,180 @@
+/** What is refused at the door of the HTTP server, and what is let in. */
+import { BlockList } from 'node:net';
+import t, { type Test } from 'tap';
+import { healthRoutes } from '../../common/http/health-routes.ts';
+import { type HttpServerOptions, startHttpServer } from '../../common/http/http-server.ts';
+import type { Route } from '../../common/http/http-types.ts';
+import { readJson } from '../../common/http/read-json.ts';
+import { metricsRoute } from '../../common/metrics/metrics-route.ts';
+import { connectRaw } from '../services/raw-http.ts';
+import { silentLog } from '../services/silent-log.ts';
+
+async function serve(t: Test, routes: Route[], options: Partial<HttpServerOptions> = {}): Promise<string> {
+  const server = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    tls: undefined,
+    trustedProxies: undefined,
+    corsOrigins: ['*'],
+    bodyIdleTimeout: 60_000,
+    requestTimeout: 60_000,
+    routes,
+    log: silentLog(),
+    ...options,
+  });
+  t.teardown(() => server.close(0));
+  return `http://127.0.0.1:${server.port}`;
+}
+
+const read: Route['handler'] = async (request) => ({
+  status: 200,
+  body: JSON.stringify(await readJson(request, 1000)),
+});
+const echo: Route = { method: 'POST', path: '/echo', handler: read };
+const hello: Route = { method: 'GET', path: '/hello', handler: () => ({ status: 200, body: 'hi' }) };
+
+t.test('a request whose end is not clear is refused, and what follows is no request', async (t) => {
+  const baseUrl = await serve(t, [echo, hello]);
+  const smuggled = 'GET /hello HTTP/1.1\r\nHost: x\r\n\r\n';
+  const chunked = `1\r\n1\r\n0\r\n\r\n${smuggled}`;
+  const shapes: readonly (readonly [headers: string, body: string])[] = [
+    ['Content-Length: ', smuggled],
+    ['Content-Length:', smuggled],
+    ['Content-Length:\t', smuggled],
+    ['Transfer-Encoding: ', smuggled],
+    ['Transfer-Encoding:', smuggled],
+    [`Transfer-Encoding: \r\nContent-Length: ${smuggled.length}`, smuggled],
+    ['Transfer-Encoding: foo', chunked],
+    ['Transfer-Encoding: identity', chunked],
+    ['Transfer-Encoding: gzip, chunked', chunked],
+    ['Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked', chunked],
+    ['Transfer-Encoding: chunked, identity', chunked],
+  ];
+  for (const [headers, body] of shapes) {
+    for (const line of ['POST /echo', 'GET /hello', 'POST /nothing']) {
+      const raw = connectRaw(baseUrl);
+      raw.send(`${line} HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n${body}`);
+      const text = await raw.closed();
+      // what follows in the same segment closes the connection natively, and may take the answer with it
+      t.match(
+        text,
+        /^(HTTP\/1\.1 400 .*"code":"malformed_request".*)?$/s,
+        `${line} ${JSON.stringify(headers)}`,
+      );
+      t.ok((text.match(/HTTP\/1\.1/g)?.length ?? 0) <= 1, 'at most one answer');
+      const alone = connectRaw(baseUrl);
+      alone.send(`${line} HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`);
+      t.match(
+        await alone.until(/\}\r?\n?$/),
+        /^HTTP\/1\.1 400 .*"code":"malformed_request"/s,
+        'an answer that can be read',
+      );
+      alone.send(smuggled);
+      t.notMatch(await alone.closed(), /200 OK/);
+    }
+  }
+  const raw = connectRaw(baseUrl);
+  raw.send('POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n1\r\n7\r\n0\r\n\r\n');
+  t.match(await raw.until(/7$/), /200 OK/);
+  raw.socket.destroy();
+});
+
+t.test('a header that is no UTF-8 is Latin-1', async (t) => {
+  const show: Route = {
+    method: 'GET',
+    path: '/show',
+    handler: (request) => ({ status: 200, body: JSON.stringify(request.header('x-name')) }),
+  };
+  const baseUrl = await serve(t, [show]);
+  const cases: readonly (readonly [Buffer, string])[] = [
+    [Buffer.from('["café"]', 'latin1'), '["café"]'],
+    [Buffer.from('["café"]'), '["café"]'],
+    [Buffer.from('Zoë \xff\xfe.', 'latin1'), 'Zoë ÿþ.'],
+    [Buffer.from('[€ \uFFFD]'), '[€ \uFFFD]'],
+  ];
+  for (const [bytes, wanted] of cases) {
+    const raw = connectRaw(baseUrl);
+    raw.send(
+      Buffer.concat([
+        Buffer.from('GET /show HTTP/1.1\r\nHost: x\r\nX-Name: '),
+        bytes,
+        Buffer.from('\r\n\r\n'),
+      ]),
+    );
+    const text = Buffer.from(await raw.until(/"$/), 'latin1').toString();
+    t.equal(JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4)), wanted);
+    raw.socket.destroy();
+  }
+});
+
+t.test('who forwards from this machine is a proxy, and must be a trusted one', async (t) => {
+  const forwarded = [
+    { 'x-forwarded-proto': 'http' },
+    { 'x-forwarded-proto': 'https' },
+    { 'x-forwarded-for': '192.0.2.1' },
+    { 'x-real-ip': '192.0.2.1' },
+    { via: '1.1 proxy' },
+    { forwarded: 'for=192.0.2.1' },
+  ];
+  const untrusting = await serve(t, [hello]);
+  t.equal((await fetch(`${untrusting}/hello`)).status, 200);
+  for (const headers of forwarded) {
+    const refused = await fetch(`${untrusting}/hello`, { headers: headers as Record<string, string> });
+    t.equal(refused.status, 403, JSON.stringify(headers));
+    t.match(await refused.json(), { code: 'https_required' });
+  }
+  const trustedProxies = new BlockList();
+  trustedProxies.addAddress('127.0.0.1');
+  const trusting = await serve(t, [hello], { trustedProxies });
+  for (const headers of forwarded) {
+    const { status } = await fetch(`${trusting}/hello`, { headers: headers as Record<string, string> });
+    t.equal(status, headers['x-forwarded-proto'] === 'https' ? 200 : 403, JSON.stringify(headers));
+  }
+});
+
+t.test('/metrics is not for web pages', async (t) => {
+  for (const token of [undefined, 'secret']) {
+    const baseUrl = await serve(t, [metricsRoute({ token, read: async () => 'numbers' }), hello]);
+    const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+      fetch(baseUrl + path, { method, headers: { authorization: 'Bearer secret', ...headers } });
+    t.equal(await (await get('/metrics')).text(), 'numbers');
+    const origin = 'https://page.example';
+    const page = await get('/metrics', { origin });
+    t.equal(page.status, 403);
+    t.match(await page.json(), { code: 'cross_origin_refused' });
+    const preflight = await get('/metrics', { origin, 'access-control-request-method': 'GET' }, 'OPTIONS');
+    for (const { headers } of [page, preflight]) {
+      t.notOk([...headers.keys()].some((name) => name.startsWith('access-control-')));
+    }
+    t.equal((await get('/hello', { origin })).headers.get('access-control-allow-origin'), '*');
+  }
+});
+
+t.test('QUERY is a method with a body (RFC 10008)', async (t) => {
+  const baseUrl = await serve(t, [
+    { ...hello, path: '/find' },
+    { method: 'QUERY', path: '/find', handler: read },
+  ]);
+  const answer = await fetch(`${baseUrl}/find`, { method: 'QUERY', body: '{"age":36}' });
+  t.strictSame(await answer.json(), { age: 36 });
+  const raw = connectRaw(baseUrl);
+  raw.send('QUERY /find HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n[1]\r\n0\r\n\r\n');
+  t.match(await raw.until(/\[1\]$/), /200 OK/);
+  raw.socket.destroy();
+  t.equal(
+    (await fetch(`${baseUrl}/find`, { method: 'PATCH' })).headers.get('allow'),
+    'GET, QUERY, HEAD, OPTIONS',
+  );
+});
+
+t.test('/health says that the process lives, and the time', async (t) => {
+  const baseUrl = await serve(
+    t,
+    healthRoutes([], () => null),
+  );
+  const answer = await fetch(`${baseUrl}/health`);
+  t.equal(answer.status, 200);
+  const body = (await answer.json()) as { status: string; timestamp: string };
+  t.equal(body.status, 'ok');
+  t.equal(new Date(body.timestamp).toISOString(), body.timestamp);
+});

@@ -1,0 +1,103 @@
+/**
+ * A request may come in as many TCP segments as the network likes. The native parser of some binaries refuses a request
+ * whose first line is split (uNetworking/uWebSockets#1776): this test says which, and tells when that is over.
+ */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import t from 'tap';
+import { startHttpServer } from '../../common/http/http-server.ts';
+import { readJson } from '../../common/http/read-json.ts';
+import { silentLog } from '../services/silent-log.ts';
+
+/** Module versions of Node whose binary answers 505 and closes; see docs/decisions/001. Node 22 and 24 were not tried. */
+const refusesSplitLines = new Set(['115']);
+
+const common = 'Host: x\r\nAuthorization: Bearer token\r\n';
+const shapes = {
+  'a short GET': `GET /find HTTP/1.1\r\n${common}\r\n`,
+  'a GET with a query': `GET /find?name=Ada&age=36 HTTP/1.1\r\n${common}structure: {"name":"é"}\r\n\r\n`,
+  HEAD: `HEAD /find HTTP/1.1\r\n${common}\r\n`,
+  OPTIONS: `OPTIONS /find HTTP/1.1\r\n${common}\r\n`,
+  DELETE: `DELETE /find?id=1 HTTP/1.1\r\n${common}\r\n`,
+  'a POST with a length': `POST /insert HTTP/1.1\r\n${common}Content-Length: 9\r\n\r\n[{"a":1}]`,
+  'a chunked POST': `POST /insert HTTP/1.1\r\n${common}Transfer-Encoding: chunked\r\n\r\n4\r\n[{"a\r\n5\r\n":1}]\r\n0\r\n\r\n`,
+  QUERY: `QUERY /find HTTP/1.1\r\n${common}Content-Length: 7\r\n\r\n{"a":1}`,
+};
+
+const found = () => ({ status: 200, body: 'found' });
+const server = await startHttpServer({
+  host: '127.0.0.1',
+  port: 0,
+  tls: undefined,
+  trustedProxies: undefined,
+  corsOrigins: [],
+  bodyIdleTimeout: 60_000,
+  requestTimeout: 60_000,
+  log: silentLog(),
+  routes: [
+    { method: 'GET', path: '/find', handler: found },
+    { method: 'DELETE', path: '/find', handler: found },
+    ...(['POST', 'QUERY'] as const).map((method) => ({
+      method,
+      path: method === 'POST' ? '/insert' : '/find',
+      handler: async (request: Parameters<typeof readJson>[0]) => {
+        await readJson(request, 100);
+        return found();
+      },
+    })),
+  ],
+});
+t.teardown(() => server.close(0));
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** The status of a request that is sent in these pieces, each of which is read before the next one is sent. */
+async function statusOf(pieces: readonly Buffer[]): Promise<string> {
+  const socket = connect(server.port, '127.0.0.1');
+  socket.setNoDelay(true);
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  const answer = new Promise<string>((resolve) => {
+    socket.once('data', (bytes) => resolve(bytes.toString().split(' ')[1] as string));
+    socket.once('close', () => resolve('closed'));
+  });
+  for (const piece of pieces) {
+    await new Promise((resolve) => socket.write(piece, resolve));
+    // the server runs on this event loop: it reads what is there before the loop has gone round
+    for (let i = 0; i < 3; i++) await turn();
+  }
+  const status = await answer;
+  socket.destroy();
+  return status;
+}
+
+for (const [name, text] of Object.entries(shapes)) {
+  t.test(`${name}, split at every byte`, async (t) => {
+    const bytes = Buffer.from(text);
+    const wanted = await statusOf([bytes]);
+    t.match(wanted, /^20[04]$/);
+    const refused: number[] = [];
+    for (let at = 1; at < bytes.byteLength; at++) {
+      const status = await statusOf([bytes.subarray(0, at), bytes.subarray(at)]);
+      if (status !== wanted) refused.push(at);
+    }
+    const afterLine = text.indexOf('\r\n') + 2;
+    const split = Array.from({ length: afterLine - 4 }, (_, i) => i + 4);
+    const expected = refusesSplitLines.has(process.versions.modules) ? split : [];
+    t.strictSame(
+      refused,
+      expected,
+      refused.length < expected.length
+        ? 'now works: update refusesSplitLines here, the table in README.md and docs/decisions/001'
+        : 'refused where its first line was split, and nowhere else',
+    );
+  });
+}
+
+t.test('the rest of a request may come byte by byte', async (t) => {
+  for (const [name, text] of Object.entries(shapes)) {
+    const line = text.indexOf('\r\n') + 2;
+    const rest = [...Buffer.from(text.slice(line))].map((byte) => Buffer.from([byte]));
+    t.match(await statusOf([Buffer.from(text.slice(0, line)), ...rest]), /^20[04]$/, name);
+  }
+});
