@@ -18,7 +18,7 @@ import type { HttpResponse, Route } from './http-types.ts';
 import { listenOn } from './listen-on.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { Router } from './router.ts';
-import { createTransportPolicy, isLoopback } from './transport-policy.ts';
+import { clientAddress, createTransportPolicy, isLoopback } from './transport-policy.ts';
 import { loadUws } from './uws.ts';
 import { isStream, restIsSmall, writeAndLinger, writeStream, writeWhole } from './write-response.ts';
 
@@ -126,15 +126,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 
   const route = (exchange: Exchange): HttpResponse | Promise<HttpResponse> => {
     if (over) throw shuttingDown();
+    const peer = peerAddress(exchange);
+    exchange.address = clientAddress(peer, exchange.header('x-forwarded-for'), options.trustedProxies);
     if (exchange.unclearLength) throw malformedRequest('The request has several Content-Length headers');
     if (exchange.method === 'OPTIONS') return describeMethods(exchange);
     const { route, params } = router.match(exchange.method, exchange.path);
     exchange.route = route.path;
     if (route.localOnly === true && !isLocal(exchange)) throw nothingHere();
-    if (
-      route.allowPlainHttp !== true &&
-      !transport.allows(peerAddress(exchange), exchange.header('x-forwarded-proto'))
-    ) {
+    if (route.allowPlainHttp !== true && !transport.allows(peer, exchange.header('x-forwarded-proto'))) {
       throw httpsRequired();
     }
     exchange.params = params;

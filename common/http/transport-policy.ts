@@ -18,12 +18,37 @@ export function createTransportPolicy(args: {
   return {
     allows(peer, forwardedProto) {
       const address = normaliseAddress(peer);
-      if (trustedProxies?.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')) {
+      if (trustedProxies !== undefined && isTrusted(address, trustedProxies)) {
         return forwardedProto?.trim().toLowerCase() === 'https';
       }
       return isLoopback(peer);
     },
   };
+}
+
+/**
+ * Who sent a request: the other end of the connection, or the client that trusted proxies tell of, each of which adds
+ * the address that it was asked by at the end (X-Forwarded-For).
+ * @param peer as in `allows`
+ */
+export function clientAddress(
+  peer: string,
+  forwardedFor: string | undefined,
+  trustedProxies: BlockList | undefined,
+): string {
+  let address = normaliseAddress(peer);
+  if (trustedProxies === undefined) return address;
+  const forwarded = forwardedFor?.split(',') ?? [];
+  while (isTrusted(address, trustedProxies)) {
+    const before = normaliseAddress(forwarded.pop()?.trim() ?? '');
+    if (isIP(before) === 0) break;
+    address = before;
+  }
+  return address;
+}
+
+function isTrusted(address: string, proxies: BlockList): boolean {
+  return proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** Writes IPv4 peers of a dual-stack socket as IPv4, and long IPv6 loopback as `::1`. */

@@ -10,6 +10,7 @@ import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger
 import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { formBody, plentyOfMemory } from '../services/multipart-harness.ts';
+import { plentyOfSlots } from '../services/plenty-of-slots.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 /** The gateway behind a real server, over a real file system store; rows are kept in memory. */
@@ -42,6 +43,7 @@ async function serveGateway(t: Test, maxUploadBytes = 10_000_000) {
       maxUploadBytes,
       fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
       uploads: createUploadLedger(),
+      downloads: plentyOfSlots(),
       fileLinks: 'public',
       log,
     }),

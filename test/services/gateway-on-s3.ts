@@ -5,6 +5,7 @@ import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
+import { plentyOfSlots } from './plenty-of-slots.ts';
 import { silentLog } from './silent-log.ts';
 
 const megabyte = 1024 * 1024;
@@ -62,6 +63,7 @@ export async function serveGatewayOn(
       maxUploadBytes: options.maxUploadBytes ?? 100_000_000,
       fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
       uploads: createUploadLedger(),
+      downloads: plentyOfSlots(),
       fileLinks: 'public',
       log,
     }),
