@@ -38,31 +38,33 @@ export interface ReceiveFileArgs extends Omit<ReceiveBodyArgs, 'reader'> {
  * one file. Rejects with 400, 408, 413, 503 or what the store or the body failed with, and then leaves nothing.
  */
 export async function receiveFile(args: ReceiveFileArgs): Promise<ReceivedFile> {
-  let form: FormReader | null = null;
+  const found: { part?: FilePart } = {};
   const received = await receiveBody({
     ...args,
-    reader: (object) => {
-      form = new FormReader(args, object);
-      return form;
-    },
+    reader: (object) =>
+      new FormReader(args, object, (part) => {
+        found.part = part;
+      }),
   });
-  return { ...received, part: (form as unknown as FormReader).file as FilePart };
+  return { ...received, part: found.part as FilePart };
 }
 
 /** Finds the file in a form. */
 class FormReader implements BodyReader {
   readonly #args: ReceiveFileArgs;
   readonly #object: ObjectStage;
+  readonly #onFile: (file: FilePart) => void;
   readonly #parser: MultipartParser;
+  /** Of the file, once there is one. */
   #checksums: ChecksumCheck | null = null;
   #fileBytes = 0;
   #formOver = false;
   #bodyOver = false;
-  file: FilePart | null = null;
 
-  constructor(args: ReceiveFileArgs, object: ObjectStage) {
+  constructor(args: ReceiveFileArgs, object: ObjectStage, onFile: (file: FilePart) => void) {
     this.#args = args;
     this.#object = object;
+    this.#onFile = onFile;
     this.#parser = new MultipartParser(args.boundary, {
       onPart: (head) => (head.name === filePartName ? this.#storeFile(head) : skip(head)),
       onEnd: () => {
@@ -84,19 +86,20 @@ class FormReader implements BodyReader {
   }
 
   #finish(): void {
-    if (this.file === null) this.#object.fail(missingFilePart());
-    else this.#object.finish((crc32) => this.#checksums?.finish(crc32));
+    const checksums = this.#checksums;
+    if (checksums === null) this.#object.fail(missingFilePart());
+    else this.#object.finish((crc32) => checksums.finish(crc32));
   }
 
   #storeFile(head: PartHead): (chunk: Uint8Array) => void {
     if (head.fileName === undefined) throw missingFilePart();
-    if (this.file !== null) {
+    if (this.#checksums !== null) {
       throw invalidMultipart('The form has two parts named "file": only one file is accepted');
     }
     const check = checkFile(readFileChecksums(head.headers));
     const file = { fileName: head.fileName, contentType: head.contentType };
     this.#checksums = check;
-    this.file = file;
+    this.#onFile(file);
     const { begin, maxFileBytes } = this.#args;
     this.#object.begin((signal) => begin(file, signal));
     return (chunk) => {

@@ -205,6 +205,23 @@ t.test('who waits is not cut while anything moves, however long it takes', async
   memory.close();
 });
 
+t.test('what a burst took is not kept when it is over', async (t) => {
+  const memory = new UploadMemory({ bytes: 256 * MiB, largestPart: 8 * MiB, ...limits });
+  const leases = Array.from({ length: 10 }, () => begin(memory, client()));
+  const slabs = leases.map((lease) => Array.from({ length: 256 }, () => lease.take()));
+  t.ok(memory.allocated >= 160 * MiB);
+  for (const [index, lease] of leases.entries()) {
+    lease.shipped();
+    lease.give(slabs[index] as Buffer[]);
+    lease.close();
+  }
+  t.equal(memory.used, 0);
+  memory.watch();
+  memory.watch();
+  t.equal(memory.allocated, 0);
+  memory.close();
+});
+
 t.test('a budget that can not hold a part and a read is refused', async (t) => {
   t.throws(
     () => new UploadMemory({ bytes: 4 * MiB, largestPart: 4 * MiB, minRate: 0, ratePeriod: 1, waitLimit: 1 }),
