@@ -5,6 +5,7 @@ import { CommandError } from '../common/lifecycle/control-socket.ts';
 import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
 import { openObjectStore } from '../common/object-store/open-object-store.ts';
 import { createProcessLock, LockRefused } from '../common/redis/process-lock.ts';
+import { DownloadSlots } from './download/download-slots.ts';
 import { gatewayExamples } from './examples.ts';
 import { createJanitor } from './janitor/janitor.ts';
 import { sweepUploads } from './janitor/sweep-uploads.ts';
@@ -14,6 +15,12 @@ import { gatewayRoutes } from './routes.ts';
 
 /** Within what a stop may take in all. Milliseconds. */
 const takeBackTimeout = 10_000;
+
+/**
+ * Below the connections that the S3 store reads with, and the files that a process may open. Who takes less than 8 KiB
+ * a second over 10 s, or waits for more than 20 s, is given up while all are taken.
+ */
+const downloadLimits = { limit: 1000, minRate: 8192, ratePeriod: 10_000, waitLimit: 20_000 };
 
 /** The upload gateway on the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
@@ -33,6 +40,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     ratePeriod: config.uploadMinRatePeriod,
     waitLimit: config.uploadWaitTimeout,
   });
+  const downloads = new DownloadSlots(downloadLimits);
   measureUploads(metrics, { uploads, memory });
   const janitor = createJanitor({
     ...{ store, cloudFiles, deployment, uploads, log },
@@ -56,6 +64,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       cloudFiles,
       store,
       memory,
+      downloads,
       maxUploadBytes: config.maxUploadBytes,
       fileLinks: config.fileLinks,
       fileUrl,
@@ -87,6 +96,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       await janitor.close();
       await journal?.close();
       memory.close();
+      downloads.close();
       await store.close();
     },
   };

@@ -13,10 +13,11 @@ import { u5 } from './measures/u5-slow-beside-fast.ts';
 import { u6 } from './measures/u6-small-files.ts';
 import { u7 } from './measures/u7-too-large.ts';
 import { u8 } from './measures/u8-round-trips.ts';
+import { u9 } from './measures/u9-slow-store.ts';
 import { readOptions, usage } from './options.ts';
 import { startSink } from './sink/start-sink.ts';
 
-const measures: readonly Measure[] = [u1, u2, u3, u4, u5, u6, u7, u8];
+const measures: readonly Measure[] = [u1, u2, u3, u4, u5, u6, u7, u8, u9];
 const resultsDirectory = join(repositoryRoot, 'bench/results');
 
 /** Measures the upload gateway: the table on standard output, everything behind it as JSON in bench/results. */

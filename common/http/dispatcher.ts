@@ -10,13 +10,20 @@ import { type CorsPolicy, createCorsPolicy } from './cors.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpResponse, Route } from './http-types.ts';
 import { Router } from './router.ts';
-import { createTransportPolicy, isForwarded, isLoopback, type TransportPolicy } from './transport-policy.ts';
+import {
+  clientAddress,
+  createTransportPolicy,
+  isForwarded,
+  isLoopback,
+  type TransportPolicy,
+} from './transport-policy.ts';
 
 /** Brings requests to their routes, or refuses them at the door. */
 export class Dispatcher {
   readonly #router: Router;
   readonly #cors: CorsPolicy;
   readonly #transport: TransportPolicy;
+  readonly #trustedProxies: BlockList | undefined;
   /** Everything is refused from now on. */
   closed = false;
 
@@ -29,18 +36,21 @@ export class Dispatcher {
     this.#router = new Router(args.routes);
     this.#cors = createCorsPolicy(args.corsOrigins);
     this.#transport = createTransportPolicy(args);
+    this.#trustedProxies = args.trustedProxies;
   }
 
   /** What the route's handler answers. Throws what refuses the request. */
   dispatch(exchange: Exchange): HttpResponse | Promise<HttpResponse> {
     if (this.closed) throw shuttingDown();
+    const peer = peerAddress(exchange);
+    exchange.address = clientAddress(peer, exchange.header('x-forwarded-for'), this.#trustedProxies);
     if (exchange.unclearFraming !== null) throw malformedRequest(exchange.unclearFraming);
     if (exchange.method === 'OPTIONS') return this.#describeMethods(exchange);
     const { route, params } = this.#router.match(exchange.method, exchange.path);
     exchange.route = route.path;
     if (route.localOnly === true && !isLocal(exchange)) throw nothingHere();
     if (route.sameOriginOnly === true && exchange.header('origin') !== undefined) throw crossOriginRefused();
-    if (route.allowPlainHttp !== true && !this.#transport.allows(peerAddress(exchange), exchange)) {
+    if (route.allowPlainHttp !== true && !this.#transport.allows(peer, exchange)) {
       throw httpsRequired();
     }
     exchange.params = params;

@@ -30,6 +30,7 @@ export class Exchange implements HttpRequest {
   readonly startedAt: number;
   readonly res: Uws.HttpResponse;
   params: Readonly<Record<string, string>> = {};
+  address = '';
   /** The connection is gone: `res` may not be touched. */
   aborted = false;
   /** The answer has begun, so there can be no other. */

@@ -20,6 +20,8 @@ export interface HttpRequest {
   header(name: string): string | undefined;
   /** Aborted when the client goes away, a deadline passes or the server must stop. */
   readonly signal: AbortSignal;
+  /** Who sent it, as far as trusted proxies tell. */
+  readonly address: string;
   readonly body: RequestBody;
 }
 
@@ -62,6 +64,8 @@ export interface StreamBody {
   readonly chunks: AsyncIterable<Uint8Array>;
   /** Bytes in all when known: sent as Content-Length; otherwise the answer is chunked. */
   readonly length?: number;
+  /** Aborted when the answer should not go on: its connection is closed, even while the client takes nothing. */
+  readonly cut?: AbortSignal;
 }
 
 export interface HttpResponse {

@@ -24,7 +24,7 @@ export function createTransportPolicy(args: {
   return {
     allows(peer, request) {
       const address = normaliseAddress(peer);
-      if (trustedProxies?.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')) {
+      if (trustedProxies !== undefined && isTrusted(address, trustedProxies)) {
         return request.header('x-forwarded-proto')?.trim().toLowerCase() === 'https';
       }
       return isLoopback(peer) && !isForwarded(request);
@@ -44,6 +44,31 @@ const forwardingHeaders = [
 /** Whether a proxy says that it forwards the request of somebody else. */
 export function isForwarded(request: Headers): boolean {
   return forwardingHeaders.some((name) => request.header(name) !== undefined);
+}
+
+/**
+ * Who sent a request: the other end of the connection, or the client that trusted proxies tell of, each of which adds
+ * the address that it was asked by at the end (X-Forwarded-For).
+ * @param peer as in `allows`
+ */
+export function clientAddress(
+  peer: string,
+  forwardedFor: string | undefined,
+  trustedProxies: BlockList | undefined,
+): string {
+  let address = normaliseAddress(peer);
+  if (trustedProxies === undefined) return address;
+  const forwarded = forwardedFor?.split(',') ?? [];
+  while (isTrusted(address, trustedProxies)) {
+    const before = normaliseAddress(forwarded.pop()?.trim() ?? '');
+    if (isIP(before) === 0) break;
+    address = before;
+  }
+  return address;
+}
+
+function isTrusted(address: string, proxies: BlockList): boolean {
+  return proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** Writes IPv4 peers of a dual-stack socket as IPv4, and long IPv6 loopback as `::1`. */

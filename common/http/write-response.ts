@@ -63,7 +63,11 @@ export async function writeStream(
   closeConnection: boolean,
 ): Promise<void> {
   const { res } = exchange;
-  const { chunks, length } = response.body as StreamBody;
+  const { chunks, length, cut } = response.body as StreamBody;
+  const onCut = (): void => {
+    if (!exchange.aborted) res.close();
+  };
+  cut?.addEventListener('abort', onCut, { once: true });
   const iterator = chunks[Symbol.asyncIterator]();
   exchange.body.discard();
   try {
@@ -110,6 +114,7 @@ export async function writeStream(
     else if (length === 0) res.cork(() => res.end('', closeConnection));
   } finally {
     exchange.writing = false;
+    cut?.removeEventListener('abort', onCut);
     await iterator.return?.();
   }
 }

@@ -72,8 +72,9 @@ export interface ObjectStore {
    * How many bytes the caller should gather for a part. Grows where it must, so that the largest object that the
    * store was made for fits into as many parts as it takes. @param index of the part, from 0
    * @param maxBytes what is known of the object's size: it is no larger
+   * @param small as small as the store can do with, because memory is short; the same for all parts of an object
    */
-  partBytes(index: number, maxBytes: number): number;
+  partBytes(index: number, maxBytes: number, small?: boolean): number;
   /** Begins an object. Rejects when the signal is aborted; a later abort of the signal fails the writer's calls. */
   create(key: string, description: ObjectDescription, signal: AbortSignal): Promise<ObjectWriter>;
   /** The object's description, or null when there is none under the key. */

@@ -4,7 +4,7 @@ import type { Log } from '../log/log.ts';
 import { fileSystemPartBytes } from './file-system-part.ts';
 import { createFileSystemStore } from './file-system-store.ts';
 import type { ObjectStore } from './object-store.ts';
-import { largestPart } from './s3-part-sizes.ts';
+import { largestPart, smallestPart } from './s3-part-sizes.ts';
 
 export interface OpenedObjectStore {
   readonly store: ObjectStore;
@@ -25,8 +25,19 @@ export async function openObjectStore(config: Config, log: Log): Promise<OpenedO
   const { s3ObjectUrls } = await import('./s3-object-urls.ts');
   const sizes = { partBytes: config.uploadPartBytes, maxObjectBytes: config.maxUploadBytes };
   return {
-    store: createS3Store({ ...s3, ...sizes, timing: { request: config.s3RequestTimeout }, log }),
+    store: createS3Store({
+      ...s3,
+      ...sizes,
+      maxSockets: writeSockets(config.uploadMemoryBytes),
+      timing: { request: config.s3RequestTimeout },
+      log,
+    }),
     largestPart: largestPart(sizes),
     objectUrl: s3ObjectUrls(s3),
   };
+}
+
+/** A connection for each part that the memory of uploads holds: a part that waits for one holds it for nothing. */
+function writeSockets(uploadMemoryBytes: number): number {
+  return Math.max(64, Math.min(1024, Math.ceil(uploadMemoryBytes / smallestPart)));
 }

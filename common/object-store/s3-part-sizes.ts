@@ -1,6 +1,8 @@
 const mebibyte = 1024 ** 2;
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html: "Maximum number of parts per upload: 10,000" */
 const maxParts = 10_000;
+/** The same page: "Part size: 5 MiB to 5 GiB. There is no minimum size limit on the last part." */
+export const smallestPart = 5 * mebibyte;
 /** What uploads of unknown length begin with, in parts of the base size. */
 const smallParts = 5_000;
 /** Fewer than there are, so that a size that is met exactly never needs one more. */
@@ -19,9 +21,15 @@ export interface PartSizes {
  * unknown, the base size for the first 5,000 parts and then one with which the largest object fits.
  * @param index of the part, from 0
  * @param maxBytes the object is no larger; Infinity when nothing is known
+ * @param small the smallest that S3 takes instead of the base size, unless an object of unknown length could outgrow it
  */
-export function partBytesFor(sizes: PartSizes, index: number, maxBytes: number): number {
-  const { partBytes, maxObjectBytes } = sizes;
+export function partBytesFor(sizes: PartSizes, index: number, maxBytes: number, small = false): number {
+  const { maxObjectBytes } = sizes;
+  const longest = Math.min(maxBytes, maxObjectBytes);
+  if (small && (maxBytes !== Number.POSITIVE_INFINITY || smallestPart * (maxParts - spareParts) >= longest)) {
+    return uniform(Math.min(sizes.partBytes, smallestPart), longest);
+  }
+  const { partBytes } = sizes;
   if (maxBytes !== Number.POSITIVE_INFINITY) return uniform(partBytes, Math.min(maxBytes, maxObjectBytes));
   if (partBytes * (maxParts - spareParts) >= maxObjectBytes || index < smallParts) return partBytes;
   return afterSmallParts(sizes);

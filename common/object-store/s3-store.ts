@@ -54,7 +54,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
   };
   return {
     concurrentParts: options.concurrentParts ?? 3,
-    partBytes: (index, maxBytes) => partBytesFor(options, index, maxBytes),
+    partBytes: (index, maxBytes, small) => partBytesFor(options, index, maxBytes, small),
     async create(key, description, signal) {
       assertObjectKey(key);
       signal.throwIfAborted();

@@ -1,21 +1,21 @@
+import { type MemoryClient, MemoryLease } from './memory-lease.ts';
+import { SlabPool, slabBytes } from './slab-pool.ts';
 import { WaitingLine } from './waiting-line.ts';
 
-/** Bytes of one slab: what an upload takes at a time, so that a slow one holds little more than what has arrived. */
-export const slabBytes = 64 * 1024;
-/** Bytes that a read may bring: at first, and at most (the native receive buffer). */
-const firstCredit = 64 * 1024;
-const largestCredit = 512 * 1024;
+/** The most that a read brings: the native receive buffer. It may be the beginning of the next part. */
+export const largestRead = 512 * 1024;
 /** How often slow and waiting uploads are looked at. Milliseconds. */
 const watchInterval = 1000;
-
-/** What an upload does when its memory says so. */
-export interface MemoryClient {
-  /** Memory is short: nothing more may be read until `resume`. */
-  pause(): void;
-  resume(): void;
-  /** It was too slow while it held memory and others waited, or it waited too long itself. */
-  cut(reason: 'slow' | 'waited'): void;
-}
+/** An upload that brings less is slow: filling a part of 5 MiB takes it longer than 10 s. Bytes a second. */
+const slowRate = 512 * 1024;
+/** What the slow ones may have while others wait, as a share of the budget. */
+const slowShare = 1 / 2;
+/** What slow uploads may hold that had to stop in the middle of a part, as a share of the budget. */
+const slowWaitingShare = 1 / 4;
+/** Parts may be large while less than this share of the budget is taken. */
+const plentyShare = 1 / 4;
+/** New uploads begin while those who wait for their next part hold less than this share of the budget. */
+const waitingShare = 1 / 16;
 
 export interface UploadMemoryOptions {
   /** The budget of the process. */
@@ -26,41 +26,52 @@ export interface UploadMemoryOptions {
   readonly minRate: number;
   /** Milliseconds over which that rate is taken. */
   readonly ratePeriod: number;
-  /** Milliseconds that an upload may wait for memory. */
+  /** Milliseconds for which nothing may move while uploads wait. */
   readonly waitLimit: number;
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 
 /**
- * The memory of all uploads of a process, as slabs. An upload may read while the slabs in use, and what the uploads
- * that read are expected to bring next, fit into the budget; otherwise it waits its turn with its socket paused.
+ * The memory of all uploads of a process. An upload reads when there is room for its whole part, or for all that is
+ * still to come, and that room is its own until the part is with the store: so every part that is begun gets full, and
+ * memory lies in parts that are on their way instead of parts that wait for each other. The others wait their turn with
+ * their sockets paused, and hold at most what one read brought beyond the part before.
  *
- * Uploads could come to hold all memory in parts that are not full yet, each waiting for more. So room for one
- * largest part is kept back, and one waiting upload at a time, the fastest, is favoured: it may read until its part
- * is full. The part goes to the store and comes back, with more slabs than the favour took, so the next upload can be
- * favoured, and the memory in use never exceeds the budget by more than single reads that were larger than expected.
- * test/unit/upload-memory.test.ts simulates it.
+ * Who turns out to be slow keeps to half of the budget while others wait. See docs/decisions/018-whole-parts.md;
+ * test/unit/upload-memory-simulation.test.ts simulates it.
  */
 export class UploadMemory {
   readonly #options: UploadMemoryOptions;
   readonly #now: () => number;
-  readonly #free: Buffer[] = [];
+  readonly #pool = new SlabPool();
   readonly #open = new Set<MemoryLease>();
-  readonly #line = new WaitingLine<MemoryLease>();
+  /** Uploads that have begun, and those whose bytes all fit into what they ask for. */
+  readonly #begun = new WaitingLine<MemoryLease>();
+  /** Uploads that would begin, and come back for more. */
+  readonly #new = new WaitingLine<MemoryLease>();
+  readonly #slow = new WaitingLine<MemoryLease>();
   readonly #watcher: NodeJS.Timeout;
+  #tickets = 0;
+  /** Bytes of slabs in parts that are being gathered. */
+  #gathered = 0;
   #used = 0;
-  #credits = 0;
-  #favoured: MemoryLease | null = null;
-  /** The favoured upload has filled its part, which has yet to come back. */
-  #favourSpent = false;
+  /** Bytes of slabs that uploads which read may still take. */
+  #promised = 0;
+  #readers = 0;
+  /** What `counted` of all leases adds up to. */
+  readonly #sums = { waiting: 0, slowWaiting: 0, slowReading: 0 };
+  /** When bytes last came, or slabs came back. */
+  #movedAt: number;
+  #admitting = false;
 
   constructor(options: UploadMemoryOptions) {
-    if (options.bytes < options.largestPart + 2 * largestCredit) {
+    if (options.bytes < options.largestPart + 2 * largestRead) {
       throw new RangeError('the upload memory must hold the largest part and two reads');
     }
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
+    this.#movedAt = this.#now();
     this.#watcher = setInterval(() => this.watch(), watchInterval);
     this.#watcher.unref();
   }
@@ -70,19 +81,29 @@ export class UploadMemory {
     return this.#used;
   }
 
+  /** Bytes of slabs that are held for uploads, and of those that are free for the next ones. */
+  get allocated(): number {
+    return this.#pool.bytes;
+  }
+
   /** Uploads that wait for memory. */
   get waiting(): number {
-    return this.#line.size;
+    return this.#begun.size + this.#new.size + this.#slow.size;
   }
 
   /** Whether an upload waits for memory. */
   get contended(): boolean {
-    return this.#line.size > 0;
+    return this.waiting > 0;
+  }
+
+  /** Whether uploads should make do with small parts. */
+  get short(): boolean {
+    return this.contended || this.#used + this.#promised > this.#options.bytes * plentyShare;
   }
 
   /** Begins an upload. It may not read before it has asked by `want`, and its client's `resume` is called. */
   open(client: MemoryClient): MemoryLease {
-    const lease = new MemoryLease(this, client, this.#now());
+    const lease = new MemoryLease(this, client);
     this.#open.add(lease);
     return lease;
   }
@@ -94,205 +115,217 @@ export class UploadMemory {
   /** @internal of MemoryLease */
   take(lease: MemoryLease): Buffer {
     this.#used += slabBytes;
-    lease.held += slabBytes;
-    return this.#free.pop() ?? Buffer.allocUnsafeSlow(slabBytes);
+    const claimed = Math.min(lease.claim, slabBytes);
+    lease.claim -= claimed;
+    this.#promised -= claimed;
+    lease.gathered += slabBytes;
+    this.#gathered += slabBytes;
+    if (claimed < slabBytes || lease.state !== 'reading') this.#count(lease);
+    return this.#pool.take();
   }
 
   /** @internal of MemoryLease */
-  give(lease: MemoryLease, slabs: readonly Buffer[]): void {
-    const bytes = slabs.length * slabBytes;
-    this.#used -= bytes;
-    lease.held -= bytes;
-    // what was over the budget for a moment is not kept
-    for (const slab of slabs) {
-      if (this.#used + (this.#free.length + 1) * slabBytes <= this.#options.bytes) this.#free.push(slab);
-    }
-    if (this.#favoured === lease && this.#favourSpent) this.#favoured = null;
-    this.admit();
+  give(slabs: readonly Buffer[]): void {
+    this.#used -= slabs.length * slabBytes;
+    for (const slab of slabs) this.#pool.give(slab);
+    this.#movedAt = this.#now();
+    this.#admit();
   }
 
-  /** @internal of MemoryLease: a part is full and on its way to the store. */
+  /** @internal of MemoryLease */
   shipped(lease: MemoryLease): void {
-    if (this.#favoured === lease) this.#favourSpent = true;
+    this.#gathered -= lease.gathered;
+    lease.gathered = 0;
+    lease.shippedClaim = true;
+    this.#count(lease);
   }
 
-  /** @internal of MemoryLease: a read has brought bytes. */
+  /** @internal of MemoryLease */
   arrived(lease: MemoryLease, bytes: number): void {
-    lease.arrivedBytes += bytes;
-    if (!lease.reading) return;
-    this.#credits -= lease.credit;
-    lease.credit = Math.min(largestCredit, Math.max(firstCredit, 2 * bytes));
-    this.#credits += lease.credit;
-    if (this.#fits(lease, 0)) return;
-    this.#stopReading(lease);
-    this.#wait(lease);
-    lease.client.pause();
-    this.admit();
+    this.#movedAt = this.#now();
+    lease.readBytes += bytes;
+    lease.rateBytes += bytes;
+    lease.rateSince ??= this.#movedAt;
   }
 
-  /** @internal of MemoryLease: the upload itself has no use for more just now. */
+  /** @internal of MemoryLease */
+  want(lease: MemoryLease, need: number, last: boolean): void {
+    if (lease.state === 'closed' || (lease.state === 'reading' && !lease.shippedClaim)) return;
+    const { state } = lease;
+    if (state === 'reading') this.#stopReading(lease);
+    lease.need = need === 0 || last ? need : need + largestRead;
+    lease.needsNoMore = last;
+    // there is nothing to wait for
+    if (need === 0) this.#startReading(lease);
+    else if (state !== 'waiting') this.#wait(lease);
+    this.#admit();
+  }
+
+  /** @internal of MemoryLease */
   idle(lease: MemoryLease): void {
-    this.#stopReading(lease);
-    this.#line.remove(lease);
-    // what it holds goes to the store, or it is waiting for the store already
-    this.shipped(lease);
-    this.admit();
-  }
-
-  /** @internal of MemoryLease: the upload wants to read again. */
-  want(lease: MemoryLease): void {
-    if (lease.reading || this.#line.has(lease)) return;
-    this.#wait(lease);
-    this.admit();
+    if (lease.state === 'closed') return;
+    this.#leave(lease);
+    this.#admit();
   }
 
   /** @internal of MemoryLease */
   end(lease: MemoryLease): void {
-    this.#stopReading(lease);
-    this.#line.remove(lease);
+    this.#leave(lease);
+    this.#gathered -= lease.gathered;
+    lease.gathered = 0;
+    lease.state = 'closed';
     this.#open.delete(lease);
-    if (this.#favoured === lease) this.#favoured = null;
-    this.admit();
+    this.#admit();
   }
 
-  /** Lets those who wait read, in turn, as far as memory reaches; the favoured one in any case. */
-  admit(): void {
-    if (this.#favoured !== null && this.#line.has(this.#favoured) && !this.#favourSpent) {
-      this.#startReading(this.#favoured);
-    }
-    for (let next = this.#line.first; next !== undefined; next = this.#line.first) {
-      if (!this.#fits(next, next.credit)) {
-        if (this.#favoured !== null) return;
-        next = this.#fastestWaiting();
-        this.#favoured = next;
-        this.#favourSpent = false;
-      }
-      this.#startReading(next);
-    }
-  }
-
-  /** Cuts what is too slow while others wait, and what has waited too long. Called by a timer. */
+  /**
+   * Cuts what is too slow while others wait, and what waits although nothing moves; keeps the slow ones to their share.
+   * Called by a timer.
+   */
   watch(): void {
     const now = this.#now();
     const { minRate, ratePeriod, waitLimit } = this.#options;
-    const contended = this.contended;
-    for (const lease of this.#open) {
-      if (this.#line.has(lease) && now - lease.waitingSince > waitLimit) {
+    const { contended } = this;
+    const stuckSince = now - waitLimit;
+    for (const lease of [...this.#open]) {
+      if (lease.state === 'waiting' && this.#movedAt < stuckSince && lease.waitingSince < stuckSince) {
         lease.client.cut('waited');
         continue;
       }
-      // only time in which the client could send counts, and only while its slowness costs others
-      if (!contended || !lease.reading || lease.held === 0) {
-        lease.startRatePeriod(now);
-      } else if (now - lease.ratePeriodSince >= ratePeriod) {
-        const rate = (lease.arrivedBytes * 1000) / (now - lease.ratePeriodSince);
-        lease.startRatePeriod(now);
+      this.#judge(lease, now);
+      if (lease.state !== 'reading' || lease.rateSince === null) continue;
+      // its slowness costs nobody anything
+      if (!contended) {
+        lease.rateBytes = 0;
+        lease.rateSince = now;
+      } else if (now - lease.rateSince >= ratePeriod) {
+        const rate = (lease.rateBytes * 1000) / (now - lease.rateSince);
+        lease.rateBytes = 0;
+        lease.rateSince = now;
         if (rate < minRate) lease.client.cut('slow');
       }
     }
+    this.#stopSlowOnes();
+    this.#pool.trim();
   }
 
-  #fits(lease: MemoryLease, more: number): boolean {
-    if (this.#favoured === lease && !this.#favourSpent) return true;
-    const { bytes, largestPart } = this.#options;
-    return this.#used + this.#credits + more <= bytes - largestPart;
+  /** Lets those who wait read, in turn, as far as memory reaches. */
+  #admit(): void {
+    // who is let in may ask for more before `resume` returns
+    if (this.#admitting) return;
+    this.#admitting = true;
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      // what nobody can give back is not waited for
+      const stuck = this.#readers === 0 && this.#used === this.#gathered;
+      if (!stuck && this.#used + this.#promised + next.need > this.#options.bytes) break;
+      this.#startReading(next);
+    }
+    this.#admitting = false;
+  }
+
+  /** Who asked first, of those whose turn it may be. */
+  #next(): MemoryLease | undefined {
+    const { bytes } = this.#options;
+    const slow = this.#slow.first;
+    const slowFits =
+      slow !== undefined &&
+      (this.#begun.size + this.#new.size === 0 ||
+        this.#sums.slowReading === 0 ||
+        this.#sums.slowReading + slow.gathered + slow.need <= bytes * slowShare);
+    const candidates = [
+      this.#begun.first,
+      // who has begun holds bytes while it waits: there may not be too many of them
+      this.#sums.waiting <= bytes * waitingShare ? this.#new.first : undefined,
+      slowFits ? slow : undefined,
+    ];
+    let next: MemoryLease | undefined;
+    for (const lease of candidates) {
+      if (lease !== undefined && (next === undefined || lease.ticket < next.ticket)) next = lease;
+    }
+    return next;
+  }
+
+  /** Takes room back from uploads that are slow while others wait, beyond the share of the slow ones. */
+  #stopSlowOnes(): void {
+    if (this.#begun.size + this.#new.size === 0) return;
+    const { bytes } = this.#options;
+    const reading = [...this.#open].filter(({ slow, state }) => slow && state === 'reading');
+    // who has the longest way to go gives back the most, and keeps the least
+    reading.sort((a, b) => a.gathered - b.gathered);
+    for (const lease of reading) {
+      if (this.#sums.slowReading <= bytes * slowShare) break;
+      if (this.#sums.slowWaiting + lease.gathered > bytes * slowWaitingShare) break;
+      lease.need = lease.claim;
+      this.#stopReading(lease);
+      this.#wait(lease);
+    }
+    this.#admit();
+  }
+
+  /** Whether an upload is slow, by what it brought since it may read. */
+  #judge(lease: MemoryLease, now: number): void {
+    const milliseconds = now - lease.readSince;
+    if (lease.state !== 'reading' || milliseconds < watchInterval) return;
+    lease.slow = lease.readBytes * 1000 < slowRate * milliseconds;
+    this.#count(lease);
   }
 
   #startReading(lease: MemoryLease): void {
-    this.#line.remove(lease);
-    lease.reading = true;
-    lease.readingSince = this.#now();
-    this.#credits += lease.credit;
+    this.#leave(lease);
+    lease.state = 'reading';
+    this.#readers++;
+    lease.begun = true;
+    lease.claim = lease.need;
+    this.#promised += lease.claim;
+    lease.readBytes = 0;
+    lease.readSince = this.#now();
+    lease.rateBytes = 0;
+    lease.rateSince = null;
+    this.#count(lease);
     lease.client.resume();
   }
 
-  #wait(lease: MemoryLease): void {
-    lease.waitingSince = this.#now();
-    this.#line.add(lease);
-  }
-
   #stopReading(lease: MemoryLease): void {
-    if (!lease.reading) return;
-    lease.reading = false;
-    lease.readMilliseconds += this.#now() - lease.readingSince;
-    this.#credits -= lease.credit;
+    // a part that was there at once says as much as one that took its time
+    if (lease.shippedClaim)
+      lease.slow &&= lease.readBytes * 1000 < slowRate * (this.#now() - lease.readSince);
+    this.#readers--;
+    this.#promised -= lease.claim;
+    lease.claim = 0;
+    lease.shippedClaim = false;
+    lease.state = 'idle';
+    this.#count(lease);
   }
 
-  #fastestWaiting(): MemoryLease {
-    let fastest = this.#line.first as MemoryLease;
-    for (const lease of this.#line) {
-      if (lease.speed > fastest.speed) fastest = lease;
+  #wait(lease: MemoryLease): void {
+    lease.state = 'waiting';
+    lease.ticket = ++this.#tickets;
+    lease.waitingSince = this.#now();
+    if (lease.slow) lease.line = this.#slow;
+    else lease.line = lease.begun || lease.needsNoMore ? this.#begun : this.#new;
+    lease.line.add(lease);
+    this.#count(lease);
+  }
+
+  #leave(lease: MemoryLease): void {
+    lease.line?.remove(lease);
+    lease.line = null;
+    if (lease.state === 'reading') this.#stopReading(lease);
+    lease.state = 'idle';
+    this.#count(lease);
+  }
+
+  /** Keeps the sums; called after every change. */
+  #count(lease: MemoryLease): void {
+    const { state, slow, gathered, claim, counted } = lease;
+    const now = {
+      waiting: state === 'waiting' && !slow ? gathered : 0,
+      slowWaiting: state === 'waiting' && slow ? gathered : 0,
+      slowReading: state === 'reading' && slow ? gathered + claim : 0,
+    };
+    for (const sum of ['waiting', 'slowWaiting', 'slowReading'] as const) {
+      this.#sums[sum] += now[sum] - counted[sum];
     }
-    return fastest;
-  }
-}
-
-/** One upload's share of the memory. */
-export class MemoryLease {
-  readonly client: MemoryClient;
-  readonly #memory: UploadMemory;
-  /** @internal of UploadMemory, like all fields below */
-  held = 0;
-  reading = false;
-  readingSince = 0;
-  readMilliseconds = 0;
-  waitingSince = 0;
-  credit = firstCredit;
-  arrivedBytes = 0;
-  totalBytes = 0;
-  ratePeriodSince: number;
-  #closed = false;
-
-  constructor(memory: UploadMemory, client: MemoryClient, now: number) {
-    this.#memory = memory;
-    this.client = client;
-    this.ratePeriodSince = now;
-  }
-
-  /** Bytes a millisecond in the time in which it could send. */
-  get speed(): number {
-    return (this.totalBytes + this.arrivedBytes) / (this.readMilliseconds + 1);
-  }
-
-  startRatePeriod(now: number): void {
-    this.totalBytes += this.arrivedBytes;
-    this.arrivedBytes = 0;
-    this.ratePeriodSince = now;
-  }
-
-  /** A slab for bytes that have arrived. There is always one: what is short is the permission to read more. */
-  take(): Buffer {
-    return this.#memory.take(this);
-  }
-
-  give(slabs: readonly Buffer[]): void {
-    if (slabs.length > 0) this.#memory.give(this, slabs);
-  }
-
-  /** Tells that a read has brought bytes, after slabs were taken for them. May pause the client. */
-  arrived(bytes: number): void {
-    this.#memory.arrived(this, bytes);
-  }
-
-  /** Tells that a part is full and on its way to the store, which will give its slabs back. */
-  shipped(): void {
-    this.#memory.shipped(this);
-  }
-
-  /** The upload reads no more for now, for a reason of its own. */
-  idle(): void {
-    this.#memory.idle(this);
-  }
-
-  /** The upload would read: `resume` is called when it may, which may be at once. */
-  want(): void {
-    if (!this.#closed) this.#memory.want(this);
-  }
-
-  /** Ends the upload. All slabs must have been given back. */
-  close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#memory.end(this);
+    lease.counted = now;
   }
 }

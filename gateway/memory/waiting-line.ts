@@ -11,16 +11,12 @@ export class WaitingLine<Item> implements Iterable<Item> {
     return this.#items.values().next().value;
   }
 
-  has(item: Item): boolean {
-    return this.#items.has(item);
-  }
-
   add(item: Item): void {
     this.#items.add(item);
   }
 
-  remove(item: Item): void {
-    this.#items.delete(item);
+  remove(item: Item): boolean {
+    return this.#items.delete(item);
   }
 
   [Symbol.iterator](): Iterator<Item> {

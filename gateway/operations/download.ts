@@ -1,10 +1,11 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import type { CloudFile, CloudFiles } from '../../common/control/cloud-files.ts';
-import type { Handler, HttpRequest } from '../../common/http/http-types.ts';
+import type { Handler, HttpRequest, StreamBody } from '../../common/http/http-types.ts';
 import type { ByteRange, ObjectStore } from '../../common/object-store/object-store.ts';
 import { parseRange } from '../byte-range.ts';
 import { isNotModified, rangeApplies } from '../conditional.ts';
 import { servingHeaders } from '../content-type-policy.ts';
+import { addressOwner, type DownloadSlots } from '../download/download-slots.ts';
 import { isStoredName } from '../file-name.ts';
 import { fileNotFound, objectBytes } from '../object-bytes.ts';
 
@@ -12,6 +13,7 @@ export interface DownloadDeps {
   readonly authenticate: Authenticate;
   readonly cloudFiles: Pick<CloudFiles, 'findByName'>;
   readonly store: ObjectStore;
+  readonly downloads: DownloadSlots;
   /** public: who knows a file's address may read it. private: only its owner. */
   readonly fileLinks: 'public' | 'private';
 }
@@ -19,7 +21,7 @@ export interface DownloadDeps {
 /** GET /_f_/{project_slug}/{name}: a stored file, whole or in part. */
 export function downloadOperation(deps: DownloadDeps): Handler {
   return async (request) => {
-    const file = await findFile(deps, request);
+    const { file, owner } = await findFile(deps, request);
     const state = { etag: `"${file.id}"`, lastModified: file.createdAt };
     const header = (name: string) => request.header(name);
     const cacheHeaders = {
@@ -41,11 +43,35 @@ export function downloadOperation(deps: DownloadDeps): Handler {
         ...(range === null ? {} : { 'content-range': `bytes ${range.start}-${range.end}/${file.size}` }),
       },
       body: {
-        chunks: objectBytes(deps.store, file.objectKey, range, request.signal),
+        ...inTurn(deps.downloads, owner, request, () =>
+          objectBytes(deps.store, file.objectKey, range, request.signal),
+        ),
         length: range === null ? file.size : range.end - range.start + 1,
       },
     };
   };
+}
+
+/** The bytes once there is a slot for the download, which is held until the last one is taken. */
+function inTurn(
+  downloads: DownloadSlots,
+  owner: string,
+  { signal }: HttpRequest,
+  read: () => AsyncIterable<Uint8Array>,
+): Pick<StreamBody, 'chunks' | 'cut'> {
+  const cut = new AbortController();
+  async function* chunks(): AsyncGenerator<Uint8Array, void, undefined> {
+    const slot = await downloads.take(owner, { signal, cut: (reason) => cut.abort(reason) });
+    try {
+      for await (const chunk of read()) {
+        yield chunk;
+        slot.sent(chunk.byteLength);
+      }
+    } finally {
+      slot.release();
+    }
+  }
+  return { chunks: chunks(), cut: cut.signal };
 }
 
 /** RFC 9110 section 14.2: Range means something for GET only. */
@@ -53,16 +79,16 @@ function readRange(request: HttpRequest, size: number, applies: boolean): ByteRa
   return request.method === 'GET' && applies ? parseRange(request.header('range'), size) : null;
 }
 
-/** Throws 401 for a bad token, and 404 for a file that does not exist or belongs to somebody else alike. */
+/** The file, and who asks for it. Throws 401 for a bad token, and 404 for a file that does not exist or belongs to somebody else alike. */
 async function findFile(
   { authenticate, cloudFiles, fileLinks }: DownloadDeps,
   request: HttpRequest,
-): Promise<CloudFile> {
+): Promise<{ file: CloudFile; owner: string }> {
   const identified = fileLinks === 'private' || request.header('authorization') !== undefined;
   const principal = identified ? await authenticate(request) : null;
   const { project, name = '' } = request.params;
   const file = isStoredName(name) ? await cloudFiles.findByName(name, request.signal) : null;
   if (file === null || file.projectSlug !== project) throw fileNotFound();
   if (principal !== null && principal.userId !== file.ownerId) throw fileNotFound();
-  return file;
+  return { file, owner: principal?.userId ?? addressOwner(request.address) };
 }

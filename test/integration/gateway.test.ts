@@ -11,6 +11,7 @@ import { createFileSystemStore } from '../../common/object-store/file-system-sto
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { formBody, plentyOfMemory } from '../services/multipart-harness.ts';
 import { testDeployment } from '../services/new-file.ts';
+import { plentyOfSlots } from '../services/plenty-of-slots.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 /** The gateway behind a real server, over a real file system store; rows are kept in memory. */
@@ -44,6 +45,7 @@ async function serveGateway(t: Test, maxUploadBytes = 10_000_000) {
       maxUploadBytes,
       fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
       uploads: createUploadLedger(),
+      downloads: plentyOfSlots(),
       fileLinks: 'public',
       log,
     }),

@@ -9,6 +9,7 @@ export interface FakeRequestArgs {
   readonly chunks?: readonly Uint8Array[];
   readonly contentLength?: number;
   readonly signal?: AbortSignal;
+  readonly address?: string;
   /** Called instead of sending the chunks. */
   readonly onConsume?: (sink: BodySink) => void;
 }
@@ -26,6 +27,7 @@ export function fakeRequest(args: FakeRequestArgs = {}): HttpRequest & { readonl
     query: [],
     rawQuery: '',
     header: (name) => args.headers?.[name],
+    address: args.address ?? '192.0.2.1',
     signal: args.signal ?? controller.signal,
     get consumed() {
       return consumed;

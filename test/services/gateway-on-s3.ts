@@ -6,6 +6,7 @@ import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { testDeployment } from './new-file.ts';
+import { plentyOfSlots } from './plenty-of-slots.ts';
 import { silentLog } from './silent-log.ts';
 
 const megabyte = 1024 * 1024;
@@ -64,6 +65,7 @@ export async function serveGatewayOn(
       maxUploadBytes: options.maxUploadBytes ?? 100_000_000,
       fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
       uploads: createUploadLedger(),
+      downloads: plentyOfSlots(),
       fileLinks: 'public',
       log,
     }),

@@ -4,6 +4,7 @@ import { unauthorized } from '../../common/errors/catalogue.ts';
 import type { ByteRange, ObjectStore } from '../../common/object-store/object-store.ts';
 import { downloadOperation } from '../../gateway/operations/download.ts';
 import { type FakeRequestArgs, fakeRequest, responseBytes } from '../services/fake-request.ts';
+import { plentyOfSlots } from '../services/plenty-of-slots.ts';
 
 const file: CloudFile = {
   id: '0b8f0a52-5a0e-4d53-9d6c-0f4d0d8d9f11',
@@ -59,6 +60,7 @@ function download(
       },
     },
     store: storeOf(bytes),
+    downloads: plentyOfSlots(),
     fileLinks,
   });
   const response = (async () =>

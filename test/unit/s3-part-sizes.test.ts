@@ -8,10 +8,15 @@ const unknown = Number.POSITIVE_INFINITY;
 const sizes = (partBytes: number, maxObjectBytes: number) => ({ partBytes, maxObjectBytes });
 
 /** How many parts an object of the size becomes when parts are filled one after the other. */
-function partsOf(limits: { partBytes: number; maxObjectBytes: number }, size: number, known: number): number {
+function partsOf(
+  limits: { partBytes: number; maxObjectBytes: number },
+  size: number,
+  known: number,
+  small = false,
+): number {
   let rest = size;
   let index = 0;
-  while (rest > 0) rest -= partBytesFor(limits, index++, known);
+  while (rest > 0) rest -= partBytesFor(limits, index++, known, small);
   return index;
 }
 
@@ -23,6 +28,18 @@ t.test('the base size where it does', async (t) => {
   // exactly what fits
   t.equal(largestPart(sizes(8 * MiB, 8 * MiB * 9900)), 8 * MiB);
   t.not(largestPart(sizes(8 * MiB, 8 * MiB * 9900 + 1)), 8 * MiB);
+});
+
+t.test('the smallest that S3 takes, where memory is short', async (t) => {
+  const limits = sizes(8 * MiB, 100_000_000);
+  t.equal(partBytesFor(limits, 0, 1000, true), 5 * MiB);
+  t.equal(partBytesFor(limits, 9999, unknown, true), 5 * MiB);
+  t.equal(partBytesFor(sizes(5 * MiB, 100_000_000), 0, 1000, true), 5 * MiB);
+  const huge = sizes(8 * MiB, 5 * TiB);
+  t.equal(partBytesFor(huge, 0, 5 * MiB * 9900, true), 5 * MiB);
+  t.equal(partBytesFor(huge, 0, 5 * MiB * 9900 + 1, true), 6 * MiB);
+  t.equal(partBytesFor(huge, 0, 5 * TiB, true), 530 * MiB);
+  t.equal(partBytesFor(huge, 0, unknown, true), 8 * MiB, 'it might be larger than 10,000 small parts');
 });
 
 t.test('a known length gets one larger size', async (t) => {
@@ -57,10 +74,13 @@ t.test('every size fits into 10,000 parts, none of which is larger than said', a
         [size, max + MiB],
       ] as const) {
         if (partsOf(limits, length, known) > 10_000) return false;
+        if (partsOf(limits, length, known, true) > 10_000) return false;
         for (const index of [0, 4999, 5000, 9999]) {
           const bytes = partBytesFor(limits, index, known);
           // "Part size: 5 MB to 5 GB"
           if (bytes < part || bytes > largestPart(limits) || bytes > 5 * 1024 * MiB) return false;
+          const few = partBytesFor(limits, index, known, true);
+          if (few < 5 * MiB || few > bytes) return false;
         }
       }
       return true;

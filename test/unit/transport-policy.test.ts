@@ -1,6 +1,6 @@
 import { BlockList } from 'node:net';
 import t from 'tap';
-import { createTransportPolicy } from '../../common/http/transport-policy.ts';
+import { clientAddress, createTransportPolicy } from '../../common/http/transport-policy.ts';
 
 /** A request with this X-Forwarded-Proto. */
 const says = (proto: string | undefined) => ({
@@ -49,4 +49,14 @@ t.test('a trusted proxy speaks for its clients, and nobody else does', async (t)
 
 t.test('with TLS of its own every connection passes', async (t) => {
   t.ok(createTransportPolicy({ tls: true, trustedProxies: undefined }).allows('11.1.2.3', says(undefined)));
+});
+
+t.test('the client is whom trusted proxies tell of', async (t) => {
+  t.equal(clientAddress('192.0.2.1', '198.51.100.1', undefined), '192.0.2.1');
+  t.equal(clientAddress('192.0.2.1', '198.51.100.1', proxies), '192.0.2.1', 'anybody can send the header');
+  t.equal(clientAddress('10.0.0.1', undefined, proxies), '10.0.0.1');
+  t.equal(clientAddress('10.0.0.1', '203.0.113.9, 198.51.100.1', proxies), '198.51.100.1');
+  t.equal(clientAddress('10.0.0.1', '198.51.100.1, 10.0.0.2', proxies), '198.51.100.1');
+  t.equal(clientAddress('10.0.0.1', '198.51.100.1, nonsense', proxies), '10.0.0.1');
+  t.equal(clientAddress('0000:0000:0000:0000:0000:ffff:0a00:0001', '2001:db8::1', proxies), '2001:db8::1');
 });

@@ -1,93 +1,11 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { type MemoryLease, slabBytes, UploadMemory } from '../../gateway/memory/upload-memory.ts';
+import type { MemoryLease } from '../../gateway/memory/memory-lease.ts';
+import { slabBytes } from '../../gateway/memory/slab-pool.ts';
+import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
+import { SimulatedUpload } from '../services/simulated-upload.ts';
 
 const MiB = 1024 * 1024;
-
-/** An upload as the memory sees it: reads when it may, fills parts, hands them to a store, gets slabs back. */
-class SimulatedUpload {
-  readonly lease: MemoryLease;
-  readonly size: number;
-  readonly partBytes: number;
-  readonly readBytes: number;
-  readonly parallel: number;
-  reading = false;
-  received = 0;
-  cut: string | null = null;
-  done = false;
-  current: Buffer[] = [];
-  filled = 0;
-  inFlight: Buffer[][] = [];
-
-  constructor(
-    memory: UploadMemory,
-    shape: { size: number; partBytes: number; readBytes: number; parallel: number },
-  ) {
-    this.size = shape.size;
-    this.partBytes = shape.partBytes;
-    this.readBytes = shape.readBytes;
-    this.parallel = shape.parallel;
-    this.lease = memory.open({
-      pause: () => {
-        this.reading = false;
-      },
-      resume: () => {
-        this.reading = true;
-      },
-      cut: (reason) => {
-        this.cut = reason;
-      },
-    });
-    this.lease.want();
-  }
-
-  get blockedByStore(): boolean {
-    return this.inFlight.length >= this.parallel;
-  }
-
-  /** One read of the socket. */
-  read(): void {
-    const bytes = Math.min(this.readBytes, this.size - this.received);
-    this.received += bytes;
-    let rest = bytes;
-    while (rest > 0) {
-      if (this.filled === this.partBytes) this.ship();
-      if (this.filled % slabBytes === 0) this.current.push(this.lease.take());
-      const taken = Math.min(rest, slabBytes - (this.filled % slabBytes), this.partBytes - this.filled);
-      this.filled += taken;
-      rest -= taken;
-    }
-    this.lease.arrived(bytes);
-    if (this.received === this.size) {
-      this.reading = false;
-      this.lease.idle();
-      this.ship();
-    } else if (this.blockedByStore) {
-      this.reading = false;
-      this.lease.idle();
-    }
-  }
-
-  ship(): void {
-    if (this.current.length === 0) return;
-    this.inFlight.push(this.current);
-    this.current = [];
-    this.filled = 0;
-    this.lease.shipped();
-  }
-
-  /** The store has taken a part. */
-  stored(): void {
-    const slabs = this.inFlight.shift() as Buffer[];
-    this.lease.give(slabs);
-    if (this.received === this.size) {
-      if (this.inFlight.length === 0) {
-        this.done = true;
-        this.lease.close();
-      }
-    } else if (!this.blockedByStore) this.lease.want();
-  }
-}
 
 const shapes = fc.array(
   fc.record({
@@ -95,6 +13,7 @@ const shapes = fc.array(
     partBytes: fc.constantFrom(MiB, 2 * MiB, 4 * MiB),
     readBytes: fc.constantFrom(1000, 16_384, 65_536, 262_144, 524_288),
     parallel: fc.integer({ min: 1, max: 3 }),
+    lengthKnown: fc.boolean(),
   }),
   { minLength: 1, maxLength: 40 },
 );
@@ -131,9 +50,7 @@ t.test(
             ...(upload.inFlight.length > 0 ? [() => upload.stored()] : []),
           ]);
           if (memory.contended) contended++;
-          const slack = uploads.length * 2 * 524_288;
           peakShare = Math.max(peakShare, memory.used / budget);
-          if (memory.used > budget + slack) throw new Error(`${memory.used} bytes are in use`);
           if (moves.length === 0) {
             if (coming.length > 0) continue;
             break;
@@ -149,6 +66,8 @@ t.test(
       { numRuns: 300 },
     );
     t.ok(contended > 1000, 'memory was short often enough for this to mean something');
+    t.comment(`at most ${peakShare.toFixed(3)} of the budget was in use`);
+    // what was held beyond a part, and a part for who would otherwise wait for ever
     t.ok(peakShare < 1.5, `at most ${peakShare} of the budget was in use`);
   },
 );
@@ -162,7 +81,6 @@ function client() {
   const events: string[] = [];
   return {
     events,
-    pause: () => events.push('pause'),
     resume: () => events.push('resume'),
     cut: (reason: string) => events.push(reason),
   };
@@ -170,62 +88,67 @@ function client() {
 
 function begin(memory: UploadMemory, one: ReturnType<typeof client>): MemoryLease {
   const lease = memory.open(one);
-  lease.want();
+  lease.want(4 * MiB, false);
   return lease;
 }
 
-t.test('without contention an upload reads at once and is never paused', async (t) => {
-  const memory = new UploadMemory({
-    bytes: 64 * MiB,
-    largestPart: 8 * MiB,
-    minRate: 8192,
-    ratePeriod: 30_000,
-    waitLimit: 60_000,
-  });
+const limits = { minRate: 8192, ratePeriod: 30_000, waitLimit: 60_000 };
+
+t.test('without contention an upload reads at once and is never stopped', async (t) => {
+  const memory = new UploadMemory({ bytes: 64 * MiB, largestPart: 8 * MiB, ...limits });
   const one = client();
   const lease = begin(memory, one);
   const slabs = Array.from({ length: 100 }, () => lease.take());
   lease.arrived(100 * slabBytes);
-  t.strictSame(one.events, ['resume']);
+  lease.shipped();
+  lease.want(4 * MiB, false);
+  t.ok(lease.reading);
+  t.notOk(memory.contended);
   lease.give(slabs);
   lease.close();
   t.equal(memory.used, 0);
   memory.close();
 });
 
-t.test('who waits goes on in turn when slabs come back', async (t) => {
-  const memory = new UploadMemory({
-    bytes: 10 * MiB,
-    largestPart: 4 * MiB,
-    minRate: 0,
-    ratePeriod: 1e9,
-    waitLimit: 1e9,
-  });
+t.test('who waits goes on in turn when slabs come back, for a whole part', async (t) => {
+  const memory = new UploadMemory({ bytes: 10 * MiB, largestPart: 4 * MiB, ...limits });
   const clients = Array.from({ length: 4 }, client);
   const leases = clients.map((each) => begin(memory, each));
-  const slabs = Array.from({ length: 112 }, () => (leases[0] as MemoryLease).take());
-  leases[0]?.arrived(7 * MiB);
-  for (const lease of leases.slice(1)) lease.arrived(1);
-  t.ok(memory.contended);
-  // one of them is favoured; the others wait
-  const paused = clients.filter(({ events }) => events.at(-1) === 'pause').length;
-  t.equal(paused, 3);
-  leases[0]?.give(slabs);
-  for (const { events } of clients) t.equal(events.at(-1), 'resume');
-  t.notOk(memory.contended);
+  const reading = () => leases.map((lease) => lease.reading);
+  t.strictSame(reading(), [true, true, false, false], 'as many parts as the budget carries');
+  const [first, second] = leases as [MemoryLease, MemoryLease];
+  const slabs = Array.from({ length: 65 }, () => first.take());
+  first.arrived(65 * slabBytes);
+  t.ok(first.reading, 'a part that is not full is not stopped');
+  first.shipped();
+  first.want(4 * MiB, false);
+  t.strictSame(reading(), [false, true, false, false], 'the next part waits behind the others');
+  first.give(slabs.splice(1));
+  t.strictSame(reading(), [false, true, true, false]);
+  second.close();
+  t.strictSame(reading(), [false, false, true, true]);
+  for (const lease of [...leases].reverse()) lease.close();
+  first.give(slabs);
+  t.equal(memory.used, 0);
   memory.close();
 });
 
-t.test('an upload that is slow while others wait is cut, and one that waits too long', async (t) => {
+t.test('what is small waits for its turn only, and takes no more than it needs', async (t) => {
+  const memory = new UploadMemory({ bytes: 10 * MiB, largestPart: 4 * MiB, ...limits });
+  const leases = Array.from({ length: 160 }, () => memory.open(client()));
+  for (const lease of leases) lease.want(10_000, true);
+  t.equal(memory.waiting, 0);
+  const one = memory.open(client());
+  one.want(10_000, true);
+  t.equal(memory.waiting, 1);
+  leases[0]?.close();
+  t.ok(one.reading);
+  memory.close();
+});
+
+t.test('an upload that is slow while others wait is cut', async (t) => {
   const { state, now } = clock();
-  const memory = new UploadMemory({
-    bytes: 10 * MiB,
-    largestPart: 4 * MiB,
-    minRate: 8192,
-    ratePeriod: 30_000,
-    waitLimit: 60_000,
-    now,
-  });
+  const memory = new UploadMemory({ bytes: 10 * MiB, largestPart: 4 * MiB, ...limits, now });
   const slow = client();
   const slowLease = begin(memory, slow);
   slowLease.take();
@@ -233,22 +156,69 @@ t.test('an upload that is slow while others wait is cut, and one that waits too 
   state.now = 31_000;
   memory.watch();
   t.strictSame(slow.events, ['resume'], 'nobody waits, so slowness costs nobody');
+  const fast = begin(memory, client());
+  begin(memory, client());
+  t.ok(memory.contended);
+  for (; state.now < 63_000; state.now += 1000) {
+    fast.arrived(MiB);
+    memory.watch();
+  }
+  t.strictSame(slow.events, ['resume', 'slow']);
+  memory.close();
+});
 
-  const large = client();
-  const largeLease = begin(memory, large);
-  for (let i = 0; i < 110; i++) largeLease.take();
-  largeLease.arrived(110 * slabBytes);
+t.test('the time until a client notices that it may send is not held against it', async (t) => {
+  const { state, now } = clock();
+  const memory = new UploadMemory({ bytes: 10 * MiB, largestPart: 4 * MiB, ...limits, now });
+  const late = client();
+  const lease = begin(memory, late);
+  const other = begin(memory, client());
+  begin(memory, client());
+  for (; state.now < 50_000; state.now += 1000) {
+    other.arrived(MiB);
+    memory.watch();
+  }
+  t.strictSame(late.events, ['resume']);
+  lease.arrived(1);
+  for (; state.now < 81_000; state.now += 1000) {
+    other.arrived(MiB);
+    memory.watch();
+  }
+  t.strictSame(late.events, ['resume', 'slow']);
+  memory.close();
+});
+
+t.test('who waits is not cut while anything moves, however long it takes', async (t) => {
+  const { state, now } = clock();
+  const memory = new UploadMemory({ bytes: 10 * MiB, largestPart: 4 * MiB, ...limits, now });
+  const moving = [begin(memory, client()), begin(memory, client())];
   const waiting = client();
   begin(memory, waiting);
-  t.ok(memory.contended);
-  state.now = 32_000;
+  for (; state.now < 3_600_000; state.now += 20_000) {
+    for (const lease of moving) lease.arrived(20 * MiB);
+    memory.watch();
+  }
+  t.strictSame(waiting.events, []);
+  state.now += 61_000;
   memory.watch();
-  state.now = 63_000;
+  t.strictSame(waiting.events, ['waited'], 'nothing has moved for a minute');
+  memory.close();
+});
+
+t.test('what a burst took is not kept when it is over', async (t) => {
+  const memory = new UploadMemory({ bytes: 256 * MiB, largestPart: 8 * MiB, ...limits });
+  const leases = Array.from({ length: 10 }, () => begin(memory, client()));
+  const slabs = leases.map((lease) => Array.from({ length: 256 }, () => lease.take()));
+  t.ok(memory.allocated >= 160 * MiB);
+  for (const [index, lease] of leases.entries()) {
+    lease.shipped();
+    lease.give(slabs[index] as Buffer[]);
+    lease.close();
+  }
+  t.equal(memory.used, 0);
   memory.watch();
-  t.equal(slow.events.at(-1), 'slow');
-  state.now = 95_000;
   memory.watch();
-  t.ok([large, waiting].some(({ events }) => events.includes('waited')));
+  t.equal(memory.allocated, 0);
   memory.close();
 });
 

@@ -2,13 +2,16 @@ import type * as Uws from 'uWebSockets.js';
 import { crc32 } from 'node:zlib';
 import { loadUws } from '../../../common/http/uws.ts';
 import { type Arrived, type Expected, ObjectLedger } from './object-ledger.ts';
+import { Throttle } from './throttle.ts';
 
 /**
  * The store behind everything that is measured: it answers the S3 calls of an upload with as little work as can be,
  * so that the processor is left to the gateway. It takes the checksum of every byte that arrives and keeps none.
- * Signatures are not looked at. `POST /plain` takes a body as it is, for the proxy that speaks no S3.
+ * Signatures are not looked at. `POST /plain` takes a body as it is, for the proxy that speaks no S3. It can be told
+ * to take each body no faster than so many bytes a second, as an S3 far away does.
  */
 const ledger = new ObjectLedger();
+const throttle = new Throttle();
 let plainBodies = 0;
 
 const app = loadUws().App();
@@ -24,8 +27,10 @@ app.any('/*', (res, req) => {
   const hasBody =
     req.getHeader('transfer-encoding') !== '' || Number(req.getHeader('content-length') || 0) > 0;
   let aborted = false;
+  const body = hasBody && call.method === 'PUT' ? throttle.begin() : null;
   res.onAborted(() => {
     aborted = true;
+    body?.end();
   });
   if (!hasBody) {
     answer(res, call, { size: 0, crc32: 0 }, '');
@@ -35,11 +40,31 @@ app.any('/*', (res, req) => {
   let size = 0;
   let checksum = 0;
   let text = '';
+  let paused = false;
+  let over = false;
+  /** Goes on when the bytes so far have taken as long as they should. */
+  const goOn = (): void => {
+    if (aborted) return;
+    const wait = body?.millisecondsAhead(size) ?? 0;
+    if (wait > 0) {
+      if (!paused) res.pause();
+      paused = true;
+      // bytes that were read already may still come, and make it later
+      setTimeout(goOn, wait);
+      return;
+    }
+    if (paused) res.resume();
+    paused = false;
+    if (!over) return;
+    body?.end();
+    answer(res, call, { size, crc32: checksum }, text);
+  };
   res.onData((chunk, isLast) => {
     size += chunk.byteLength;
     if (chunk.byteLength > 0) checksum = crc32(new Uint8Array(chunk), checksum);
     if (keepsText) text += Buffer.from(chunk).toString('latin1');
-    if (isLast && !aborted) answer(res, call, { size, crc32: checksum }, text);
+    over = isLast;
+    if (!paused) goOn();
   });
 });
 
@@ -198,17 +223,28 @@ function etagOf({ size, crc32: checksum }: Arrived): string {
 export type SinkCommand =
   | { readonly type: 'forget' }
   | { readonly type: 'problems'; readonly expected: readonly Expected[] }
-  | { readonly type: 'report' };
+  | { readonly type: 'report' }
+  /** Bytes a second of one body; 0: as fast as they come. Begins a new count of connections in use. */
+  | { readonly type: 'throttle'; readonly bytesPerSecond: number }
+  | { readonly type: 'connections' };
+
+function reply(command: SinkCommand): unknown {
+  switch (command.type) {
+    case 'forget':
+      return ledger.forget();
+    case 'problems':
+      return ledger.problems(command.expected);
+    case 'report':
+      return ledger.report();
+    case 'throttle':
+      return throttle.set(command.bytesPerSecond);
+    case 'connections':
+      return throttle.report();
+  }
+}
 
 process.on('message', (command: SinkCommand) => {
-  if (command.type === 'forget') ledger.forget();
-  process.send?.(
-    command.type === 'problems'
-      ? ledger.problems(command.expected)
-      : command.type === 'report'
-        ? ledger.report()
-        : null,
-  );
+  process.send?.(reply(command) ?? null);
 });
 process.once('disconnect', () => process.exit());
 

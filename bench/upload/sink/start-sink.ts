@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { startScript } from '../harness/child-process.ts';
 import type { Expected, LedgerReport } from './object-ledger.ts';
 import type { SinkCommand } from './s3-sink.ts';
+import type { ConnectionsInUse } from './throttle.ts';
 
 /** The store of a run, in a process of its own. */
 export interface Sink {
@@ -14,6 +15,10 @@ export interface Sink {
   report(): Promise<LedgerReport>;
   /** Empties the ledger. */
   forget(): Promise<void>;
+  /** From now on each body is taken at so many bytes a second; 0: as fast as it comes. */
+  throttle(bytesPerSecond: number): Promise<void>;
+  /** Connections that brought a body, since `throttle`. */
+  connections(): Promise<ConnectionsInUse>;
 }
 
 export async function startSink(): Promise<Sink> {
@@ -51,5 +56,7 @@ export async function startSink(): Promise<Sink> {
     problems: (expected) => ask({ type: 'problems', expected }),
     report: () => ask({ type: 'report' }),
     forget: () => ask({ type: 'forget' }),
+    throttle: (bytesPerSecond) => ask({ type: 'throttle', bytesPerSecond }),
+    connections: () => ask({ type: 'connections' }),
   };
 }

@@ -1,15 +1,19 @@
 import { crc32 } from 'node:zlib';
 import { combineCrc32 } from '../../common/object-store/crc32-combine.ts';
 import type { ObjectWriter, Part } from '../../common/object-store/object-store.ts';
-import type { MemoryLease } from '../memory/upload-memory.ts';
+import type { MemoryLease } from '../memory/memory-lease.ts';
 
 /** What an object needs of its store while it is gathered. */
 export interface PartRules {
   readonly concurrentParts: number;
-  partBytes(index: number, maxBytes: number): number;
+  /** @param small where the store can do with less than it would like */
+  partBytes(index: number, maxBytes: number, small: boolean): number;
 }
 
-/** An object whose bytes have all arrived. The last part has yet to be stored, by `complete`. */
+/**
+ * An object whose bytes have all arrived. If it is one part, that has yet to be stored, by `complete`; of several the
+ * last is empty, because the store has them all.
+ */
 export interface Assembled {
   readonly writer: ObjectWriter;
   readonly last: Part;
@@ -46,12 +50,21 @@ export class PartAssembler {
 
   constructor(args: PartAssemblerArgs) {
     this.#args = args;
-    this.#partBytes = args.rules.partBytes(0, args.maxBytes);
+    this.#partBytes = this.#nextPartBytes();
   }
 
-  /** Whether the store must catch up before more is read. */
+  /**
+   * Whether the store must catch up before more is read. Where memory is plenty, the next part is gathered meanwhile;
+   * where others wait for it, it would lie there for nothing.
+   */
   get blocked(): boolean {
-    return this.#ready.length > 0;
+    const { memory, rules } = this.#args;
+    return this.#ready.length > 0 || (memory.contended && this.#underWay.size >= rules.concurrentParts);
+  }
+
+  /** Bytes until the part that is being gathered is full, or the one after it when it is. */
+  get room(): number {
+    return this.#filled === this.#partBytes ? this.#partBytes : this.#partBytes - this.#filled;
   }
 
   /** Begins the object. */
@@ -82,14 +95,21 @@ export class PartAssembler {
   }
 
   /**
-   * No more bytes come. Resolves when every part but the last is with the store.
+   * No more bytes come. Resolves when the store has every part, or there is only one.
    * @param check is given the CRC32 of all bytes; what it throws fails the object
    */
   async finish(check: (crc32: number) => void): Promise<Assembled> {
     if (this.#writer === null) throw new Error('no object has begun');
-    const last = this.#takePart();
+    let last = this.#takePart();
     this.#last = last;
     check(this.#sizeChecksum);
+    if (this.#index > 0) {
+      // it need not wait for the parts before it, and its memory not for the object to be complete
+      this.#last = null;
+      this.#ready.push(last);
+      this.#pump();
+      last = this.#takePart();
+    }
     const writer = await this.#writer;
     while (this.#underWay.size > 0 || this.#ready.length > 0) await Promise.all(this.#underWay);
     if (this.#stopped) throw new Error('the object was given up');
@@ -132,10 +152,15 @@ export class PartAssembler {
   }
 
   #ship(): void {
-    const { rules, maxBytes } = this.#args;
     this.#ready.push(this.#takePart());
-    this.#partBytes = rules.partBytes(++this.#index, maxBytes);
+    this.#index++;
+    this.#partBytes = this.#nextPartBytes();
     this.#pump();
+  }
+
+  #nextPartBytes(): number {
+    const { rules, maxBytes, smallParts } = this.#args;
+    return rules.partBytes(this.#index, maxBytes, smallParts);
   }
 
   #pump(): void {
@@ -164,7 +189,9 @@ export interface PartAssemblerArgs {
   readonly rules: PartRules;
   /** The object is known to be no longer than this many bytes; Infinity when nothing is known. */
   readonly maxBytes: number;
-  readonly memory: Pick<MemoryLease, 'take' | 'give' | 'shipped'>;
+  /** Memory is short. Decided once for an object, because some stores take parts of one size only. */
+  readonly smallParts: boolean;
+  readonly memory: Pick<MemoryLease, 'take' | 'give' | 'shipped' | 'contended'>;
   /** The store has taken a part: `blocked` may have changed. */
   readonly onRoom: () => void;
   readonly onError: (error: unknown) => void;

@@ -1,0 +1,100 @@
+import { slabBytes } from './slab-pool.ts';
+import type { UploadMemory } from './upload-memory.ts';
+import type { WaitingLine } from './waiting-line.ts';
+
+/** What an upload does when its memory says so. */
+export interface MemoryClient {
+  /** There is room: the upload may read until its part is full. */
+  resume(): void;
+  /** It was too slow while it held memory and others waited, or nothing has moved for too long while it waited. */
+  cut(reason: 'slow' | 'waited'): void;
+}
+
+/** What an upload may do at the moment. idle: it has not asked for room. */
+type LeaseState = 'idle' | 'waiting' | 'reading' | 'closed';
+
+/** One upload's share of the memory. */
+export class MemoryLease {
+  readonly client: MemoryClient;
+  readonly #memory: UploadMemory;
+  /** @internal of UploadMemory, like all fields below */
+  state: LeaseState = 'idle';
+  /** Its place in line: who has the smaller one asked before. */
+  ticket = 0;
+  line: WaitingLine<MemoryLease> | null = null;
+  waitingSince = 0;
+  /** Bytes of slabs that it may still take. */
+  claim = 0;
+  /** Bytes of slabs that it asked for. */
+  need = 0;
+  /** It asked for all that is still to come, so it will not come back for more. */
+  needsNoMore = false;
+  /** Bytes of slabs in the part that is being gathered. */
+  gathered = 0;
+  /** The part that the claim was for is with the store. */
+  shippedClaim = false;
+  slow = false;
+  /** It has read before. */
+  begun = false;
+  /** Bytes that have come, and since when, while it could read. */
+  readBytes = 0;
+  readSince = 0;
+  rateBytes = 0;
+  /** null until the first bytes: a client that was paused may take long to notice that it may send again. */
+  rateSince: number | null = null;
+  /** What of it is counted in the memory's sums. */
+  counted = { waiting: 0, slowWaiting: 0, slowReading: 0 };
+
+  constructor(memory: UploadMemory, client: MemoryClient) {
+    this.#memory = memory;
+    this.client = client;
+  }
+
+  /** Whether more may be read. */
+  get reading(): boolean {
+    return this.state === 'reading';
+  }
+
+  /** Whether uploads wait for memory, so that nobody should hold what does not help. */
+  get contended(): boolean {
+    return this.#memory.contended;
+  }
+
+  /** A slab for bytes that have arrived. There is always one: what is short is the permission to read more. */
+  take(): Buffer {
+    return this.#memory.take(this);
+  }
+
+  give(slabs: readonly Buffer[]): void {
+    if (slabs.length > 0) this.#memory.give(slabs);
+  }
+
+  /** Tells that a part is full and on its way to the store, which will give its slabs back. */
+  shipped(): void {
+    this.#memory.shipped(this);
+  }
+
+  /** Tells that a read has brought bytes, after slabs were taken for them. */
+  arrived(bytes: number): void {
+    this.#memory.arrived(this, bytes);
+  }
+
+  /**
+   * The upload would read until its part is full. It goes on at once while its part has room that it was given; else it
+   * waits, and `resume` is called when there is room, which may be before this returns.
+   * @param bytes that the part can still take, or that are still to come; @param last nothing comes after them
+   */
+  want(bytes: number, last: boolean): void {
+    this.#memory.want(this, Math.ceil(bytes / slabBytes) * slabBytes, last);
+  }
+
+  /** The upload reads no more for now, for a reason of its own. */
+  idle(): void {
+    this.#memory.idle(this);
+  }
+
+  /** Ends the upload. All slabs must have been given back. */
+  close(): void {
+    this.#memory.end(this);
+  }
+}

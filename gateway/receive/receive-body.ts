@@ -1,0 +1,193 @@
+import { overloaded, payloadTooLarge, requestTimeout } from '../../common/errors/catalogue.ts';
+import type { BodySink, RequestBody } from '../../common/http/http-types.ts';
+import type { ObjectWriter } from '../../common/object-store/object-store.ts';
+import type { MemoryLease } from '../memory/memory-lease.ts';
+import type { UploadMemory } from '../memory/upload-memory.ts';
+import { type Assembled, PartAssembler, type PartRules } from './part-assembler.ts';
+
+/** An object whose bytes have all arrived: its writer waits for `complete` with the last part, or for `abort`. */
+export interface ReceivedObject extends Assembled {
+  /** Gives the memory of the last part back, once the writer is done with it. Call it in any case. */
+  readonly release: () => void;
+}
+
+/** Finds the object's bytes in a body. What its calls throw fails the upload. */
+export interface BodyReader {
+  /** The next bytes of the body. Their memory may be reused when the call returns. */
+  feed(chunk: Uint8Array): void;
+  /** The body is over: `finish` or `fail` follows, now or later. */
+  end(): void;
+}
+
+/** What a reader does with what it finds. */
+export interface ObjectStage {
+  /** Begins the object. Its signal is aborted as soon as the upload fails. */
+  begin(open: (signal: AbortSignal) => Promise<ObjectWriter>): void;
+  /** The next bytes of the object. */
+  write(bytes: Uint8Array): void;
+  /** The object is whole. @param check is given the CRC32 of its bytes; what it throws fails the upload */
+  finish(check: (crc32: number) => void): void;
+  fail(error: unknown): void;
+}
+
+export interface ReceiveBodyArgs {
+  readonly body: Pick<RequestBody, 'contentLength' | 'consume' | 'resume'>;
+  readonly rules: PartRules;
+  readonly memory: UploadMemory;
+  readonly maxBodyBytes: number;
+  readonly signal: AbortSignal;
+  /** Of a form, or of the bytes as they come. */
+  readonly reader: (object: ObjectStage) => BodyReader;
+}
+
+/**
+ * Takes a body and stores the object that its reader finds in it, no faster than store and memory allow; nothing is
+ * read before there is memory for it. Rejects with 408, 413, 503 or what the reader, the store or the body failed
+ * with, after the object has been aborted, so that nothing is left.
+ */
+export function receiveBody(args: ReceiveBodyArgs): Promise<ReceivedObject> {
+  return new Promise((resolve, reject) => {
+    new BodyReception(args, resolve, reject).start();
+  });
+}
+
+/** One body on its way from the socket through its reader and the assembler to the store, steered by the memory. */
+class BodyReception {
+  readonly #args: ReceiveBodyArgs;
+  readonly #resolve: (object: ReceivedObject) => void;
+  readonly #reject: (error: unknown) => void;
+  // AbortSignal.any would do the same for five times the CPU
+  readonly #stopped = new AbortController();
+  readonly #lease: MemoryLease;
+  readonly #parts: PartAssembler;
+  readonly #reader: BodyReader;
+  readonly #sink: BodySink = {
+    write: (chunk) => this.#read(chunk),
+    end: () => this.#end(),
+    fail: (error) => this.#fail(error),
+  };
+  #bodyBytes = 0;
+  #state: 'waiting' | 'consuming' | 'body over' | 'settled' = 'waiting';
+  /** The socket was told to stop. */
+  #paused = false;
+
+  constructor(
+    args: ReceiveBodyArgs,
+    resolve: (object: ReceivedObject) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#args = args;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    const { memory } = args;
+    // before its own lease counts
+    const smallParts = memory.short;
+    this.#lease = memory.open({
+      resume: () => this.#goOn(),
+      cut: (reason) => this.#fail(reason === 'slow' ? tooSlow() : overloaded('no upload memory comes free')),
+    });
+    this.#parts = new PartAssembler({
+      rules: args.rules,
+      maxBytes: args.body.contentLength ?? Number.POSITIVE_INFINITY,
+      smallParts,
+      memory: this.#lease,
+      onRoom: () => {
+        if (this.#state === 'consuming' && !this.#parts.blocked) this.#want();
+      },
+      onError: (error) => this.#fail(error),
+    });
+    this.#reader = args.reader({
+      begin: (open) => this.#parts.start(open(this.#stopped.signal)),
+      write: (bytes) => this.#parts.write(bytes),
+      finish: (check) => this.#finish(check),
+      fail: (error) => this.#fail(error),
+    });
+  }
+
+  start(): void {
+    const { signal } = this.#args;
+    const onAbort = (): void => {
+      this.#fail(signal.reason);
+      // also when all has been received: the object has yet to be completed
+      this.#stopped.abort(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    else this.#want();
+  }
+
+  /** Goes on when there is room, which may be at once. */
+  #want(): void {
+    const { contentLength } = this.#args.body;
+    const { room } = this.#parts;
+    const rest = contentLength === undefined ? Number.POSITIVE_INFINITY : contentLength - this.#bodyBytes;
+    this.#lease.want(Math.min(room, rest), rest <= room);
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    if (!this.#lease.reading || this.#parts.blocked) return;
+    if (this.#state === 'waiting') {
+      this.#state = 'consuming';
+      this.#args.body.consume(this.#sink);
+    } else if (this.#paused && this.#state === 'consuming') {
+      this.#paused = false;
+      this.#args.body.resume();
+    }
+  }
+
+  #read(chunk: Uint8Array): boolean {
+    // an upload that has failed reads no more; whoever answers the request decides what to do with the rest
+    if (this.#state === 'settled') return false;
+    this.#bodyBytes += chunk.byteLength;
+    const { maxBodyBytes } = this.#args;
+    try {
+      if (this.#bodyBytes > maxBodyBytes) throw payloadTooLarge(maxBodyBytes, 'Request body');
+      this.#reader.feed(chunk);
+    } catch (error) {
+      this.#fail(error);
+      return false;
+    }
+    this.#lease.arrived(chunk.byteLength);
+    // the store's turn: memory is for those who can use it
+    if (this.#parts.blocked) this.#lease.idle();
+    else this.#want();
+    this.#paused = !this.#lease.reading;
+    return !this.#paused;
+  }
+
+  #end(): void {
+    if (this.#state === 'settled') return;
+    this.#state = 'body over';
+    this.#lease.idle();
+    this.#reader.end();
+  }
+
+  #finish(check: (crc32: number) => void): void {
+    this.#parts.finish(check).then(
+      (assembled) => {
+        if (this.#state === 'settled') return;
+        this.#state = 'settled';
+        const release = (): void => {
+          this.#parts.release(assembled.last);
+          this.#lease.close();
+        };
+        this.#resolve({ ...assembled, release });
+      },
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  #fail(error: unknown): void {
+    if (this.#state === 'settled') return;
+    this.#state = 'settled';
+    this.#stopped.abort(error);
+    this.#lease.idle();
+    void this.#parts.abort().then(() => {
+      this.#lease.close();
+      this.#reject(error);
+    });
+  }
+}
+
+const tooSlow = () => requestTimeout('The upload was too slow while others waited for its memory');
