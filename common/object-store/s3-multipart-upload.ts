@@ -1,4 +1,5 @@
 import {
+  type CompletedPart,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
   HeadObjectCommand,
@@ -41,14 +42,17 @@ export async function openMultipartUpload(
 ): Promise<MultipartUpload> {
   return withoutChecksumsIfRefused(context, async (checksums) => {
     const id = await begin(context, target, { checksums, doubts, signal });
-    const etags: string[] = [];
+    const stored: CompletedPart[] = [];
     return {
       id,
       async storePart(number, part, signal) {
-        etags[number - 1] = await uploadPart(context, target, { id, number, part, checksums }, signal);
+        const ETag = await uploadPart(context, target, { id, number, part, checksums }, signal);
+        // MinIO and Versity refuse a list that leaves out what was sent with a part
+        const checksum = checksums && { ChecksumCRC32: checksumText(part.crc32) };
+        stored[number - 1] = { PartNumber: number, ETag, ...checksum };
       },
       complete: (whole, doubts, signal) =>
-        finish(context, target, { id, etags, whole, checksums, doubts }, signal),
+        finish(context, target, { id, parts: stored, whole, checksums, doubts }, signal),
     };
   });
 }
@@ -98,7 +102,8 @@ function uploadPart(
 
 interface Completion {
   readonly id: string;
-  readonly etags: readonly string[];
+  /** In order. */
+  readonly parts: readonly CompletedPart[];
   readonly whole: { readonly size: number; readonly crc32: number };
   readonly checksums: boolean;
   readonly doubts: Doubts;
@@ -108,14 +113,14 @@ interface Completion {
 async function finish(
   context: S3Context,
   target: WriteTarget,
-  { id, etags, whole, checksums, doubts }: Completion,
+  { id, parts, whole, checksums, doubts }: Completion,
   signal: AbortSignal,
 ): Promise<void> {
   const command = new CompleteMultipartUploadCommand({
     Bucket: context.bucket,
     Key: target.key,
     UploadId: id,
-    MultipartUpload: { Parts: etags.map((ETag, index) => ({ ETag, PartNumber: index + 1 })) },
+    MultipartUpload: { Parts: [...parts] },
     ...(checksums && { ChecksumCRC32: checksumText(whole.crc32), ChecksumType: 'FULL_OBJECT' }),
   });
   // "Processing of a CompleteMultipartUpload request could take several minutes to finalize"
