@@ -36,7 +36,7 @@ t.teardown(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-t.test('uploads and downloads on Ceph', async (t) => {
+t.test('uploads and downloads on a real S3 server', async (t) => {
   const { signal } = new AbortController();
   await uploadSuite(t, {
     sluice,

@@ -6,7 +6,7 @@ import { silentLog } from '../services/silent-log.ts';
 
 /**
  * The S3 store on a server that is not ours: S3_TEST_ENDPOINT, S3_TEST_BUCKET, S3_TEST_ACCESS_KEY_ID,
- * S3_TEST_SECRET_ACCESS_KEY, and S3_TEST_REGION unless it is us-east-1. CI gives it Ceph.
+ * S3_TEST_SECRET_ACCESS_KEY, and S3_TEST_REGION unless it is us-east-1. CI gives it Ceph, and Versity.
  */
 function variable(name: string): string {
   const value = process.env[name];
