@@ -1,3 +1,5 @@
+import { withDeadline } from '../abort/deadline.ts';
+import { untilAborted } from '../abort/until-aborted.ts';
 import type { ApiError } from '../errors/api-error.ts';
 import { notReady } from '../errors/catalogue.ts';
 import type { Route } from './http-types.ts';
@@ -26,8 +28,13 @@ export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => A
       async handler(request) {
         const reason = unready();
         if (reason !== null) throw reason;
-        const signal = AbortSignal.any([request.signal, AbortSignal.timeout(checkTimeout)]);
-        const results = await Promise.allSettled(checks.map((check) => check.check(signal)));
+        const results = await Promise.allSettled(
+          checks.map((store) =>
+            withDeadline(request.signal, checkTimeout, ({ signal }) =>
+              untilAborted(store.check(signal), signal),
+            ),
+          ),
+        );
         // what failed inside is for the log, not for whoever asks
         const failed = checks.filter((_, i) => results[i]?.status === 'rejected');
         if (failed.length > 0) throw notReady(failed.map(({ name }) => `${name} does not answer`));

@@ -5,8 +5,8 @@ import {
   HeadObjectCommand,
   ListPartsCommand,
 } from '@aws-sdk/client-s3';
+import { withDeadline } from '../abort/deadline.ts';
 import { type S3Context, tryControl } from './s3-context.ts';
-import { withDeadline } from './s3-deadline.ts';
 import { isRefusal, isStatus } from './s3-failure.ts';
 import { listUploads } from './s3-list.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Attempt } from '../../common/object-store/s3-deadline.ts';
+import { Attempt } from '../../common/abort/deadline.ts';
 import { S3Failure } from '../../common/object-store/s3-failure.ts';
 import { s3Timing } from '../../common/object-store/s3-options.ts';
 import { retrying } from '../../common/object-store/s3-retry.ts';
@@ -39,7 +39,7 @@ t.test('an attempt that hangs is cut and tried again; the last failure is told',
       tries++;
       return hang(signal);
     }),
-    { name: 'S3Timeout' },
+    { name: 'DeadlinePassed' },
   );
   t.ok(tries > 1, `${tries}`);
 });
