@@ -128,6 +128,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     logLevel: reader.oneOf('LOG_LEVEL', 'info', logLevels),
   };
   checkUploadMemory(config, reader.problems);
+  if (config.s3?.publicBucket === true && config.fileLinks === 'private') {
+    reader.problems.push('S3_PUBLIC_BUCKET is true: files that all may read are not FILE_LINKS=private');
+  }
   if (isIP(config.host) === 0 && config.host !== 'localhost') {
     reader.problems.push(`HOST is ${JSON.stringify(config.host)}: it should be an IP address or localhost`);
   }

@@ -51,6 +51,13 @@ export const unauthorized = (message: string) =>
 export const httpsRequired = () =>
   new ApiError({ code: 'https_required', status: 403, message: 'HTTPS is required for all requests' });
 
+export const linkRefused = () =>
+  new ApiError({
+    code: 'link_refused',
+    status: 403,
+    message: 'The link has expired, or is not one of ours',
+  });
+
 // 404, 405, 408, 413, 416, 429, 431
 export const notFound = (message: string) => new ApiError({ code: 'not_found', status: 404, message });
 export const nothingHere = () => notFound('There is nothing at this address');

@@ -16,6 +16,8 @@ export interface ObjectDescription {
   readonly contentType: string;
   /** Small text values kept beside the object: enough to make its CloudFile row again. */
   readonly metadata: Readonly<Record<string, string>>;
+  /** What the store tells those who read the object from it without us. Absent: `contentType`, and no disposition. */
+  readonly served?: { readonly contentType: string; readonly contentDisposition: string };
 }
 
 export interface StoredObject extends ObjectInfo, ObjectDescription {}

@@ -60,13 +60,14 @@ export async function openMultipartUpload(
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateMultipartUpload.html */
 async function begin(
   context: S3Context,
-  { key, contentType, metadata }: WriteTarget,
+  { key, contentType, contentDisposition, metadata }: WriteTarget,
   { checksums, doubts, signal }: { checksums: boolean; doubts: Doubts; signal: AbortSignal },
 ): Promise<string> {
   const command = new CreateMultipartUploadCommand({
     Bucket: context.bucket,
     Key: key,
     ContentType: contentType,
+    ...(contentDisposition !== undefined && { ContentDisposition: contentDisposition }),
     Metadata: { ...metadata },
     ...(checksums && { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' }),
   });

@@ -8,7 +8,7 @@ import { connectS3 } from './s3-client.ts';
 import { control, type S3Context } from './s3-context.ts';
 import { isStatus, storageError } from './s3-failure.ts';
 import { listObjects, listUploads } from './s3-list.ts';
-import { givenMetadata } from './s3-metadata.ts';
+import { givenMetadata, givenType } from './s3-metadata.ts';
 import { type S3StoreOptions, s3Timing } from './s3-options.ts';
 import { partBytesFor } from './s3-part-sizes.ts';
 import { readObject } from './s3-read.ts';
@@ -76,7 +76,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
           key,
           size: found.ContentLength ?? 0,
           lastModified: found.LastModified ?? new Date(0),
-          contentType: found.ContentType ?? 'application/octet-stream',
+          contentType: givenType(found.Metadata ?? {}) ?? found.ContentType ?? 'application/octet-stream',
           metadata: givenMetadata(found.Metadata ?? {}),
         }
       );

@@ -9,6 +9,7 @@ import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-
 import type { UploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { storedHeaders } from '../content-type-policy.ts';
 import { cleanOriginalName, storedName } from '../file-name.ts';
 import { mediaTypeOf } from '../media-type.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
@@ -63,7 +64,11 @@ export function uploadOperation(deps: UploadDeps): Handler {
         deps.uploads.begin(request, draft.objectKey);
         return deps.store.create(
           draft.objectKey,
-          { contentType: draft.contentType, metadata: objectMetadata(draft) },
+          {
+            contentType: draft.contentType,
+            metadata: objectMetadata(draft),
+            served: storedHeaders(draft.contentType, draft.originalName, draft.name),
+          },
           signal,
         );
       },

@@ -41,7 +41,6 @@ t.test('uploads and downloads on a real S3 server', async (t) => {
   await uploadSuite(t, {
     sluice,
     folder,
-    linkOf: ({ name, ownedBy }) => `${endpoint}/${bucket}/${ownedBy}/media/${name}`,
     async leftovers(name) {
       const keys: string[] = [];
       for await (const { key } of store.list('', signal)) keys.push(key);

@@ -3,6 +3,7 @@ import type { BodySink, HttpRequest, HttpResponse } from '../../common/http/http
 export interface FakeRequestArgs {
   readonly method?: string;
   readonly params?: Record<string, string>;
+  readonly query?: HttpRequest['query'];
   /** Lower-case names. */
   readonly headers?: Record<string, string>;
   /** Sent in these chunks once a sink is there. */
@@ -23,7 +24,7 @@ export function fakeRequest(args: FakeRequestArgs = {}): HttpRequest & { readonl
     method: args.method ?? 'GET',
     path: '/',
     params: args.params ?? {},
-    query: [],
+    query: args.query ?? [],
     header: (name) => args.headers?.[name],
     signal: args.signal ?? controller.signal,
     get consumed() {
