@@ -281,7 +281,16 @@ export async function uploadSuite(t: Test, what: UploadSuiteArgs): Promise<void>
   });
 
   t.test('file names survive as they were sent', async (t) => {
-    const names = ['Ünïcödé 日本.png', "it's.txt", 'a b.txt', 'semi;colon=.txt', '%41.txt', 'x'.repeat(1000)];
+    const names = [
+      'say "hi".txt',
+      'two\r\nlines.txt',
+      'Ünïcödé 日本.png',
+      "it's.txt",
+      'a b.txt',
+      'semi;colon=.txt',
+      '%41.txt',
+      'x'.repeat(1000),
+    ];
     for (const name of names) {
       const response = await upload(form('x', name, 'text/plain'));
       t.equal(response.status, 200, name);
