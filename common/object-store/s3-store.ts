@@ -1,4 +1,5 @@
 import { DeleteObjectCommand, HeadBucketCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
+import { Cleanups } from './cleanups.ts';
 import { Http1Pool } from './http1/http1-pool.ts';
 import { assertKeyPrefix, assertObjectKey } from './object-key.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -19,6 +20,8 @@ import { S3Writer } from './s3-writer.ts';
 const writeSockets = 64;
 /** Connections for reading, apart from the others: who reads slowly holds one for long. */
 const readSockets = 1024;
+/** How long closing waits for what is being taken back; within what a stop may take in all. Milliseconds. */
+const closePatience = 5_000;
 
 /** Keeps objects in a bucket of S3, or of a server that speaks its protocol. Nothing is sent before it is needed. */
 export function createS3Store(options: S3StoreOptions): ObjectStore {
@@ -50,6 +53,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     sendPart: createPartSender({ client, pool, address, timing }),
     timing,
     checksums: { on: true },
+    cleanups: new Cleanups(),
     log,
   };
   return {
@@ -129,6 +133,8 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
       );
     },
     async close() {
+      const left = await context.cleanups.settled(closePatience);
+      if (left > 0) log.warn({ writes: left }, 'the stop leaves failed objects to the janitor');
       for (const { client, agent } of [writing, reading]) {
         client.destroy();
         agent.destroy();
