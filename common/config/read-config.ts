@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { fileSystemPartBytes } from '../object-store/file-system-part.ts';
-import { largestPart } from '../object-store/s3-part-sizes.ts';
+import { fileSystemPartBytes } from '../object-store/file-system/file-system-part.ts';
+import { largestPart } from '../object-store/s3/s3-part-sizes.ts';
 import { type ClickhouseConfig, readClickhouse } from './read-clickhouse.ts';
 import { type RedisConfig, readRedis } from './read-redis.ts';
 import { readS3, type S3Config } from './read-s3.ts';

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { syncDirectory } from '../object-store/durable-directories.ts';
+import { syncDirectory } from '../object-store/file-system/durable-directories.ts';
 
 /** What is written: a line of text that ends with its only line break, and whatever is known of it. */
 export interface JournalEntry {

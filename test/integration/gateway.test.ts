@@ -8,7 +8,7 @@ import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import type { CloudFile } from '../../common/control/cloud-files.ts';
 import { startHttpServer } from '../../common/http/http-server.ts';
 import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
-import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
+import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { formBody, plentyOfMemory } from '../services/multipart-harness.ts';

@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { Attempt } from '../../common/abort/deadline.ts';
-import { Http1Pool } from '../../common/object-store/http1/http1-pool.ts';
+import { Http1Pool } from '../../common/http-client/http1-pool.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 
 const limits = () => ({ quiet: 10_000, attempt: new Attempt() });

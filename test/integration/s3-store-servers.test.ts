@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import type { S3Timing } from '../../common/object-store/s3-options.ts';
+import type { S3Timing } from '../../common/object-store/s3/s3-options.ts';
 import { storeObject } from '../services/store-object.ts';
 import { openStubStore } from '../services/stub-store.ts';
 import { patternBytes } from './object-store-contract.ts';

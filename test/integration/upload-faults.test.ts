@@ -4,7 +4,7 @@
  */
 import { randomFillSync } from 'node:crypto';
 import t from 'tap';
-import { createS3Store } from '../../common/object-store/s3-store.ts';
+import { createS3Store } from '../../common/object-store/s3/s3-store.ts';
 import { createJanitor } from '../../gateway/janitor/janitor.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
 import { seededRandom } from '../services/s3-stub/seeded-random.ts';

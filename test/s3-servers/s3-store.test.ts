@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createS3Store } from '../../common/object-store/s3-store.ts';
+import { createS3Store } from '../../common/object-store/s3/s3-store.ts';
 import { objectStoreContract } from '../integration/object-store-contract.ts';
 import { s3StoreCases } from '../integration/s3-store-cases.ts';
 import { silentLog } from '../services/silent-log.ts';

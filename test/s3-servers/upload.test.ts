@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { createS3Store } from '../../common/object-store/s3-store.ts';
+import { createS3Store } from '../../common/object-store/s3/s3-store.ts';
 import { uploadSuite } from '../acceptance/upload-suite.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';

@@ -1,8 +1,8 @@
 import { S3ServiceException } from '@aws-sdk/client-s3';
 import t from 'tap';
 import { DeadlinePassed } from '../../common/abort/deadline.ts';
-import { readFailure } from '../../common/object-store/s3-error-answer.ts';
-import { isRefusal, isTransient, S3Failure, storageError } from '../../common/object-store/s3-failure.ts';
+import { readFailure } from '../../common/object-store/s3/s3-error-answer.ts';
+import { isRefusal, isTransient, S3Failure, storageError } from '../../common/object-store/s3/s3-failure.ts';
 
 const systemError = (code: string) => Object.assign(new Error(code), { code });
 const ofSdk = (status: number, name: string, headers: Record<string, string> = {}) =>

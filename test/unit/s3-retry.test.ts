@@ -1,8 +1,8 @@
 import t from 'tap';
 import { Attempt } from '../../common/abort/deadline.ts';
-import { S3Failure } from '../../common/object-store/s3-failure.ts';
-import { s3Timing } from '../../common/object-store/s3-options.ts';
-import { retrying } from '../../common/object-store/s3-retry.ts';
+import { S3Failure } from '../../common/object-store/s3/s3-failure.ts';
+import { s3Timing } from '../../common/object-store/s3/s3-options.ts';
+import { retrying } from '../../common/object-store/s3/s3-retry.ts';
 
 const never = new AbortController().signal;
 const quick = { firstPause: 0, longestPause: 0 };

@@ -1,8 +1,8 @@
 import { DeleteObjectCommand, HeadBucketCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
+import { Http1Pool } from '../../http-client/http1-pool.ts';
+import { assertKeyPrefix, assertObjectKey } from '../object-key.ts';
+import type { ObjectStore } from '../object-store.ts';
 import { Cleanups } from './cleanups.ts';
-import { Http1Pool } from './http1/http1-pool.ts';
-import { assertKeyPrefix, assertObjectKey } from './object-key.ts';
-import type { ObjectStore } from './object-store.ts';
 import { s3Address } from './s3-address.ts';
 import { dropUpload, dropUploadsOf } from './s3-cleanup.ts';
 import { connectS3 } from './s3-client.ts';

@@ -1,5 +1,5 @@
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
-import type { ObjectInfo, OpenUpload } from './object-store.ts';
+import type { ObjectInfo, OpenUpload } from '../object-store.ts';
 import { control, type S3Context } from './s3-context.ts';
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html, page by page as they are read. */

@@ -1,4 +1,4 @@
-import type { ObjectDescription } from './object-store.ts';
+import type { ObjectDescription } from '../object-store.ts';
 
 /**
  * S3 sends metadata as headers, and what is not ASCII arrives in different shapes with different servers. Such values

@@ -1,4 +1,4 @@
-import type { Log } from '../log/log.ts';
+import type { Log } from '../../log/log.ts';
 import type { S3Place } from './s3-address.ts';
 
 export interface S3StoreOptions extends S3Place {

@@ -5,7 +5,7 @@ import {
   HeadObjectCommand,
   ListPartsCommand,
 } from '@aws-sdk/client-s3';
-import type { Part } from './object-store.ts';
+import type { Part } from '../object-store.ts';
 import { checksumText, withoutChecksumsIfRefused } from './s3-checksums.ts';
 import { type S3Context, tryControl } from './s3-context.ts';
 import { type Doubts, inDoubt } from './s3-doubts.ts';

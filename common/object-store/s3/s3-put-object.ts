@@ -1,4 +1,4 @@
-import type { Part } from './object-store.ts';
+import type { Part } from '../object-store.ts';
 import { checksumText, withoutChecksumsIfRefused } from './s3-checksums.ts';
 import type { S3Context } from './s3-context.ts';
 import { type Doubts, inDoubt } from './s3-doubts.ts';

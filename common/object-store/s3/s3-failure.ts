@@ -1,4 +1,4 @@
-import { DeadlinePassed } from '../abort/deadline.ts';
+import { DeadlinePassed } from '../../abort/deadline.ts';
 
 /** An error answer to a request of our own; those of the SDK are told apart by `failureOf`. */
 export class S3Failure extends Error {
