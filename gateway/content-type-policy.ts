@@ -56,6 +56,22 @@ export function servingHeaders(contentType: string, originalName: string): Recor
   };
 }
 
+/** Header values of S3 objects share 2 KB with other things (https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingMetadata.html). */
+const maxDispositionBytes = 1024;
+
+/** The same for who reads the file from its store, which sends no more than these two. @param name as it is stored */
+export function storedHeaders(
+  contentType: string,
+  originalName: string,
+  name: string,
+): { contentType: string; contentDisposition: string } {
+  const [type, disposition] = servedAs(contentType);
+  // two spaces are signed as one by some servers, and as two by others
+  const full = contentDisposition(disposition, originalName.replace(/ {2,}/g, ' '));
+  const short = full.length <= maxDispositionBytes ? full : contentDisposition(disposition, name);
+  return { contentType: type, contentDisposition: short };
+}
+
 function servedAs(contentType: string): [type: string, disposition: 'inline' | 'attachment'] {
   if (contentType === 'text/plain') return ['text/plain; charset=utf-8', 'inline'];
   if (inert.has(contentType)) return [contentType, 'inline'];

@@ -7,11 +7,13 @@ const storedNamePattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}_[A-Za-z0
 
 /**
  * The name as the client sent it, which is what `originalName` means (interface.md section 2.1). Nothing in it is
- * changed: a path stays a path. Throws 400 when it is empty, longer than 1,000 characters, or has control characters.
+ * changed: a path stays a path. Throws 400 when it is empty, longer than 1,000 characters, or has control characters other than line
+ * breaks.
  */
 export function cleanOriginalName(raw: string): string {
   if (raw.trim() === '') throw invalidMultipart('The file has no name');
-  if (/\p{Cc}/u.test(raw)) throw invalidMultipart('The file name has control characters');
+  // browsers send line breaks, which a name on Linux or macOS may have
+  if (/[^\P{Cc}\r\n]/u.test(raw)) throw invalidMultipart('The file name has control characters');
   if (raw.length > maxOriginalCharacters && [...raw].length > maxOriginalCharacters) {
     throw invalidMultipart(`The file name is longer than ${maxOriginalCharacters} characters`);
   }

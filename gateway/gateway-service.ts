@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { createStoredKeys } from '../common/auth/signing-keys.ts';
 import { type CloudFile, createCloudFiles } from '../common/control/cloud-files.ts';
 import { openJournaledFiles } from '../common/control/journaled-files.ts';
 import { CommandError } from '../common/lifecycle/control-socket.ts';
@@ -7,6 +8,7 @@ import { openObjectStore } from '../common/object-store/open-object-store.ts';
 import { createProcessLock, LockRefused } from '../common/redis/process-lock.ts';
 import { DownloadSlots } from './download/download-slots.ts';
 import { gatewayExamples } from './examples.ts';
+import { createFileLinks } from './file-links.ts';
 import { createJanitor } from './janitor/janitor.ts';
 import { sweepUploads } from './janitor/sweep-uploads.ts';
 import { measureUploads } from './measure-uploads.ts';
@@ -50,11 +52,16 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     lock: redis === undefined ? undefined : createProcessLock({ redis, name: 'janitor', log }),
   });
   const closing = new AbortController();
-  const fileUrl = ({ objectKey, projectSlug, name }: CloudFile): string => {
+  const downloadUrl = ({ projectSlug, name }: CloudFile): string =>
+    `${baseUrl()}/_f_/${projectSlug}/${encodeURIComponent(name)}`;
+  const fileUrl = (file: CloudFile): string => {
     if (config.publicFilesUrl !== undefined) {
-      return `${config.publicFilesUrl}/${objectKey.split('/').map(encodeURIComponent).join('/')}`;
+      return `${config.publicFilesUrl}/${file.objectKey.split('/').map(encodeURIComponent).join('/')}`;
     }
-    return objectUrl?.(objectKey) ?? `${baseUrl()}/_f_/${projectSlug}/${encodeURIComponent(name)}`;
+    // elsewhere an address of the bucket is 403 to whoever has no key of it
+    return config.s3?.publicBucket === true && objectUrl !== null
+      ? objectUrl(file.objectKey)
+      : downloadUrl(file);
   };
   return {
     routes: gatewayRoutes({
@@ -68,6 +75,8 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       maxUploadBytes: config.maxUploadBytes,
       fileLinks: config.fileLinks,
       fileUrl,
+      downloadUrl,
+      links: createFileLinks(createStoredKeys({ db, database })),
       uploads,
       log,
     }),

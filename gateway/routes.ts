@@ -1,9 +1,10 @@
 import type { Handler, Route } from '../common/http/http-types.ts';
 import type { UploadLedger } from '../common/lifecycle/workers/upload-ledger.ts';
 import { type DownloadDeps, downloadOperation } from './operations/download.ts';
+import { type LinkDeps, linkOperation } from './operations/link.ts';
 import { type UploadDeps, uploadOperation } from './operations/upload.ts';
 
-export type GatewayDeps = UploadDeps & DownloadDeps;
+export type GatewayDeps = UploadDeps & DownloadDeps & LinkDeps;
 
 /** Every address of the upload gateway. */
 export function gatewayRoutes(deps: GatewayDeps): Route[] {
@@ -14,6 +15,7 @@ export function gatewayRoutes(deps: GatewayDeps): Route[] {
       handler: endUploads(deps.uploads, uploadOperation(deps)),
       transfersBytes: true,
     },
+    { method: 'POST', path: '/_f_/:project/:name/link', handler: linkOperation(deps) },
     { method: 'GET', path: '/_f_/:project/:name', handler: downloadOperation(deps), transfersBytes: true },
   ];
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { fileSystemPartBytes } from '../object-store/file-system-part.ts';
-import { largestPart } from '../object-store/s3-part-sizes.ts';
+import { fileSystemPartBytes } from '../object-store/file-system/file-system-part.ts';
+import { largestPart } from '../object-store/s3/s3-part-sizes.ts';
 import { type ClickhouseConfig, readClickhouse } from './read-clickhouse.ts';
 import { type RedisConfig, readRedis } from './read-redis.ts';
 import { readS3, type S3Config } from './read-s3.ts';
@@ -131,6 +131,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     logLevel: reader.oneOf('LOG_LEVEL', 'info', logLevels),
   };
   checkUploadMemory(config, reader.problems);
+  if (config.s3?.publicBucket === true && config.fileLinks === 'private') {
+    reader.problems.push('S3_PUBLIC_BUCKET is true: files that all may read are not FILE_LINKS=private');
+  }
   if (isIP(config.host) === 0 && config.host !== 'localhost') {
     reader.problems.push(`HOST is ${JSON.stringify(config.host)}: it should be an IP address or localhost`);
   }

@@ -10,6 +10,8 @@ export interface S3Config {
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
   /** The bucket is named in the path, not in the host name. */
   readonly forcePathStyle: boolean;
+  /** Everybody may read its objects, so an s3Link may be the object's own address. */
+  readonly publicBucket: boolean;
 }
 
 const otherKeys = [
@@ -18,6 +20,7 @@ const otherKeys = [
   'S3_ACCESS_KEY_ID',
   'S3_SECRET_ACCESS_KEY',
   'S3_FORCE_PATH_STYLE',
+  'S3_PUBLIC_BUCKET',
 ];
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html; other servers allow capitals and `_`. */
 const bucketPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/;
@@ -48,6 +51,7 @@ export function readS3(reader: EnvReader): S3Config | undefined {
     region,
     credentials: readCredentials(reader),
     forcePathStyle: reader.boolean('S3_FORCE_PATH_STYLE', reader.text('S3_ENDPOINT') !== undefined),
+    publicBucket: reader.boolean('S3_PUBLIC_BUCKET', false),
   });
 }
 

@@ -62,6 +62,13 @@ export const crossOriginRefused = () =>
     message: 'This is not for web pages: a request with an Origin header is refused',
   });
 
+export const linkRefused = () =>
+  new ApiError({
+    code: 'link_refused',
+    status: 403,
+    message: 'The link has expired, or is not one of ours',
+  });
+
 // 404, 405, 408, 413, 416, 429, 431
 export const notFound = (message: string) => new ApiError({ code: 'not_found', status: 404, message });
 export const nothingHere = () => notFound('There is nothing at this address');

@@ -15,7 +15,7 @@ import { migrations } from '../control/migrations.ts';
 import { createProjects, type Projects } from '../control/projects.ts';
 import { createUsers, type Users } from '../control/users.ts';
 import type { Log } from '../log/log.ts';
-import { makeDurably } from '../object-store/durable-directories.ts';
+import { makeDurably } from '../object-store/file-system/durable-directories.ts';
 import type { Push } from '../push/push.ts';
 import { createRedisPush } from '../push/redis-push.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';

@@ -16,6 +16,8 @@ export interface ObjectDescription {
   readonly contentType: string;
   /** Small text values kept beside the object: enough to make its CloudFile row again. */
   readonly metadata: Readonly<Record<string, string>>;
+  /** What the store tells those who read the object from it without us. Absent: `contentType`, and no disposition. */
+  readonly served?: { readonly contentType: string; readonly contentDisposition: string };
 }
 
 export interface StoredObject extends ObjectInfo, ObjectDescription {}
@@ -42,10 +44,11 @@ export interface ObjectWriter {
   writePart(part: Part): Promise<void>;
   /**
    * Stores the last part, which may be short or empty, and makes the object visible and durable. Waits for parts
-   * that are under way. When it rejects, nothing is left under the key, as far as the store can be reached.
+   * that are under way. When it rejects, nothing is left under the key, as far as the store can be reached: a store that
+   * does not answer is tried further behind.
    */
   complete(last: Part): Promise<void>;
-  /** Drops what was written. Safe to call twice and after a failed `complete`; never rejects. */
+  /** Drops what was written, as `complete` does that fails. Safe to call twice and after a failed `complete`; never rejects. */
   abort(): Promise<void>;
 }
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { Config } from '../config/read-config.ts';
 import type { Log } from '../log/log.ts';
-import { fileSystemPartBytes } from './file-system-part.ts';
-import { createFileSystemStore } from './file-system-store.ts';
+import { fileSystemPartBytes } from './file-system/file-system-part.ts';
+import { createFileSystemStore } from './file-system/file-system-store.ts';
 import type { ObjectStore } from './object-store.ts';
-import { largestPart, smallestPart } from './s3-part-sizes.ts';
+import { largestPart, smallestPart } from './s3/s3-part-sizes.ts';
 
 export interface OpenedObjectStore {
   readonly store: ObjectStore;
@@ -21,8 +21,8 @@ export async function openObjectStore(config: Config, log: Log): Promise<OpenedO
     const store = await createFileSystemStore({ root: join(config.dataDir, 'files') });
     return { store, largestPart: fileSystemPartBytes, objectUrl: null };
   }
-  const { createS3Store } = await import('./s3-store.ts');
-  const { s3ObjectUrls } = await import('./s3-object-urls.ts');
+  const { createS3Store } = await import('./s3/s3-store.ts');
+  const { s3ObjectUrls } = await import('./s3/s3-object-urls.ts');
   const sizes = { partBytes: config.uploadPartBytes, maxObjectBytes: config.maxUploadBytes };
   return {
     store: createS3Store({

@@ -39,7 +39,7 @@ export function readPartHead(headers: RawHeaders, limit: number): PartHead {
   }
   const contentType = headers['content-type']?.[0];
   return {
-    name: decodeText(name),
+    name: decodeName(name),
     fileName: readFileName(parsed.parameters),
     contentType: contentType === undefined ? undefined : decodeText(contentType),
     headers,
@@ -63,7 +63,7 @@ function readFileName(parameters: ReadonlyMap<string, string>): string | undefin
   const decoded = extended === undefined ? undefined : decodeExtValue(extended);
   if (decoded !== undefined) return decoded;
   const plain = parameters.get('filename');
-  if (plain !== undefined) return decodeText(plain);
+  if (plain !== undefined) return decodeName(plain);
   if (extended !== undefined) throw invalidMultipart("A part has a malformed filename*: send UTF-8''<name>");
   return undefined;
 }
@@ -78,6 +78,14 @@ function decodeExtValue(value: string): string | undefined {
   if ((match[1] as string).toLowerCase() === 'iso-8859-1') return bytes;
   const buffer = Buffer.from(bytes, 'latin1');
   return isUtf8(buffer) ? buffer.toString('utf8') : undefined;
+}
+
+/**
+ * A name as browsers encode it: only these three, and no percent sign, so a name that really holds `%22` can't be told apart.
+ * https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
+ */
+function decodeName(bytes: string): string {
+  return decodeText(bytes).replace(/%(?:22|0D|0A)/g, decodeURIComponent);
 }
 
 /** RFC 7578 section 5.1: names are UTF-8 as a rule; what is not is taken for ISO 8859-1. */

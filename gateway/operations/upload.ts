@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createSharedDeadline } from '../../common/abort/shared-deadline.ts';
+import { waitAtMost } from '../../common/abort/wait-at-most.ts';
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import type { CloudFile, CloudFiles } from '../../common/control/cloud-files.ts';
 import type { Projects } from '../../common/control/projects.ts';
@@ -9,6 +10,7 @@ import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-
 import type { UploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { storedHeaders } from '../content-type-policy.ts';
 import { fileKey } from '../file-key.ts';
 import { cleanOriginalName, storedName } from '../file-name.ts';
 import { mediaTypeOf } from '../media-type.ts';
@@ -21,6 +23,8 @@ import { objectMetadata } from '../object-metadata.ts';
 const formOverheadBytes = 1024 * 1024;
 /** How long the store may take for a file's row, or to take the object back. Milliseconds. */
 const commitTimeout = 30_000;
+/** How long a client waits for an object to be taken back. Milliseconds. */
+const takeBackPatience = 1_000;
 const commitDeadline = createSharedDeadline(commitTimeout);
 
 export interface UploadDeps {
@@ -67,7 +71,11 @@ export function uploadOperation(deps: UploadDeps): Handler {
         deps.uploads.begin(request, draft.objectKey);
         return deps.store.create(
           draft.objectKey,
-          { contentType: draft.contentType, metadata: objectMetadata(draft) },
+          {
+            contentType: draft.contentType,
+            metadata: objectMetadata(draft),
+            served: storedHeaders(draft.contentType, draft.originalName, draft.name),
+          },
           signal,
         );
       },
@@ -142,18 +150,22 @@ async function completeObject(
  * may still succeed, and would leave a row without an object for no reason but a closed connection.
  */
 async function storeRow(
-  { cloudFiles, store, log }: UploadDeps,
+  { cloudFiles, store, uploads, log }: UploadDeps,
   request: HttpRequest,
   file: CloudFile,
 ): Promise<void> {
   try {
     await cloudFiles.insert(file, commitDeadline());
   } catch (cause) {
-    try {
-      await store.delete(file.objectKey, AbortSignal.timeout(commitTimeout));
-    } catch (error) {
-      log.error({ requestId: request.id, objectKey: file.objectKey, err: error }, 'an object has no row');
-    }
+    // known to be open until it is done; the answer waits for a moment only
+    uploads.begin(file, file.objectKey);
+    const takenBack = store
+      .delete(file.objectKey, AbortSignal.timeout(commitTimeout))
+      .catch((error: unknown) => {
+        log.error({ requestId: request.id, objectKey: file.objectKey, err: error }, 'an object has no row');
+      })
+      .finally(() => uploads.end(file));
+    await waitAtMost(takenBack, takeBackPatience);
     throw internalError(cause);
   }
 }

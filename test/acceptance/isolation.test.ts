@@ -216,6 +216,17 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       t.not(answer.ownedBy, file.ownedBy);
       return [];
     },
+    'POST /_f_/:project/:name/link': async () => {
+      for (const path of [`${project}/${file.name}`, `shared/${file.name}`]) {
+        const response = await fetch(`${baseUrl}/_f_/${path}/link`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${bob}`, 'content-type': 'application/json' },
+          body: '{"expiresIn":60}',
+        });
+        t.equal(response.status, 404, path);
+      }
+      return [];
+    },
     'GET /_f_/:project/:name': async () => {
       const headers = { authorization: `Bearer ${bob}` };
       for (const path of [`${project}/${file.name}`, `shared/${file.name}`]) {
@@ -306,4 +317,17 @@ t.test('files with FILE_LINKS=private', async (t) => {
   t.equal((await fetch(s3Link)).status, 401);
   t.equal((await fetch(s3Link, { headers: { authorization: `Bearer ${bob}` } })).status, 404);
   t.equal((await fetch(s3Link, { headers: { authorization: `Bearer ${alice}` } })).status, 200);
+
+  const ask = (token: string) =>
+    fetch(`${s3Link}/link`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: '{"expiresIn":60}',
+    });
+  t.equal((await ask(bob)).status, 404);
+  t.equal((await ask('nobody-0123456789')).status, 401);
+  const { link } = (await (await ask(alice)).json()) as { link: string };
+  t.equal(await (await fetch(link)).text(), 'private words');
+  t.equal((await fetch(`${link}x`)).status, 403);
+  t.equal((await fetch(link.replace('expires=', 'expires=1'))).status, 403);
 });

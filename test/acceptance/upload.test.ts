@@ -18,7 +18,6 @@ t.test('the file system store', async (t) => {
   await uploadSuite(t, {
     sluice,
     folder,
-    linkOf: ({ name }) => `${sluice.baseUrl}/_f_/media/${name}`,
     async leftovers(name) {
       const found = await readdir(files, { recursive: true });
       return found.filter((path) => path.includes(name) || path.startsWith('tmp/'));

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, open, readdir, readlink, rm, utimes, writeFile } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
+import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import { emptyPart, partOf } from '../services/store-object.ts';
 import { collect, objectStoreContract, patternBytes } from './object-store-contract.ts';
 

@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import type { CloudFile } from '../../common/control/cloud-files.ts';
 import { startHttpServer } from '../../common/http/http-server.ts';
 import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
-import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
+import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
+import { createFileLinks } from '../../gateway/file-links.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { formBody, plentyOfMemory } from '../services/multipart-harness.ts';
 import { testDeployment } from '../services/new-file.ts';
@@ -46,6 +48,8 @@ async function serveGateway(t: Test, maxUploadBytes = 10_000_000) {
       fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
       uploads: createUploadLedger(),
       downloads: plentyOfSlots(),
+      links: createFileLinks(createConfiguredKeys('a secret of a test, long enough for it')),
+      downloadUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
       fileLinks: 'public',
       log,
     }),

@@ -1,8 +1,8 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { Http1Pool } from '../../common/object-store/http1/http1-pool.ts';
-import { Attempt } from '../../common/object-store/s3-deadline.ts';
+import { Attempt } from '../../common/abort/deadline.ts';
+import { Http1Pool } from '../../common/http-client/http1-pool.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 
 const limits = () => ({ quiet: 10_000, attempt: new Attempt() });
@@ -173,13 +173,17 @@ t.test('a stop ends what waits, connects or is under way, with its reason', asyn
 
 t.test('a connection that is quiet for too long is given up', async (t) => {
   const { pool } = await startPeer(t, silent);
-  await t.rejects(pool.exchange(request(10), { quiet: 20, attempt: new Attempt() }), { name: 'S3Timeout' });
+  await t.rejects(pool.exchange(request(10), { quiet: 20, attempt: new Attempt() }), {
+    name: 'DeadlinePassed',
+  });
 });
 
 t.test('a server that reads nothing can be given up, and the chunks are free then', async (t) => {
   const { pool, sockets, open } = await startPeer(t, (socket) => socket.pause());
   const size = 64 * 1024 ** 2;
-  await t.rejects(pool.exchange(request(size), { quiet: 50, attempt: new Attempt() }), { name: 'S3Timeout' });
+  await t.rejects(pool.exchange(request(size), { quiet: 50, attempt: new Attempt() }), {
+    name: 'DeadlinePassed',
+  });
   const attempt = new Attempt();
   const settled = rejectionOf(pool.exchange(request(size), { quiet: 10_000, attempt }));
   while (sockets.length < 2) await sleep(1);

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { type CloudFile, createCloudFiles } from '../../common/control/cloud-files.ts';
 import { openDeployment } from '../../common/control/deployment.ts';
 import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
-import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
+import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { createJanitor, type JanitorOptions } from '../../gateway/janitor/janitor.ts';
 import { objectMetadata } from '../../gateway/object-metadata.ts';

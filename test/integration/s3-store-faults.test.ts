@@ -352,6 +352,33 @@ t.test('what can not be taken back is logged, and abort does not reject', async 
   t.match(log.failures[0], /o\/p\/n/);
 });
 
+t.test('who fails does not wait for what a silent store leaves, which is taken back behind', async (t) => {
+  const opened = await openStubStore(t, { timing: { quiet, patience: 1 } });
+  const { stub, store } = opened;
+  const writer = await store.create('o/p/n', plain, never);
+  await writer.writePart(partOf(patternBytes(stubPartBytes)));
+  const silent = stub.fault({ operation: 'AbortMultipartUpload', action: { kind: 'hang' } });
+  await writer.abort();
+  while (silent.hits === 0) await sleep(1);
+  t.equal(stub.openUploads().length, 1, 'the store has yet to answer');
+  silent.remove();
+  // waits for it
+  await store.close();
+  nothingLeft(t, opened);
+});
+
+t.test('a closing store leaves to the janitor what does not end', async (t) => {
+  const opened = await openStubStore(t, { timing: { patience: 1 } });
+  const { stub, store, log } = opened;
+  const writer = await store.create('o/p/n', plain, never);
+  await writer.writePart(partOf(patternBytes(stubPartBytes)));
+  stub.fault({ operation: 'AbortMultipartUpload', action: { kind: 'hang' } });
+  await writer.abort();
+  await store.close();
+  t.match(log.failures, [/leaves failed objects to the janitor/]);
+  t.equal(stub.openUploads().length, 1);
+});
+
 t.test('an abort is looked after until there is no upload', async (t) => {
   for (const action of [slowDown, { kind: 'reset', stage: 'after-work' }, { kind: 'hang' }] as const) {
     const opened = await openStubStore(t, { timing: { quiet } });

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import type { S3Timing } from '../../common/object-store/s3-options.ts';
+import type { S3Timing } from '../../common/object-store/s3/s3-options.ts';
 import { storeObject } from '../services/store-object.ts';
 import { openStubStore } from '../services/stub-store.ts';
 import { patternBytes } from './object-store-contract.ts';
@@ -26,6 +26,9 @@ async function openStore(t: Test, answer: RequestListener, timing: Partial<S3Tim
   });
 }
 
+const onePart = '<ListPartsResult><Part><PartNumber>1</PartNumber></Part></ListPartsResult>';
+const openUploads = (key: string, id: string) =>
+  `<ListMultipartUploadsResult><Upload><Key>${key}</Key><UploadId>${id}</UploadId></Upload></ListMultipartUploadsResult>`;
 const errorXml = (code: string) => `<Error><Code>${code}</Code><Message>no</Message></Error>`;
 
 t.test('an answer before the body is read ends the request', async (t) => {
@@ -45,12 +48,28 @@ t.test('an upload that outlives its abort is aborted again', async (t) => {
     calls.push(req.method ?? '');
     if (req.method === 'DELETE') res.writeHead(204).end();
     // parts that were under way have landed after the first abort
-    else if (calls.length < 4) res.end('<ListPartsResult></ListPartsResult>');
+    else if (calls.length < 4) res.end(onePart);
     else res.writeHead(404).end(errorXml('NoSuchUpload'));
   });
   await store.abortUpload({ key: 'o/p/n', id: 'x', since: new Date() }, never);
   t.strictSame(calls, ['DELETE', 'GET', 'DELETE', 'GET']);
 });
+
+t.test(
+  'a list without parts of an upload that is not among the open ones is its end (SeaweedFS)',
+  async (t) => {
+    const calls: string[] = [];
+    const { store, log } = await openStore(t, (req, res) => {
+      calls.push(`${req.method} ${/[?&](uploads|uploadId)/.exec(req.url ?? '')?.[1]}`);
+      if (req.method === 'DELETE') res.writeHead(204).end();
+      else if (req.url?.includes('uploadId')) res.end('<ListPartsResult></ListPartsResult>');
+      else res.end(openUploads('o/p/n2', 'y'));
+    });
+    await store.abortUpload({ key: 'o/p/n', id: 'x', since: new Date() }, never);
+    t.strictSame(calls, ['DELETE uploadId', 'GET uploadId', 'GET uploads']);
+    t.strictSame(log.failures, []);
+  },
+);
 
 t.test('who may not list parts believes the second abort', async (t) => {
   const calls: string[] = [];
@@ -66,7 +85,8 @@ t.test('who may not list parts believes the second abort', async (t) => {
 t.test('an upload that can not be got rid of is an error', async (t) => {
   const { store } = await openStore(t, (req, res) => {
     if (req.method === 'DELETE') res.writeHead(204).end();
-    else res.end('<ListPartsResult></ListPartsResult>');
+    else if (req.url?.includes('uploadId')) res.end('<ListPartsResult></ListPartsResult>');
+    else res.end(openUploads('o/p/n', 'x'));
   });
   const upload = { key: 'o/p/n', id: 'x', since: new Date() };
   await t.rejects(store.abortUpload(upload, never), { message: /AbortMultipartUpload.*still there/ });

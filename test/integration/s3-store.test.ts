@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import t from 'tap';
-import { createS3Store } from '../../common/object-store/s3-store.ts';
+import { createS3Store } from '../../common/object-store/s3/s3-store.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { emptyPart, partOf, storeObject, writeObject } from '../services/store-object.ts';
 import { openStubStore, stubPartBytes } from '../services/stub-store.ts';

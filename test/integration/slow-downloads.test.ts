@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import t from 'tap';
 import { startHttpServer } from '../../common/http/http-server.ts';
-import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
+import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import { DownloadSlots } from '../../gateway/download/download-slots.ts';
 import { downloadOperation } from '../../gateway/operations/download.ts';
 import { silentLog } from '../services/silent-log.ts';

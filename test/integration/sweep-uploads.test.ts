@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { type CloudFile, createCloudFiles } from '../../common/control/cloud-files.ts';
-import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
+import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { sweepUploads } from '../../gateway/janitor/sweep-uploads.ts';
 import { objectMetadata } from '../../gateway/object-metadata.ts';

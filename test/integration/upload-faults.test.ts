@@ -5,7 +5,7 @@
 import { randomFillSync } from 'node:crypto';
 import t from 'tap';
 import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
-import { createS3Store } from '../../common/object-store/s3-store.ts';
+import { createS3Store } from '../../common/object-store/s3/s3-store.ts';
 import { createJanitor } from '../../gateway/janitor/janitor.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
 import { testDeployment } from '../services/new-file.ts';

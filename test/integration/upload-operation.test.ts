@@ -7,7 +7,7 @@ import type { CloudFile } from '../../common/control/cloud-files.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
-import { createFileSystemStore } from '../../common/object-store/file-system-store.ts';
+import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { type UploadDeps, uploadOperation } from '../../gateway/operations/upload.ts';
 import { type FakeRequestArgs, fakeRequest, responseBytes } from '../services/fake-request.ts';

@@ -6,15 +6,19 @@ import { freePorts } from './free-port.ts';
 const up = join(import.meta.dirname, 'ceph-up.sh');
 const down = join(import.meta.dirname, 'ceph-down.sh');
 
-export interface Ceph {
+/** A real S3 server on loopback, with a bucket. */
+export interface S3Server {
   readonly endpoint: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly bucket: string;
   readonly region: string;
+  stop(): Promise<void>;
+}
+
+export interface Ceph extends S3Server {
   /** What the server of ours needs to store files here: the S3_* variables. */
   readonly env: Readonly<Record<string, string>>;
-  stop(): Promise<void>;
 }
 
 /**

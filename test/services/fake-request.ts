@@ -3,6 +3,7 @@ import type { BodySink, HttpRequest, HttpResponse } from '../../common/http/http
 export interface FakeRequestArgs {
   readonly method?: string;
   readonly params?: Record<string, string>;
+  readonly query?: HttpRequest['query'];
   /** Lower-case names. */
   readonly headers?: Record<string, string>;
   /** Sent in these chunks once a sink is there. */
@@ -24,7 +25,7 @@ export function fakeRequest(args: FakeRequestArgs = {}): HttpRequest & { readonl
     method: args.method ?? 'GET',
     path: '/',
     params: args.params ?? {},
-    query: [],
+    query: args.query ?? [],
     rawQuery: '',
     header: (name) => args.headers?.[name],
     address: args.address ?? '192.0.2.1',

@@ -1,8 +1,10 @@
 import type { Test } from 'tap';
+import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import type { CloudFile, CloudFiles } from '../../common/control/cloud-files.ts';
 import { startHttpServer } from '../../common/http/http-server.ts';
 import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { createFileLinks } from '../../gateway/file-links.ts';
 import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { testDeployment } from './new-file.ts';
@@ -66,6 +68,8 @@ export async function serveGatewayOn(
       fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
       uploads: createUploadLedger(),
       downloads: plentyOfSlots(),
+      links: createFileLinks(createConfiguredKeys('a secret of a test, long enough for it')),
+      downloadUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
       fileLinks: 'public',
       log,
     }),

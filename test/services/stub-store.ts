@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import type { S3StoreOptions } from '../../common/object-store/s3-options.ts';
-import { createS3Store } from '../../common/object-store/s3-store.ts';
+import type { S3StoreOptions } from '../../common/object-store/s3/s3-options.ts';
+import { createS3Store } from '../../common/object-store/s3/s3-store.ts';
 import { type S3Stub, type S3StubOptions, startS3Stub } from './s3-stub/start-s3-stub.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -15,6 +15,8 @@ const timing = {
   connect: 5_000,
   settle: 200,
   cleanup: 30_000,
+  // so that tests see what is left, and not what is still on its way
+  patience: 30_000,
   firstPause: 1,
   longestPause: 10,
 };

@@ -1,7 +1,9 @@
 import t from 'tap';
+import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import type { CloudFile } from '../../common/control/cloud-files.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import type { ByteRange, ObjectStore } from '../../common/object-store/object-store.ts';
+import { createFileLinks } from '../../gateway/file-links.ts';
 import { downloadOperation } from '../../gateway/operations/download.ts';
 import { type FakeRequestArgs, fakeRequest, responseBytes } from '../services/fake-request.ts';
 import { plentyOfSlots } from '../services/plenty-of-slots.ts';
@@ -19,6 +21,7 @@ const file: CloudFile = {
   createdAt: new Date('2026-01-02T03:04:05.678Z'),
   updatedAt: new Date('2026-01-02T03:04:05.678Z'),
 };
+const links = createFileLinks(createConfiguredKeys('a secret of a test, long enough for it'));
 const content = Buffer.from('0123456789');
 
 /** A store with that one object, or with none. */
@@ -61,6 +64,7 @@ function download(
     },
     store: storeOf(bytes),
     downloads: plentyOfSlots(),
+    links,
     fileLinks,
   });
   const response = (async () =>
@@ -160,4 +164,51 @@ t.test('private links need a token and are not kept by shared caches', async (t)
   const response = await download({ headers: { authorization: 'Bearer owner' } }, { fileLinks: 'private' })
     .response;
   t.match(response.headers, { 'cache-control': 'private, no-cache' });
+});
+
+t.test('a link that expires stands for the token of the owner', async (t) => {
+  const expires = new Date(Date.now() + 60_000);
+  const signed = new URLSearchParams(await links.sign(file, expires));
+  const open = (query: readonly (readonly [string, string])[], args: FakeRequestArgs = {}) =>
+    download({ query, ...args }, { fileLinks: 'private' });
+  const { response } = open([...signed]);
+  t.match(await response, { status: 200, headers: { 'cache-control': 'private, no-cache' } });
+
+  const [seconds, signature] = [signed.get('expires') as string, signed.get('signature') as string];
+  const [id, mac = ''] = signature.split('.');
+  const later = `${Number(seconds) + 1}`;
+  const over = new URLSearchParams(await links.sign(file, new Date(Date.now() - 1000)));
+  const ofAnother = new URLSearchParams(await links.sign({ ...file, name: `${file.name}x` }, expires));
+  const refused: Record<string, readonly (readonly [string, string])[]> = {
+    'a later time': [
+      ['expires', later],
+      ['signature', signature],
+    ],
+    'no time': [['signature', signature]],
+    'no signature': [['expires', seconds]],
+    'two times': [...signed, ['expires', seconds]],
+    over: [...over],
+    'another file': [...ofAnother],
+    'another key': [
+      ['expires', seconds],
+      ['signature', `${'0'.repeat(16)}.${mac}`],
+    ],
+    'a byte less': [
+      ['expires', seconds],
+      ['signature', `${id}.${mac.slice(1)}`],
+    ],
+    'another byte': [
+      ['expires', seconds],
+      ['signature', `${id}.${mac.startsWith('A') ? 'B' : 'A'}${mac.slice(1)}`],
+    ],
+    'a time that is no number': [
+      ['expires', '1e99'],
+      ['signature', signature],
+    ],
+  };
+  for (const [name, query] of Object.entries(refused)) {
+    const { response, lookups } = open(query, { headers: { authorization: 'Bearer owner' } });
+    await t.rejects(response, { code: 'link_refused' }, name);
+    t.strictSame(lookups, [], 'nothing is looked up for it');
+  }
 });

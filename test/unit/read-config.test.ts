@@ -96,6 +96,7 @@ t.test('S3 is used as soon as it has a bucket', async (t) => {
     region: 'us-east-1',
     credentials: undefined,
     forcePathStyle: false,
+    publicBucket: false,
   });
   const own = {
     S3_BUCKET: 'My_photos',
@@ -110,9 +111,13 @@ t.test('S3 is used as soon as it has a bucket', async (t) => {
     region: 'auto',
     credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
     forcePathStyle: true,
+    publicBucket: false,
   });
   t.equal(readConfig({ ...own, S3_FORCE_PATH_STYLE: 'false' }).s3?.forcePathStyle, false);
   t.equal(readConfig({ S3_BUCKET: 'photos', S3_FORCE_PATH_STYLE: 'true' }).s3?.forcePathStyle, true);
+  const open = { S3_BUCKET: 'photos', S3_PUBLIC_BUCKET: 'true' };
+  t.equal(readConfig(open).s3?.publicBucket, true);
+  t.match(problems({ ...open, FILE_LINKS: 'private' }), [/S3_PUBLIC_BUCKET is true/]);
 });
 
 t.test('a ClickHouse server', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { escapeUri } from '../../common/object-store/s3-address.ts';
-import { s3ObjectUrls } from '../../common/object-store/s3-object-urls.ts';
+import { escapeUri } from '../../common/object-store/s3/s3-address.ts';
+import { s3ObjectUrls } from '../../common/object-store/s3/s3-object-urls.ts';
 
 const aws = { bucket: 'photos', endpoint: undefined, region: 'eu-west-1', forcePathStyle: false };
 

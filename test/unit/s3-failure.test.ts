@@ -1,8 +1,8 @@
 import { S3ServiceException } from '@aws-sdk/client-s3';
 import t from 'tap';
-import { S3Timeout } from '../../common/object-store/s3-deadline.ts';
-import { readFailure } from '../../common/object-store/s3-error-answer.ts';
-import { isRefusal, isTransient, S3Failure, storageError } from '../../common/object-store/s3-failure.ts';
+import { DeadlinePassed } from '../../common/abort/deadline.ts';
+import { readFailure } from '../../common/object-store/s3/s3-error-answer.ts';
+import { isRefusal, isTransient, S3Failure, storageError } from '../../common/object-store/s3/s3-failure.ts';
 
 const systemError = (code: string) => Object.assign(new Error(code), { code });
 const ofSdk = (status: number, name: string, headers: Record<string, string> = {}) =>
@@ -27,7 +27,7 @@ t.test('what is worth another attempt', async (t) => {
   }
   t.ok(isTransient(new S3Failure(400, 'RequestTimeout', '')));
   t.ok(isTransient(ofSdk(200, 'InternalError')));
-  t.ok(isTransient(new S3Timeout('x', 1)));
+  t.ok(isTransient(new DeadlinePassed('x', 1)));
   for (const code of [
     'ECONNRESET',
     'EPIPE',
@@ -65,7 +65,7 @@ t.test('what is sure to have changed nothing', async (t) => {
     new S3Failure(200, 'InternalError', ''),
     ofSdk(503, 'SlowDown'),
     systemError('ECONNRESET'),
-    new S3Timeout('x', 1),
+    new DeadlinePassed('x', 1),
     new Error('a bug'),
   ]) {
     t.notOk(isRefusal(error), `${error}`);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { largestPart, partBytesFor } from '../../common/object-store/s3-part-sizes.ts';
+import { largestPart, partBytesFor } from '../../common/object-store/s3/s3-part-sizes.ts';
 
 const MiB = 1024 ** 2;
 const TiB = 1024 ** 4;

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { Attempt } from '../../common/object-store/s3-deadline.ts';
-import { S3Failure } from '../../common/object-store/s3-failure.ts';
-import { s3Timing } from '../../common/object-store/s3-options.ts';
-import { retrying } from '../../common/object-store/s3-retry.ts';
+import { Attempt } from '../../common/abort/deadline.ts';
+import { S3Failure } from '../../common/object-store/s3/s3-failure.ts';
+import { s3Timing } from '../../common/object-store/s3/s3-options.ts';
+import { retrying } from '../../common/object-store/s3/s3-retry.ts';
 
 const never = new AbortController().signal;
 const quick = { firstPause: 0, longestPause: 0 };
@@ -39,7 +39,7 @@ t.test('an attempt that hangs is cut and tried again; the last failure is told',
       tries++;
       return hang(signal);
     }),
-    { name: 'S3Timeout' },
+    { name: 'DeadlinePassed' },
   );
   t.ok(tries > 1, `${tries}`);
 });
@@ -172,6 +172,7 @@ t.test('times follow from that of a request', async (t) => {
     quiet: 15_000,
     settle: 2_000,
     cleanup: 30_000,
+    patience: 1_000,
     firstPause: 100,
     longestPause: 5_000,
   });

@@ -2,8 +2,8 @@ import { createHash, createHmac, type Hash, type Hmac as HmacHash } from 'node:c
 import { SignatureV4 } from '@smithy/signature-v4';
 import fc from 'fast-check';
 import t from 'tap';
-import { escapeUri } from '../../common/object-store/s3-address.ts';
-import { createS3Signer, type S3Credentials } from '../../common/object-store/s3-signer.ts';
+import { escapeUri } from '../../common/object-store/s3/s3-address.ts';
+import { createS3Signer, type S3Credentials } from '../../common/object-store/s3/s3-signer.ts';
 
 class Hmac {
   readonly #hash: Hash | HmacHash;

@@ -176,12 +176,14 @@ t.test('CompleteMultipartUpload may fail with status 200', async (t) => {
       }),
     );
     const upload = { ...at(stage), UploadId };
-    const { ETag } = await s3.send(new UploadPartCommand({ ...upload, PartNumber: 1, Body: 'a' }));
+    const { ETag, ChecksumCRC32 } = await s3.send(
+      new UploadPartCommand({ ...upload, PartNumber: 1, Body: 'a' }),
+    );
     const complete = () =>
       s3.send(
         new CompleteMultipartUploadCommand({
           ...upload,
-          MultipartUpload: { Parts: [{ PartNumber: 1, ETag }] },
+          MultipartUpload: { Parts: [{ PartNumber: 1, ETag, ChecksumCRC32 }] },
         }),
       );
     stub.fault({

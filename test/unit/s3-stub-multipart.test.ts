@@ -169,7 +169,23 @@ t.test('parts and their upload agree about checksums, as AWS wants it', async (t
   t.match(await rejectionOf(without), { name: 'InvalidRequest', message: /actual checksum Type: null/ });
   const full = await create('full', 'FULL_OBJECT');
   const part = await plain.send(new UploadPartCommand({ ...full.at, PartNumber: 1, Body: 'a' }));
-  await full.complete([{ PartNumber: 1, ETag: part.ETag }], { ChecksumCRC32: crc32ToBase64(crc32('a')) });
+  const ChecksumCRC32 = crc32ToBase64(crc32('a'));
+  await full.complete([{ PartNumber: 1, ETag: part.ETag, ChecksumCRC32 }], { ChecksumCRC32 });
+});
+
+t.test('a list that leaves a checksum out is refused, as MinIO does for every type', async (t) => {
+  const { stub, create } = await setUp(t);
+  const upload = await create('key', 'FULL_OBJECT');
+  const first = await upload.part(1, 'begin ');
+  const second = await upload.part(2, 'end');
+  const { ChecksumCRC32: _, ...without } = second;
+  t.match(await rejectionOf(upload.complete([first, without])), {
+    name: 'InvalidPart',
+    $metadata: { httpStatusCode: 400 },
+  });
+  t.equal(stub.openUploads().length, 1);
+  await upload.complete([first, second]);
+  t.equal(stub.objects()[0]?.bytes?.toString(), 'begin end');
 });
 
 t.test('an aborted upload is gone, and parts that come late find none', async (t) => {

@@ -211,8 +211,10 @@ t.test('a store that discards knows sizes and checksums only', async (t) => {
   const upload = { ...at('parts'), UploadId: created.UploadId };
   const Parts = [];
   for (const PartNumber of [1, 2]) {
-    const { ETag } = await s3.send(new UploadPartCommand({ ...upload, PartNumber, Body: body }));
-    Parts.push({ PartNumber, ETag });
+    const { ETag, ChecksumCRC32 } = await s3.send(
+      new UploadPartCommand({ ...upload, PartNumber, Body: body }),
+    );
+    Parts.push({ PartNumber, ETag, ChecksumCRC32 });
   }
   t.not(Parts[0]?.ETag, Parts[1]?.ETag);
   await s3.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }));
@@ -276,8 +278,8 @@ t.test('a folder holds the bytes of what is there, and no others', async (t) => 
   const Parts = [];
   for (const PartNumber of [1, 2, 3]) {
     const Body = Buffer.alloc(300_000, PartNumber);
-    const { ETag } = await s3.send(new UploadPartCommand({ ...upload, PartNumber, Body }));
-    Parts.push({ PartNumber, ETag });
+    const { ETag, ChecksumCRC32 } = await s3.send(new UploadPartCommand({ ...upload, PartNumber, Body }));
+    Parts.push({ PartNumber, ETag, ChecksumCRC32 });
   }
   t.equal(await files(5), 5);
   const chosen = { Parts: Parts.filter(({ PartNumber }) => PartNumber !== 2) };

@@ -8,6 +8,7 @@ export interface ObjectView {
   readonly crc32: number | null;
   readonly etag: string;
   readonly contentType: string;
+  readonly contentDisposition: string | undefined;
   readonly metadata: Readonly<Record<string, string>>;
   readonly lastModified: Date;
   /** Null unless storage is memory. */
@@ -40,6 +41,7 @@ export function objectView({
     crc32,
     etag,
     contentType: headers['content-type'] ?? '',
+    contentDisposition: headers['content-disposition'],
     metadata,
     lastModified,
     // joining a large object costs, and most tests don't look

@@ -38,11 +38,12 @@ function findPart(entry: XmlElement, partNumber: number, upload: MultipartUpload
     );
   }
   const part = upload.parts.get(partNumber);
-  const known =
-    part !== undefined &&
-    part.etag === etag &&
-    (checksum === undefined || (part.crc32 !== null && crc32FromBase64(checksum) === part.crc32));
-  if (!known) {
+  // AWS takes a list without them for FULL_OBJECT; MinIO and Versity want each for every upload made with checksums
+  const sameChecksum =
+    checksum === undefined
+      ? upload.checksumType === null
+      : part?.crc32 != null && crc32FromBase64(checksum) === part.crc32;
+  if (part === undefined || part.etag !== etag || !sameChecksum) {
     throw s3Error(
       'InvalidPart',
       "One or more of the specified parts could not be found. The part may not have been uploaded, or the specified entity tag may not match the part's entity tag.",

@@ -1,9 +1,9 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import { untilAborted } from '../abort/until-aborted.ts';
-import type { Http1Pool } from './http1/http1-pool.ts';
-import type { Part } from './object-store.ts';
+import type { Attempt } from '../../abort/deadline.ts';
+import { untilAborted } from '../../abort/until-aborted.ts';
+import type { Http1Pool } from '../../http-client/http1-pool.ts';
+import type { Part } from '../object-store.ts';
 import { escapeUri, type S3Address } from './s3-address.ts';
-import type { Attempt } from './s3-deadline.ts';
 import { readFailure } from './s3-error-answer.ts';
 import type { S3Timing } from './s3-options.ts';
 import { createS3Signer, type S3Credentials } from './s3-signer.ts';

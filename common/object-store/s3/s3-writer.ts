@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import type { ObjectDescription, ObjectWriter, Part } from '../object-store.ts';
 import { combineCrc32 } from './crc32-combine.ts';
-import type { ObjectDescription, ObjectWriter, Part } from './object-store.ts';
 import { removeLeftovers } from './s3-cleanup.ts';
 import type { S3Context } from './s3-context.ts';
 import type { Doubts } from './s3-doubts.ts';
@@ -36,8 +36,9 @@ export class S3Writer implements ObjectWriter {
     this.#target = {
       key,
       writerId,
-      contentType: description.contentType,
-      metadata: storedMetadata(description.metadata, writerId),
+      contentType: description.served?.contentType ?? description.contentType,
+      contentDisposition: description.served?.contentDisposition,
+      metadata: storedMetadata(description, writerId),
     };
     this.#outer = signal;
   }
@@ -162,7 +163,9 @@ export interface WriteTarget {
   readonly key: string;
   /** Also in the metadata. */
   readonly writerId: string;
+  /** Of what the store itself serves. */
   readonly contentType: string;
+  readonly contentDisposition: string | undefined;
   /** As stored. */
   readonly metadata: Readonly<Record<string, string>>;
 }

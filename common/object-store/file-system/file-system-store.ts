@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { open, opendir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { assertKeyPrefix } from '../object-key.ts';
+import type { ByteRange, ObjectDescription, ObjectInfo, ObjectStore, OpenUpload } from '../object-store.ts';
 import { DurableDirectories, syncDirectory } from './durable-directories.ts';
 import { type FileSystemLayout, fileSystemLayout } from './file-system-layout.ts';
 import { fileSystemPartBytes } from './file-system-part.ts';
 import { FileSystemWriter } from './file-system-writer.ts';
-import { assertKeyPrefix } from './object-key.ts';
-import type { ByteRange, ObjectDescription, ObjectInfo, ObjectStore, OpenUpload } from './object-store.ts';
 
 const readBytes = 256 * 1024;
 /** A temporary file that nobody wrote to for this long belongs to a process that is gone. Milliseconds. */

@@ -1,7 +1,7 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectSecure, type TLSSocket } from 'node:tls';
-import { Semaphore } from '../../limits/semaphore.ts';
-import { type Attempt, S3Timeout } from '../s3-deadline.ts';
+import { type Attempt, DeadlinePassed } from '../abort/deadline.ts';
+import { Semaphore } from '../limits/semaphore.ts';
 import type { Http1Answer } from './answer-reader.ts';
 import { type ExchangeLimits, Http1Connection, type Http1Request } from './http1-connection.ts';
 
@@ -84,7 +84,7 @@ export class Http1Pool {
         socket.destroy();
       };
       const timer = setTimeout(
-        () => giveUp(new S3Timeout('no connection', this.#connectTimeout)),
+        () => giveUp(new DeadlinePassed('no connection', this.#connectTimeout)),
         this.#connectTimeout,
       );
       const settled = (): void => {

@@ -5,8 +5,8 @@ import {
   HeadObjectCommand,
   ListPartsCommand,
 } from '@aws-sdk/client-s3';
+import { withDeadline } from '../../abort/deadline.ts';
 import { type S3Context, tryControl } from './s3-context.ts';
-import { withDeadline } from './s3-deadline.ts';
 import { isRefusal, isStatus } from './s3-failure.ts';
 import { listUploads } from './s3-list.ts';
 
@@ -25,9 +25,16 @@ const rounds = 5;
 
 /**
  * Takes back what a writer may have left, within a time of its own, because the request that failed may be long gone.
+ * It is waited for a moment only, and goes on behind: where the store does not answer, the client has waited enough.
  * Never rejects: what could not be removed is logged, and left to the janitor.
  */
 export async function removeLeftovers(context: S3Context, leftovers: Leftovers): Promise<void> {
+  const { cleanups, timing, log } = context;
+  const begun = await cleanups.run(() => takeBack(context, leftovers), timing.patience);
+  if (!begun) log.warn(leftovers, 'a failed object is left to the janitor: too many are being taken back');
+}
+
+async function takeBack(context: S3Context, leftovers: Leftovers): Promise<void> {
   const { key, uploadId, unknownUpload, object } = leftovers;
   const steps: [what: string, needed: boolean, remove: (signal: AbortSignal) => Promise<void>][] = [
     ['upload', uploadId !== undefined, (signal) => dropUpload(context, key, uploadId ?? '', signal)],
@@ -67,10 +74,7 @@ export async function dropUpload(
     );
     if (aborted) return;
     try {
-      const gone = await isGone(context, signal, (abortSignal) =>
-        client.send(new ListPartsCommand({ ...input, MaxParts: 1 }), { abortSignal }),
-      );
-      if (gone) return;
+      if (await isOver(context, { key, uploadId }, signal)) return;
     } catch (error) {
       // who may not list parts takes the word of the second abort
       if (!isRefusal(error)) throw error;
@@ -78,6 +82,26 @@ export async function dropUpload(
     }
   }
   throw new Error('the upload is still there');
+}
+
+/** Whether nothing is left of an upload that was aborted. */
+async function isOver(
+  context: S3Context,
+  { key, uploadId }: { key: string; uploadId: string },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const command = new ListPartsCommand({ Bucket: context.bucket, Key: key, UploadId: uploadId, MaxParts: 1 });
+  let parts = 0;
+  const gone = await isGone(context, signal, async (abortSignal) => {
+    parts = (await context.client.send(command, { abortSignal })).Parts?.length ?? 0;
+  });
+  if (gone) return true;
+  if (parts > 0) return false;
+  // SeaweedFS lists no parts, in a 200, of an upload that is no more
+  for await (const upload of listUploads(context, key, signal)) {
+    if (upload.id === uploadId) return false;
+  }
+  return true;
 }
 
 /** All uploads of a key: an id that was lost, with an answer or a process, is found by the key, which no other has. */

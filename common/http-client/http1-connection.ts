@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type Attempt, S3Timeout } from '../s3-deadline.ts';
+import { type Attempt, DeadlinePassed } from '../abort/deadline.ts';
 import { AnswerReader, type Http1Answer } from './answer-reader.ts';
 
 /** A request as it is sent: its head as text, and the bytes of its body. */
@@ -155,7 +155,7 @@ export class Http1Connection {
 
   #quietForTooLong(): void {
     if (this.#exchange === null) this.#socket.destroy();
-    else this.#fail(new S3Timeout('the connection was quiet', this.#exchange.limits.quiet));
+    else this.#fail(new DeadlinePassed('the connection was quiet', this.#exchange.limits.quiet));
   }
 
   #fail(error: unknown): void {

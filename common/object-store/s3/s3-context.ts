@@ -1,5 +1,6 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import { untilAborted } from '../abort/until-aborted.ts';
+import { untilAborted } from '../../abort/until-aborted.ts';
+import type { Cleanups } from './cleanups.ts';
 import type { S3Address } from './s3-address.ts';
 import { storageError } from './s3-failure.ts';
 import type { S3StoreOptions, S3Timing } from './s3-options.ts';
@@ -14,6 +15,7 @@ export interface S3Context {
   readonly sendPart: PartSender;
   readonly timing: S3Timing;
   readonly checksums: ChecksumSupport;
+  readonly cleanups: Cleanups;
   readonly log: S3StoreOptions['log'];
 }
 

@@ -1,14 +1,15 @@
 import { DeleteObjectCommand, HeadBucketCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
-import { Http1Pool } from './http1/http1-pool.ts';
-import { assertKeyPrefix, assertObjectKey } from './object-key.ts';
-import type { ObjectStore } from './object-store.ts';
+import { Http1Pool } from '../../http-client/http1-pool.ts';
+import { assertKeyPrefix, assertObjectKey } from '../object-key.ts';
+import type { ObjectStore } from '../object-store.ts';
+import { Cleanups } from './cleanups.ts';
 import { s3Address } from './s3-address.ts';
 import { dropUpload, dropUploadsOf } from './s3-cleanup.ts';
 import { connectS3 } from './s3-client.ts';
 import { control, type S3Context } from './s3-context.ts';
 import { isStatus, storageError } from './s3-failure.ts';
 import { lastPartAt, listObjects, listUploads } from './s3-list.ts';
-import { givenMetadata } from './s3-metadata.ts';
+import { givenMetadata, givenType } from './s3-metadata.ts';
 import { type S3StoreOptions, s3Timing } from './s3-options.ts';
 import { partBytesFor } from './s3-part-sizes.ts';
 import { readObject } from './s3-read.ts';
@@ -19,6 +20,8 @@ import { S3Writer } from './s3-writer.ts';
 const writeSockets = 64;
 /** Connections for reading, apart from the others: who reads slowly holds one for long. */
 const readSockets = 1024;
+/** How long closing waits for what is being taken back; within what a stop may take in all. Milliseconds. */
+const closePatience = 5_000;
 
 /** Keeps objects in a bucket of S3, or of a server that speaks its protocol. Nothing is sent before it is needed. */
 export function createS3Store(options: S3StoreOptions): ObjectStore {
@@ -50,6 +53,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     sendPart: createPartSender({ client, pool, address, timing }),
     timing,
     checksums: { on: true },
+    cleanups: new Cleanups(),
     log,
   };
   return {
@@ -76,7 +80,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
           key,
           size: found.ContentLength ?? 0,
           lastModified: found.LastModified ?? new Date(0),
-          contentType: found.ContentType ?? 'application/octet-stream',
+          contentType: givenType(found.Metadata ?? {}) ?? found.ContentType ?? 'application/octet-stream',
           metadata: givenMetadata(found.Metadata ?? {}),
         }
       );
@@ -131,6 +135,8 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
       );
     },
     async close() {
+      const left = await context.cleanups.settled(closePatience);
+      if (left > 0) log.warn({ writes: left }, 'the stop leaves failed objects to the janitor');
       for (const { client, agent } of [writing, reading]) {
         client.destroy();
         agent.destroy();

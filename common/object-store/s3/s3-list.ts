@@ -1,5 +1,5 @@
 import { ListMultipartUploadsCommand, ListObjectsV2Command, ListPartsCommand } from '@aws-sdk/client-s3';
-import type { ObjectInfo, OpenUpload } from './object-store.ts';
+import type { ObjectInfo, OpenUpload } from '../object-store.ts';
 import { control, type S3Context } from './s3-context.ts';
 import { isStatus } from './s3-failure.ts';
 

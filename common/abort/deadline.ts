@@ -1,8 +1,8 @@
-/** What was asked of S3 took longer than it may. */
-export class S3Timeout extends Error {
+/** What was asked for took longer than it may. */
+export class DeadlinePassed extends Error {
   constructor(what: string, milliseconds: number) {
     super(`${what} for ${Math.round(milliseconds)} ms`);
-    this.name = 'S3Timeout';
+    this.name = 'DeadlinePassed';
   }
 }
 
@@ -47,8 +47,11 @@ export class Attempt {
 
 /**
  * Runs the work as an attempt that is stopped together with the given signal, and at the deadline. Rejects with the
- * reason of the stop, whatever the work makes of it. Unlike AbortSignal.any, it leaves no trace on a signal that
- * lives longer.
+ * reason of the stop, whatever the work makes of it.
+ *
+ * Use it wherever a deadline joins a signal. AbortSignal.any holds its sources weakly: Node 20 collects an
+ * AbortSignal.timeout that stands in it alone, and then nothing ends the wait. It also leaves its traces on a signal
+ * that lives longer; this leaves none.
  * @param grace how long the work may go on after the signal's abort. Milliseconds
  */
 export async function withDeadline<T>(
@@ -64,7 +67,7 @@ export async function withDeadline<T>(
     if (grace > 0) leaving = setTimeout(() => attempt.stop(signal.reason), grace);
     else attempt.stop(signal.reason);
   };
-  const timer = setTimeout(() => attempt.stop(new S3Timeout('no answer', milliseconds)), milliseconds);
+  const timer = setTimeout(() => attempt.stop(new DeadlinePassed('no answer', milliseconds)), milliseconds);
   signal.addEventListener('abort', stop, { once: true });
   try {
     return await work(attempt);

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
-import type { ByteRange } from './object-store.ts';
+import { DeadlinePassed } from '../../abort/deadline.ts';
+import type { ByteRange } from '../object-store.ts';
 import { control, type S3Context } from './s3-context.ts';
-import { S3Timeout } from './s3-deadline.ts';
 import { storageError } from './s3-failure.ts';
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html @param client of the connections for reading */
@@ -53,7 +53,7 @@ async function* chunksOf(
 ): AsyncGenerator<Buffer, void, undefined> {
   let waiting = true;
   const watch = setTimeout(() => {
-    if (waiting) body.destroy(new S3Timeout('no bytes came', quiet));
+    if (waiting) body.destroy(new DeadlinePassed('no bytes came', quiet));
   }, quiet);
   const stop = () => body.destroy(signal.reason as Error);
   signal.addEventListener('abort', stop, { once: true });

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { assertObjectKey } from './object-key.ts';
+import { assertObjectKey } from '../object-key.ts';
 
 /** Where the parts of a file system store lie. All paths are absolute. */
 export interface FileSystemLayout {

@@ -1,3 +1,5 @@
+import type { ObjectDescription } from '../object-store.ts';
+
 /**
  * S3 sends metadata as headers, and what is not ASCII arrives in different shapes with different servers. Such values
  * are kept as in RFC 8187 section 3.2.1; plain ones stay readable.
@@ -8,15 +10,19 @@ const namePattern = /^[a-z0-9-]+$/;
 
 /** Ours alone: which writer made the object. */
 const writerName = 'sluice-writer';
+/** Ours alone: the object's own type, where the store serves it under another. */
+const typeName = 'sluice-content-type';
+const ourNames = new Set([writerName, typeName]);
 
-/** What is stored, with the writer's id. Names are lower case: S3 makes them so. */
+/** What is stored, with the writer's id and the object's own type. Names are lower case: S3 makes them so. */
 export function storedMetadata(
-  metadata: Readonly<Record<string, string>>,
+  { contentType, metadata, served }: ObjectDescription,
   writerId: string,
 ): Record<string, string> {
   const stored: Record<string, string> = { [writerName]: writerId };
+  if (served !== undefined && served.contentType !== contentType) stored[typeName] = contentType;
   for (const [name, value] of Object.entries(metadata)) {
-    if (!namePattern.test(name) || name === writerName) throw new Error(`bad metadata name ${name}`);
+    if (!namePattern.test(name) || ourNames.has(name)) throw new Error(`bad metadata name ${name}`);
     stored[name] =
       (plain.test(value) || value === '') && !value.startsWith(marker)
         ? value
@@ -29,9 +35,14 @@ export function storedMetadata(
 export function givenMetadata(stored: Readonly<Record<string, string>>): Record<string, string> {
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(stored)) {
-    if (name !== writerName) given[name] = value.startsWith(marker) ? decoded(value) : value;
+    if (!ourNames.has(name)) given[name] = value.startsWith(marker) ? decoded(value) : value;
   }
   return given;
+}
+
+/** The type that was given, when the store serves the object under another. */
+export function givenType(stored: Readonly<Record<string, string>>): string | undefined {
+  return stored[typeName];
 }
 
 export function writerIdOf(stored: Readonly<Record<string, string>>): string | undefined {

@@ -1,12 +1,12 @@
 import t from 'tap';
-import { createS3Store } from '../../common/object-store/s3-store.ts';
+import { createS3Store } from '../../common/object-store/s3/s3-store.ts';
 import { objectStoreContract } from '../integration/object-store-contract.ts';
 import { s3StoreCases } from '../integration/s3-store-cases.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 /**
  * The S3 store on a server that is not ours: S3_TEST_ENDPOINT, S3_TEST_BUCKET, S3_TEST_ACCESS_KEY_ID,
- * S3_TEST_SECRET_ACCESS_KEY, and S3_TEST_REGION unless it is us-east-1. CI gives it Ceph.
+ * S3_TEST_SECRET_ACCESS_KEY, and S3_TEST_REGION unless it is us-east-1. CI gives it Ceph, and Versity.
  */
 function variable(name: string): string {
   const value = process.env[name];

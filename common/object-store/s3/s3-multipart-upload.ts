@@ -1,10 +1,11 @@
 import {
+  type CompletedPart,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
   HeadObjectCommand,
   ListPartsCommand,
 } from '@aws-sdk/client-s3';
-import type { Part } from './object-store.ts';
+import type { Part } from '../object-store.ts';
 import { checksumText, withoutChecksumsIfRefused } from './s3-checksums.ts';
 import { type S3Context, tryControl } from './s3-context.ts';
 import { type Doubts, inDoubt } from './s3-doubts.ts';
@@ -41,14 +42,17 @@ export async function openMultipartUpload(
 ): Promise<MultipartUpload> {
   return withoutChecksumsIfRefused(context, async (checksums) => {
     const id = await begin(context, target, { checksums, doubts, signal });
-    const etags: string[] = [];
+    const stored: CompletedPart[] = [];
     return {
       id,
       async storePart(number, part, signal) {
-        etags[number - 1] = await uploadPart(context, target, { id, number, part, checksums }, signal);
+        const ETag = await uploadPart(context, target, { id, number, part, checksums }, signal);
+        // MinIO and Versity refuse a list that leaves out what was sent with a part
+        const checksum = checksums && { ChecksumCRC32: checksumText(part.crc32) };
+        stored[number - 1] = { PartNumber: number, ETag, ...checksum };
       },
       complete: (whole, doubts, signal) =>
-        finish(context, target, { id, etags, whole, checksums, doubts }, signal),
+        finish(context, target, { id, parts: stored, whole, checksums, doubts }, signal),
     };
   });
 }
@@ -56,13 +60,14 @@ export async function openMultipartUpload(
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateMultipartUpload.html */
 async function begin(
   context: S3Context,
-  { key, contentType, metadata }: WriteTarget,
+  { key, contentType, contentDisposition, metadata }: WriteTarget,
   { checksums, doubts, signal }: { checksums: boolean; doubts: Doubts; signal: AbortSignal },
 ): Promise<string> {
   const command = new CreateMultipartUploadCommand({
     Bucket: context.bucket,
     Key: key,
     ContentType: contentType,
+    ...(contentDisposition !== undefined && { ContentDisposition: contentDisposition }),
     Metadata: { ...metadata },
     ...(checksums && { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' }),
   });
@@ -98,7 +103,8 @@ function uploadPart(
 
 interface Completion {
   readonly id: string;
-  readonly etags: readonly string[];
+  /** In order. */
+  readonly parts: readonly CompletedPart[];
   readonly whole: { readonly size: number; readonly crc32: number };
   readonly checksums: boolean;
   readonly doubts: Doubts;
@@ -108,14 +114,14 @@ interface Completion {
 async function finish(
   context: S3Context,
   target: WriteTarget,
-  { id, etags, whole, checksums, doubts }: Completion,
+  { id, parts, whole, checksums, doubts }: Completion,
   signal: AbortSignal,
 ): Promise<void> {
   const command = new CompleteMultipartUploadCommand({
     Bucket: context.bucket,
     Key: target.key,
     UploadId: id,
-    MultipartUpload: { Parts: etags.map((ETag, index) => ({ ETag, PartNumber: index + 1 })) },
+    MultipartUpload: { Parts: [...parts] },
     ...(checksums && { ChecksumCRC32: checksumText(whole.crc32), ChecksumType: 'FULL_OBJECT' }),
   });
   // "Processing of a CompleteMultipartUpload request could take several minutes to finalize"

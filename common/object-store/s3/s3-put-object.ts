@@ -1,4 +1,4 @@
-import type { Part } from './object-store.ts';
+import type { Part } from '../object-store.ts';
 import { checksumText, withoutChecksumsIfRefused } from './s3-checksums.ts';
 import type { S3Context } from './s3-context.ts';
 import { type Doubts, inDoubt } from './s3-doubts.ts';
@@ -15,6 +15,7 @@ export async function putObject(
   signal: AbortSignal,
 ): Promise<void> {
   const headers: Record<string, string> = { 'content-type': target.contentType };
+  if (target.contentDisposition !== undefined) headers['content-disposition'] = target.contentDisposition;
   for (const [name, value] of Object.entries(target.metadata)) headers[`x-amz-meta-${name}`] = value;
   const time = partTime(context, part);
   await withoutChecksumsIfRefused(context, (checksums) =>

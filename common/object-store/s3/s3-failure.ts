@@ -1,4 +1,4 @@
-import { S3Timeout } from './s3-deadline.ts';
+import { DeadlinePassed } from '../../abort/deadline.ts';
 
 /** An error answer to a request of our own; those of the SDK are told apart by `failureOf`. */
 export class S3Failure extends Error {
@@ -64,7 +64,7 @@ const neverSent =
 
 /** Whether the same request may succeed when it is sent again. */
 export function isTransient(thrown: unknown): boolean {
-  if (thrown instanceof S3Timeout) return true;
+  if (thrown instanceof DeadlinePassed) return true;
   const { status, code } = failureOf(thrown);
   if (transientCodes.has(code)) return true;
   // HPE: what came was cut off or is no HTTP

@@ -1,0 +1,90 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { CreateBucketCommand } from '@aws-sdk/client-s3';
+import type { S3Server } from './ceph.ts';
+import { freePorts } from './free-port.ts';
+import { sdkClient } from './s3-sdk-client.ts';
+
+const run = promisify(execFile);
+const version = 'v1.0.14';
+const firstAnswer = 30_000;
+
+/**
+ * The S3 gateway of Versity over a folder, on a free port of loopback: it is as strict about checksums as MinIO was.
+ * Compiled by Go the first time, which takes a minute and a half. Null where there is no Go. It ends with this process.
+ */
+export async function startVersity(): Promise<S3Server | null> {
+  const program = await install();
+  if (program === null) return null;
+  const folder = await mkdtemp(join(tmpdir(), 'versity-'));
+  // metadata in files: not every file system of a temporary folder has extended attributes
+  const [files, metadata] = [join(folder, 'files'), join(folder, 'metadata')] as const;
+  await mkdir(files);
+  await mkdir(metadata);
+  const port = await freePorts(1);
+  const place = { endpoint: `http://127.0.0.1:${port}`, bucket: 'sluice-test', region: 'us-east-1' };
+  const keys = {
+    accessKeyId: 'VERSITYACCESSKEY0001',
+    secretAccessKey: 'versity-secret-access-key-00000000000001',
+  };
+  const server = spawn(
+    program,
+    ['--port', `127.0.0.1:${port}`, '--region', place.region, 'posix', '--sidecar', metadata, files],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ROOT_ACCESS_KEY: keys.accessKeyId, ROOT_SECRET_KEY: keys.secretAccessKey },
+    },
+  );
+  const ended = once(server, 'exit');
+  const stopWithUs = (): void => void server.kill('SIGKILL');
+  process.once('exit', stopWithUs);
+  const stop = async (): Promise<void> => {
+    process.off('exit', stopWithUs);
+    server.kill('SIGTERM');
+    await ended;
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await makeBucket({ ...place, ...keys });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { ...place, ...keys, stop };
+}
+
+async function makeBucket(server: Omit<S3Server, 'stop'>): Promise<void> {
+  const client = sdkClient(server);
+  const deadline = performance.now() + firstAnswer;
+  for (;;) {
+    try {
+      await client.send(new CreateBucketCommand({ Bucket: server.bucket }));
+      client.destroy();
+      return;
+    } catch (error) {
+      // it does not listen yet
+      if (performance.now() > deadline || (error as { code?: unknown }).code !== 'ECONNREFUSED') throw error;
+      await sleep(50);
+    }
+  }
+}
+
+/** The path of the program, compiled where it is not there yet; null without Go. */
+async function install(): Promise<string | null> {
+  const folder = join(import.meta.dirname, `../../node_modules/.cache/versitygw-${version}`);
+  const program = join(folder, 'versitygw');
+  if (await stat(program).catch(() => null)) return program;
+  const args = ['install', `github.com/versity/versitygw/cmd/versitygw@${version}`];
+  try {
+    await run('go', args, { env: { ...process.env, GOBIN: folder } });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  return program;
+}
