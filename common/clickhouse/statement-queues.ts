@@ -196,8 +196,10 @@ class FairQueue<Item extends Queued & { readonly reject: (error: unknown) => voi
           turn.left.push(item);
           // a later change of the same record must not come before this one
           if (item.key !== undefined) keys.add(item.key);
-          if (full) turn.left.push(...turn.items.slice(turn.next));
-          if (full) turn.next = turn.items.length;
+          if (full) {
+            turn.left = turn.left.concat(turn.items.slice(turn.next));
+            turn.next = turn.items.length;
+          }
           continue;
         }
         shapes.first = item.shape;
@@ -209,11 +211,9 @@ class FairQueue<Item extends Queued & { readonly reject: (error: unknown) => voi
     }
     const served = new Set(taken.map(({ account }) => account));
     for (const { account, left } of turns) {
-      const known = this.#accounts.get(account) as Item[];
-      known.splice(0, known.length, ...left);
-      if (served.has(account)) this.#accounts.delete(account);
-      if (left.length === 0) this.#accounts.delete(account);
-      else if (served.has(account)) this.#accounts.set(account, left);
+      // one that is put in again comes last, and one that is replaced keeps its place
+      if (served.has(account) || left.length === 0) this.#accounts.delete(account);
+      if (left.length > 0) this.#accounts.set(account, left);
     }
     this.size -= taken.length;
     return taken;

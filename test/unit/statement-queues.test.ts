@@ -222,3 +222,13 @@ t.test('whatever comes: each is in one statement, with its like, and a record ke
     { numRuns: 200, seed: 1 },
   );
 });
+
+t.test('a flood that is longer than a list of arguments may be is no more than a flood', async (t) => {
+  const { add, statements, release } = openQueues({ countLimit: 5000 });
+  const flood = Array.from({ length: 140_000 }, (_, i) => add(String(i)));
+  const other = add('other', { account: 'b', shape: 'x' });
+  release();
+  await Promise.all([...flood, other]);
+  t.strictSame(statements[2], ['other']);
+  t.equal(statements.length, 30);
+});
