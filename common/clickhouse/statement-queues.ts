@@ -56,7 +56,7 @@ export class StatementQueues<Item extends Queued, Result> {
   /** Queues with a statement under way, and what waits for its end. */
   readonly #queues = new Map<string, FairQueue<Waiting<Item, Result>>>();
   /** Called when an item comes that a statement may wait for. */
-  readonly #arrivals = new Map<string, () => void>();
+  readonly #arrivals = new Map<string, (item: Item) => void>();
   readonly #pending = new Map<string, number>();
   #pendingOfAll = 0;
 
@@ -75,7 +75,7 @@ export class StatementQueues<Item extends Queued, Result> {
         const queue = this.#queues.get(item.queue);
         if (queue !== undefined) {
           queue.push(waiting);
-          this.#arrivals.get(item.queue)?.();
+          this.#arrivals.get(item.queue)?.(item);
           return;
         }
         const fresh = new FairQueue<Waiting<Item, Result>>();
@@ -104,18 +104,33 @@ export class StatementQueues<Item extends Queued, Result> {
 
   async #drain(name: string, queue: FairQueue<Waiting<Item, Result>>): Promise<void> {
     const { gather, run } = this.#options;
-    const isLocked = ({ lockKey }: Item): boolean => lockKey !== undefined && this.#lock.isLocked(lockKey);
+    const isLocked = (item: Item): boolean => this.#isLocked(item);
     while (queue.size > 0) {
       if (gather !== undefined && queue.size < gather.expected()) await this.#gathered(name, queue, gather);
       const items = queue.take({ ...this.#options, isLocked });
       if (items.length === 0) {
-        if (queue.size > 0) await this.#lock.changed();
+        if (queue.size > 0) await this.#unlockedOrJoined(name);
         continue;
       }
       const lockKeys = items.flatMap(({ lockKey }) => lockKey ?? []);
       await this.#lock.shared(lockKeys, () => run(items));
     }
     this.#queues.delete(name);
+  }
+
+  #isLocked({ lockKey }: Item): boolean {
+    return lockKey !== undefined && this.#lock.isLocked(lockKey);
+  }
+
+  /** All that waits is locked: resolves when something is so no longer, or something comes that is not. */
+  async #unlockedOrJoined(name: string): Promise<void> {
+    const joined = new Promise<void>((resolve) => {
+      this.#arrivals.set(name, (item) => {
+        if (!this.#isLocked(item)) resolve();
+      });
+    });
+    await Promise.race([this.#lock.changed(), joined]);
+    this.#arrivals.delete(name);
   }
 
   /** Resolves when all that are expected are here, or after a while. */
@@ -181,8 +196,10 @@ class FairQueue<Item extends Queued & { readonly reject: (error: unknown) => voi
           turn.left.push(item);
           // a later change of the same record must not come before this one
           if (item.key !== undefined) keys.add(item.key);
-          if (full) turn.left.push(...turn.items.slice(turn.next));
-          if (full) turn.next = turn.items.length;
+          if (full) {
+            turn.left = turn.left.concat(turn.items.slice(turn.next));
+            turn.next = turn.items.length;
+          }
           continue;
         }
         shapes.first = item.shape;
@@ -194,11 +211,9 @@ class FairQueue<Item extends Queued & { readonly reject: (error: unknown) => voi
     }
     const served = new Set(taken.map(({ account }) => account));
     for (const { account, left } of turns) {
-      const known = this.#accounts.get(account) as Item[];
-      known.splice(0, known.length, ...left);
-      if (served.has(account)) this.#accounts.delete(account);
-      if (left.length === 0) this.#accounts.delete(account);
-      else if (served.has(account)) this.#accounts.set(account, left);
+      // one that is put in again comes last, and one that is replaced keeps its place
+      if (served.has(account) || left.length === 0) this.#accounts.delete(account);
+      if (left.length > 0) this.#accounts.set(account, left);
     }
     this.size -= taken.length;
     return taken;

@@ -139,12 +139,12 @@ function jsonOf(
     createdAt,
     updatedAt,
   }: { readonly id: string; readonly createdAt: string; readonly updatedAt: string },
-  valueIn: (field: Field, index: number) => StoredValue | null,
+  valueAt: (field: Field, index: number) => StoredValue | null,
 ): string {
   let text = `{"id":${JSON.stringify(id)}`;
   fields.forEach((field, index) => {
     if (field.hashed) return;
-    const value = valueIn(field, index);
+    const value = valueAt(field, index);
     // all but text is stored as JSON writes it
     const json = field.type === 'TEXT' && value !== null ? JSON.stringify(value) : String(value);
     text += `,${JSON.stringify(field.name)}:${json}`;

@@ -268,22 +268,22 @@ t.test('connections that break', async (t) => {
 
   // behind the row that makes the space, and behind the row of a record: both are found
   await server.fault({ ...into('record_spaces'), action: { kind: 'cut-after' } });
-  await server.fault({ ...into('records_'), action: { kind: 'cut-after' } });
+  await server.fault({ ...into('records\\b'), action: { kind: 'cut-after' } });
   t.match(await insert(1), { status: 200, body: { n: 1 } });
   t.equal(await found(1), 1);
   // before it: nobody knows, and nothing is done twice
-  await server.fault({ ...into('records_'), action: { kind: 'cut-before' } });
+  await server.fault({ ...into('records\\b'), action: { kind: 'cut-before' } });
   t.match(await insert(2), { status: 500, body: { code: 'internal_error' } });
   t.equal(await found(2), 0);
   // a read
-  await server.fault({ match: '^SELECT .*records_', action: { kind: 'cut-before' } });
+  await server.fault({ match: '^SELECT .*\\.records ', action: { kind: 'cut-before' } });
   t.match(await ask(a, { space, structure }), { status: 503, body: { code: 'not_ready' } });
   t.equal((await ask(a, { space, structure })).body.length, 1);
   // in the middle of a find: what began can't end as if it were whole
   const records = Array.from({ length: 3000 }, (_, i) => ({ n: 10 + i }));
   t.equal((await ask(a, { space, structure, body: records })).status, 200);
   for (const kind of ['cut-middle', 'fail-middle'] as const) {
-    await server.fault({ match: '^SELECT .*records_', action: { kind, bytes: 100_000 } });
+    await server.fault({ match: '^SELECT .*\\.records ', action: { kind, bytes: 100_000 } });
     await t.rejects(ask(a, { space, structure }), kind);
   }
   t.equal((await ask(a, { space, structure })).body.length, 3001);

@@ -49,7 +49,9 @@ const write = (commit: ReturnType<typeof commitOf>, i: number): Promise<void> =>
     table: 'faults.rows',
     columns: ['i'],
     lines: line(i),
-    proof: `i = ${i}`,
+    home: 'rows',
+    account: 'a',
+    proof: `SELECT 1 FROM faults.rows WHERE i = ${i} LIMIT 1`,
     signal: new AbortController().signal,
   });
 

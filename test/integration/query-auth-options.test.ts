@@ -1,8 +1,8 @@
 /** authOptions: who may do what in a space, and what may not be got round. */
 import t from 'tap';
-import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { openQueryHarness, type QueryCall, testDatabase } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { storedSpace } from '../services/stored-space.ts';
 
 const harness = await openQueryHarness({ config: { allowClearAllSpaces: true } });
 t.teardown(() => harness.close());
@@ -153,14 +153,8 @@ t.test('a user that is gone has no token', async (t) => {
   const space = notes('gone', active);
   const token = await loginToken('gone@x');
   t.equal((await space.find(token)).status, 200);
-  const [row] = await harness.db.rows<{ id: string }>({
-    sql: `SELECT id FROM ${testDatabase}.record_spaces FINAL
-     WHERE slug = 'user' AND project_slug = 'p' AND owner_id = 'owner'`,
-  });
-  const table = topologyOf(harness.db).rowsTable(
-    `${testDatabase}.records_${String(row?.id).replaceAll('-', '')}`,
-  );
-  await harness.db.command({ sql: `DELETE FROM ${table} WHERE email = 'gone@x'` });
+  const users = await storedSpace(harness.db, { project: 'p', slug: 'user' });
+  await users.remove(`${users.column('email')} = 'gone@x'`);
   t.match(await space.find(token), refused);
 });
 

@@ -3,18 +3,18 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 
-/** INSERTs into tables of records end before it does. */
+/** INSERTs into the table of records end before it does. */
 let gate = Promise.resolve();
 let onGate: () => void = () => {};
 const harness = await openQueryHarness({
   wrap: (db): Database => ({
     ...db,
-    async insert(table, ...rest) {
-      if (table.includes('records_')) {
+    async insert(statement) {
+      if (statement.table.endsWith('.records')) {
         onGate();
         await gate;
       }
-      return db.insert(table, ...rest);
+      return db.insert(statement);
     },
   }),
 });

@@ -2,10 +2,10 @@
 import t from 'tap';
 import { createLoginTokens } from '../../common/auth/login-tokens.ts';
 import { createStoredKeys } from '../../common/auth/signing-keys.ts';
-import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { countingHasher } from '../services/counting-hasher.ts';
 import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { storedSpace } from '../services/stored-space.ts';
 
 const hasher = countingHasher();
 let failQueries = false;
@@ -14,10 +14,10 @@ const harness = await openQueryHarness({
   hasher,
   wrap: (db) => ({
     ...db,
-    rows: async (sql, signal) => {
-      if (sql.includes('_hashes')) queries++;
+    rows: async (statement) => {
+      if (statement.sql.includes('_hashes')) queries++;
       if (failQueries) throw new Error('the engine is away');
-      return db.rows({ sql, signal });
+      return db.rows(statement);
     },
   }),
 });
@@ -245,12 +245,9 @@ t.test('a token is worthless in another account, project or space, and when its 
   t.match(await tokenOwner(token, { slug: 'members' }), { status: 401 });
   t.match(await tokenOwner(token, { owner: 'other' }), { status: 401 });
   // the id alone must not be what counts
-  const [members] = await harness.db.rows<{ id: string }>({
-    sql: `SELECT id FROM ${testDatabase}.record_spaces FINAL WHERE slug = 'members' AND owner_id = 'owner'`,
-  });
-  const membersTable = `${testDatabase}.records_${String(members?.id).replaceAll('-', '')}`;
+  const members = await storedSpace(harness.db, { project: 'p', slug: 'members' });
   await harness.db.command({
-    sql: `INSERT INTO ${membersTable} (_id, email) VALUES ('${ada.id}', 'same id')`,
+    sql: `INSERT INTO ${testDatabase}.records (space, _id, ${members.column('email')}) VALUES ('${members.id}', '${ada.id}', 'same id')`,
   });
   t.match(await tokenOwner(token, { slug: 'members' }), { status: 401 });
   const elsewhere = (await login({ email: 'ada@x', password: 'right' }, { project: 'q' })).body.token;
@@ -259,14 +256,8 @@ t.test('a token is worthless in another account, project or space, and when its 
   const leaving = (await users.insertOne({ email: 'leaving@x', password: 'p' })).body;
   const last = (await login({ email: 'leaving@x', password: 'p' })).body.token;
   t.equal((await tokenOwner(last)).body.id, leaving.id);
-  const [space] = await harness.db.rows<{ id: string }>({
-    sql: `SELECT id FROM ${testDatabase}.record_spaces FINAL
-     WHERE slug = 'users' AND project_slug = 'p' AND owner_id = 'owner'`,
-  });
-  const table = topologyOf(harness.db).rowsTable(
-    `${testDatabase}.records_${String(space?.id).replaceAll('-', '')}`,
-  );
-  await harness.db.command({ sql: `DELETE FROM ${table} WHERE _id = '${leaving.id}'` });
+  const stored = await storedSpace(harness.db, { project: 'p', slug: 'users' });
+  await stored.remove(`_id = '${leaving.id}'`);
   t.match(await tokenOwner(last), { status: 401, code: 'unauthorized' });
 });
 
@@ -319,9 +310,9 @@ t.test('a flood of unknown keys is no flood of queries', async (t) => {
   const keys = createStoredKeys({
     db: {
       ...harness.db,
-      rows: (sql, signal) => {
+      rows: (statement) => {
         looks++;
-        return harness.db.rows({ sql, signal });
+        return harness.db.rows(statement);
       },
     },
     database: testDatabase,

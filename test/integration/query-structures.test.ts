@@ -1,8 +1,8 @@
 /** How stored structures change: required and unique, set and inferred, and two processes at once. */
 import t from 'tap';
-import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { openQueryHarness, type QueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { storedSpace } from '../services/stored-space.ts';
 
 const harness = await openQueryHarness();
 t.teardown(() => harness.close());
@@ -43,9 +43,8 @@ t.test('required is switched on only when every record has a value', async (t) =
   t.match((await before.insertOne({ a: 'w' })).status, 200);
   const onlyA = space('required', [text('a')]);
   t.equal((await onlyA.find()).status, 200);
-  await harness.db.command({
-    sql: `DELETE FROM ${topologyOf(harness.db).rowsTable(await tableOf('required'))} WHERE a IS NULL OR b IS NULL`,
-  });
+  const stored = await storedSpace(harness.db, { project: 'p', slug: 'required' });
+  await stored.remove(`${stored.column('a')} IS NULL OR ${stored.column('b')} IS NULL`);
   t.match((await after.find()).body, [{ a: 'y', b: 'z' }]);
   t.match(await after.insertOne({ a: 'w' }), { status: 400, problems: [/'b' is required/] });
   t.match(
@@ -75,9 +74,9 @@ t.test('unique is switched on only when no two records have the same value', asy
     ],
   });
   t.equal((await before.find()).body.length, 6, 'nothing changed');
-  await harness.db.command({
-    sql: `DELETE FROM ${topologyOf(harness.db).rowsTable(await tableOf('unique'))} WHERE n = 2 OR (a = 'x' AND n IS NULL)`,
-  });
+  const stored = await storedSpace(harness.db, { project: 'p', slug: 'unique' });
+  const [a, n] = [stored.column('a'), stored.column('n')];
+  await stored.remove(`${n} = 2 OR (${a} = 'x' AND ${n} IS NULL)`);
   t.equal((await after.find()).status, 200, 'records without a value do not count');
   t.match(await after.insertOne({ a: 'x' }), { status: 400, code: 'not_unique' });
   t.match(await before.insertOne({ a: 'x' }), { status: 200 }, 'who says it is not unique switches it off');
@@ -140,16 +139,13 @@ t.test('a rule that is switched on waits for writes that began without it', asyn
     const switching = on.find();
     const written = await Promise.all(writes);
     const outcome = await switching;
-    const rows = (await harness.db.rows({
-      sql: `SELECT a FROM ${await tableOf('race')} GROUP BY a HAVING count() > 1`,
-    })) as unknown[];
+    const stored = await storedSpace(harness.db, { project: 'p', slug: 'race' });
+    const rows = await stored.rows(`${stored.column('a')} AS a`, 'GROUP BY a HAVING count() > 1');
     const { recordStructure } = await storedStructure('race');
     if (outcome.status === 200 && recordStructure[0].unique) t.strictSame(rows, [], `round ${round}`);
     else t.match(outcome, { code: 'structure_conflict' });
     t.ok(written.every(({ status }) => status === 200 || status === 400));
-    await harness.db.command({
-      sql: `TRUNCATE TABLE ${topologyOf(harness.db).rowsTable(await tableOf('race'))}`,
-    });
+    await stored.remove();
     harness.forget();
   }
 });
@@ -351,10 +347,3 @@ t.test('structures and their history survive a restart', async (t) => {
   t.equal((await space('pair', [text('a'), text('later')]).find()).status, 200);
   t.equal((await storedStructure('pair')).version, before.version + 1);
 });
-
-async function tableOf(slug: string): Promise<string> {
-  const [row] = await harness.db.rows<{ id: string }>({
-    sql: `SELECT id FROM ${testDatabase}.record_spaces FINAL WHERE slug = '${slug}'`,
-  });
-  return `${testDatabase}.records_${String(row?.id).replaceAll('-', '')}`;
-}

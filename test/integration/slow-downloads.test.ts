@@ -41,6 +41,7 @@ t.test('a download that nobody reads gives way to one that waits', async (t) => 
     cloudFiles: { findByName: async () => file },
     store,
     downloads,
+    links: { isGood: async () => false },
     fileLinks: 'public',
   });
   const server = await startHttpServer({

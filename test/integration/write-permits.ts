@@ -1,16 +1,17 @@
 import type { Test } from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { createGroupCommit } from '../../common/clickhouse/group-commit.ts';
+import { topologyOf } from '../../common/clickhouse/topology.ts';
 import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
+import { recordTables } from '../../common/control/migrations/record-tables.ts';
 import { unavailable } from '../../common/errors/catalogue.ts';
 import { createChangeCommit } from '../../query/records/change-commit.ts';
-import { assignment } from '../../query/sql/change-sql.ts';
-import { parseStructure } from '../../query/structure/parse-structure.ts';
-import type { Structure } from '../../query/structure/structure.ts';
-import { structureOf } from '../services/record-client.ts';
+import { RecordsTable } from '../../query/sql/records-table.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
+import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 
-const table = 'permits.t';
+const table = 'permits.records';
+const space = spaceWith(storedStructure([{ name: 'a', type: 'TEXT' }]));
 const idle = new AbortController().signal;
 const minute = 60_000;
 /** A permit that runs out after it was asked so often. */
@@ -26,39 +27,41 @@ function permitFor(times: number, timeLimit = minute): WritePermit & { asked: nu
 const always = (): WritePermit => permitFor(Number.POSITIVE_INFINITY);
 const row = (id: string, permit: WritePermit | null, more = '') => ({
   table,
-  columns: ['_id', 'a'],
-  lines: Buffer.from(`${JSON.stringify([id, `${id}${more}`])}\n`),
-  proof: `_id = '${id}'`,
+  lines: Buffer.from(`${JSON.stringify({ space: space.id, _id: id, t0: `${id}${more}` })}\n`),
+  home: 'records',
+  account: 'a',
+  proof: `SELECT 1 FROM ${table} WHERE space = '${space.id}' AND _id = '${id}' LIMIT 1`,
   signal: idle,
   permit,
 });
-const structure = parseStructure(structureOf('p', 's', [{ name: 'a', type: 'TEXT' }])).structure as Structure;
 const change = (id: string, value: string, permit: WritePermit | null) => ({
-  table,
+  space,
   id,
-  structure,
-  assignments: [assignment('a', 'String', value)],
+  assignments: [{ slot: 't0', value }],
   signal: idle,
   permit,
 });
 const inserts = (database: Database) =>
   createGroupCommit({ db: database, pendingLimit: 1e9, insertLimit: 1e9 });
 const updates = (database: Database) =>
-  createChangeCommit({ db: database, pendingLimit: 1e9, statementLimit: 1e9, recordLimit: 100 });
+  createChangeCommit({
+    db: database,
+    table: new RecordsTable(database, 'permits'),
+    pendingLimit: 1e9,
+    statementLimit: 1e9,
+    recordLimit: 100,
+  });
 
 /** What every `Database` does with permits: leave to write that may run out. */
 export async function writePermitsSuite(t: Test, db: Database): Promise<void> {
   await db.command({ sql: 'DROP DATABASE IF EXISTS permits' });
   await db.command({ sql: 'CREATE DATABASE permits' });
-  await db.command({
-    sql: `CREATE TABLE ${table} (_id String, _created_at DateTime64(3, 'UTC'), _updated_at DateTime64(3, 'UTC'), a Nullable(String))
-     ENGINE = MergeTree ORDER BY _id SETTINGS enable_block_number_column = 1, enable_block_offset_column = 1`,
-  });
+  for (const sql of recordTables.statements('permits', topologyOf(db))) await db.command({ sql });
   async function stored(prefix: string): Promise<readonly string[]> {
-    const rows = await db.rows<{ a: string }>({
-      sql: `SELECT a FROM ${table} WHERE startsWith(_id, '${prefix}') ORDER BY _id`,
+    const rows = await db.rows<{ t0: string }>({
+      sql: `SELECT t0 FROM ${table} WHERE startsWith(_id, '${prefix}') ORDER BY _id`,
     });
-    return rows.map(({ a }) => a);
+    return rows.map(({ t0 }) => t0);
   }
   /** Another statement is under way, so that those that follow gather. */
   function busy() {
@@ -74,8 +77,8 @@ export async function writePermitsSuite(t: Test, db: Database): Promise<void> {
     };
     const database: Database = {
       ...db,
-      insert: async (...args) => wait().then(() => db.insert(...args)),
-      command: async (...args) => wait().then(() => db.command(...args)),
+      insert: (statement) => wait().then(() => db.insert(statement)),
+      command: (statement) => wait().then(() => db.command(statement)),
     };
     return { database, release };
   }

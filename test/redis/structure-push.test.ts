@@ -29,9 +29,9 @@ const harness = await openQueryHarness({
   push: () => opened[routers++]?.push,
   wrap: (db) => ({
     ...db,
-    rows: (sql, signal) => {
-      if (sql.includes('.record_spaces')) statements++;
-      return db.rows({ sql, signal });
+    rows: (statement) => {
+      if (statement.sql.includes('.record_spaces')) statements++;
+      return db.rows(statement);
     },
   }),
 });

@@ -23,9 +23,8 @@ export interface Canary {
 export interface CanaryState {
   readonly records: readonly string[];
   readonly structures: unknown;
-  /** Tables that are not the records of a space. */
   readonly tables: unknown;
-  /** Tables of records that no space of the catalogue has. */
+  /** Spaces that have records or keys, and are not in the catalogue. */
   readonly strays: unknown;
   readonly owners: unknown;
   readonly settings: unknown;
@@ -52,12 +51,13 @@ export async function openCanary(harness: QueryHarness, project: string, space: 
         }),
         tables: await db.rows({
           sql: `SELECT database, name, engine FROM system.tables
-           WHERE database NOT IN ('system', 'INFORMATION_SCHEMA', 'information_schema') AND NOT startsWith(name, 'records_')
+           WHERE database NOT IN ('system', 'INFORMATION_SCHEMA', 'information_schema')
            ORDER BY database, name`,
         }),
         strays: await db.rows({
-          sql: `SELECT name FROM system.tables WHERE database = '${testDatabase}' AND startsWith(name, 'records_')
-           AND name NOT IN (SELECT concat('records_', replaceAll(id, '-', '')) FROM ${testDatabase}.record_spaces)`,
+          sql: `SELECT DISTINCT space FROM (
+             SELECT space FROM ${testDatabase}.records UNION ALL SELECT space FROM ${testDatabase}.record_keys)
+           WHERE toString(space) NOT IN (SELECT id FROM ${testDatabase}.record_spaces)`,
         }),
         owners: await db.rows({
           sql: `SELECT DISTINCT owner_id FROM ${testDatabase}.record_spaces FINAL ORDER BY owner_id`,

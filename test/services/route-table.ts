@@ -10,6 +10,7 @@ export function routeTable(): readonly string[] {
       config: {} as never,
       db: untouched,
       database: '',
+      alone: true,
       projects: untouched,
       authenticate: untouched,
     }),

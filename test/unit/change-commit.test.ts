@@ -1,39 +1,45 @@
 import t from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
+import type { Database, ReadStatement, WriteStatement } from '../../common/clickhouse/database.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
 import { createChangeCommit, type RecordChange } from '../../query/records/change-commit.ts';
-import { assignment } from '../../query/sql/change-sql.ts';
-import { parseStructure } from '../../query/structure/parse-structure.ts';
-import type { Structure } from '../../query/structure/structure.ts';
+import { RecordsTable } from '../../query/sql/records-table.ts';
 import { createStructure } from '../../query/structure/structure.ts';
-import { structureOf } from '../services/record-client.ts';
+import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 
-const structure = parseStructure(structureOf('p', 's', [{ name: 'a', type: 'TEXT' }])).structure as Structure;
+const structure = storedStructure([{ name: 'a', type: 'TEXT' }]);
+const space = spaceWith(structure);
+/** Of a home of its own, where there are several. */
+const elsewhere = { ...space, id: space.id.replace('00', '01') };
+const sibling = { ...space, id: space.id.replace(/.$/, '1') };
+const table = new RecordsTable({ cluster: undefined, servers: 2 }, 'd');
 const signal = new AbortController().signal;
 
 /** Records of ids are there unless they begin with "no"; a statement ends when the test says so. */
 function fakeDatabase() {
   const statements: string[] = [];
+  const reads: string[] = [];
   const waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
   let fail: (sql: string) => Error | null = () => null;
   let open = true;
   const db = {
-    command: async (sql: string) => {
+    command: async ({ sql }: WriteStatement) => {
       statements.push(sql);
       if (!open) await new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
       const error = fail(sql);
       if (error !== null) throw error;
     },
-    rows: async (sql: string) =>
-      [...sql.slice(sql.lastIndexOf(' IN (')).matchAll(/'(\w+)'/g)]
-        .map(([, id]) => id as string)
-        .filter((id) => !id.startsWith('no'))
-        .map((id) => ({ _id: id, _record: `{"id":"${id}"}` })),
+    rows: async ({ sql }: ReadStatement) => {
+      reads.push(sql);
+      return addressesOf(sql)
+        .filter(({ _id }) => !_id.startsWith('no'))
+        .map((address) => ({ ...address, _created_at: 'c', _updated_at: 'u', _doc: { t0: 'x' } }));
+    },
   } as unknown as Database;
   return {
     db,
     statements,
+    reads,
     block: () => {
       open = false;
     },
@@ -47,42 +53,75 @@ function fakeDatabase() {
   };
 }
 
-const limits = { pendingLimit: 1_000_000, statementLimit: 1_000_000, recordLimit: 100 };
+const limits = { table, pendingLimit: 1_000_000, statementLimit: 1_000_000, recordLimit: 100 };
 const change = (id: string, more: Partial<RecordChange> = {}): RecordChange => ({
-  table: 't',
+  space,
   id,
-  structure,
-  assignments: [assignment('a', 'String', `v${id}`)],
+  assignments: [{ slot: 't0', value: `v${id}` }],
   signal,
   ...more,
 });
-const idsOf = (sql: string): string[] =>
-  [...sql.slice(sql.lastIndexOf(' IN (')).matchAll(/'(\w+)'/g)]
-    .map(([, id]) => id as string)
-    .filter((id) => id !== 'lightweight_update_force');
+const addressesOf = (sql: string): { _space: string; _id: string }[] =>
+  [...sql.slice(sql.lastIndexOf('(space, _id) IN (')).matchAll(/\('([\w-]+)', '(\w+)'\)/g)].map(
+    ([, _space = '', _id = '']) => ({ _space, _id }),
+  );
+const idsOf = (sql: string): string[] => addressesOf(sql).map(({ _id }) => _id);
+const answerOf = (id: string): string => `{"id":"${id}","a":"x","createdAt":"c","updatedAt":"u"}`;
 
-t.test('what waits for the same columns becomes one statement', async (t) => {
+t.test('what waits for the same slots becomes one statement, of whatever spaces', async (t) => {
   const fake = fakeDatabase();
   const commit = createChangeCommit({ db: fake.db, ...limits });
   fake.block();
-  const other = [assignment('b', 'String', 'x')];
+  const other = [{ slot: 't1', value: 'x' }];
   const outcomes = Promise.all([
     commit.commit(change('r1')),
     commit.commit(change('r2')),
     commit.commit(change('r3', { assignments: other })),
-    commit.commit(change('r4')),
+    commit.commit(change('r4', { space: sibling })),
     commit.commit(change('r5', { assignments: null })),
-    commit.commit(change('r6', { assignments: null })),
-    commit.commit(change('r7', { table: 'u' })),
+    commit.commit(change('r6', { assignments: null, space: sibling })),
+    commit.commit(change('r7', { space: elsewhere })),
   ]);
   await new Promise(setImmediate);
-  t.strictSame(fake.statements.map(idsOf), [['r1'], ['r7']], 'one at a time for each table');
+  t.strictSame(fake.statements.map(idsOf), [['r1'], ['r7']], 'one at a time for each home');
   fake.release();
   t.strictSame(
     await outcomes,
-    [1, 2, 3, 4, 5, 6, 7].map((n) => `{"id":"r${n}"}`),
+    [1, 2, 3, 4, 5, 6, 7].map((n) => answerOf(`r${n}`)),
   );
   t.strictSame(fake.statements.map(idsOf), [['r1'], ['r7'], ['r2', 'r4'], ['r3'], ['r5', 'r6']]);
+  t.strictSame(addressesOf(fake.statements[2] ?? '')[1], { _space: sibling.id, _id: 'r4' });
+});
+
+t.test('one id in two spaces is two records', async (t) => {
+  const fake = fakeDatabase();
+  const commit = createChangeCommit({ db: fake.db, ...limits });
+  fake.block();
+  const all = Promise.all([
+    commit.commit(change('first')),
+    commit.commit(change('r1')),
+    commit.commit(change('r1', { space: sibling, assignments: [{ slot: 't0', value: 'of the sibling' }] })),
+  ]);
+  fake.release();
+  await all;
+  t.strictSame(fake.statements.map(idsOf), [['first'], ['r1'], ['r1']]);
+  for (const sql of fake.statements) {
+    t.equal(addressesOf(sql)[0]?._space === sibling.id, sql.includes('of the sibling'));
+  }
+});
+
+t.test('an account that floods does not push back the one change of another', async (t) => {
+  const fake = fakeDatabase();
+  const commit = createChangeCommit({ db: fake.db, ...limits, recordLimit: 10 });
+  fake.block();
+  const flood = Array.from({ length: 500 }, (_, i) => commit.commit(change(`f${i}`)));
+  const lonely = { ...sibling, ownerId: 'lonely' };
+  const one = commit.commit(change('one', { space: lonely, assignments: null }));
+  fake.release();
+  await one;
+  t.ok(fake.statements.length <= 3, `${fake.statements.length} statements`);
+  await Promise.all(flood);
+  t.equal(fake.statements.length, 52);
 });
 
 t.test('a record is not twice in a statement, and keeps its turn', async (t) => {
@@ -99,7 +138,7 @@ t.test('limits of a statement', async (t) => {
   const fake = fakeDatabase();
   const commit = createChangeCommit({ db: fake.db, ...limits, statementLimit: 3000, recordLimit: 3 });
   fake.block();
-  const large = [assignment('a', 'String', 'x'.repeat(5000))];
+  const large = [{ slot: 't0', value: 'x'.repeat(5000) }];
   const all = Promise.all([
     ...['first', 'r1', 'r2', 'r3', 'r4'].map((id) => commit.commit(change(id))),
     commit.commit(change('r5', { assignments: large })),
@@ -191,36 +230,27 @@ t.test('too much that waits is 503, and one that is larger than the limit goes a
   const fake = fakeDatabase();
   const commit = createChangeCommit({ db: fake.db, ...limits, pendingLimit: 2000 });
   fake.block();
-  const large = commit.commit(
-    change('large', { assignments: [assignment('a', 'String', 'x'.repeat(5000))] }),
-  );
+  const large = commit.commit(change('large', { assignments: [{ slot: 't0', value: 'x'.repeat(5000) }] }));
   await t.rejects(commit.commit(change('r1')), { status: 503, code: 'overloaded' });
   fake.release();
-  t.equal(await large, '{"id":"large"}');
-  t.equal(await commit.commit(change('r1')), '{"id":"r1"}');
+  t.equal(await large, answerOf('large'));
+  t.equal(await commit.commit(change('r1')), answerOf('r1'));
 });
 
-t.test('requests with other structures get their own fields', async (t) => {
+t.test('requests with other structures get their own fields, by one look', async (t) => {
   const fake = fakeDatabase();
-  const asked: string[] = [];
-  const db = {
-    ...fake.db,
-    rows: (sql: string) => {
-      asked.push(sql);
-      return fake.db.rows({ sql });
-    },
-  } as Database;
-  const commit = createChangeCommit({ db, ...limits });
+  const commit = createChangeCommit({ db: fake.db, ...limits });
   fake.block();
-  const narrow = createStructure({ ...structure, fields: [] });
+  const narrow = { ...space, structure: createStructure({ ...structure, fields: [] }) };
   const all = Promise.all([
     commit.commit(change('first')),
     commit.commit(change('r1')),
-    commit.commit(change('r2', { structure: narrow })),
+    commit.commit(change('r2', { space: narrow })),
   ]);
   fake.release();
-  await all;
+  const [, r1, r2] = await all;
   t.strictSame(fake.statements.map(idsOf), [['first'], ['r1', 'r2']]);
-  t.strictSame(asked.map(idsOf), [['first'], ['r1'], ['r2']]);
-  t.notMatch(asked[2], /`a`/);
+  t.strictSame(fake.reads.map(idsOf), [['first'], ['r1', 'r2']]);
+  t.equal(r1, answerOf('r1'));
+  t.strictSame(JSON.parse(r2 as string), { id: 'r2', createdAt: 'c', updatedAt: 'u' });
 });

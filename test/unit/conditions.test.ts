@@ -1,24 +1,20 @@
 import t from 'tap';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { parseConditions } from '../../query/input/parse-conditions.ts';
-import { conditionsSql } from '../../query/sql/condition-sql.ts';
-import { parseStructure } from '../../query/structure/parse-structure.ts';
-import type { Structure } from '../../query/structure/structure.ts';
-import { structureOf } from '../services/record-client.ts';
+import { conditionsSql, keyedConditions } from '../../query/sql/conditions-sql.ts';
+import { storedStructure } from '../services/stored-structure.ts';
 import { thrownBy } from '../services/thrown-by.ts';
 
-const structure = parseStructure(
-  structureOf('p', 's', [
-    { name: 'fullName', slug: 'full-name', type: 'TEXT' },
-    { name: 'age', type: 'NUMBER' },
-    { name: 'active', type: 'BOOLEAN' },
-    { name: 'tags', type: 'ARRAY' },
-    { name: 'extra', type: 'OBJECT' },
-    { name: 'secret', type: 'TEXT', hashed: true },
-    { name: 'pin', type: 'NUMBER', hashed: true },
-    { name: '__proto__', slug: 'proto', type: 'TEXT' },
-  ]),
-).structure as Structure;
+const structure = storedStructure([
+  { name: 'fullName', slug: 'full-name', type: 'TEXT' },
+  { name: 'age', type: 'NUMBER' },
+  { name: 'active', type: 'BOOLEAN' },
+  { name: 'tags', type: 'ARRAY' },
+  { name: 'extra', type: 'OBJECT' },
+  { name: 'secret', type: 'TEXT', hashed: true },
+  { name: 'pin', type: 'NUMBER', hashed: true },
+  { name: '__proto__', slug: 'proto', type: 'TEXT' },
+]);
 
 type Pairs = [string, string][];
 const sql = (pairs: Pairs, relationship: 'And' | 'Or' = 'And'): string | null =>
@@ -33,23 +29,23 @@ const problems = (pairs: Pairs, relationship: 'And' | 'Or' = 'And'): readonly st
 
 t.test('one literal a type', async (t) => {
   t.equal(sql([]), null);
-  t.equal(sql([['fullName', 'Ada']]), "(`full-name` = 'Ada')");
-  t.equal(sql([['full-name', 'Ada']]), "(`full-name` = 'Ada')");
-  t.equal(sql([['age', '36']]), "(`age` = toFloat64('36'))");
-  t.equal(sql([['active', 'true']]), '(`active` = true)');
-  t.equal(sql([['active', 'false']]), '(`active` = false)');
-  t.equal(sql([['tags', ' [1, {"b":1,"a":2}] ']]), `(\`tags\` = '[1,{"a":2,"b":1}]')`);
-  t.equal(sql([['extra', '{"b":1,"a":"it\'s"}']]), `(\`extra\` = '{"a":"it\\'s","b":1}')`);
-  t.equal(sql([['id', 'x']]), "(`_id` = 'x')");
+  t.equal(sql([['fullName', 'Ada']]), "(t0 = 'Ada')");
+  t.equal(sql([['full-name', 'Ada']]), "(t0 = 'Ada')");
+  t.equal(sql([['age', '36']]), "(n0 = toFloat64('36'))");
+  t.equal(sql([['active', 'true']]), '(b0 = true)');
+  t.equal(sql([['active', 'false']]), '(b0 = false)');
+  t.equal(sql([['tags', ' [1, {"b":1,"a":2}] ']]), `(t1 = '[1,{"a":2,"b":1}]')`);
+  t.equal(sql([['extra', '{"b":1,"a":"it\'s"}']]), `(t2 = '{"a":"it\\'s","b":1}')`);
+  t.equal(sql([['id', 'x']]), "(_id = 'x')");
   t.equal(
     sql([['createdAt', '2026-01-31T12:00:00.5Z']]),
-    "(`_created_at` = toDateTime64('2026-01-31 12:00:00.500', 3, 'UTC'))",
+    "(_created_at = toDateTime64('2026-01-31 12:00:00.500', 3, 'UTC'))",
   );
   t.equal(
     sql([['updatedAt', '2024-02-29T00:00:00Z']]),
-    "(`_updated_at` = toDateTime64('2024-02-29 00:00:00.000', 3, 'UTC'))",
+    "(_updated_at = toDateTime64('2024-02-29 00:00:00.000', 3, 'UTC'))",
   );
-  t.equal(sql([['__proto__', 'x']]), "(`proto` = 'x')");
+  t.equal(sql([['__proto__', 'x']]), "(t3 = 'x')");
 });
 
 t.test('And and Or', async (t) => {
@@ -58,7 +54,7 @@ t.test('And and Or', async (t) => {
     ['age', '2'],
     ['fullName', 'x'],
   ];
-  const parts = ["`age` = toFloat64('1')", "`age` = toFloat64('2')", "`full-name` = 'x'"];
+  const parts = ["n0 = toFloat64('1')", "n0 = toFloat64('2')", "t0 = 'x'"];
   t.equal(sql(pairs), `(${parts.join(' AND ')})`);
   t.equal(sql(pairs, 'Or'), `(${parts.join(' OR ')})`);
 });
@@ -75,8 +71,8 @@ t.test('hostile text is only text', async (t) => {
     ['', "''"],
     ['😀\u2028', "'😀\u2028'"],
   ] as const) {
-    t.equal(sql([['fullName', value]]), `(\`full-name\` = ${literal})`);
-    t.equal(sql([['id', value]]), `(\`_id\` = ${literal})`);
+    t.equal(sql([['fullName', value]]), `(t0 = ${literal})`);
+    t.equal(sql([['id', value]]), `(_id = ${literal})`);
   }
 });
 
@@ -95,7 +91,7 @@ t.test('numbers are strict decimal text', async (t) => {
     ['5e-324', '5e-324'],
     ['1e-999', '0'],
   ]) {
-    t.equal(sql([['age', text as string]]), `(\`age\` = toFloat64('${literal}'))`, text as string);
+    t.equal(sql([['age', text as string]]), `(n0 = toFloat64('${literal}'))`, text as string);
   }
   for (const text of [
     '',
@@ -191,7 +187,7 @@ t.test('conditions on hashed fields stand apart', async (t) => {
     structure,
     'And',
   );
-  t.equal(conditionsSql(both), "(`full-name` = 'a')");
+  t.equal(conditionsSql(both), "(t0 = 'a')");
   t.match(both.hashed, [
     { field: { slug: 'secret' }, value: 'p' },
     { field: { slug: 'pin' }, value: 1 },
@@ -222,4 +218,53 @@ t.test('conditions on hashed fields stand apart', async (t) => {
     [/'pin' should be a valid number/],
   );
   t.match(problems([['fullName', 'a'], ...Array(6).fill(['secret', 'p'])]), [/at most 5/]);
+});
+
+t.test('keys help where every record that matches has one of them', async (t) => {
+  const people = storedStructure([
+    { name: 'email', type: 'TEXT', unique: true },
+    { name: 'code', type: 'NUMBER', unique: true },
+    { name: 'age', type: 'NUMBER' },
+  ]);
+  const keyed = (pairs: Pairs, relationship: 'And' | 'Or' = 'And'): unknown[] =>
+    keyedConditions(parseConditions(pairs, people, relationship)).map(({ value }) => value);
+  t.strictSame(keyed([]), []);
+  t.strictSame(keyed([['age', '1']]), []);
+  t.strictSame(
+    keyed([
+      ['age', '1'],
+      ['email', 'a'],
+      ['code', '2'],
+    ]),
+    ['a'],
+    'one of them is enough',
+  );
+  t.strictSame(
+    keyed([
+      ['id', 'x'],
+      ['email', 'a'],
+    ]),
+    [],
+    'the id is a key itself',
+  );
+  t.strictSame(
+    keyed(
+      [
+        ['email', 'a'],
+        ['code', '2'],
+      ],
+      'Or',
+    ),
+    ['a', 2],
+  );
+  t.strictSame(
+    keyed(
+      [
+        ['email', 'a'],
+        ['age', '2'],
+      ],
+      'Or',
+    ),
+    [],
+  );
 });

@@ -13,6 +13,7 @@ function recordingDatabase(calls: unknown[][], gate: Promise<void>): Database {
     };
   return {
     cluster: 'main',
+    servers: 3,
     command: note('command'),
     rows: note('rows'),
     insert: note('insert'),
@@ -32,21 +33,26 @@ t.test('every argument reaches the database, and its cluster is seen', async (t)
   const db = countStatements(recordingDatabase(calls, Promise.resolve()));
   const { signal } = new AbortController();
   const permit = { timeLimit: 1, check() {} };
-  await db.command({ sql: 'sql', signal, permit, home: 'table' });
-  await db.rows({ sql: 'sql', signal, home: 'table' });
-  await db.insert({ table: 'table', columns: ['a'], lines: Buffer.from('[]\n'), signal, permit });
-  await db.stream({ sql: 'sql', format: 'JSON', signal, home: 'table' });
+  const command = { sql: 'sql', signal, permit, home: 'home' };
+  await db.command(command);
+  const rows = { sql: 'sql', signal, home: 'home' };
+  await db.rows(rows);
+  const insert = { table: 'table', columns: ['a'], lines: Buffer.from('[]\n'), signal, permit, token: 't' };
+  await db.insert(insert);
+  const stream = { ...rows, format: 'JSON' };
+  await db.stream(stream);
   await db.ready(signal);
   await db.close();
   t.strictSame(calls, [
-    ['command', 'sql', signal, permit, 'table'],
-    ['rows', 'sql', signal, 'table'],
-    ['insert', 'table', ['a'], Buffer.from('[]\n'), signal, permit],
-    ['stream', 'sql', 'JSON', signal, 'table'],
+    ['command', command],
+    ['rows', rows],
+    ['insert', insert],
+    ['stream', stream],
     ['ready', signal],
     ['close'],
   ]);
   t.equal(db.cluster, 'main');
+  t.equal(db.servers, 3);
 });
 
 t.test('statements count while they are under way, streams until they are read', async (t) => {

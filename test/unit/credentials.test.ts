@@ -23,10 +23,10 @@ t.test('values become conditions by the type of their field', async (t) => {
     {
       relationship: 'And',
       plain: [
-        { column: 'email', value: 'a@x' },
-        { column: 'first-name', value: 'Ada' },
-        { column: 'age', value: 36 },
-        { column: '_id', value: 'i' },
+        { target: { slug: 'email' }, value: 'a@x' },
+        { target: { slug: 'first-name' }, value: 'Ada' },
+        { target: { slug: 'age' }, value: 36 },
+        { target: 'id', value: 'i' },
       ],
       hashed: [
         { field: { slug: 'password' }, value: 'p' },
@@ -35,7 +35,7 @@ t.test('values become conditions by the type of their field', async (t) => {
     },
   );
   const odd = JSON.parse('{"__proto__":"x","password":"p"}') as unknown;
-  t.match(parseCredentials(odd, users).plain, [{ column: 'proto', value: 'x' }]);
+  t.match(parseCredentials(odd, users).plain, [{ target: { slug: 'proto' }, value: 'x' }]);
 });
 
 t.test('what is no credential is refused, with every problem', async (t) => {
@@ -85,7 +85,7 @@ t.test('hashed conditions are few', async (t) => {
 
 t.test('an identity is what its unique fields say', async (t) => {
   const key = (body: object, space = 'space') =>
-    identityKey(space, parseCredentials({ password: 'p', ...body }, users), users);
+    identityKey(space, parseCredentials({ password: 'p', ...body }, users));
   const ada = key({ email: 'a@x' });
   t.equal(key({ email: 'a@x', password: 'other' }), ada);
   t.equal(key({ firstName: 'Ada', email: 'a@x', age: 1 }), ada, 'more fields make no other identity');

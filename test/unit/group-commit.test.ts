@@ -1,6 +1,6 @@
 import t from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { createGroupCommit, type GroupCommit } from '../../common/clickhouse/group-commit.ts';
+import type { Database, ReadStatement } from '../../common/clickhouse/database.ts';
+import { createGroupCommit, type GroupCommit, type RowBatch } from '../../common/clickhouse/group-commit.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
 
@@ -19,7 +19,7 @@ function stubDatabase(stored: (id: string) => boolean = () => false) {
   const lookups: string[] = [];
   let onInsert: (insert: Insert) => void = () => {};
   const db = {
-    insert: (table, columns, lines, signal) =>
+    insert: ({ table, columns = [], lines, signal }) =>
       new Promise<void>((resolve, reject) => {
         const insert = {
           table,
@@ -32,10 +32,10 @@ function stubDatabase(stored: (id: string) => boolean = () => false) {
         inserts.push(insert);
         onInsert(insert);
       }),
-    rows: async (sql: string) => {
+    rows: async <Row>({ sql }: ReadStatement): Promise<Row[]> => {
       const id = /_id = '(.*)'/.exec(sql)?.[1] as string;
       lookups.push(id);
-      return stored(id) ? [{ 1: 1 }] : [];
+      return stored(id) ? [{ 1: 1 } as Row] : [];
     },
   } as Partial<Database> as Database;
   return {
@@ -56,10 +56,10 @@ function stubDatabase(stored: (id: string) => boolean = () => false) {
 const create = (db: Database, limits: { pendingLimit?: number; insertLimit?: number } = {}): GroupCommit =>
   createGroupCommit({ db, pendingLimit: 1000, insertLimit: 100, ...limits });
 const idle = new AbortController().signal;
-const row = (
-  id: string,
-  more: { table?: string; columns?: string[]; lines?: string; signal?: AbortSignal } = {},
-) => ({
+const row = (id: string, more: Partial<Omit<RowBatch, 'lines'>> & { lines?: string } = {}): RowBatch => ({
+  home: 'h',
+  account: 'owner',
+  ...more,
   table: more.table ?? 't',
   columns: more.columns ?? ['a'],
   lines: Buffer.from(more.lines ?? `${id}\n`),
@@ -143,7 +143,7 @@ t.test('an expected write that does not come is waited for a while only', async 
   );
 });
 
-t.test('tables do not wait for each other, and column lists do not mix', async (t) => {
+t.test('homes do not wait for each other, and tables and column lists do not mix', async (t) => {
   const { db, inserts } = stubDatabase();
   const group = create(db);
   const all = [
@@ -152,11 +152,12 @@ t.test('tables do not wait for each other, and column lists do not mix', async (
     group.write(row('3')),
     group.write(row('4', { columns: ['a', 'b'] })),
     group.write(row('5', { table: 'u' })),
+    group.write(row('6', { home: 'other' })),
   ];
   await turn();
   t.strictSame(
     inserts.map(({ text }) => text),
-    ['1\n', '5\n'],
+    ['1\n', '6\n'],
   );
   for (let i = 0; i < inserts.length; i++) {
     inserts[i]?.succeed();
@@ -167,9 +168,10 @@ t.test('tables do not wait for each other, and column lists do not mix', async (
     inserts.map(({ table, columns, text }) => [table, columns.join(), text]),
     [
       ['t', 'a', '1\n'],
-      ['u', 'a', '5\n'],
+      ['t', 'a', '6\n'],
       ['t', 'a,b', '2\n4\n'],
       ['t', 'a', '3\n'],
+      ['u', 'a', '5\n'],
     ],
   );
 });
@@ -259,9 +261,10 @@ t.test('what waits is bounded, and room comes back', async (t) => {
   const { db, inserts, answer } = stubDatabase();
   const group = create(db, { pendingLimit: 10 });
   const first = group.write(row('1234'));
-  const second = group.write(row('1234'));
-  await t.rejects(group.write(row('x')), { code: 'overloaded', status: 503 });
-  await t.rejects(group.write(row('x', { table: 'other' })), { code: 'overloaded' });
+  await t.rejects(group.write(row('x')), { code: 'overloaded' }, 'half of it for one account');
+  const second = group.write(row('1234', { account: 'other' }));
+  await t.rejects(group.write(row('x', { account: 'third' })), { code: 'overloaded', status: 503 });
+  await t.rejects(group.write(row('x', { account: 'third', home: 'other' })), { code: 'overloaded' });
   await turn();
   answer(() => null);
   inserts[0]?.succeed();
@@ -337,4 +340,28 @@ t.test('in a cluster one row proves nothing of the others: an unknown outcome st
   const sharded = create({ ...stub.db, cluster: 'main' });
   await t.rejects(sharded.write(row('b')), UnknownOutcome);
   t.strictSame(stub.lookups, ['a']);
+});
+
+t.test('rows that have to be there first are, and those that they are for fail with them', async (t) => {
+  const stub = stubDatabase();
+  const commit = create(stub.db);
+  const keyed = (id: string) =>
+    row(id, { before: { table: 'k', columns: ['k'], lines: Buffer.from(`k${id}\n`) } });
+  const first = commit.write(row('0'));
+  const outcome = Promise.allSettled([keyed('1'), row('2'), keyed('3')].map((batch) => commit.write(batch)));
+  stub.answer(({ table, text }) => (table === 'k' && text.includes('k3') ? new Error('no room') : null));
+  stub.inserts[0]?.succeed();
+  await first;
+  t.match(await outcome, [
+    { status: 'fulfilled' },
+    { status: 'fulfilled' },
+    { status: 'rejected', reason: { message: 'no room' } },
+  ]);
+  const order = stub.inserts.map(({ table, text }) => `${table} ${text.replaceAll('\n', ' ')}`.trim());
+  t.strictSame(order.slice(0, 2), ['t 0', 'k k1 k3']);
+  t.ok(order.indexOf('k k1') < order.findIndex((insert) => /^t .*1/.test(insert)), 'keys come first');
+  t.notOk(
+    order.some((insert) => /^t .*3/.test(insert)),
+    'no row without its key',
+  );
 });

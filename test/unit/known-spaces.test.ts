@@ -2,9 +2,10 @@ import t from 'tap';
 import { ChangeLimit } from '../../query/space/change-limit.ts';
 import { KnownSpaces } from '../../query/space/known-spaces.ts';
 import { agrees, structureView } from '../../query/space/structure-view.ts';
+import type { Field } from '../../query/structure/field.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import type { RecordSpace } from '../../query/structure/record-space.ts';
-import type { Structure } from '../../query/structure/structure.ts';
+import { createStructure, type Structure } from '../../query/structure/structure.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 
 const structure = (fields: FieldInput[], more: object = {}): Structure =>
@@ -26,7 +27,21 @@ t.test('a view has the fields of the request and the flags of what is stored', a
     ],
   });
   const same = structure([{ ...a, unique: true, description: 'other' }]);
-  t.equal(structureView(stored, same), same);
+  t.match(structureView(stored, same), { fields: [{ slug: 'a', unique: true, description: 'other' }] });
+  const [first, second] = stored.fields;
+  const slotted = createStructure({
+    ...stored,
+    fields: [
+      { ...(first as Field), slot: 't7', keyed: true },
+      { ...(second as Field), slot: 'm0' },
+    ],
+  });
+  t.match(structureView(slotted, structure([b, a])), {
+    fields: [
+      { slug: 'b', slot: 'm0', keyed: false },
+      { slug: 'a', slot: 't7', keyed: true },
+    ],
+  });
 });
 
 t.test('what agrees needs no change', async (t) => {
@@ -48,7 +63,7 @@ function spaces() {
   const clock = { now: 0 };
   const known = new KnownSpaces({ freshFor: 5, staleAfter: 10, now: () => clock.now });
   const stored = structure([a]);
-  const space: RecordSpace = { id: 's', projectId: 'p', table: 't', structure: stored, stored };
+  const space: RecordSpace = { id: 's', ownerId: 'o', projectId: 'p', structure: stored, stored };
   return { clock, known, space };
 }
 
@@ -86,7 +101,7 @@ t.test('views belong to a version, and what was merged is remembered', async (t)
   t.equal(known.view('s', one, true), null);
   t.equal(known.hasMerged('s', one), true);
   t.equal(known.hasMerged('s', two), false);
-  t.equal(known.hasVersion('s', 2), true);
+  t.equal(known.versionOf('s'), 2);
 });
 
 t.test('nobody gets a space that is closed, except to read', async (t) => {

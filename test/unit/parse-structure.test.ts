@@ -38,6 +38,8 @@ t.test('a right structure, with both spellings of its fields', async (t) => {
       description: 'x',
       comment: 'y',
       defaultValue: 'z',
+      slot: null,
+      keyed: false,
     });
     t.match(structure?.fields[1], { required: false, unique: false, hashed: false, defaultValue: 0 });
     t.equal(structure?.fields[2]?.defaultValue, '{"a":2,"b":1}');
@@ -166,7 +168,7 @@ t.test('names that every object has are only names', async (t) => {
 });
 
 t.test('the cache parses once, compares with the path, and keeps nothing that is wrong', async (t) => {
-  const cache = createStructureCache();
+  const cache = createStructureCache([]);
   const text = JSON.stringify({ ...head, recordStructure: [field()] });
   const path = { projectSlug: 'p', slug: 's' };
   const first = cache.read(text, path);

@@ -1,9 +1,11 @@
 import t from 'tap';
+import { scopes } from '../../query/operations.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import { structureText } from '../../query/structure/structure.ts';
 import { structureOf } from '../services/record-client.ts';
 
-const parse = (more: object) => parseStructure(structureOf('p', 's', [{ name: 'a', type: 'TEXT' }], more));
+const parse = (more: object) =>
+  parseStructure(structureOf('p', 's', [{ name: 'a', type: 'TEXT' }], more), scopes);
 
 t.test('authOptions', async (t) => {
   t.equal(parse({}).structure?.auth, null);

@@ -1,0 +1,61 @@
+import t from 'tap';
+import { keyOf, RecordsTable } from '../../query/sql/records-table.ts';
+import { storedStructure } from '../services/stored-structure.ts';
+
+const one = new RecordsTable({ cluster: undefined, servers: 1 }, 'd');
+const several = new RecordsTable({ cluster: undefined, servers: 3 }, 'd');
+const cluster = new RecordsTable({ cluster: 'main', servers: 3 }, 'd');
+const [space, sibling, other] = ['aa', 'ab', 'ba'].map(
+  (begin) => `${begin}000000-0000-5000-8000-000000000000`,
+) as [string, string, string];
+
+t.test('one server is one home; of several each has some of the spaces', async (t) => {
+  t.equal(one.homeOf(space), one.homeOf(sibling));
+  t.not(several.homeOf(space), several.homeOf(sibling));
+  t.equal(several.homeOf(space), several.homeOf(other), 'there are fewer homes than spaces');
+  for (const id of [space, sibling, other]) {
+    const address = { spaceId: id, id: 'r' };
+    const assignments = [{ slot: 't0', value: 'x' }];
+    for (const { home } of [
+      several.select(id, { columns: '_id' }),
+      several.selectByIds([address], '_id'),
+      several.remove([address]),
+      several.update([{ ...address, assignments }], new Date()),
+      several.clear(id),
+      several.addKeys(id, 't0'),
+    ]) {
+      t.equal(home, several.homeOf(id));
+    }
+  }
+});
+
+t.test('a selection is of one space whatever is asked', async (t) => {
+  t.equal(one.select(space, { columns: '_id' }).sql, `SELECT _id FROM d.records WHERE space = '${space}'`);
+  t.equal(
+    one.select("' OR 1", { columns: '_id', where: '(a OR b)', tail: 'LIMIT 1' }).sql,
+    "SELECT _id FROM d.records WHERE space = '\\' OR 1' AND (a OR b) LIMIT 1",
+  );
+  const { fields } = storedStructure([{ name: 'a', type: 'TEXT', unique: true }]);
+  const keyed = fields.map((target) => ({ target, value: 'x' }));
+  t.equal(
+    one.select(space, { columns: '_id', keyed, where: "(t0 = 'x')" }).sql,
+    `SELECT _id FROM d.records WHERE space = '${space}' AND _id IN (SELECT _id FROM d.record_keys ` +
+      `WHERE space = '${space}' AND key IN (${keyOf('t0', 'x')})) AND (t0 = 'x')`,
+  );
+});
+
+t.test('in a cluster all servers change rows, and reads go to the table over them', async (t) => {
+  t.match(cluster.select(space, { columns: '_id' }).sql, / FROM d\.records WHERE /);
+  t.match(cluster.clear(space).sql, /^DELETE FROM d\.records_local ON CLUSTER `main` WHERE space = /);
+  t.match(
+    cluster.remove([{ spaceId: space, id: 'r' }]).sql,
+    /^DELETE FROM d\.records_local ON CLUSTER `main` /,
+  );
+  t.strictSame(cluster.recordRows, { table: 'd.records' });
+});
+
+t.test('a key is 64 bits of slot and value', async (t) => {
+  t.match(keyOf('t0', 'x'), /^\d{1,20}$/);
+  t.not(keyOf('t0', 'x'), keyOf('t1', 'x'));
+  t.equal(keyOf('n0', 1), keyOf('n0', 1.0));
+});

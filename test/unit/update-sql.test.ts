@@ -1,0 +1,76 @@
+import t from 'tap';
+import { RecordsTable } from '../../query/sql/records-table.ts';
+import { type Assignment, type RowUpdate, updateAssignments } from '../../query/sql/update-sql.ts';
+
+const now = new Date('2026-01-31T12:00:00.500Z');
+const time =
+  "_updated_at = greatest(toDateTime64('2026-01-31 12:00:00.500', 3, 'UTC'), addMilliseconds(_updated_at, 1))";
+const row = (id: string, ...assignments: Assignment[]): RowUpdate => ({ spaceId: 's', id, assignments });
+const sql = (...rows: RowUpdate[]): string => updateAssignments(rows, now);
+const map = (values: string, place: string): string =>
+  `JSONExtract('${values}', 'Array(Map(String, String))')[${place}]`;
+
+t.test('one record', async (t) => {
+  const place = "indexOf(['i\\'d'], _id)";
+  t.equal(
+    sql(row("i'd", { slot: 't3', value: "it's \\" })),
+    `t3 = CAST(['it\\'s \\\\'], 'Array(Nullable(String))')[${place}], ` +
+      `_doc = mapUpdate(_doc, ${map('[{"t3":"it\\\'s \\\\\\\\"}]', place)}), ${time}`,
+  );
+});
+
+t.test('several records, each type, and null, which takes the value out of the map', async (t) => {
+  const place = "indexOf(['x', 'y'], _id)";
+  const without = `JSONExtract('[["n0"],["b1","n0"]]', 'Array(Array(String))')[${place}]`;
+  t.equal(
+    sql(
+      row('x', { slot: 'b1', value: true }, { slot: 'n0', value: null }),
+      row('y', { slot: 'b1', value: null }, { slot: 'n0', value: null }),
+    ),
+    `b1 = CAST(['true', NULL], 'Array(Nullable(Bool))')[${place}], ` +
+      `n0 = CAST([NULL, NULL], 'Array(Nullable(Float64))')[${place}], ` +
+      `_doc = mapFilter((slot, _) -> NOT has(${without}, slot), mapUpdate(_doc, ${map('[{"b1":"true"},{}]', place)})), ${time}`,
+  );
+  t.match(sql(row('x', { slot: 'n0', value: 0.1 })), /n0 = CAST\(\['0\.1'\], .*"n0":"0\.1"/);
+});
+
+t.test('what overflows lies in the map only', async (t) => {
+  const text = sql(row('x', { slot: 'm12', value: 5 }));
+  t.equal(text, `_doc = mapUpdate(_doc, ${map('[{"m12":"5"}]', "indexOf(['x'], _id)")}), ${time}`);
+});
+
+t.test('hashes lie in a map of their own, and in no other place', async (t) => {
+  const place = "indexOf(['x'], _id)";
+  t.equal(
+    sql(row('x', { slot: 'h0', value: '$argon2id$' })),
+    `_hashes = mapUpdate(_hashes, ${map('[{"h0":"$argon2id$"}]', place)}), ${time}`,
+  );
+  const both = sql(row('x', { slot: 'h0', value: null }, { slot: 't0', value: 'a' }));
+  t.match(both, `_doc = mapUpdate(_doc, ${map('[{"t0":"a"}]', place)})`);
+  t.match(both, /_hashes = mapFilter\(.*\[\["h0"\]\].*mapUpdate\(_hashes, /);
+});
+
+t.test('nothing but the time is set when nothing changes', async (t) => {
+  t.equal(sql(row('x')), time);
+});
+
+t.test('every statement says of which spaces, and removal is never a mutation', async (t) => {
+  const table = new RecordsTable({ cluster: undefined, servers: 1 }, 'd');
+  const update = { id: "i'd", assignments: [{ slot: 't0', value: 'x' }] };
+  t.match(
+    table.update([{ ...update, spaceId: "s'" }], now).sql,
+    /^UPDATE d\.records SET .* WHERE \(space, _id\) IN \(\('s\\'', 'i\\'d'\)\)$/,
+  );
+  t.equal(
+    table.remove([
+      { spaceId: 's', id: 'x' },
+      { spaceId: 'u', id: "y'" },
+    ]).sql,
+    "DELETE FROM d.records WHERE (space, _id) IN (('s', 'x'), ('u', 'y\\'')) " +
+      "SETTINGS lightweight_delete_mode = 'lightweight_update_force'",
+  );
+  t.equal(
+    table.clear('s').sql,
+    "DELETE FROM d.records WHERE space = 's' SETTINGS lightweight_delete_mode = 'lightweight_update_force'",
+  );
+});
