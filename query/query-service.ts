@@ -95,8 +95,11 @@ const insertLimit = 16 * 1024 * 1024;
 
 /** Characters of changes that wait in this process, and characters and records of one UPDATE. */
 const changeLimits = { pendingLimit: 64 * 1024 * 1024, statementLimit: 4 * 1024 * 1024, recordLimit: 200 };
-/** In a cluster a statement lies in Keeper until all servers made it, and ZooKeeper takes a megabyte at most. */
-const clusterStatementLimit = 256 * 1024;
+/**
+ * In a cluster a statement lies in Keeper until all servers made it, and ZooKeeper takes a megabyte at most. Most values
+ * stand in it twice: for their column, and for the map of all values.
+ */
+const clusterStatementLimit = 128 * 1024;
 
 /** The routes of the query service. */
 export function queryRoutes(args: QueryDeps): Route[] {
