@@ -31,6 +31,7 @@ import { createUuidV7 } from './records/uuid-v7.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
 import { createOpenSpace, type OpenSpace } from './space/open-space.ts';
 import { createSpaceCatalogue } from './space/space-catalogue.ts';
+import { makeSpaceViews, type ViewsOrder } from './space/space-views.ts';
 import { type Freshness, Spaces } from './space/spaces.ts';
 import { RecordsTable } from './sql/records-table.ts';
 import { createRedisReservations } from './unique/redis-reservations.ts';
@@ -59,6 +60,7 @@ export const queryService: ServiceFactory = async (services) => {
     // not Redis: most requests do without it
     readiness: [],
     examples: queryExamples,
+    commands: { 'sql-views': (order) => makeSpaceViews(services, order as ViewsOrder) },
     close: () => reservations.close(),
   };
 };

@@ -7,6 +7,7 @@ import { createCloudFiles } from '../../common/control/cloud-files.ts';
 import { fileRow } from '../../common/control/file-row.ts';
 import { createUsers } from '../../common/control/users.ts';
 import { createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
+import { makeSpaceViews } from '../../query/space/space-views.ts';
 import { newFile } from './new-file.ts';
 import { testDatabase as database, type QueryCall, type QueryHarness, spaceOf } from './query-harness.ts';
 import { type FieldInput, structureOf } from './record-client.ts';
@@ -87,6 +88,7 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
     'DELETE /:project/:space/clear-records',
   );
   await driveStructures(harness, expect);
+  await driveViews(harness.db);
   return called;
 }
 
@@ -122,6 +124,11 @@ async function driveStructures(harness: QueryHarness, expect: Expect): Promise<v
   );
   const rules = spaceOf(harness, 'p', 'rules', strict);
   await rules.insertOne({ a: 'again' });
+}
+
+async function driveViews(db: Database): Promise<void> {
+  await createUsers({ db, database }).create({ id: 'owner', email: 'owner@x', name: '' });
+  await makeSpaceViews({ db, database }, { project: 'p' });
 }
 
 async function driveControl(db: Database): Promise<void> {
