@@ -40,7 +40,12 @@ export const operations = [
   'clear',
   'hostileSlug',
   'otherStructure',
+  'setKeys',
+  'login',
+  'getTokenOwner',
 ] as const;
+/** Few of these: a space that is cleared all the time has nothing to take, and a login takes time on purpose. */
+const seldom = ['clear', 'setKeys', 'login', 'getTokenOwner'] as const;
 
 const sharedTexts = Array.from({ length: 12 }, (_, i) => `equal ${i}`);
 const quotes = ["'", '"', '`', '\\', "\\'", "''", '\0', '\n', '--', '/*', '\u2028', '😀', '#'];
@@ -65,10 +70,12 @@ const options = fc.oneof(
 export function attempts(places: number, count: number): fc.Arbitrary<Attempt[]> {
   const attempt = fc.record({
     place: fc.nat(places - 1),
-    // a space that is cleared all the time has nothing to take
     operation: fc.oneof(
-      { weight: 60, arbitrary: fc.constantFrom(...operations.filter((name) => name !== 'clear')) },
-      { weight: 1, arbitrary: fc.constant('clear' as const) },
+      {
+        weight: 60,
+        arbitrary: fc.constantFrom(...operations.filter((name) => !seldom.includes(name as never))),
+      },
+      { weight: 4, arbitrary: fc.constantFrom(...seldom) },
     ),
     of: fc.nat(places - 1),
     record: fc.nat(),
@@ -95,6 +102,8 @@ export class Attacker {
   readonly ids: string[] = [];
   readonly problems: string[] = [];
   calls = 0;
+  /** Of the user of this place. */
+  #login = '';
 
   constructor(baseUrl: string, place: Place) {
     this.#baseUrl = baseUrl;
@@ -114,6 +123,29 @@ export class Attacker {
   async begin(): Promise<void> {
     const body = sharedTexts.slice(0, 6).map((text, n) => ({ text, n, mark: this.mark, space: 'equal' }));
     this.#stored(await this.#call('', { body }));
+    // everywhere the same user with a password of its own
+    const user = { email: 'same@example.com', password: this.mark, mark: this.mark };
+    await this.#call('/_single_', { slug: 'users', structure: this.#users, body: user });
+    await this.#logIn(this);
+    if (this.#login === '') this.#complain('login', 'its own user');
+  }
+
+  get #users(): string {
+    return structureOf(this.#place.project, 'users', [
+      { name: 'email', type: 'TEXT', unique: true },
+      { name: 'password', type: 'TEXT', hashed: true },
+      { name: 'mark', type: 'TEXT' },
+    ]);
+  }
+
+  /** With the password of another place's user. */
+  async #logIn(other: Attacker): Promise<void> {
+    const headers = { 'function-resources': `{"mustExistSpaceStructures":[${this.#users}]}` };
+    const body = { email: 'same@example.com', password: other.mark };
+    const answer = await this.#call('/login', { slug: 'function', headers, body });
+    if (answer.status !== 200) return;
+    if (other !== this) this.#complain('login', answer);
+    this.#login = (answer.body as { token: string }).token;
   }
 
   async attempt({ operation, record, text, options }: Attempt, other: Attacker): Promise<void> {
@@ -144,7 +176,7 @@ export class Attacker {
       case 'search':
         return this.#read(
           await this.#call(
-            `/search?searchText=${encodeURIComponent(text.slice(0, 3))}&searchableFields[]=text&searchableFields[]=mark`,
+            `/search?searchText=${encodeURIComponent([...text].slice(0, 3).join(''))}&searchableFields[]=text&searchableFields[]=mark`,
             { headers },
           ),
         );
@@ -189,6 +221,24 @@ export class Attacker {
         const headers = { 'use-pre-stored-structure': 'true', 'auto-create-record-space': 'false' };
         const answer = await this.#call('', { headers, slug: slugs[record % slugs.length] as string });
         if (answer.status === 200) this.#complain('slug', answer);
+        return;
+      }
+      case 'setKeys': {
+        const keys = {
+          slug: 'keys',
+          structure: structureOf(this.#place.project, 'keys', [{ name: 'mark', type: 'TEXT' }]),
+        };
+        await this.#call('/set-key-values', { ...keys, body: { mark: this.mark } });
+        const { body } = await this.#call('/get-key-values', keys);
+        if ((body as { mark?: string } | null)?.mark !== this.mark) this.#complain('keys', body);
+        return;
+      }
+      case 'login':
+        return this.#logIn(other);
+      case 'getTokenOwner': {
+        const users = { slug: 'users', structure: this.#users, headers: { token: other.#login } };
+        const answer = await this.#call('/get-token-owner', users);
+        if ((answer.status === 200) !== (other === this)) this.#complain('getTokenOwner', answer);
         return;
       }
       case 'otherStructure': {
