@@ -35,6 +35,7 @@ import { createUuidV7 } from './records/uuid-v7.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
 import { createOpenSpace, type OpenSpace } from './space/open-space.ts';
 import { createSpaceCatalogue } from './space/space-catalogue.ts';
+import { makeSpaceViews, type ViewsOrder } from './space/space-views.ts';
 import { type Freshness, Spaces } from './space/spaces.ts';
 import { RecordsTable } from './sql/records-table.ts';
 import type { FindStoredDeps } from './unique/find-stored.ts';
@@ -65,6 +66,7 @@ export const queryService: ServiceFactory = async (services) => {
     // not Redis: most requests do without it
     readiness: [],
     examples: queryExamples,
+    commands: { 'sql-views': (order) => makeSpaceViews(services, order as ViewsOrder) },
     close: () => reservations.close(),
   };
 };
@@ -109,8 +111,11 @@ const insertLimit = 16 * 1024 * 1024;
 
 /** Characters of changes that wait in this process, and characters and records of one UPDATE. */
 const changeLimits = { pendingLimit: 64 * 1024 * 1024, statementLimit: 4 * 1024 * 1024, recordLimit: 200 };
-/** In a cluster a statement lies in Keeper until all servers made it, and ZooKeeper takes a megabyte at most. */
-const clusterStatementLimit = 256 * 1024;
+/**
+ * In a cluster a statement lies in Keeper until all servers made it, and ZooKeeper takes a megabyte at most. Most values
+ * stand in it twice: for their column, and for the map of all values.
+ */
+const clusterStatementLimit = 128 * 1024;
 
 /** The routes of the query service. */
 export function queryRoutes(args: QueryDeps): Route[] {

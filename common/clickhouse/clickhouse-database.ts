@@ -16,7 +16,7 @@ import { insertTarget } from './insert-target.ts';
 import { Replicas, type ReplicasOptions } from './replicas.ts';
 import { startDeadline } from './start-deadline.ts';
 import { StatementError } from './statement-error.ts';
-import { controlTableNames, topologyOf } from './topology.ts';
+import { controlTableNames, shardedTableNames, topologyOf } from './topology.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
 
@@ -32,7 +32,7 @@ export interface ClickhouseOptions extends Omit<ServerOptions, 'url'> {
 }
 
 /** What the server takes for the statement before the rows: as much of a body it copies before it reads it. */
-const insertHeadLimit = 256 * 1024;
+const insertHeadLimit = 64 * 1024;
 /** Milliseconds in which a server has to have what the others have. */
 const catchUpLimit = 5000;
 /** Bytes of a stream that are awaited before its reader gets the first. */
@@ -40,8 +40,8 @@ const streamAhead = 64 * 1024;
 /** How often the rows of one INSERT are sent to a cluster, and milliseconds between. */
 const insertAttempts = 3;
 const insertPause = 100;
-/** Statements without a table are about the control tables, which have one home. */
-const controlKey = '';
+/** Statements without a home are about the control tables, which have one together. */
+const controlHome = '';
 
 /** ClickHouse servers with the same data, over their HTTP interface. Nothing is asked of them before the first statement. */
 export function openClickhouse(options: ClickhouseOptions): Database {
@@ -55,7 +55,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
     log,
     times,
     catchUp:
-      cluster && ((server, key) => catchUp(server, key, cluster, settings, times?.catchUp ?? catchUpLimit)),
+      cluster && ((server, home) => catchUp(server, home, cluster, settings, times?.catchUp ?? catchUpLimit)),
   });
 
   const within = async <Result>(
@@ -112,22 +112,22 @@ export function openClickhouse(options: ClickhouseOptions): Database {
   return {
     cluster: cluster?.name,
     servers: servers.length,
-    async command({ sql, signal, permit, home = controlKey }) {
+    async command({ sql, signal, permit, home = controlHome }) {
       const statement = { body: sql, settings: { ...settings, wait_end_of_query: 1 }, writes: true };
       await write(statement, home, signal, permit);
     },
-    async rows<Row>({ sql, signal, home = controlKey }: ReadStatement) {
+    async rows<Row>({ sql, signal, home = controlHome }: ReadStatement) {
       const statement = readStatement(sql, settings, timeout);
       const bytes = await within(home, signal, (server, until) => server.run(statement, until));
       const text = bytes.toString('utf8').trimEnd();
       return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as Row);
     },
-    async stream({ sql, format, signal, home = controlKey }) {
+    async stream({ sql, format, signal, home = controlHome }) {
       const body = `${sql}\nFORMAT ${format}`;
       const statement = { body, settings: { ...settings, ...streamSettings }, writes: false };
       return within(home, signal, (server, until) => server.stream(statement, until, { timeout, ahead }));
     },
-    async insert({ table, columns, lines, signal, permit, token, home = controlKey }) {
+    async insert({ table, columns, lines, signal, permit, token, home = controlHome }) {
       // the statement goes before the rows: as part of the address it could be too long for a proxy
       const { into, format } = insertTarget(table, columns);
       const head = Buffer.from(`${into} FORMAT ${format}\n`);
@@ -136,7 +136,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
         settings: {
           ...settings,
           ...wholeBlockSettings,
-          max_query_size: Math.max(1, Math.ceil(head.byteLength / insertHeadLimit)) * 2 * insertHeadLimit,
+          max_query_size: insertHeadLimit,
           wait_end_of_query: 1,
           ...tokenSettings(token),
         },
@@ -146,7 +146,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
     },
     async ready(signal) {
       const statement = readStatement('SELECT 1', settings, timeout);
-      await within(controlKey, signal, (server, until) => server.run(statement, until));
+      await within(controlHome, signal, (server, until) => server.run(statement, until));
     },
     async close() {
       replicas.close();
@@ -159,17 +159,21 @@ function tokenSettings(token: string | undefined): Readonly<Record<string, strin
   return token === undefined ? {} : { insert_deduplicate: 1, insert_deduplication_token: token };
 }
 
-/** Waits until a server has what the other replicas had. A table that is not there yet has nothing. */
+/** Waits until a server has what the other replicas had. A table that is not there yet has nothing: migrations come after. */
 async function catchUp(
   server: ClickhouseServer,
-  key: string,
+  home: string,
   cluster: { readonly name: string; readonly database: string },
   settings: Statement['settings'],
   limit: number,
 ): Promise<void> {
   const { rowsTable } = topologyOf({ cluster: cluster.name });
+  const inDatabase = (name: string): string => `${cluster.database}.${name}`;
+  const sharded = shardedTableNames[home.split(' ', 1)[0] as string];
   const tables =
-    key === controlKey ? controlTableNames.map((name) => `${cluster.database}.${name}`) : [rowsTable(key)];
+    sharded === undefined
+      ? controlTableNames.map(inDatabase)
+      : sharded.map((name) => rowsTable(inDatabase(name)));
   const signal = AbortSignal.timeout(limit);
   await Promise.all(
     tables.map(async (table) => {

@@ -16,8 +16,10 @@ export const clusterSettings: Readonly<Record<string, string | number>> = {
   max_replica_delay_for_distributed_queries: 1,
   // a shard that is away is an error, not a shorter answer
   skip_unavailable_shards: 0,
-  // a look-up by id asks the shard of the id, not all
+  // a statement about a space asks the shard of the space, not all
   optimize_skip_unused_shards: 1,
+  // the records of a space and their keys lie on one shard: there a look into the keys reads those beside the records
+  distributed_product_mode: 'local',
   // DDL and changes are done on all servers when they are acknowledged
   alter_sync: 2,
   lightweight_deletes_sync: 2,

@@ -37,8 +37,8 @@ export interface ReadStatement {
   readonly sql: string;
   readonly signal?: AbortSignal | undefined;
   /**
-   * Of several servers, the one that took the last write with this key is asked. Absent: the home of what the service
-   * itself keeps (accounts, tokens, the catalogue).
+   * Of several servers, the one that took the last write of this home is asked: a sharded table's name (topology.ts), and
+   * what parts it may have. Absent: the home of what the service itself keeps (accounts, tokens, the catalogue).
    */
   readonly home?: string | undefined;
 }

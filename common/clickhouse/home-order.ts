@@ -1,15 +1,12 @@
 import { createHash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
-
-const keptKeys = 10_000;
 
 /**
  * The order in which servers serve what has a key: all processes with the same addresses find the same one, without
- * talking (rendezvous hashing, https://en.wikipedia.org/wiki/Rendezvous_hashing). Keys spread evenly over servers.
+ * talking (rendezvous hashing, https://en.wikipedia.org/wiki/Rendezvous_hashing). There are few keys, and all are kept.
  */
 export class HomeOrder<Server extends { readonly url: string }> {
   readonly #servers: readonly Server[];
-  readonly #orders = new LRUCache<string, readonly Server[]>({ max: keptKeys });
+  readonly #orders = new Map<string, readonly Server[]>();
 
   constructor(servers: readonly Server[]) {
     this.#servers = servers;

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import { untilAborted } from '../abort/until-aborted.ts';
 import { databaseUnavailable } from '../errors/catalogue.ts';
 import type { Log } from '../log/log.ts';
@@ -11,7 +10,6 @@ import { UnknownOutcome } from './unknown-outcome.ts';
 
 /** Servers that one statement is tried on. */
 const attempts = 3;
-const keptKeys = 10_000;
 /** Milliseconds after which a server that did not answer yet is asked whether it lives, and again. */
 const usualPatience = 3000;
 
@@ -46,7 +44,7 @@ export class Replicas {
   readonly #order: HomeOrder<Member>;
   readonly #catchUp: ReplicasOptions['catchUp'];
   readonly #patience: number;
-  readonly #places = new LRUCache<string, Place>({ max: keptKeys });
+  readonly #places = new Map<string, Place>();
 
   constructor({ servers, catchUp, log, times }: ReplicasOptions) {
     this.#members = servers.map((server) => ({

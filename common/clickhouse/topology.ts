@@ -7,7 +7,8 @@ import { quoteIdentifier, textLiteral } from './literal.ts';
  *   is a Distributed table over them, through which rows are read and inserted. What a Distributed table can't take
  *   (UPDATE, DELETE, OPTIMIZE, TRUNCATE) goes to the local tables of all servers.
  *
- * This is the one place that knows; whoever makes SQL asks here. Names with `quoted` are quoted, with their database.
+ * All are made by migrations. This is the one place that knows; whoever makes SQL asks here. Tables are `database.table`,
+ * whose names need no quotes.
  */
 export interface Topology {
   /** undefined: one store. */
@@ -15,17 +16,15 @@ export interface Topology {
   /** Follows the name in DDL, and in what changes rows of local tables. Empty without a cluster. */
   readonly onCluster: string;
   /** The table that holds the rows of a sharded table. */
-  rowsTable(quoted: string): string;
-  /** The same as a statement names it that changes rows, or the table, on all servers: UPDATE, DELETE, OPTIMIZE, DDL. */
-  rowsEverywhere(quoted: string): string;
+  rowsTable(table: string): string;
+  /** The same as a statement names it that changes rows on all servers (UPDATE, DELETE), or makes the table there. */
+  rowsEverywhere(table: string): string;
   /** The engine of a control table. @param engine such as `ReplacingMergeTree(version)` */
-  controlEngine(quoted: string, engine: string): string;
-  /** The engine of the table that holds the rows of a sharded table. @param quoted of the sharded table */
-  rowsEngine(quoted: string, engine: string): string;
+  controlEngine(table: string, engine: string): string;
+  /** The engine of the table that holds the rows of a sharded table. */
+  rowsEngine(table: string, engine: string): string;
   /** The engine of the table over those; null without a cluster, where the rows' table is the only one. */
-  distributedEngine(quoted: string, shardKey: string): string | null;
-  /** A table function over the rows of all shards, for as long as there is no Distributed table; null without a cluster. */
-  rowsOfAll(quoted: string, shardKey: string): string | null;
+  distributedEngine(table: string, shardKey: string): string | null;
 }
 
 /** Tables that every server of a cluster has whole. */
@@ -40,15 +39,20 @@ export const controlTableNames = [
   'deployments',
 ] as const;
 
+/** Sharded tables, by the first word of the homes that their statements name. */
+export const shardedTableNames: Readonly<Record<string, readonly string[]>> = {
+  records: ['records', 'record_keys'],
+  cloud_files: ['cloud_files'],
+};
+
 const single: Topology = {
   cluster: undefined,
   onCluster: '',
-  rowsTable: (quoted) => quoted,
-  rowsEverywhere: (quoted) => quoted,
+  rowsTable: (table) => table,
+  rowsEverywhere: (table) => table,
   controlEngine: (_, engine) => engine,
   rowsEngine: (_, engine) => engine,
   distributedEngine: () => null,
-  rowsOfAll: () => null,
 };
 
 /** In Keeper. Names stay the same when a table is made by several processes at once; an id of the table would not. */
@@ -67,26 +71,19 @@ export function topologyOf({ cluster }: { readonly cluster?: string | undefined 
     cluster,
     onCluster,
     rowsTable: localName,
-    rowsEverywhere: (quoted) => `${localName(quoted)}${onCluster}`,
+    rowsEverywhere: (table) => `${localName(table)}${onCluster}`,
     // one replica a server, of all shards: the names of replicas may repeat from shard to shard
-    controlEngine: (quoted, engine) =>
-      replicated(engine, `${keeperPath}/all/${plainName(quoted)}`, '{shard}-{replica}'),
-    rowsEngine: (quoted, engine) =>
-      replicated(engine, `${keeperPath}/{shard}/${plainName(localName(quoted))}`, '{replica}'),
-    distributedEngine(quoted, shardKey) {
-      const [database, table] = plainName(localName(quoted)).split('/') as [string, string];
-      return `Distributed(${[cluster, database, table].map(textLiteral).join(', ')}, ${shardKey})`;
+    controlEngine: (table, engine) =>
+      replicated(engine, `${keeperPath}/all/${table.replace('.', '/')}`, '{shard}-{replica}'),
+    rowsEngine: (table, engine) =>
+      replicated(engine, `${keeperPath}/{shard}/${localName(table).replace('.', '/')}`, '{replica}'),
+    distributedEngine(table, shardKey) {
+      const names = [cluster, ...localName(table).split('.')];
+      return `Distributed(${names.map(textLiteral).join(', ')}, ${shardKey})`;
     },
-    rowsOfAll: (quoted, shardKey) => `cluster(${textLiteral(cluster)}, ${localName(quoted)}, ${shardKey})`,
   };
 }
 
-/** The table's name ends it, quoted or not. */
-function localName(quoted: string): string {
-  return quoted.endsWith('`') ? `${quoted.slice(0, -1)}_local\`` : `${quoted}_local`;
-}
-
-/** `database/table`. Neither holds a dot, a slash or a backquote. */
-function plainName(quoted: string): string {
-  return quoted.replaceAll('`', '').replace('.', '/');
+function localName(table: string): string {
+  return `${table}_local`;
 }

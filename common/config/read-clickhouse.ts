@@ -25,6 +25,7 @@ const otherKeys = [
   'CLICKHOUSE_DATABASE',
   'CLICKHOUSE_CA_FILE',
   'CLICKHOUSE_CLUSTER',
+  'CLICKHOUSE_EXPERIMENTAL_CLUSTER',
 ];
 /** It stands in statements without quotes. */
 const databasePattern = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
@@ -99,6 +100,12 @@ function readCaFile(url: string, reader: EnvReader): string | undefined {
 
 function readCluster(reader: EnvReader): string | undefined {
   const cluster = reader.text('CLICKHOUSE_CLUSTER');
+  const allowed = reader.boolean('CLICKHOUSE_EXPERIMENTAL_CLUSTER', false);
+  if (cluster !== undefined && !allowed) {
+    reader.problems.push(
+      'CLICKHOUSE_CLUSTER is experimental, as no test has met a real cluster yet: CLICKHOUSE_EXPERIMENTAL_CLUSTER=true allows it',
+    );
+  }
   if (cluster !== undefined && !clusterPattern.test(cluster)) {
     reader.problems.push(
       `CLICKHOUSE_CLUSTER is ${JSON.stringify(cluster)}: it should be a name of A-Z a-z 0-9 _ . - as in system.clusters`,

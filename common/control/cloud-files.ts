@@ -77,6 +77,7 @@ export interface FileTable extends CloudFiles {
 /** @param args.database name of the database that holds the control tables */
 export function createCloudFiles({ db, database }: { db: Database; database: string }): FileTable {
   const table = `${database}.cloud_files`;
+  const home = 'cloud_files';
   const { rowsEverywhere } = topologyOf(db);
   // one INSERT costs milliseconds and a part, however few its rows: uploads that end together share one
   let announced = 0;
@@ -108,7 +109,7 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
         table,
         columns: fileColumns,
         lines: line,
-        home: table,
+        home,
         account: file.ownerId,
         proof: `SELECT 1 FROM ${table} WHERE name = ${textLiteral(file.name)} LIMIT 1`,
         signal,
@@ -117,7 +118,7 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
     },
     async insertRows(rows) {
       const lines = Buffer.concat(rows.map(({ line }) => line));
-      await db.insert({ table, columns: fileColumns, lines, home: table });
+      await db.insert({ table, columns: fileColumns, lines, home });
     },
     remember: note,
     async findByName(name, signal) {
@@ -132,7 +133,7 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
       const rows = await db.rows<{ name: string }>({
         sql: `SELECT name FROM ${table} WHERE name IN (${names.map(textLiteral).join(', ')})`,
         signal,
-        home: table,
+        home,
       });
       return new Set(rows.map(({ name }) => name));
     },
@@ -142,13 +143,13 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
          WHERE created_at >= ${timeLiteral(after)} AND created_at < ${timeLiteral(before)}
          ORDER BY created_at DESC LIMIT ${limit}`,
         signal,
-        home: table,
+        home,
       });
       return rows.map(fileOf);
     },
     async remove(name, signal) {
       const sql = `DELETE FROM ${rowsEverywhere(table)} WHERE name = ${textLiteral(name)}`;
-      await db.command({ sql, signal, home: table });
+      await db.command({ sql, signal, home });
       known.delete(name);
     },
   };

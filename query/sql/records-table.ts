@@ -148,8 +148,10 @@ export class RecordsTable {
 const deleteSettings = `lightweight_delete_mode = 'lightweight_update_force'`;
 
 function addressesSql(records: readonly RecordAddress[]): string {
+  const spaces = new Set(records.map(({ spaceId }) => textLiteral(spaceId)));
   const list = records.map(({ spaceId, id }) => `(${textLiteral(spaceId)}, ${textLiteral(id)})`);
-  return `(space, _id) IN (${list.join(', ')})`;
+  // the pairs alone would do, but the engine finds the shards of a statement by a condition on the space itself
+  return `space IN (${[...spaces].join(', ')}) AND (space, _id) IN (${list.join(', ')})`;
 }
 
 /**

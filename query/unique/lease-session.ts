@@ -1,6 +1,34 @@
 import { randomBytes } from 'node:crypto';
-import type { LeaseTimes } from './lease-times.ts';
-import { elapsed, type Moment } from './moment.ts';
+
+/** Milliseconds. All processes must have the same `lease`: another one needs another `ledgerKey`. */
+export interface LeaseTimes {
+  /** How long a session lasts that is not renewed, by Redis' clock. */
+  readonly lease: number;
+  /** What is taken off by our own clock, for what the clocks may differ in that time. */
+  readonly margin: number;
+  /** What a write may take at most; it does not begin when less of the lease is left. */
+  readonly writeTime: number;
+  readonly renewEvery: number;
+}
+
+/** Two attempts to renew in a row may fail before writes are held back. */
+export const usualTimes: LeaseTimes = { lease: 15_000, margin: 1500, writeTime: 6000, renewEvery: 2500 };
+
+/** A point in time by two clocks in milliseconds. */
+export interface Moment {
+  /** Never set, but stands still while a virtual machine is paused. */
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+export function currentMoment(): Moment {
+  return { monotonic: performance.now(), wall: Date.now() };
+}
+
+/** Milliseconds between two points, by the clock that says more: what must not last too long is over too early rather. */
+function elapsed(from: Moment, to: Moment): number {
+  return Math.max(to.monotonic - from.monotonic, to.wall - from.wall);
+}
 
 /** One lease of a process, on everything that its writes hold under its name. */
 export class LeaseSession {

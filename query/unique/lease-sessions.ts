@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../common/log/log.ts';
 import { RedisFailure } from '../../common/redis/redis-connection.ts';
-import { LeaseSession } from './lease-session.ts';
-import type { LeaseTimes } from './lease-times.ts';
+import { currentMoment, LeaseSession, type LeaseTimes, type Moment } from './lease-session.ts';
 import type { Ledger } from './ledger.ts';
-import { currentMoment, type Moment } from './moment.ts';
 
 /** For the look at whether there ever were reservations. */
 const lookTimeout = 5000;

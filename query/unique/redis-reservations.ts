@@ -3,9 +3,8 @@ import { invalidBody, unavailable } from '../../common/errors/catalogue.ts';
 import type { Log } from '../../common/log/log.ts';
 import { type RedisConnection, RedisFailure } from '../../common/redis/redis-connection.ts';
 import { HeldKeys } from './held-keys.ts';
-import type { LeaseSession } from './lease-session.ts';
+import { type LeaseSession, type LeaseTimes, usualTimes } from './lease-session.ts';
 import { LeaseSessions } from './lease-sessions.ts';
-import { type LeaseTimes, usualTimes } from './lease-times.ts';
 import { type Claim, createLedger, digestOf, type ReserveAnswer } from './ledger.ts';
 import {
   createLocalReservations,

@@ -1,5 +1,7 @@
 /** Two users with the same project and space slugs never see, change or list what the other owns. */
+import fc from 'fast-check';
 import t from 'tap';
+import { Attacker, attempts, operations } from '../services/attacker.ts';
 import { call, structureOf } from '../services/record-client.ts';
 import { routeTable } from '../services/route-table.ts';
 import { removeData, runToEnd, startSluice } from '../services/start-sluice.ts';
@@ -251,6 +253,45 @@ t.test('every route: what another owns is not read, changed or listed', async (t
   }
   // her rules still hold in her space, whatever bob did to his
   t.equal((await request(alice, '/guarded', { headers: preStored })).status, 401);
+});
+
+t.test('whatever somebody tries, what others have is neither read nor changed', async (t) => {
+  const accounts = { alice, bob };
+  const places = ['first', 'second', 'third', 'fourth'].flatMap((project) =>
+    Object.entries(accounts).map(([account, token]) => ({ name: `${account}/${project}`, token, project })),
+  );
+  const seed = Number(process.env.SLUICE_TEST_SEED ?? 20261122);
+  const seen = new Set<string>();
+  let calls = 0;
+  const run = async (attackers: readonly Attacker[], list: Parameters<Attacker['attempt']>[0][]) => {
+    // all at once, so that what they write shares statements; each one's own calls in turn
+    await Promise.all(
+      attackers.map(async (attacker, index) => {
+        for (const attempt of list) {
+          if (attempt.place !== index) continue;
+          seen.add(attempt.operation);
+          await attacker.attempt(attempt, attackers[attempt.of] as Attacker);
+        }
+      }),
+    );
+    for (const attacker of attackers) await attacker.check();
+  };
+  let runs = 0;
+  const property = fc.asyncProperty(attempts(places.length, 600), async (list) => {
+    const round = `r${runs++}`;
+    const attackers = places.map(
+      (place) => new Attacker(sluice.baseUrl, { ...place, project: `${round}-${place.project}` }),
+    );
+    for (const attacker of attackers) await attacker.begin();
+    await run(attackers, list);
+    calls += attackers.reduce((sum, attacker) => sum + attacker.calls, 0);
+    const problems = attackers.flatMap((attacker) => attacker.problems);
+    if (problems.length > 0) throw new Error(problems.join('\n'));
+  });
+  const { failed, errorInstance } = await fc.check(property, { numRuns: 3, seed, endOnFailure: true });
+  t.notOk(failed, String(errorInstance));
+  t.strictSame([...seen].sort(), [...operations].sort());
+  t.ok(calls >= 2000, `${calls} calls, seed ${seed}`);
 });
 
 t.test('every route: without a good access token there is nothing', async (t) => {

@@ -13,11 +13,13 @@ import { startChdbServer } from '../services/start-chdb-server.ts';
 const server = await startChdbServer();
 t.teardown(() => server.close());
 const login = { user: 'default', password: '' };
-const table = '`lag`.`rows`';
+// a sharded table, and the home that its statements name
+const tableHome = 'cloud_files';
+const table = `lag.${tableHome}`;
 const times = { firstPause: 250, longestPause: 500, probeLimit: 1000, patience: 1000, catchUp: 400 };
 const setUp = openClickhouse({ url: server.url, ...login });
 await setUp.command({ sql: 'CREATE DATABASE lag' });
-for (const name of ['rows', 'old']) {
+for (const name of [tableHome, 'old']) {
   await setUp.command({ sql: `CREATE TABLE lag.${name} (i UInt32) ENGINE = MergeTree ORDER BY i` });
 }
 await setUp.close();
@@ -39,7 +41,7 @@ async function openPair(t: Test): Promise<Pair> {
     await a.close();
     await b.close();
   });
-  await db.rows({ sql: 'SELECT 1', home: table });
+  await db.rows({ sql: 'SELECT 1', home: tableHome });
   const [home, other] = a.seen.length > 0 ? [a, b] : [b, a];
   t.equal(other.seen.length, 0, 'a table has one home');
   return { db, home, other };
@@ -48,12 +50,12 @@ async function openPair(t: Test): Promise<Pair> {
 let next = 0;
 const insert = async (db: Database): Promise<number> => {
   const i = ++next;
-  await db.insert({ table, columns: ['i'], lines: Buffer.from(`[${i}]\n`) });
+  await db.insert({ table, columns: ['i'], lines: Buffer.from(`[${i}]\n`), home: tableHome });
   return i;
 };
 const isThere = async (db: Database, i: number): Promise<boolean> =>
-  (await db.rows({ sql: `SELECT i FROM ${table} WHERE i = ${i}`, home: table })).length === 1;
-const lag = { table, old: '`lag`.`old`' };
+  (await db.rows({ sql: `SELECT i FROM ${table} WHERE i = ${i}`, home: tableHome })).length === 1;
+const lag = { table, old: 'lag.old' };
 const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
 };
@@ -62,7 +64,7 @@ t.test('what was written is seen after a failover, and after the way back', asyn
   const { db, home, other } = await openPair(t);
   const first = await insert(db);
   t.ok(await isThere(db, first));
-  t.match(home.seen[0], 'SYSTEM SYNC REPLICA `lag`.`rows_local` LIGHTWEIGHT');
+  t.match(home.seen[0], 'SYSTEM SYNC REPLICA lag.cloud_files_local LIGHTWEIGHT');
   other.lag = lag;
   await home.set({ kind: 'dead' });
   t.ok(await isThere(db, first), 'the other one was asked to catch up first');

@@ -1,6 +1,7 @@
 /**
  * Every statement that the services emit, in one store and in a cluster, is collected while everything is done once, and
- * parsed by the real engine. A call of the database in the source that is not among them fails the test.
+ * parsed by the real engine. Those about records say of which space they are, and ask one shard. A call of the database in
+ * the source that is not among them fails the test.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,16 +9,19 @@ import t, { type Test } from 'tap';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import { checkServers } from '../../common/clickhouse/check-servers.ts';
 import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
+import { clusterSettings } from '../../common/clickhouse/cluster-settings.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { controlTableNames } from '../../common/clickhouse/topology.ts';
+import { engineSettings } from '../../common/clickhouse/engine-settings.ts';
+import { controlTableNames, shardedTableNames } from '../../common/clickhouse/topology.ts';
 import { migrate } from '../../common/control/migrate.ts';
 import { migrations } from '../../common/control/migrations.ts';
-import { type QueryDeps, queryRoutes } from '../../query/routes.ts';
+import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { openAddress } from '../services/clickhouse-address.ts';
 import { driveEverything } from '../services/drive-everything.ts';
 import { openQueryHarness, type QueryHarness, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
 import { type Recorded, recordingDatabase } from '../services/recording-database.ts';
+import { spaceProblem } from '../services/space-guard.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -45,8 +49,8 @@ const elsewhere = [
   // clickhouse-lag.test.ts
   /check-servers\.ts/,
 ];
-const onlyInOneStore = [/initial-records\.ts:\d+/];
-const onlyInCluster = [/initial-records-of-shards\.ts:\d+/, /record-table\.ts:\d+/];
+/** What is done only by a process that has the store to itself: keys of values that are stored already. */
+const onlyAlone = [/space\/spaces\.ts:\d+/];
 
 async function checkCollection(
   t: Test,
@@ -57,15 +61,12 @@ async function checkCollection(
   const missing = routes.map(({ method, path }) => `${method} ${path}`).filter((route) => !called.has(route));
   t.strictSame(missing, [], 'every operation was done');
   const places = new Set(all.map(({ place }) => place));
-  const own = harnessCluster(all) ? onlyInOneStore : onlyInCluster;
+  const own = all.some(({ sql }) => sql.includes('ON CLUSTER')) ? onlyAlone : [];
   const silent = callsInSource().filter(
     (place) => !places.has(place) && ![...elsewhere, ...own].some((pattern) => pattern.test(place)),
   );
   t.strictSame(silent, [], 'every call in the source was made');
 }
-
-const harnessCluster = (all: readonly Recorded[]): boolean =>
-  all.some(({ sql }) => sql.includes('ON CLUSTER'));
 
 async function checkParsed(t: Test, parser: Database, all: readonly Recorded[]): Promise<void> {
   const broken: string[] = [];
@@ -77,20 +78,30 @@ async function checkParsed(t: Test, parser: Database, all: readonly Recorded[]):
   t.strictSame(broken, [], 'the engine parses them all');
 }
 
-/** Reads and writes of one table must go to one home. */
+/** What was written is seen where it was written: reads and writes of a sharded table name its home. */
 function checkHomes(t: Test, all: readonly Recorded[]): void {
-  const strays = all.filter(({ sql, table, place }) => {
-    if (place.startsWith('common/control/migrate.ts')) return false;
-    const named = /`sluice`\.`records_[0-9a-f]{32}|sluice\.cloud_files/.exec(sql)?.[0];
-    const expected = named?.startsWith('`') ? `${named}\`` : named;
-    // what is inserted has its table anyway
-    return !sql.startsWith('INSERT INTO sluice.') && table !== expected && named !== undefined;
+  const strays = all.filter(({ sql, home, place }) => {
+    if (place.startsWith('common/control/migrate.ts') || sql.startsWith('CREATE')) return false;
+    const [, table] = /\bsluice\.(records|record_keys|cloud_files)(?:_local)?\b/.exec(sql) ?? [];
+    const expected = Object.keys(shardedTableNames).find((name) =>
+      shardedTableNames[name]?.includes(table ?? ''),
+    );
+    return home?.split(' ')[0] !== expected;
   });
   t.strictSame(
-    strays.map(({ place, table }) => `${place} ${table}`),
+    strays.map(({ place, home }) => `${place} ${home}`),
     [],
-    'statements about a table name it',
+    'statements about a table name its home',
   );
+}
+
+/** Rows of all accounts lie in the same tables. */
+function checkSpaces(t: Test, all: readonly Recorded[]): void {
+  const problems = all.flatMap(({ sql, place }) => {
+    const problem = spaceProblem(sql);
+    return problem === null ? [] : [`${place} ${problem}`];
+  });
+  t.strictSame(problems, [], 'every statement about records says of which space they are');
 }
 
 async function collect(open?: () => Promise<Database>): Promise<{
@@ -104,6 +115,7 @@ async function collect(open?: () => Promise<Database>): Promise<{
   let parser: Database | null = null;
   const harness = await openQueryHarness({
     config: { allowClearAllSpaces: true },
+    alone: open === undefined,
     open: async (dataDir) => {
       const engine = await (open?.() ?? openChdb({ path: join(dataDir, 'chdb') }));
       parser = engine;
@@ -122,6 +134,54 @@ async function collect(open?: () => Promise<Database>): Promise<{
   };
 }
 
+/**
+ * The engine plans every statement that reads or deletes rows of a space over two shards, and fails where it could not tell
+ * from the statement alone which shard is asked.
+ */
+async function checkPlans(t: Test, all: readonly Recorded[]): Promise<void> {
+  const server = await startChdbServer({ cluster: 'two', shards: 2 });
+  const open = {
+    url: server.url,
+    user: 'default',
+    password: '',
+    cluster: { name: 'two', database: 'sluice' },
+  };
+  const db = openClickhouse(open);
+  t.teardown(async () => {
+    await db.close();
+    await server.close();
+  });
+  await migrate(db, 'sluice', migrations);
+  const plan = async (sql: string, force = 2): Promise<string> => {
+    const settings = { ...engineSettings, ...clusterSettings, force_optimize_skip_unused_shards: force };
+    const query = new URLSearchParams({ wait_end_of_query: '1' });
+    for (const [name, value] of Object.entries(settings)) query.set(name, `${value}`);
+    const body = `EXPLAIN PLAN ${sql}`;
+    return (await fetch(`${server.url}/?${query}`, { method: 'POST', body })).text();
+  };
+  const ofAnySpace = 'SELECT _id FROM sluice.records WHERE n0 = 1';
+  t.match(await plan(ofAnySpace, 0), /\bUnion\b/, 'several shards show');
+  t.match(await plan(ofAnySpace), 'UNABLE_TO_SKIP_UNUSED_SHARDS');
+  const reads = new Set(
+    all.flatMap(({ sql }) => {
+      if (!/\bFROM sluice\.(records|record_keys)\b/.test(sql) || sql.startsWith('CREATE')) return [];
+      return sql.slice(sql.indexOf('SELECT')).replace(/\nFORMAT \w+$/, '');
+    }),
+  );
+  const spread: string[] = [];
+  for (const sql of reads) {
+    const text = await plan(sql);
+    if (!text.startsWith('Output: ') || /\bUnion\b/.test(text))
+      spread.push(`${sql.slice(0, 300)}: ${text.slice(0, 500)}`);
+  }
+  t.strictSame(spread, [], 'each asks one shard');
+  t.ok(reads.size > 20, `${reads.size} statements`);
+  t.ok(
+    [...reads].some((sql) => sql.includes('FROM sluice.record_keys')),
+    'by keys, too',
+  );
+}
+
 /** So much that one store makes one statement of it. */
 async function changeManyAtOnce(harness: QueryHarness): Promise<void> {
   const space = spaceOf(harness, 'p', 'large', structureOf('p', 'large', [{ name: 'text', type: 'TEXT' }]));
@@ -132,12 +192,55 @@ async function changeManyAtOnce(harness: QueryHarness): Promise<void> {
     if (status !== 200) throw new Error(`update: ${status}`);
 }
 
+t.test('a statement that does not say of which space it is is seen', async (t) => {
+  const id = `'018f0000-0000-7000-8000-000000000001'`;
+  const records = 'sluice.records';
+  const bad = [
+    `SELECT _id FROM ${records}`,
+    `SELECT _id FROM ${records} WHERE n0 = 1`,
+    `SELECT _id FROM ${records} WHERE space = ${id} OR n0 = 1`,
+    `SELECT _id FROM ${records} WHERE (space = ${id}) = 0`,
+    `SELECT _id FROM ${records} WHERE space != ${id}`,
+    `SELECT _id FROM ${records} WHERE space = 'p'`,
+    `SELECT _id FROM ${records} WHERE space = space AND n0 = 1`,
+    `SELECT 'WHERE space = ${id.replaceAll("'", "\\'")}' FROM ${records}`,
+    `SELECT _id FROM ${records} WHERE t0 = ' AND space = ' AND n0 = 1`,
+    `SELECT _id FROM ${records} ORDER BY space = ${id} AND 1`,
+    `SELECT _id FROM ${records} WHERE (space, _id) IN ((${id}, 'a'))`,
+    `SELECT _id FROM ${records} WHERE space IN (${id}, 'b')`,
+    `SELECT _id FROM ${records} WHERE space IN (SELECT space FROM sluice.record_keys WHERE space = ${id})`,
+    `SELECT _id FROM ${records} WHERE space = ${id} AND _id IN (SELECT _id FROM sluice.record_keys WHERE key IN (1))`,
+    `SELECT _id FROM ${records} WHERE space = ${id} UNION ALL SELECT _id FROM sluice.records`,
+    `SELECT _id FROM ${records} AS r, ${records} AS s WHERE space = ${id}`,
+    `SELECT (SELECT count() FROM ${records}) FROM ${records} WHERE space = ${id}`,
+    `SELECT count() FROM ${records}_local`,
+    `SELECT count() FROM \`sluice\`.\`records\``,
+    `SELECT count() FROM merge('sluice', '^records$'), records`,
+    `DELETE FROM ${records} WHERE _id = 'a'`,
+    `DELETE FROM ${records}_local ON CLUSTER \`one\` WHERE _id IN ('a') SETTINGS x = 'space = ${id.slice(1)}`,
+    `UPDATE ${records} SET space = ${id} WHERE _id = 'a'`,
+    `INSERT INTO sluice.record_keys (space, key, _id) SELECT space, 1, _id FROM ${records}`,
+    `TRUNCATE TABLE ${records}`,
+    `OPTIMIZE TABLE ${records} FINAL`,
+  ];
+  for (const sql of bad) t.type(spaceProblem(sql), 'string', sql);
+  const good = [
+    `SELECT _id FROM ${records} WHERE space = ${id}`,
+    `SELECT _id FROM ${records} WHERE space = ${id} AND (t0 = 'x' OR n0 = 1) ORDER BY _id LIMIT 1`,
+    `SELECT _id FROM ${records} WHERE space = ${id} AND _id IN (SELECT _id FROM sluice.record_keys WHERE space = ${id} AND key IN (1, 2))`,
+    `DELETE FROM ${records}_local ON CLUSTER \`one\` WHERE space IN (${id}, ${id}) AND (space, _id) IN ((${id}, 'a')) SETTINGS x = 'y'`,
+    `SELECT count() FROM sluice.record_spaces`,
+  ];
+  for (const sql of good) t.equal(spaceProblem(sql), null, sql);
+});
+
 t.test('one store', async (t) => {
   const { all, called, parser, close } = await collect();
   t.teardown(close);
   await checkCollection(t, all, called);
   await checkParsed(t, parser, all);
   checkHomes(t, all);
+  checkSpaces(t, all);
   const text = all.map(({ sql }) => sql).join('\n');
   t.notMatch(text, /ON CLUSTER|Replicated|Distributed\(|_local/, 'nothing of a cluster');
   t.comment(
@@ -163,14 +266,16 @@ t.test('a cluster', async (t) => {
   t.teardown(close);
   await checkCollection(t, all, called);
   checkHomes(t, all);
+  checkSpaces(t, all);
   // either of the two may be the home
   const seen = [...(await server.seen()).map(({ statement }) => statement), ...second.seen];
   const syncs = seen.filter((statement) => statement.startsWith('SYSTEM SYNC REPLICA'));
-  for (const name of controlTableNames) {
+  const sharded = Object.values(shardedTableNames).flat();
+  for (const name of [...controlTableNames, ...sharded.map((name) => `${name}_local`)]) {
     t.ok(syncs.includes(`SYSTEM SYNC REPLICA sluice.${name} LIGHTWEIGHT`), `${name} is caught up with`);
   }
   const beside = [...syncs, "SELECT 1 FROM system.processes WHERE query_id = 'x'\nFORMAT JSONEachRow"];
-  await checkParsed(t, parser, [...all, ...beside.map((sql) => ({ sql, table: undefined, place: '' }))]);
+  await checkParsed(t, parser, [...all, ...beside.map((sql) => ({ sql, home: undefined, place: '' }))]);
 
   const statements = [...new Set(all.map(({ sql }) => sql))];
   for (const sql of statements) {
@@ -185,10 +290,15 @@ t.test('a cluster', async (t) => {
     }
     // a Distributed table takes none of these
     if (/^\s*(UPDATE|DELETE|TRUNCATE|OPTIMIZE)/.test(sql)) t.match(sql, /_local`? ON CLUSTER `one`/, shown);
-    if (/^\s*ALTER TABLE/.test(sql) && !/ADD COLUMN IF NOT EXISTS (initial_records|sealed)/.test(sql)) {
-      t.match(sql, / ON CLUSTER `one` /, shown);
-    }
   }
+  const made = all.filter(({ sql }) => /^\s*(CREATE|ALTER|DROP|RENAME|TRUNCATE|OPTIMIZE|ATTACH)\b/.test(sql));
+  t.strictSame(
+    made.flatMap(({ place }) =>
+      /^(common\/control\/migrate|query\/space\/space-views)\.ts/.test(place) ? [] : place,
+    ),
+    [],
+    'tables are made by migrations, and views when they are asked for',
+  );
   const updates = all.length;
   await changeManyAtOnce(harness);
   const sizes = all.slice(updates).flatMap(({ sql }) => (sql.startsWith('UPDATE') ? [sql.length] : []));
@@ -201,10 +311,11 @@ t.test('a cluster', async (t) => {
   t.strictSame(ddl, [], 'a process that starts, and a space that it opens, needs no DDL');
   const paths = statements.flatMap((sql) => [...sql.matchAll(/Replicated\w+\('([^']+)', '([^']+)'/g)]);
   for (const [, path = '', replica = ''] of paths) {
-    const sharded = /records_|cloud_files/.test(path);
-    t.equal(path.includes('/{shard}/'), sharded, path);
-    t.equal(replica, sharded ? '{replica}' : '{shard}-{replica}', path);
+    const ofShard = sharded.some((name) => path.endsWith(`/${name}_local`));
+    t.equal(path.includes('/{shard}/'), ofShard, path);
+    t.equal(replica, ofShard ? '{replica}' : '{shard}-{replica}', path);
   }
-  t.ok(paths.length > controlTableNames.length);
+  t.equal(paths.length, controlTableNames.length + sharded.length);
+  await checkPlans(t, all);
   t.comment(`${statements.length} statements from ${new Set(all.map(({ place }) => place)).size} places`);
 });

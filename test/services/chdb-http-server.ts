@@ -21,6 +21,8 @@ interface Settings {
   readonly keepAliveTimeout: number;
   /** It stands for a cluster of this name, which is itself. */
   readonly cluster?: string;
+  /** Of the cluster. */
+  readonly shards?: number;
 }
 
 /** What a test may want to know of a statement that came. */
@@ -36,7 +38,9 @@ const seenLimit = 5000;
 
 const settings = JSON.parse(process.argv[2] ?? '{}') as Settings;
 const cluster =
-  settings.cluster === undefined ? null : oneNodeCluster(settings.cluster, `${settings.path}.xml`);
+  settings.cluster === undefined
+    ? null
+    : oneNodeCluster(settings.cluster, `${settings.path}.xml`, settings.shards);
 const engine = new Engine(settings.path, cluster?.connectionArgs);
 const faults = new Faults();
 const seen: SeenStatement[] = [];

@@ -9,6 +9,7 @@ import { openDeployment } from '../../common/control/deployment.ts';
 import { fileRow } from '../../common/control/file-row.ts';
 import { createUsers } from '../../common/control/users.ts';
 import { createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
+import { makeSpaceViews } from '../../query/space/space-views.ts';
 import { newFile } from './new-file.ts';
 import { testDatabase as database, type QueryCall, type QueryHarness, spaceOf } from './query-harness.ts';
 import { type FieldInput, structureOf } from './record-client.ts';
@@ -89,6 +90,7 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
     'DELETE /:project/:space/clear-records',
   );
   await driveStructures(harness, expect);
+  await driveViews(harness.db);
   return called;
 }
 
@@ -105,7 +107,7 @@ async function driveStructures(harness: QueryHarness, expect: Expect): Promise<v
     { name: 'b', type: 'NUMBER' },
   ]);
   await expect({ structure: loose, path: '/p/rules', body: [{ a: 'x' }] }, 'POST /:project/:space');
-  // a rule that is switched on looks at what is stored, and a new field gets a slot
+  // a rule that is switched on looks at what is stored
   await expect(
     { path: '/p/rules/set-structure', body: JSON.parse(strict) },
     'POST /:project/:space/set-structure',
@@ -124,6 +126,11 @@ async function driveStructures(harness: QueryHarness, expect: Expect): Promise<v
   );
   const rules = spaceOf(harness, 'p', 'rules', strict);
   await rules.insertOne({ a: 'again' });
+}
+
+async function driveViews(db: Database): Promise<void> {
+  await createUsers({ db, database }).create({ id: 'owner', email: 'owner@x', name: '' });
+  await makeSpaceViews({ db, database }, { project: 'p' });
 }
 
 async function driveControl(db: Database): Promise<void> {
@@ -172,20 +179,12 @@ async function driveLookAfterFailure(db: Database, name: string): Promise<void> 
   const failing: Database = { ...db, insert: () => Promise.reject(new Error('as if the engine failed')) };
   const commit = createGroupCommit({ db: failing, pendingLimit: 1e6, insertLimit: 1e6 });
   const table = `${database}.cloud_files`;
-  await commit
-    .write({
-      table,
-      columns: ['name'],
-      lines: Buffer.from('["x"]\n'),
-      home: 'control',
-      account: 'a',
-      proof: `SELECT 1 FROM ${table} WHERE name = '${name}' LIMIT 1`,
-      signal,
-    })
-    .then(
-      () => {
-        throw new Error('the row is not there, and was acknowledged');
-      },
-      () => {},
-    );
+  const proof = `SELECT 1 FROM ${table} WHERE name = '${name}' LIMIT 1`;
+  const rows = { table, columns: ['name'], lines: Buffer.from('["x"]\n') };
+  await commit.write({ ...rows, home: 'cloud_files', account: 'a', proof, signal }).then(
+    () => {
+      throw new Error('the row is not there, and was acknowledged');
+    },
+    () => {},
+  );
 }

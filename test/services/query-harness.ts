@@ -13,6 +13,7 @@ import { parseQueryString } from '../../common/http/query-string.ts';
 import { Router } from '../../common/http/router.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { fakeRequest, responseBytes } from './fake-request.ts';
+import { guardSpaces } from './space-guard.ts';
 import { type ChdbServer, startChdbServer } from './start-chdb-server.ts';
 
 export interface QueryAnswer {
@@ -102,7 +103,7 @@ export async function openQueryHarness(
           loginTokenTtl: 36 * 3_600_000,
           ...options.config,
         },
-        db: wrap(db),
+        db: guardSpaces(wrap(db)),
         database: testDatabase,
         alone: options.alone ?? false,
         projects,

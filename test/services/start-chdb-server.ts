@@ -37,6 +37,8 @@ export interface ChdbServerOptions {
   readonly keepAliveTimeout?: number;
   /** It stands for a cluster of this name, which is itself (chdb-server/one-node-cluster.ts). */
   readonly cluster?: string;
+  /** Of the cluster; absent: one. With more there are only plans. */
+  readonly shards?: number;
 }
 
 export async function startChdbServer(options: ChdbServerOptions = {}): Promise<ChdbServer> {

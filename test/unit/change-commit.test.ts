@@ -3,6 +3,7 @@ import type { Database, ReadStatement, WriteStatement } from '../../common/click
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
 import { createChangeCommit, type RecordChange } from '../../query/records/change-commit.ts';
+import type { StoredRow } from '../../query/records/record-row.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import { createStructure } from '../../query/structure/structure.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
@@ -66,7 +67,8 @@ const addressesOf = (sql: string): { _space: string; _id: string }[] =>
     ([, _space = '', _id = '']) => ({ _space, _id }),
   );
 const idsOf = (sql: string): string[] => addressesOf(sql).map(({ _id }) => _id);
-const answerOf = (id: string): string => `{"id":"${id}","a":"x","createdAt":"c","updatedAt":"u"}`;
+/** The row that the fake database has of an id. */
+const hasRow = (row: StoredRow | null, id: string): boolean => row?._id === id && row._doc.t0 === 'x';
 
 t.test('what waits for the same slots becomes one statement, of whatever spaces', async (t) => {
   const fake = fakeDatabase();
@@ -87,7 +89,7 @@ t.test('what waits for the same slots becomes one statement, of whatever spaces'
   fake.release();
   t.strictSame(
     await outcomes,
-    [1, 2, 3, 4, 5, 6, 7].map((n) => answerOf(`r${n}`)),
+    [1, 2, 3, 4, 5, 6, 7].map((n) => `r${n}`),
   );
   t.strictSame(fake.statements.map(idsOf), [['r1'], ['r7'], ['r2', 'r4'], ['r3'], ['r5', 'r6']]);
   t.strictSame(addressesOf(fake.statements[2] ?? '')[1], { _space: sibling.id, _id: 'r4' });
@@ -233,8 +235,8 @@ t.test('too much that waits is 503, and one that is larger than the limit goes a
   const large = commit.commit(change('large', { assignments: [{ slot: 't0', value: 'x'.repeat(5000) }] }));
   await t.rejects(commit.commit(change('r1')), { status: 503, code: 'overloaded' });
   fake.release();
-  t.equal(await large, answerOf('large'));
-  t.equal(await commit.commit(change('r1')), answerOf('r1'));
+  t.ok(hasRow(await large, 'large'));
+  t.ok(hasRow(await commit.commit(change('r1')), 'r1'));
 });
 
 t.test('requests with other structures get their own fields, by one look', async (t) => {
@@ -251,6 +253,6 @@ t.test('requests with other structures get their own fields, by one look', async
   const [, r1, r2] = await all;
   t.strictSame(fake.statements.map(idsOf), [['first'], ['r1', 'r2']]);
   t.strictSame(fake.reads.map(idsOf), [['first'], ['r1', 'r2']]);
-  t.equal(r1, answerOf('r1'));
-  t.strictSame(JSON.parse(r2 as string), { id: 'r2', createdAt: 'c', updatedAt: 'u' });
+  t.ok(hasRow(r1, 'r1'));
+  t.ok(hasRow(r2, 'r2'));
 });

@@ -150,6 +150,7 @@ t.test('a ClickHouse server', async (t) => {
     CLICKHOUSE_URL: 'https://a.example.com:8443/, https://b.example.com:8443',
     CLICKHOUSE_CA_FILE: import.meta.filename,
     CLICKHOUSE_CLUSTER: 'main-1.x',
+    CLICKHOUSE_EXPERIMENTAL_CLUSTER: 'true',
   }).clickhouse;
   t.match(several, {
     url: 'https://a.example.com:8443,https://b.example.com:8443',
@@ -175,7 +176,19 @@ t.test('bad ClickHouse settings are reported, and no secret with them', async (t
     [{ ...url, CLICKHOUSE_DATABASE: 'System' }, 'CLICKHOUSE_DATABASE is "System"'],
     [{ CLICKHOUSE_CLUSTER: 'main' }, 'CLICKHOUSE_CLUSTER is set, but CLICKHOUSE_URL is not'],
     [{ CLICKHOUSE_CA_FILE: '/x' }, 'CLICKHOUSE_CA_FILE is set, but CLICKHOUSE_URL is not'],
-    [{ ...url, CLICKHOUSE_CLUSTER: 'a`b' }, 'CLICKHOUSE_CLUSTER is "a`b"'],
+    [
+      { CLICKHOUSE_EXPERIMENTAL_CLUSTER: 'true' },
+      'CLICKHOUSE_EXPERIMENTAL_CLUSTER is set, but CLICKHOUSE_URL is not',
+    ],
+    [{ ...url, CLICKHOUSE_CLUSTER: 'main' }, 'CLICKHOUSE_CLUSTER is experimental, as no test has met'],
+    [
+      { ...url, CLICKHOUSE_CLUSTER: 'main', CLICKHOUSE_EXPERIMENTAL_CLUSTER: '0' },
+      'CLICKHOUSE_CLUSTER is experimental',
+    ],
+    [
+      { ...url, CLICKHOUSE_CLUSTER: 'a`b', CLICKHOUSE_EXPERIMENTAL_CLUSTER: 'true' },
+      'CLICKHOUSE_CLUSTER is "a`b"',
+    ],
     [
       { ...url, CLICKHOUSE_CA_FILE: import.meta.filename },
       'CLICKHOUSE_CA_FILE is set, but CLICKHOUSE_URL has',

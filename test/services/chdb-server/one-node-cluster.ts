@@ -16,13 +16,16 @@ const ownPort = 9000;
 /** Settings of the HTTP interface's clients that would make the engine talk to itself over the network. */
 export const dropped: ReadonlySet<string> = new Set(['prefer_localhost_replica', 'insert_quorum']);
 
-export function oneNodeCluster(name: string, configFile: string): OneNodeCluster {
-  writeFileSync(
-    configFile,
-    `<clickhouse><tcp_port>${ownPort}</tcp_port><remote_servers><${name}><shard>
+/** @param shards each is the same server: more than one is good for plans only */
+export function oneNodeCluster(name: string, configFile: string, shards = 1): OneNodeCluster {
+  const shard = `<shard>
       <internal_replication>true</internal_replication>
       <replica><host>127.0.0.1</host><port>${ownPort}</port></replica>
-    </shard></${name}></remote_servers>
+    </shard>`;
+  writeFileSync(
+    configFile,
+    `<clickhouse><tcp_port>${ownPort}</tcp_port><remote_servers><${name}>
+    ${shard.repeat(shards)}</${name}></remote_servers>
     <macros><shard>1</shard><replica>a</replica></macros></clickhouse>`,
   );
   const onCluster = ` ON CLUSTER \`${name}\``;

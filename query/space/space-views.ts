@@ -1,0 +1,66 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import { textLiteral } from '../../common/clickhouse/literal.ts';
+import { topologyOf } from '../../common/clickhouse/topology.ts';
+import { CommandError } from '../../common/lifecycle/control-socket.ts';
+import { RecordsTable } from '../sql/records-table.ts';
+import { spaceViewSql } from '../sql/space-view-sql.ts';
+import { createSpaceCatalogue } from './space-catalogue.ts';
+
+/** What `npm run sql-views` can ask for: the spaces of an account, of a project, of all. */
+export interface ViewsOrder {
+  readonly email?: string;
+  readonly project?: string;
+}
+
+interface SpaceOfAccount {
+  readonly id: string;
+  readonly email: string;
+}
+
+/** Milliseconds for one view. */
+const timeout = 30_000;
+
+/**
+ * Makes a readable view of each space in the database `<database>_views`, or replaces the one that is there.
+ * Answers a line a view: its name, the account, and the space.
+ */
+export async function makeSpaceViews(
+  { db, database }: { readonly db: Database; readonly database: string },
+  order: ViewsOrder,
+): Promise<string> {
+  const table = new RecordsTable(db, database);
+  const catalogue = createSpaceCatalogue({ db, database });
+  const { onCluster } = topologyOf(db);
+  const spaces = await db.rows<SpaceOfAccount>({ sql: spacesSql(database, order) });
+  if (spaces.length === 0) throw new CommandError('there is no such record space');
+  await db.command({ sql: `CREATE DATABASE IF NOT EXISTS ${database}_views${onCluster}` });
+  const lines: string[] = [];
+  for (const { id, email } of spaces) {
+    const signal = AbortSignal.timeout(timeout);
+    const entry = await catalogue.find(id, signal);
+    if (entry === null) continue;
+    const { projectSlug, slug, fields } = entry.structure;
+    const view = `${database}_views.${viewName(projectSlug, slug, id)}`;
+    const place = `${email} ${projectSlug}/${slug}`;
+    const select = spaceViewSql(table, id, fields);
+    const sql = `CREATE OR REPLACE VIEW ${view}${onCluster} AS ${select} COMMENT ${textLiteral(place)}`;
+    await db.command({ sql, signal });
+    lines.push(`${view}  ${place}`);
+  }
+  return lines.join('\n');
+}
+
+function spacesSql(database: string, { email, project }: ViewsOrder): string {
+  const conditions = [
+    ...(email === undefined ? [] : [`u.email = ${textLiteral(email.toLowerCase())}`]),
+    ...(project === undefined ? [] : [`s.project_slug = ${textLiteral(project)}`]),
+  ];
+  return `SELECT DISTINCT s.id AS id, u.email AS email
+    FROM ${database}.record_spaces AS s INNER JOIN ${database}.users AS u ON u.id = s.owner_id
+    ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`} ORDER BY email, s.project_slug, s.slug`;
+}
+
+/** Needs no quotes. The end tells spaces of several accounts apart that are called the same. */
+function viewName(projectSlug: string, slug: string, id: string): string {
+  return `${projectSlug}_${slug}_${id.slice(-12)}`.replaceAll('-', '_');
+}

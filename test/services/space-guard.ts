@@ -1,0 +1,103 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+
+const anywhere = /\b(?:records|record_keys)(?:_local)?\b/;
+const table = String.raw`sluice\.(?:records|record_keys)(?:_local)?`;
+/** The shapes of statements that name such a table; there is one table in each, and it has a name only once. */
+const shapes = [
+  new RegExp(String.raw`^(?:INSERT INTO ${table}\s+#\d+#\s+)?SELECT .* FROM ${table} WHERE (.*)$`),
+  new RegExp(String.raw`^DELETE FROM ${table}(?: ON CLUSTER \S+)? WHERE (.*)$`),
+  new RegExp(String.raw`^UPDATE ${table}(?: ON CLUSTER \S+)? SET .* WHERE (.*)$`),
+];
+/** Rows say themselves of which space they are. */
+const rows = new RegExp(String.raw`^INSERT INTO ${table}\s*(?:#\d+#)?\s*FORMAT \w+$`);
+const clauseEnd = /(?:^|\s)(?:GROUP BY|ORDER BY|HAVING|LIMIT|SETTINGS|FORMAT)(?:\s|$)/;
+const space = `'U'`;
+
+/**
+ * What is wrong with a statement over the tables that rows of all spaces share; null: it says of which spaces its rows
+ * are, and so does each SELECT within it. DDL and rows that are inserted are not looked at: the latter each have their
+ * space.
+ */
+export function spaceProblem(sql: string): string | null {
+  if (/^\s*CREATE (?:TABLE|DATABASE)\s/.test(sql)) return null;
+  const scopes = scopesOf(masked(sql));
+  for (const { text, groups } of scopes) {
+    if (!anywhere.test(text) || rows.test(text)) continue;
+    const matched = shapes.map((shape) => shape.exec(text)?.[1]).find((where) => where !== undefined);
+    if (matched === undefined) return `names a table of all spaces in a way that is not known: ${text}`;
+    const where = matched.split(clauseEnd)[0] as string;
+    if (/\b(?:UNION|INTERSECT|EXCEPT|JOIN|OR|SELECT)\b/i.test(matched))
+      return `has more than one condition: ${text}`;
+    if (!namesSpace(where, groups)) return `does not say of which space its rows are: ${text}`;
+  }
+  return null;
+}
+
+/** The same database, which refuses statements that could reach rows of any space. */
+export function guardSpaces(db: Database): Database {
+  const check = (sql: string): void => {
+    const problem = spaceProblem(sql);
+    if (problem !== null) throw new Error(`a statement ${problem}`);
+  };
+  return {
+    ...db,
+    async command(statement) {
+      check(statement.sql);
+      return db.command(statement);
+    },
+    async rows(statement) {
+      check(statement.sql);
+      return db.rows(statement);
+    },
+    async stream(statement) {
+      check(statement.sql);
+      return db.stream(statement);
+    },
+  };
+}
+
+/** The statement without what its texts say: those that are ids of spaces are `'U'`, others `'T'`; one line. */
+function masked(sql: string): string {
+  const uuid = /^'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'$/;
+  const quoted = /'(?:[^'\\]|\\[\s\S])*'|`(?:[^`\\]|\\[\s\S])*`/g;
+  return sql
+    .replace(quoted, (token, offset: number) => {
+      if (token.startsWith("'")) return uuid.test(token) ? space : `'T'`;
+      // what a column is called is any text, too
+      return sql.slice(offset - 4, offset) === ' AS ' ? 'name' : token;
+    })
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+interface Scope {
+  /** What stands in parentheses is `#n#`. */
+  readonly text: string;
+  readonly groups: ReadonlyMap<string, string>;
+}
+
+/** The statement and all that stands in parentheses in it, each without what stands in parentheses of its own. */
+function scopesOf(sql: string): readonly Scope[] {
+  const groups = new Map<string, string>();
+  let text = sql;
+  for (;;) {
+    const inner = text.replace(/\(([^()]*)\)/g, (_, content: string) => {
+      const name = `#${groups.size}#`;
+      groups.set(name, content);
+      return ` ${name} `;
+    });
+    if (inner === text) break;
+    text = inner;
+  }
+  return [text, ...groups.values()].map((scope) => ({ text: scope.replace(/\s+/g, ' ').trim(), groups }));
+}
+
+function namesSpace(where: string, groups: ReadonlyMap<string, string>): boolean {
+  return where.split(' AND ').some((part) => {
+    const condition = part.trim();
+    if (condition === `space = ${space}`) return true;
+    const [, name = ''] = /^space IN (#\d+#)$/.exec(condition) ?? [];
+    const list = groups.get(name);
+    return list?.split(',').every((item) => item.trim() === space) ?? false;
+  });
+}
