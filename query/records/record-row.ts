@@ -139,12 +139,12 @@ function jsonOf(
     createdAt,
     updatedAt,
   }: { readonly id: string; readonly createdAt: string; readonly updatedAt: string },
-  valueAt: (field: Field, index: number) => StoredValue | null,
+  valueIn: (field: Field, index: number) => StoredValue | null,
 ): string {
   let text = `{"id":${JSON.stringify(id)}`;
   fields.forEach((field, index) => {
     if (field.hashed) return;
-    const value = valueAt(field, index);
+    const value = valueIn(field, index);
     // all but text is stored as JSON writes it
     const json = field.type === 'TEXT' && value !== null ? JSON.stringify(value) : String(value);
     text += `,${JSON.stringify(field.name)}:${json}`;

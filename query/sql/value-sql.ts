@@ -20,8 +20,7 @@ export function valueSql(target: Target): string {
 /** Slots that are columns hold what they are declared as; in a map everything is text. */
 function castSql({ type }: Field, text: string): string {
   if (type === 'NUMBER') return `toFloat64(${text})`;
-  // without its type it would be answered as 1 or 0
-  return type === 'BOOLEAN' ? `toBool(${text} = 'true')` : text;
+  return type === 'BOOLEAN' ? `CAST(${text} = 'true', 'Bool')` : text;
 }
 
 function mapValueSql(map: string, slot: string, cast: (text: string) => string): string {
