@@ -196,10 +196,10 @@ export class ResultCache {
   /** Those that the same writes drop. */
   #groupOf({ space, slots, values }: Entry): Set<Entry> {
     if (slots === null) return space.others;
-    let byValues = space.byConditions.get(slots);
-    if (byValues === undefined) space.byConditions.set(slots, (byValues = new Map<string, Set<Entry>>()));
-    let entries = byValues.get(values);
-    if (entries === undefined) byValues.set(values, (entries = new Set<Entry>()));
+    const byValues = space.byConditions.get(slots) ?? new Map<string, Set<Entry>>();
+    space.byConditions.set(slots, byValues);
+    const entries = byValues.get(values) ?? new Set<Entry>();
+    byValues.set(values, entries);
     return entries;
   }
 

@@ -88,7 +88,7 @@ t.test('what waits for the same slots becomes one statement, of whatever spaces'
   t.strictSame(fake.statements.map(idsOf), [['r1'], ['r7']], 'one at a time for each home');
   fake.release();
   t.strictSame(
-    await outcomes,
+    (await outcomes).map((row) => row?._id),
     [1, 2, 3, 4, 5, 6, 7].map((n) => `r${n}`),
   );
   t.strictSame(fake.statements.map(idsOf), [['r1'], ['r7'], ['r2', 'r4'], ['r3'], ['r5', 'r6']]);
