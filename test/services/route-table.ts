@@ -7,10 +7,10 @@ export function routeTable(): readonly string[] {
   const untouched = {} as never;
   const routes = [
     ...queryRoutes({
-      config: {} as never,
+      config: { recordCacheBytes: 0 } as never,
       db: untouched,
       database: '',
-      alone: true,
+      alone: false,
       projects: untouched,
       authenticate: untouched,
     }),
