@@ -29,6 +29,8 @@ t.test('kill -9 in the middle of 50 uploads', { timeout: 560_000 }, async (t) =>
       cut++;
     }
   };
+  // uploads end in waves, so that the kill finds many of them under way however fast the machine is
+  stub.fault({ operation: 'UploadPart', action: { kind: 'delay', ms: 1000 } });
   const running = Promise.all(Array.from({ length: uploads }, (_, i) => one(i)));
   // once some are through, and many are not
   while (acknowledged.length < 5) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -36,6 +38,7 @@ t.test('kill -9 in the middle of 50 uploads', { timeout: 560_000 }, async (t) =>
   await running;
   t.comment(`${acknowledged.length} acknowledged, ${cut} cut, ${stub.openUploads().length} open in S3`);
   t.ok(cut > 10, `${cut} uploads were cut`);
+  stub.clearFaults();
 
   const again = await sluice.restart();
   t.teardown(async () => {
