@@ -5,10 +5,15 @@ import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.
 import type { SharedTokens } from './shared-tokens.ts';
 import type { TokenGate } from './token-gate.ts';
 
+/** The stored token, or the reason why it is refused. */
+export type CheckedToken = AccessToken | 'unknown' | 'expired' | 'revoked';
+
 /** Tells whom an access token belongs to, without asking the store for one that was just seen. */
 export interface TokenCheck {
   /** The stored token, or the reason why it is refused. */
-  check(token: string, signal: AbortSignal): Promise<AccessToken | 'unknown' | 'expired' | 'revoked'>;
+  check(token: string, signal: AbortSignal): Promise<CheckedToken>;
+  /** The same without a wait, for a token that was just seen; null for others. */
+  checkKnown(token: string): CheckedToken | null;
   /**
    * Forgets what is cached of a token, because it was revoked or made. This process does so at once; resolves when the
    * others know too, and with false when they could not be told.
@@ -139,7 +144,21 @@ export function createTokenCheck(args: {
   const flusher = setInterval(() => void flushUses(), flushUsesEvery);
   flusher.unref();
 
+  const judge = (hash: string, { token }: Seen): CheckedToken => {
+    if (token === null) return 'unknown';
+    const now = new Date();
+    if (token.revokedAt !== null) return 'revoked';
+    if (token.expiresAt !== null && token.expiresAt <= now) return 'expired';
+    if (uses.size < cachedTokens) uses.set(hash, now);
+    return token;
+  };
+
   return {
+    checkKnown(text) {
+      const hash = hashToken(text);
+      const seen = cached(hash);
+      return seen === null ? null : judge(hash, seen);
+    },
     async check(text, signal) {
       const hash = hashToken(text);
       let seen = cached(hash);
@@ -148,13 +167,7 @@ export function createTokenCheck(args: {
         seen = await lookUp(hash);
         signal.throwIfAborted();
       }
-      const { token } = seen;
-      if (token === null) return 'unknown';
-      const now = new Date();
-      if (token.revokedAt !== null) return 'revoked';
-      if (token.expiresAt !== null && token.expiresAt <= now) return 'expired';
-      if (uses.size < cachedTokens) uses.set(hash, now);
-      return token;
+      return judge(hash, seen);
     },
     async invalidate(hash) {
       revocations++;

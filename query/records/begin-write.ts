@@ -6,7 +6,10 @@ import type { SpaceVersions } from './space-versions.ts';
  * to be called when the write can be seen, or nobody knows; it resolves when the write may be acknowledged, and never rejects.
  * @param effects null: they are not known, or many
  */
-export type BeginWrite = (spaceId: string, effects: readonly RecordEffect[] | null) => () => Promise<void>;
+export type BeginWrite = (spaceId: string, effects: readonly RecordEffect[] | null) => EndWrite;
+
+/** @param changed false: the write turned out to change nothing; absent: it did, or nobody knows */
+export type EndWrite = (changed?: boolean) => Promise<void>;
 
 export function createBeginWrite({
   cache,
@@ -17,9 +20,9 @@ export function createBeginWrite({
 }): BeginWrite {
   return (spaceId, effects) => {
     const end = cache.begin(spaceId, effects);
-    return () => {
+    return async (changed = true) => {
       end();
-      return versions.change(spaceId);
+      if (changed) await versions.change(spaceId);
     };
   };
 }

@@ -71,7 +71,7 @@ export function createRecordChanges(
       await end();
       throw error;
     }
-    const told = end();
+    const told = end(row !== null);
     return row === null ? { record: null, told: null } : { record: storedJson(space.structure, row), told };
   };
 

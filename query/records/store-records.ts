@@ -11,7 +11,7 @@ import { type FindStoredDeps, findStored } from '../unique/find-stored.ts';
 import { firstRecordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues } from '../unique/unique-values.ts';
-import type { BeginWrite } from './begin-write.ts';
+import type { BeginWrite, EndWrite } from './begin-write.ts';
 import type { Hasher } from './hasher.ts';
 import type { RecordReader } from './record-reader.ts';
 import { effectsOf, type NewRecord, rowsOf } from './record-row.ts';
@@ -68,7 +68,7 @@ export function createRecordStore(
     const settle = async (): Promise<void> => reservation?.settle(stored);
     let written: NewRecord[];
     let outcome: Promise<void>;
-    let end: () => Promise<void>;
+    let end: EndWrite;
     try {
       if (first !== undefined && (await first.isTaken())) {
         await settle();
@@ -110,7 +110,7 @@ export function createRecordStore(
       })
       .finally(settle)
       // whatever the outcome: of some failures nobody knows what they did
-      .finally(end);
+      .finally(() => end());
     await untilAborted(settled, signal);
     return written;
   };

@@ -69,9 +69,10 @@ export function createOpenSpace(
     const onOpened = (id: string): void => {
       if (mayStore) writes.enter(request, id);
     };
-    const space = await spaces.resolve({ ownerId, ...path, structure, headers, onOpened }, request.signal);
+    const wanted = { ownerId, ...path, structure, headers, onOpened };
+    const space = spaces.resolveKnown(wanted) ?? (await spaces.resolve(wanted, request.signal));
     const asked = { request, space, projectSlug: path.projectSlug };
-    await authorize({ ...asked, operation });
+    if (space.stored.auth !== null || space.structure.auth !== null) await authorize({ ...asked, operation });
     if (headers.clearAllSpaces || clear) await authorize({ ...asked, operation: deps.clear });
     refuseUnbuilt(request, operation, space);
     if (headers.clearAllSpaces) await clearProject(deps, space.projectId, request.signal);

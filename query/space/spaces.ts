@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { Projects } from '../../common/control/projects.ts';
 import { uuidV5 } from '../../common/control/uuid-v5.ts';
@@ -64,6 +65,7 @@ export interface SpacesDeps {
 const deadline = 30_000;
 /** How long the writes that began before a rule was switched on may take. */
 const idleLimit = 10_000;
+const keptIds = 20_000;
 /** After this no process writes by a structure that was replaced. */
 const outdatedAfter = 120_000;
 /** Others were first so often that something is wrong. */
@@ -79,22 +81,30 @@ export class Spaces {
   readonly #returns = new ChangeLimit(returnLimit);
   readonly #lock = new KeyedLock();
   readonly #refreshing = new Set<string>();
+  /** Of spaces that were asked for: a hash of a path takes longer than the rest of a hit. */
+  readonly #ids = new LRUCache<string, string>({ max: keptIds });
 
   constructor(deps: SpacesDeps) {
     this.#deps = deps;
     this.#known = new KnownSpaces({ ...(deps.freshness ?? usualFreshness), push: deps.push });
   }
 
+  /** A space that was opened with this structure before; null: it has to be resolved. */
+  resolveKnown(request: SpaceRequest): RecordSpace | null {
+    const id = this.#idOf(request);
+    const space = this.#seen(id, request);
+    if (space === null) return null;
+    request.onOpened?.(id);
+    this.#keepFresh(id);
+    return space;
+  }
+
   /** Finds, makes or changes a space as the request's headers allow. Throws 404 and 400 otherwise. */
   async resolve(request: SpaceRequest, signal: AbortSignal): Promise<RecordSpace> {
+    const known = this.resolveKnown(request);
+    if (known !== null) return known;
     const { onOpened } = request;
-    const id = uuidV5(request.ownerId, request.projectSlug, request.slug);
-    const space = this.#seen(id, request);
-    if (space !== null) {
-      onOpened?.(id);
-      this.#keepFresh(id);
-      return space;
-    }
+    const id = this.#idOf(request);
     const { began } = this.#known.look();
     const work = async (own: AbortSignal): Promise<RecordSpace> => {
       const opened = await this.#open(id, request, began, own);
@@ -117,6 +127,16 @@ export class Spaces {
     }
     this.#keepFresh(id);
     return space;
+  }
+
+  #idOf({ ownerId, projectSlug, slug }: SpaceRequest): string {
+    // slugs have no slash
+    const path = `${ownerId}/${projectSlug}/${slug}`;
+    const known = this.#ids.get(path);
+    if (known !== undefined) return known;
+    const id = uuidV5(ownerId, projectSlug, slug);
+    this.#ids.set(path, id);
+    return id;
   }
 
   /** A space that needs no look at the catalogue. */
@@ -182,7 +202,7 @@ export class Spaces {
     const space = { id, ownerId, projectId, structure, stored: structure };
     if (entry.initialRecords !== '' && this.#known.versionOf(id) !== entry.version) {
       const end = this.#deps.beginWrite(id, null);
-      await storeInitialRecords(this.#deps, space, entry.initialRecords, signal).finally(end);
+      await storeInitialRecords(this.#deps, space, entry.initialRecords, signal).finally(() => end());
       const begun = { ...entry, version: entry.version + 1, initialRecords: '' };
       if (await this.#deps.catalogue.store(begun, signal)) entry = begun;
     }

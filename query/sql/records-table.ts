@@ -77,8 +77,9 @@ export class RecordsTable {
     columns: string,
   ): Sql {
     const keys = values.map(({ spaceId, slot, value }) => `(${textLiteral(spaceId)}, ${keyOf(slot, value)})`);
-    const ids = `SELECT space, _id FROM ${this.#keys} WHERE (space, key) IN (${keys.join(', ')})`;
-    const sql = `SELECT toString(space) AS _space, ${columns} FROM ${this.#records} WHERE (space, _id) IN (${ids})`;
+    const spaces = spacesSql(values);
+    const ids = `SELECT space, _id FROM ${this.#keys} WHERE ${spaces} AND (space, key) IN (${keys.join(', ')})`;
+    const sql = `SELECT toString(space) AS _space, ${columns} FROM ${this.#records} WHERE ${spaces} AND (space, _id) IN (${ids})`;
     return { sql, home: this.homeOf((values[0] as { spaceId: string }).spaceId) };
   }
 
@@ -148,10 +149,13 @@ export class RecordsTable {
 const deleteSettings = `lightweight_delete_mode = 'lightweight_update_force'`;
 
 function addressesSql(records: readonly RecordAddress[]): string {
-  const spaces = new Set(records.map(({ spaceId }) => textLiteral(spaceId)));
   const list = records.map(({ spaceId, id }) => `(${textLiteral(spaceId)}, ${textLiteral(id)})`);
-  // the pairs alone would do, but the engine finds the shards of a statement by a condition on the space itself
-  return `space IN (${[...spaces].join(', ')}) AND (space, _id) IN (${list.join(', ')})`;
+  return `${spacesSql(records)} AND (space, _id) IN (${list.join(', ')})`;
+}
+
+/** Pairs alone would do, but the engine finds the shards of a statement by a condition on the space itself. */
+function spacesSql(records: readonly { readonly spaceId: string }[]): string {
+  return `space IN (${[...new Set(records.map(({ spaceId }) => textLiteral(spaceId)))].join(', ')})`;
 }
 
 /**

@@ -200,16 +200,17 @@ t.test(
 );
 
 t.test('what is wrong with a large body is listed up to a point: answers ran to megabytes', async (t) => {
-  const unknown = `{${Array.from({ length: 50_000 }, (_, i) => `"k${i}":0`).join()}}`;
+  // a record may have 10,000 keys
+  const unknown = `{${Array.from({ length: 9_000 }, (_, i) => `"k${i}":0`).join()}}`;
   for (const write of [writes.insertOne, writes.updateOneById, writes.setKeys, writes.login]) {
     const answer = await write(unknown);
     t.match(answer, { status: 400, code: 'invalid_value' });
     t.equal(answer.problems.length, 1001);
-    t.equal(answer.problems.at(-1), 'and 49000 more problems');
+    t.equal(answer.problems.at(-1), 'and 8000 more problems');
   }
   const records = `[${Array.from({ length: 50_000 }, () => '{"text":1}').join()}]`;
   t.equal((await space.insert(records)).problems.at(-1), 'and 49000 more problems');
-  const nulls = `{${Array.from({ length: 50_000 }, (_, i) => `"k${i}":null`).join()}}`;
+  const nulls = `{${Array.from({ length: 9_000 }, (_, i) => `"k${i}":null`).join()}}`;
   refused(t, await writes.setInferredStructure(nulls), 'a sample of nulls', 'invalid_body');
   const scope = Array.from({ length: 100_000 }, () => 0);
   refused(

@@ -157,7 +157,8 @@ export async function openQueryHarness(
       ...(call.signal === undefined ? {} : { signal: call.signal }),
     });
     const query = typeof call.query === 'string' ? parseQueryString(call.query) : (call.query ?? []);
-    const rawQuery = query.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
+    // only equal queries have equal texts: half a surrogate pair can't be percent-encoded
+    const rawQuery = JSON.stringify(query);
     return route.handler({ ...request, query, rawQuery, path: call.path });
   };
 
