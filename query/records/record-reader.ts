@@ -170,7 +170,7 @@ export class RecordReader {
     // every line begins with a comma, and line breaks between elements are white space
     const columns = `${recordExpression(space.structure, ',')} AS _record`;
     const statement = this.#table.select(space.id, { ...narrowed, columns, tail: tailOf(ordering) });
-    return asArray(await this.#db.stream({ ...statement, format: 'TSVRaw', signal }));
+    return asArray(await this.#db.stream({ ...statement, format: 'TSVRaw', signal, account: space.ownerId }));
   }
 
   /** Conditions on hashed fields are checked here, and become one on ids. Throws a 400 when they leave too many. */
@@ -200,7 +200,11 @@ export class RecordReader {
   }
 
   #rows<Row>(space: RecordSpace, selection: Selection, signal: AbortSignal): Promise<Row[]> {
-    return this.#db.rows<Row>({ ...this.#table.select(space.id, selection), signal });
+    return this.#db.rows<Row>({
+      ...this.#table.select(space.id, selection),
+      signal,
+      account: space.ownerId,
+    });
   }
 }
 
