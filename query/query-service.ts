@@ -73,6 +73,7 @@ export interface QueryDeps {
   readonly config: Pick<
     Config,
     | 'recordCacheBytes'
+    | 'maxSpaces'
     | 'maxRecordBytes'
     | 'maxRecordsBytes'
     | 'allowClearAllSpaces'
@@ -145,7 +146,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const groupCommit = createGroupCommit({ ...deps, pendingLimit, insertLimit });
   const statementLimit = db.cluster === undefined ? changeLimits.statementLimit : clusterStatementLimit;
   const changeCommit = createChangeCommit({ ...deps, ...changeLimits, statementLimit });
-  const spaces = new Spaces(unique);
+  const spaces = new Spaces({ ...unique, maxSpaces: config.maxSpaces });
   const openSpace = createOpenSpace({
     ...reading,
     spaces,

@@ -56,6 +56,9 @@ export interface Config {
   readonly readMinRatePeriod: number;
   readonly maxRecordBytes: number;
   readonly maxRecordsBytes: number;
+  /** Record spaces, and projects, that an account may have. */
+  readonly maxSpaces: number;
+  readonly maxProjects: number;
   readonly publicFilesUrl: string | undefined;
   readonly fileLinks: 'public' | 'private';
   readonly allowClearAllSpaces: boolean;
@@ -131,6 +134,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     ),
     maxRecordBytes: reader.integer('MAX_RECORD_BYTES', 1024 ** 2, 1024, gibibyte / 16),
     maxRecordsBytes: reader.integer('MAX_RECORDS_BYTES', 16 * 1024 ** 2, 1024, gibibyte / 4),
+    maxSpaces: reader.integer('MAX_SPACES', 10_000, 1, 10_000_000),
+    maxProjects: reader.integer('MAX_PROJECTS', 1000, 1, 10_000_000),
     publicFilesUrl: reader.baseUrl('PUBLIC_FILES_URL'),
     fileLinks: reader.oneOf('FILE_LINKS', 'public', ['public', 'private']),
     allowClearAllSpaces: reader.boolean('ALLOW_CLEAR_ALL_SPACES', false),

@@ -50,6 +50,20 @@ export const unauthorized = (message: string) =>
   new ApiError({ code: 'unauthorized', status: 401, message, headers: { 'www-authenticate': 'Bearer' } });
 export const httpsRequired = () =>
   new ApiError({ code: 'https_required', status: 403, message: 'HTTPS is required for all requests' });
+/** @param limit of an account */
+export const tooManySpaces = (limit: number) =>
+  new ApiError({
+    code: 'too_many_spaces',
+    status: 403,
+    message: `The account has ${limit} record spaces, and may not have more`,
+  });
+/** @param limit of an account */
+export const tooManyProjects = (limit: number) =>
+  new ApiError({
+    code: 'too_many_projects',
+    status: 403,
+    message: `The account has ${limit} projects, and may not have more`,
+  });
 
 // 404, 405, 408, 413, 416, 429, 431
 export const notFound = (message: string) => new ApiError({ code: 'not_found', status: 404, message });

@@ -20,6 +20,8 @@ export interface OperationIdentity {
   readonly family: OperationFamily | null;
   /** `populate` of the options is for it. */
   readonly populates?: true;
+  /** It makes no space where there is none, unless the space would begin with records. */
+  readonly readsOnly?: true;
   /** It makes records where there are none, although it is no insert. */
   readonly makesRecords?: true;
 }
@@ -69,13 +71,15 @@ export function createOpenSpace(
     const onOpened = (id: string): void => {
       if (mayStore) writes.enter(request, id);
     };
-    const space = await spaces.resolve({ ownerId, ...path, structure, headers, onOpened }, request.signal);
+    const makes = operation.readsOnly !== true;
+    const wanted = { ownerId, ...path, structure, headers, makes, onOpened };
+    const space = await spaces.resolve(wanted, request.signal);
     const asked = { request, space, projectSlug: path.projectSlug };
     await authorize({ ...asked, operation });
     if (headers.clearAllSpaces || clear) await authorize({ ...asked, operation: deps.clear });
     refuseUnbuilt(request, operation, space);
     if (headers.clearAllSpaces) await clearProject(deps, space.projectId, request.signal);
-    else if (clear) await clearSpace(deps, space, request.signal);
+    else if (clear && !space.missing) await clearSpace(deps, space, request.signal);
     return space;
   };
 }
