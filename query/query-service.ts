@@ -22,6 +22,7 @@ import type { Operation, OperationDeps } from './operations/operation.ts';
 import { operations, scopes } from './operations.ts';
 import { createAnnounceWrite } from './records/announce-write.ts';
 import { createChangeCommit } from './records/change-commit.ts';
+import { HashChecks } from './records/hash-checks.ts';
 import { createHasher, type Hasher } from './records/hasher.ts';
 import { createLocalVersions, noVersions } from './records/local-versions.ts';
 import { createRecordChanges } from './records/record-changes.ts';
@@ -133,8 +134,9 @@ export function queryRoutes(args: QueryDeps): Route[] {
           : createConfiguredKeys(config.loginTokenSecret),
       ttl: config.loginTokenTtl,
     }),
-    throttle: new LoginThrottle(loginThrottleDefaults, { shared: args.sharedFailures }),
   };
+  const throttle = new LoginThrottle(loginThrottleDefaults, { shared: args.sharedFailures });
+  const checks = new HashChecks({ hasher, throttle });
   const lookups = new RecordLookups(deps);
   const cache = new ResultCache(args.alone ? config.recordCacheBytes : 0);
   const announce = createAnnounceWrite({ cache, versions: deps.versions });
@@ -142,7 +144,13 @@ export function queryRoutes(args: QueryDeps): Route[] {
     (await lookups.find(space, wanted, signal)).map(({ _id }) => _id);
   const keyFilter = args.alone ? openKeyFilter(deps) : undefined;
   const unique = { ...deps, idsByValue, keyFilter, announce };
-  const reading = { ...unique, cache, lookups, reader: new RecordReader({ ...deps, lookups }) };
+  const reading = {
+    ...unique,
+    cache,
+    checks,
+    lookups,
+    reader: new RecordReader({ ...deps, checks, lookups }),
+  };
   const groupCommit = createGroupCommit({ ...deps, pendingLimit, insertLimit });
   const statementLimit = db.cluster === undefined ? changeLimits.statementLimit : clusterStatementLimit;
   const changeCommit = createChangeCommit({ ...deps, ...changeLimits, statementLimit });

@@ -1,8 +1,6 @@
 import t from 'tap';
 import { KnownSpaces } from '../../query/space/known-spaces.ts';
-import { parseStructure } from '../../query/structure/parse-structure.ts';
 import { createStructure } from '../../query/structure/structure.ts';
-import { structureOf } from '../services/record-client.ts';
 
 t.test('an account with many spaces does not push out those of another', async (t) => {
   const known = new KnownSpaces({ freshFor: 60_000, staleAfter: 60_000 });
