@@ -17,7 +17,7 @@ const { values: options } = parseArgs({ options: { rounds: { type: 'string', def
 const counts = [1, 10_000, 100_000];
 const mebibyte = 1024 ** 2;
 /** Rows of one INSERT. */
-const batch = 1000;
+const batch = 100_000;
 
 async function prepare(folder: string, spaces: number): Promise<void> {
   const service = await startService(folder, { MAX_SPACES: '1000000' });
