@@ -67,9 +67,10 @@ export function openClickhouse(options: ClickhouseOptions): Database {
     key: string,
     caller: AbortSignal | undefined,
     work: (server: ClickhouseServer, until: Until) => Promise<Result>,
+    limit = timeout,
   ): Promise<Result> => {
     caller?.throwIfAborted();
-    const deadline = startDeadline(timeout, caller);
+    const deadline = startDeadline(limit, caller);
     try {
       return await replicas.run(key, { signal: deadline.signal, caller }, work);
     } finally {
@@ -137,7 +138,8 @@ export function openClickhouse(options: ClickhouseOptions): Database {
       const statement = { body, settings: { ...settings, ...streamSettings }, writes: false, account };
       const limit = account === undefined ? timeout : Math.min(timeout, reads.timeout);
       const args = { timeout: limit, ahead };
-      return within(home, signal, (server, until) => server.stream(statement, until, args));
+      const stream = (server: ClickhouseServer, until: Until) => server.stream(statement, until, args);
+      return within(home, signal, stream, limit);
     },
     async insert({ table, columns, lines, signal, permit, token, home = controlKey }) {
       // the statement goes before the rows: as part of the address it could be too long for a proxy

@@ -7,7 +7,7 @@ import {
   createClient,
 } from '@clickhouse/client';
 import { ApiError } from '../errors/api-error.ts';
-import { databaseUnavailable } from '../errors/catalogue.ts';
+import { databaseUnavailable, deadlineExceeded } from '../errors/catalogue.ts';
 import { Semaphore } from '../limits/semaphore.ts';
 import { type Answer, beginning, readAnswer, whole } from './clickhouse-answer.ts';
 import { engineFailure, statementFailure } from './engine-failure.ts';
@@ -116,6 +116,16 @@ export function openServer(options: ServerOptions): ClickhouseServer {
     return (await whole(answer, signal)).byteLength > 0;
   };
 
+  /** Ends a read that nobody waits for any more. */
+  const kill = (queryId: string): void => {
+    const body = `KILL QUERY WHERE query_id = ${textLiteral(queryId)} ASYNC`;
+    const signal = AbortSignal.timeout(overLimit);
+    send(statements, randomUUID(), { body, settings: { wait_end_of_query: 1 }, writes: true }, signal)
+      .then((answer) => whole(answer, signal))
+      // a user may lack the right, and the server ends it by its limit of time at the latest
+      .catch(() => {});
+  };
+
   return {
     url: options.url,
     async run(statement, { signal, caller }, permit) {
@@ -132,6 +142,7 @@ export function openServer(options: ServerOptions): ClickhouseServer {
           release();
         }
       } catch (error) {
+        if (sent && statement.account !== undefined && signal.aborted) kill(queryId);
         caller?.throwIfAborted();
         if (!sent) throw error instanceof ApiError ? error : databaseUnavailable(error);
         // the client's own error for an aborted request does not say why
@@ -139,11 +150,12 @@ export function openServer(options: ServerOptions): ClickhouseServer {
       }
     },
     async stream(statement, { signal, caller }, args) {
+      const queryId = randomUUID();
       let release = (): void => {};
       try {
         const place = await streamTurns.take(signal, statement.account);
         release = place.release;
-        const answer = await send(streams, randomUUID(), statement, signal);
+        const answer = await send(streams, queryId, statement, signal);
         // the client no longer heeds the signal once the head is there
         const giveUp = (): void => void answer.body.destroy(signal.reason as Error);
         signal.addEventListener('abort', giveUp, { once: true });
@@ -154,7 +166,11 @@ export function openServer(options: ServerOptions): ClickhouseServer {
         }
       } catch (error) {
         release();
+        const ended = statement.account !== undefined && signal.aborted;
+        if (ended) kill(queryId);
         caller?.throwIfAborted();
+        // a read that takes long says nothing of the server
+        if (ended && !(signal.reason instanceof ServerSilent)) throw deadlineExceeded(args.timeout);
         throw statementFailure(signal.aborted ? signal.reason : error, statement);
       }
     },
