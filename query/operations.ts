@@ -19,17 +19,33 @@ const space = '/:project/:space';
 
 /** All operations: routes, authorisation, limits and what is refused follow from this table. */
 export const operations: readonly Operation[] = [
-  { name: 'find', family: 'find', method: 'GET', path: space, populates: true, run: find },
+  { name: 'find', family: 'find', readsOnly: true, method: 'GET', path: space, populates: true, run: find },
   {
     name: 'findOne',
     family: 'find',
+    readsOnly: true,
     method: 'GET',
     path: `${space}/_single_`,
     populates: true,
     run: findOne,
   },
-  { name: 'search', family: 'find', method: 'GET', path: `${space}/search`, populates: true, run: search },
-  { name: 'getKeys', family: 'find', method: 'GET', path: `${space}/get-key-values`, run: getKeys },
+  {
+    name: 'search',
+    family: 'find',
+    readsOnly: true,
+    method: 'GET',
+    path: `${space}/search`,
+    populates: true,
+    run: search,
+  },
+  {
+    name: 'getKeys',
+    family: 'find',
+    readsOnly: true,
+    method: 'GET',
+    path: `${space}/get-key-values`,
+    run: getKeys,
+  },
   { name: 'insert', family: 'insert', method: 'POST', path: space, body: 'records', run: insert },
   {
     name: 'insertOne',
@@ -70,6 +86,7 @@ export const operations: readonly Operation[] = [
   {
     name: 'getTokenOwner',
     family: null,
+    readsOnly: true,
     method: 'GET',
     path: `${space}/get-token-owner`,
     run: getTokenOwner,

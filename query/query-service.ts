@@ -22,6 +22,7 @@ import type { Operation, OperationDeps } from './operations/operation.ts';
 import { operations, scopes } from './operations.ts';
 import { createBeginWrite } from './records/begin-write.ts';
 import { createChangeCommit } from './records/change-commit.ts';
+import { HashChecks } from './records/hash-checks.ts';
 import { createHasher, type Hasher } from './records/hasher.ts';
 import { createLocalVersions, noVersions } from './records/local-versions.ts';
 import { createRecordChanges } from './records/record-changes.ts';
@@ -75,6 +76,7 @@ export interface QueryDeps {
   readonly config: Pick<
     Config,
     | 'recordCacheBytes'
+    | 'maxSpaces'
     | 'maxRecordBytes'
     | 'maxRecordsBytes'
     | 'allowClearAllSpaces'
@@ -139,8 +141,9 @@ export function queryRoutes(args: QueryDeps): Route[] {
           : createConfiguredKeys(config.loginTokenSecret),
       ttl: config.loginTokenTtl,
     }),
-    throttle: new LoginThrottle(loginThrottleDefaults, { shared: args.sharedFailures }),
   };
+  const throttle = new LoginThrottle(loginThrottleDefaults, { shared: args.sharedFailures });
+  const checks = new HashChecks({ hasher, throttle });
   const lookups = new RecordLookups(deps);
   const cache = args.cache ?? new ResultCache(args.alone ? config.recordCacheBytes : 0);
   const beginWrite = createBeginWrite({ cache, versions: deps.versions });
@@ -148,11 +151,17 @@ export function queryRoutes(args: QueryDeps): Route[] {
     (await lookups.find(space, wanted, signal)).map(({ _id }) => _id);
   const keyFilter = args.alone ? openKeyFilter(deps) : undefined;
   const unique = { ...deps, idsByValue, keyFilter, beginWrite };
-  const reading = { ...unique, cache, lookups, reader: new RecordReader({ ...deps, lookups }) };
+  const reading = {
+    ...unique,
+    cache,
+    checks,
+    lookups,
+    reader: new RecordReader({ ...deps, checks, lookups }),
+  };
   const groupCommit = createGroupCommit({ ...deps, pendingLimit, insertLimit });
   const statementLimit = db.cluster === undefined ? changeLimits.statementLimit : clusterStatementLimit;
   const changeCommit = createChangeCommit({ ...deps, ...changeLimits, statementLimit });
-  const spaces = new Spaces(unique);
+  const spaces = new Spaces({ ...unique, maxSpaces: config.maxSpaces });
   const openSpace = createOpenSpace({
     ...reading,
     spaces,

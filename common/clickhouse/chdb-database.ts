@@ -1,16 +1,28 @@
 import type { ChdbQueryStream, Session } from 'chdb';
 import { untilAborted } from '../abort/until-aborted.ts';
-import { loadChdb, SessionPool } from './chdb-sessions.ts';
+import { deadlineExceeded } from '../errors/catalogue.ts';
+import { Semaphore } from '../limits/semaphore.ts';
+import { loadChdb, SessionPool, type SessionTurn } from './chdb-sessions.ts';
+import { readStream, type StreamEnds } from './chdb-stream.ts';
 import type { Database, ReadStatement } from './database.ts';
 import { isDirectoryLocked } from './directory-lock.ts';
 import { engineSettings, streamSettings, wholeBlockSettings } from './engine-settings.ts';
 import { insertTarget } from './insert-target.ts';
 import { textLiteral } from './literal.ts';
+import { type ReadLimits, readLimitDefaults } from './read-limits.ts';
+import { StreamTurns } from './stream-turns.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
 
-/** Sessions that run statements; the engine computes on libuv's threads, of which `npm start` asks for 16. */
-const statementSessions = 8;
-/** Streams that readers hold open; a paused one costs up to about 20 MB. */
+/**
+ * The engine computes on libuv's threads, of which `npm start` asks for 16: as many as these together, and those that
+ * hash. So no statement of the service itself waits for a thread behind what clients read.
+ */
+const ownSessions = 4;
+const readSessions = 4;
+const computedStreams = 4;
+/** Of the last two, what one account may have while it computes. */
+const accountShare = 2;
+/** Streams that readers hold open; most of them wait for their readers. */
 const streamSessions = 16;
 const queueLimit = 10_000;
 
@@ -18,54 +30,117 @@ const queueLimit = 10_000;
  * ClickHouse in this process, on one directory that no other process may have open.
  * Throws an Error with one clear sentence when the directory is in use or can't be opened.
  */
-export function openChdb(args: { path: string }): Database {
+export function openChdb({ path, reads = {} }: { path: string; reads?: Partial<ReadLimits> }): Database {
   const chdb = loadChdb();
-  if (isDirectoryLocked(args.path)) {
-    throw new Error(`the data directory ${args.path} is in use by another process`);
-  }
-  const open = (settings: Readonly<Record<string, string | number>>): Session => {
-    const session = openSession(chdb, args.path);
-    for (const [name, value] of Object.entries(settings)) {
-      session.query(`SET ${name} = ${typeof value === 'number' ? value : `'${value}'`}`);
-    }
-    return session;
-  };
-  const statements = new SessionPool({
-    open: () => open(engineSettings),
-    limit: statementSessions,
+  if (isDirectoryLocked(path)) throw new Error(`the data directory ${path} is in use by another process`);
+  const limits = { ...readLimitDefaults, ...reads };
+  const open =
+    (settings: Readonly<Record<string, string | number>>) =>
+    (name: string): Session => {
+      const session = openSession(chdb, path);
+      for (const [key, value] of Object.entries({ ...settings, log_comment: name })) {
+        session.query(`SET ${key} = ${typeof value === 'number' ? value : textLiteral(value)}`);
+      }
+      return session;
+    };
+  const own = new SessionPool({ name: 'own', open: open(engineSettings), limit: ownSessions, queueLimit });
+  const reading = new SessionPool({
+    name: 'read',
+    open: open({ ...engineSettings, max_execution_time: limits.timeout / 1000 }),
+    limit: readSessions,
+    accountLimit: accountShare,
     queueLimit,
   });
-  const streams = new SessionPool({
-    open: () => open({ ...engineSettings, ...streamSettings }),
+  const streaming = new SessionPool({
+    name: 'stream',
+    open: open({ ...engineSettings, ...streamSettings }),
     limit: streamSessions,
     queueLimit,
   });
-  statements.warm();
+  const streamTurns = new StreamTurns({ limit: streamSessions, queueLimit, limits });
+  const computing = new Semaphore({
+    limit: computedStreams,
+    accountLimit: accountShare,
+    queueLimit,
+    full: 'too many reads wait',
+  });
+  own.warm();
+
+  /** Ends the statement that runs on a session. */
+  const kill = async ({ name }: SessionTurn): Promise<void> => {
+    const turn = await own.acquire(undefined);
+    const sql = `KILL QUERY WHERE Settings['log_comment'] = ${textLiteral(name)} ASYNC`;
+    await turn.session.queryAsync(sql).then(
+      () => turn.release(),
+      () => turn.replace(),
+    );
+  };
 
   /** Runs on a session that nobody else gets before the engine is done, even when the caller stops waiting. */
   const run = async <Result>(
-    signal: AbortSignal | undefined,
+    {
+      signal,
+      account,
+      permit,
+    }: Pick<ReadStatement, 'signal' | 'account'> & { permit?: WritePermit | undefined },
     work: (session: Session) => Promise<Result>,
-    permit?: WritePermit,
   ): Promise<Result> => {
-    const session = await statements.acquire(signal);
+    const turn = await (account === undefined ? own.acquire(signal) : reading.acquire(signal, account));
     try {
       permit?.check();
     } catch (error) {
-      statements.release(session);
+      turn.release();
       throw error;
     }
-    const result = work(session).then(
+    let killed: Promise<void> | null = null;
+    const onAbort = (): void => {
+      killed = kill(turn).catch(() => {});
+    };
+    // what writes is never ended half-way: nobody would know what it did
+    if (account !== undefined) signal?.addEventListener('abort', onAbort, { once: true });
+    const result = work(turn.session).finally(async () => {
+      signal?.removeEventListener('abort', onAbort);
+      // else it would hit the session's next statement
+      await killed;
+    });
+    const settled = result.then(
       (value) => {
-        statements.release(session);
+        turn.release();
         return value;
       },
       (error: unknown) => {
-        statements.replace(session);
-        throw error;
+        turn.replace();
+        throw account !== undefined && tookTooLong(error) ? deadlineExceeded(limits.timeout) : error;
       },
     );
-    return signal === undefined ? result : untilAborted(result, signal);
+    return signal === undefined ? settled : untilAborted(settled, signal);
+  };
+
+  /** @param release gives the place of the stream back */
+  const stream = async (
+    { sql, format, signal, account }: ReadStatement & { readonly format: string },
+    release: () => void,
+  ): Promise<AsyncIterable<Uint8Array>> => {
+    const turn = await streaming.acquire(signal);
+    let killed: Promise<void> | null = null;
+    const killOnce = (): void => {
+      killed ??= kill(turn).catch(() => {});
+    };
+    const chunks = begunStream(turn, sql, format);
+    const ends: StreamEnds = {
+      compute: (work) =>
+        account === undefined
+          ? work()
+          : computing.run(() => withinTime(work, limits.timeout, killOnce), undefined, account),
+      kill: killOnce,
+      release: (failed) =>
+        void Promise.resolve(killed).then(() => {
+          if (failed) turn.replace();
+          else turn.release();
+          release();
+        }),
+    };
+    return readStream(chunks, ends, signal);
   };
 
   return {
@@ -74,16 +149,21 @@ export function openChdb(args: { path: string }): Database {
     async command({ sql, signal, permit }) {
       const limit = timeLimitSetting(permit);
       const statement = limit.length === 0 ? sql : `${sql} SETTINGS ${limit.join()}`;
-      await underLimit(permit, () => run(signal, (session) => session.queryAsync(statement), permit));
+      await underLimit(permit, () => run({ signal, permit }, (session) => session.queryAsync(statement)));
     },
-    async rows<Row>({ sql, signal }: ReadStatement) {
-      const result = await run(signal, (session) => session.queryAsync(sql, { format: 'JSONEachRow' }));
-      const text = result.text().trimEnd();
+    async rows<Row>({ sql, signal, account }: ReadStatement) {
+      const query = (session: Session) => session.queryAsync(sql, { format: 'JSONEachRow' });
+      const text = (await run({ signal, account }, query)).text().trimEnd();
       return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as Row);
     },
-    async stream({ sql, format, signal }) {
-      const session = await streams.acquire(signal);
-      return readStream(session.queryStream(sql, { format }), () => streams.release(session), signal);
+    async stream(statement) {
+      const place = await streamTurns.take(statement.signal, statement.account);
+      try {
+        return place.paced(await stream(statement, place.release));
+      } catch (error) {
+        place.release();
+        throw error;
+      }
     },
     async insert({ table, columns, lines, signal, permit, token }) {
       const settings = Object.entries(wholeBlockSettings).map(([name, value]) => `${name} = ${value}`);
@@ -91,17 +171,48 @@ export function openChdb(args: { path: string }): Database {
       const { into, format } = insertTarget(table, columns);
       const sql = `${into} SETTINGS ${settings.join(', ')} FORMAT ${format}\n`;
       const query = (session: Session) => session.queryAsync(sql + Buffer.from(lines).toString('utf8'));
-      await underLimit(permit, () => run(signal, query, permit));
+      await underLimit(permit, () => run({ signal, permit }, query));
     },
     async ready(signal) {
-      await run(signal, (session) => session.queryAsync('SELECT 1'));
+      await run({ signal }, (session) => session.queryAsync('SELECT 1'));
     },
     async close() {
-      statements.close();
-      streams.close();
+      streamTurns.close();
+      for (const pool of [own, reading, streaming]) pool.close();
       await chdb.drainPending();
     },
   };
+}
+
+/** A session whose statement can't even begin is given back at once: nobody reads it to its end. */
+function begunStream({ session, replace }: SessionTurn, sql: string, format: string): ChdbQueryStream {
+  try {
+    return session.queryStream(sql, { format });
+  } catch (error) {
+    replace();
+    throw error;
+  }
+}
+
+async function withinTime<Result>(
+  work: () => Promise<Result>,
+  limit: number,
+  kill: () => void,
+): Promise<Result> {
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    kill();
+  }, limit);
+  try {
+    const result = await work();
+    if (!late) return result;
+  } catch (error) {
+    if (!late) throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  throw deadlineExceeded(limit);
 }
 
 function tokenSetting(token: string | undefined): readonly string[] {
@@ -121,9 +232,12 @@ async function underLimit<Result>(
   try {
     return await work();
   } catch (error) {
-    const timedOut = error instanceof Error && error.message.includes('TIMEOUT_EXCEEDED');
-    throw permit !== undefined && timedOut ? new StatementTimeout(permit.timeLimit, error) : error;
+    throw permit !== undefined && tookTooLong(error) ? new StatementTimeout(permit.timeLimit, error) : error;
   }
+}
+
+function tookTooLong(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('TIMEOUT_EXCEEDED');
 }
 
 function openSession(chdb: typeof import('chdb'), path: string): Session {
@@ -134,74 +248,4 @@ function openSession(chdb: typeof import('chdb'), path: string): Session {
       cause,
     });
   }
-}
-
-/**
- * Awaits the first chunk, so that a failing statement rejects here; then hands out chunks while the next one is
- * being made. The session is free again as soon as the engine has no more, however slow the reader is.
- */
-async function readStream(
-  stream: ChdbQueryStream,
-  release: () => void,
-  signal: AbortSignal | undefined,
-): Promise<AsyncIterable<Uint8Array>> {
-  const iterator = stream[Symbol.asyncIterator]();
-  let ended = false;
-  const end = (): void => {
-    if (ended) return;
-    ended = true;
-    stream.cancel();
-    release();
-  };
-  const pull = async (): Promise<Uint8Array | null> => {
-    if (ended) return null;
-    try {
-      const next = await iterator.next();
-      if (next.done !== true) return next.value.raw();
-    } catch (error) {
-      end();
-      throw error;
-    }
-    end();
-    return null;
-  };
-  /** Begins the next chunk; a failure waits for the reader without counting as unhandled. */
-  const prefetch = (): Promise<Uint8Array | null> => {
-    const chunk = pull();
-    chunk.catch(() => {});
-    return chunk;
-  };
-  const begun = prefetch();
-  if (signal !== undefined) {
-    await untilAborted(begun, signal).catch((error: unknown) => {
-      // the session is free when the engine has made the chunk
-      void begun.catch(() => null).then(end);
-      throw error;
-    });
-  }
-  let upcoming = Promise.resolve(await begun);
-  // a reader that has not begun never runs to its end, but its request is aborted
-  const onAbort = (): void => {
-    void upcoming.catch(() => null).then(end);
-  };
-  if (signal?.aborted) onAbort();
-  else signal?.addEventListener('abort', onAbort, { once: true });
-  return {
-    [Symbol.asyncIterator]: () => ({
-      async next() {
-        signal?.throwIfAborted();
-        const value = await upcoming;
-        if (value === null) return { done: true, value: undefined };
-        upcoming = prefetch();
-        return { done: false, value };
-      },
-      async return() {
-        // the engine may still be making a chunk: only then is the session free
-        await upcoming.catch(() => null);
-        end();
-        signal?.removeEventListener('abort', onAbort);
-        return { done: true, value: undefined };
-      },
-    }),
-  };
 }

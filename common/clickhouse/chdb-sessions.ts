@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Session } from 'chdb';
-import { overloaded } from '../errors/catalogue.ts';
+import { Semaphore } from '../limits/semaphore.ts';
 
 /** Loads the embedded engine, which a production install may leave out. Throws an Error with one clear sentence. */
 export function loadChdb(): typeof import('chdb') {
@@ -16,97 +16,108 @@ export function loadChdb(): typeof import('chdb') {
   }
 }
 
-interface Waiter {
-  readonly take: (session: Session) => void;
-  readonly fail: (error: Error) => void;
+/** A session that nobody else has. One of the two gives it back; after that neither does anything. */
+export interface SessionTurn {
+  readonly session: Session;
+  /** The engine knows what runs on the session by this name. */
+  readonly name: string;
+  release(): void;
+  /**
+   * Gives back a session whose statement failed, and has another one opened in its place: what the statement had put
+   * out before would come in front of the next one's result, which may be of somebody else.
+   */
+  replace(): void;
+}
+
+interface NamedSession {
+  readonly session: Session;
+  readonly name: string;
 }
 
 /**
  * A bounded set of engine sessions on one data directory. Statements on different sessions run in parallel; one
- * session runs one statement, or feeds one stream, at a time.
+ * session runs one statement, or feeds one stream, at a time. Accounts that wait take turns.
  */
 export class SessionPool {
-  readonly #open: () => Session;
-  readonly #limit: number;
-  readonly #queueLimit: number;
-  readonly #all: Session[] = [];
-  readonly #idle: Session[] = [];
-  readonly #waiting: Waiter[] = [];
+  readonly #name: string;
+  readonly #open: (name: string) => Session;
+  readonly #turns: Semaphore;
+  readonly #all = new Set<Session>();
+  readonly #idle: NamedSession[] = [];
+  #opened = 0;
   #closed = false;
 
-  constructor(args: { open: () => Session; limit: number; queueLimit: number }) {
+  /** @param args.accountLimit sessions that one account may have; absent: all */
+  constructor(args: {
+    name: string;
+    open: (name: string) => Session;
+    limit: number;
+    accountLimit?: number;
+    queueLimit: number;
+  }) {
+    this.#name = args.name;
     this.#open = args.open;
-    this.#limit = args.limit;
-    this.#queueLimit = args.queueLimit;
+    this.#turns = new Semaphore({ ...args, full: 'too many statements wait' });
   }
 
   /** Opens the first session now, so that what is wrong with the directory shows at start. */
   warm(): void {
-    const session = this.#open();
-    this.#all.push(session);
-    this.#idle.push(session);
+    this.#idle.push(this.#fresh());
   }
 
   /** Waits for a session, in turn. Rejects with 503 when too many wait, and when the signal is aborted. */
-  async acquire(signal: AbortSignal | undefined): Promise<Session> {
+  async acquire(signal: AbortSignal | undefined, account?: string): Promise<SessionTurn> {
     signal?.throwIfAborted();
-    if (this.#closed) throw new Error('the database is closed');
-    const idle = this.#idle.pop();
-    if (idle !== undefined) return idle;
-    if (this.#all.length < this.#limit) {
-      const session = this.#open();
-      this.#all.push(session);
-      return session;
-    }
-    if (this.#waiting.length >= this.#queueLimit) throw overloaded('too many statements wait');
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
-        reject(signal?.reason as Error);
-      };
-      const waiter: Waiter = {
-        take: (session) => {
-          signal?.removeEventListener('abort', onAbort);
-          resolve(session);
-        },
-        fail: (error) => {
-          signal?.removeEventListener('abort', onAbort);
-          reject(error);
-        },
-      };
-      signal?.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.push(waiter);
-    });
-  }
-
-  release(session: Session): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#idle.push(session);
-    else next.take(session);
-  }
-
-  /**
-   * Takes back a session whose statement failed, and opens another one in its place: what the statement had put out
-   * before would come in front of the next one's result, which may be of somebody else.
-   */
-  replace(session: Session): void {
-    if (this.#closed) return;
-    const place = this.#all.indexOf(session);
+    this.#checkOpen();
+    const release = await this.#turns.take(signal, account);
     try {
-      // first the new one: with the last one the engine would stop
-      const fresh = this.#open();
-      this.#all[place] = fresh;
-      this.release(fresh);
+      this.#checkOpen();
+      return this.#turn(this.#idle.pop() ?? this.#fresh(), release);
     } catch (error) {
-      this.#all.splice(place, 1);
-      this.#waiting.shift()?.fail(error as Error);
+      release();
+      throw error;
     }
-    session.close();
   }
 
   close(): void {
     this.#closed = true;
-    for (const waiter of this.#waiting.splice(0)) waiter.fail(new Error('the database is closed'));
+    this.#turns.failAll(new Error('the database is closed'));
     for (const session of this.#all) session.close();
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw new Error('the database is closed');
+  }
+
+  #fresh(): NamedSession {
+    const name = `${this.#name} ${this.#opened++}`;
+    const session = this.#open(name);
+    this.#all.add(session);
+    return { session, name };
+  }
+
+  #turn({ session, name }: NamedSession, release: () => void): SessionTurn {
+    let held = true;
+    const giveBack = (replace: boolean): void => {
+      if (!held) return;
+      held = false;
+      if (!this.#closed) {
+        if (replace) this.#exchange(session);
+        else this.#idle.push({ session, name });
+      }
+      release();
+    };
+    return { session, name, release: () => giveBack(false), replace: () => giveBack(true) };
+  }
+
+  #exchange(session: Session): void {
+    try {
+      // first the new one: with the last one the engine would stop
+      this.#idle.push(this.#fresh());
+    } catch {
+      // whoever needs one next tries again, and hears why it fails
+    }
+    this.#all.delete(session);
+    session.close();
   }
 }

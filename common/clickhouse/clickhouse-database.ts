@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../errors/api-error.ts';
+import { deadlineExceeded } from '../errors/catalogue.ts';
 import type { Log } from '../log/log.ts';
 import {
   type ClickhouseServer,
@@ -13,6 +14,7 @@ import { clusterSettings } from './cluster-settings.ts';
 import type { Database, ReadStatement } from './database.ts';
 import { engineSettings, streamSettings, wholeBlockSettings } from './engine-settings.ts';
 import { insertTarget } from './insert-target.ts';
+import { type ReadLimits, readLimitDefaults } from './read-limits.ts';
 import { Replicas, type ReplicasOptions } from './replicas.ts';
 import { startDeadline } from './start-deadline.ts';
 import { StatementError } from './statement-error.ts';
@@ -20,11 +22,13 @@ import { controlTableNames, shardedTableNames, topologyOf } from './topology.ts'
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
 
-export interface ClickhouseOptions extends Omit<ServerOptions, 'url'> {
+export interface ClickhouseOptions extends Omit<ServerOptions, 'url' | 'reads'> {
   /** As in `ServerOptions`; several with the same data are separated by commas. */
   readonly url: string;
   /** Milliseconds in which a statement has to be done, and a stream has to bring its next bytes. */
   readonly timeout?: number;
+  /** Absent: as documented. */
+  readonly reads?: Partial<ReadLimits>;
   /** Name of the cluster that the servers belong to, and of the database that holds the control tables. */
   readonly cluster?: { readonly name: string; readonly database: string } | undefined;
   readonly log?: Pick<Log, 'warn' | 'info'> | undefined;
@@ -46,7 +50,8 @@ const controlHome = '';
 /** ClickHouse servers with the same data, over their HTTP interface. Nothing is asked of them before the first statement. */
 export function openClickhouse(options: ClickhouseOptions): Database {
   const { timeout = 60_000, cluster, log, times } = options;
-  const servers = options.url.split(',').map((url) => openServer({ ...options, url }));
+  const reads = { ...readLimitDefaults, ...options.reads };
+  const servers = options.url.split(',').map((url) => openServer({ ...options, url, reads }));
   // with another server at hand, a small result that breaks off is read again there
   const ahead = servers.length > 1 ? streamAhead : 0;
   const settings = cluster === undefined ? engineSettings : { ...engineSettings, ...clusterSettings };
@@ -62,9 +67,10 @@ export function openClickhouse(options: ClickhouseOptions): Database {
     key: string,
     caller: AbortSignal | undefined,
     work: (server: ClickhouseServer, until: Until) => Promise<Result>,
+    limit = timeout,
   ): Promise<Result> => {
     caller?.throwIfAborted();
-    const deadline = startDeadline(timeout, caller);
+    const deadline = startDeadline(limit, caller);
     try {
       return await replicas.run(key, { signal: deadline.signal, caller }, work);
     } finally {
@@ -116,16 +122,24 @@ export function openClickhouse(options: ClickhouseOptions): Database {
       const statement = { body: sql, settings: { ...settings, wait_end_of_query: 1 }, writes: true };
       await write(statement, home, signal, permit);
     },
-    async rows<Row>({ sql, signal, home = controlHome }: ReadStatement) {
-      const statement = readStatement(sql, settings, timeout);
-      const bytes = await within(home, signal, (server, until) => server.run(statement, until));
+    async rows<Row>({ sql, signal, account, home = controlHome }: ReadStatement) {
+      const limit = account === undefined ? timeout : Math.min(timeout, reads.timeout);
+      const statement = { ...readStatement(sql, settings, limit), account };
+      const bytes = await within(home, signal, (server, until) => server.run(statement, until)).catch(
+        (error: unknown) => {
+          throw account !== undefined && tookTooLong(error) ? deadlineExceeded(limit) : error;
+        },
+      );
       const text = bytes.toString('utf8').trimEnd();
       return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as Row);
     },
-    async stream({ sql, format, signal, home = controlHome }) {
+    async stream({ sql, format, signal, account, home = controlHome }) {
       const body = `${sql}\nFORMAT ${format}`;
-      const statement = { body, settings: { ...settings, ...streamSettings }, writes: false };
-      return within(home, signal, (server, until) => server.stream(statement, until, { timeout, ahead }));
+      const statement = { body, settings: { ...settings, ...streamSettings }, writes: false, account };
+      const limit = account === undefined ? timeout : Math.min(timeout, reads.timeout);
+      const args = { timeout: limit, ahead };
+      const stream = (server: ClickhouseServer, until: Until) => server.stream(statement, until, args);
+      return within(home, signal, stream, limit);
     },
     async insert({ table, columns, lines, signal, permit, token, home = controlHome }) {
       // the statement goes before the rows: as part of the address it could be too long for a proxy
@@ -227,7 +241,7 @@ function readStatement(sql: string, settings: Statement['settings'], timeout: nu
   return {
     body: `${sql}\nFORMAT JSONEachRow`,
     // a server goes on with what nobody waits for
-    settings: { ...settings, wait_end_of_query: 1, max_execution_time: Math.ceil(timeout / 1000) },
+    settings: { ...settings, wait_end_of_query: 1, max_execution_time: timeout / 1000 },
     writes: false,
   };
 }

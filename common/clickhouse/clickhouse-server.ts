@@ -7,13 +7,15 @@ import {
   createClient,
 } from '@clickhouse/client';
 import { ApiError } from '../errors/api-error.ts';
-import { databaseUnavailable } from '../errors/catalogue.ts';
+import { databaseUnavailable, deadlineExceeded } from '../errors/catalogue.ts';
 import { Semaphore } from '../limits/semaphore.ts';
 import { type Answer, beginning, readAnswer, whole } from './clickhouse-answer.ts';
 import { engineFailure, statementFailure } from './engine-failure.ts';
 import { textLiteral } from './literal.ts';
+import type { ReadLimits } from './read-limits.ts';
 import { ServerSilent } from './server-silent.ts';
 import { StatementError } from './statement-error.ts';
+import { StreamTurns } from './stream-turns.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { withoutException } from './without-exception.ts';
 import type { WritePermit } from './write-permit.ts';
@@ -25,6 +27,7 @@ export interface ServerOptions {
   readonly password: string;
   /** PEM: who signed the server's certificate; absent: the authorities that Node knows. */
   readonly ca?: Buffer | undefined;
+  readonly reads: Pick<ReadLimits, 'minRate' | 'minRatePeriod'>;
 }
 
 export interface Statement {
@@ -32,6 +35,8 @@ export interface Statement {
   readonly body: string | readonly Uint8Array[];
   readonly settings: Readonly<Record<string, string | number>>;
   readonly writes: boolean;
+  /** As in `ReadStatement`. */
+  readonly account?: string | undefined;
 }
 
 /** How a statement may end from outside. */
@@ -63,6 +68,9 @@ export interface ClickhouseServer {
 
 /** Connections for statements, and apart from them for streams, which slow readers hold for long. */
 const statementConnections = 32;
+/** Of them, those that reads of clients may take, and of those what one account may. */
+const readConnections = 16;
+const accountShare = 8;
 const streamConnections = 64;
 const queueLimit = 10_000;
 const full = 'too many statements wait';
@@ -83,8 +91,9 @@ export function openServer(options: ServerOptions): ClickhouseServer {
   const streams = openClient(options, streamConnections);
   // the others may all be held by statements that take long
   const probes = openClient(options, 1);
-  const statementTurns = new Semaphore({ limit: statementConnections, queueLimit, full });
-  const streamTurns = new Semaphore({ limit: streamConnections, queueLimit, full });
+  const statementTurns = new Semaphore({ limit: statementConnections - readConnections, queueLimit, full });
+  const readTurns = new Semaphore({ limit: readConnections, accountLimit: accountShare, queueLimit, full });
+  const streamTurns = new StreamTurns({ limit: streamConnections, queueLimit, limits: options.reads });
 
   /** Holds the news that an outcome is unknown back until the statement is over, so that it can be looked up. */
   const settled = async (queryId: string, failure: Error): Promise<Error> => {
@@ -107,13 +116,24 @@ export function openServer(options: ServerOptions): ClickhouseServer {
     return (await whole(answer, signal)).byteLength > 0;
   };
 
+  /** Ends a read that nobody waits for any more. */
+  const kill = (queryId: string): void => {
+    const body = `KILL QUERY WHERE query_id = ${textLiteral(queryId)} ASYNC`;
+    const signal = AbortSignal.timeout(overLimit);
+    send(statements, randomUUID(), { body, settings: { wait_end_of_query: 1 }, writes: true }, signal)
+      .then((answer) => whole(answer, signal))
+      // a user may lack the right, and the server ends it by its limit of time at the latest
+      .catch(() => {});
+  };
+
   return {
     url: options.url,
     async run(statement, { signal, caller }, permit) {
       const queryId = randomUUID();
       let sent = false;
       try {
-        const release = await statementTurns.take(signal);
+        const { account } = statement;
+        const release = await (account === undefined ? statementTurns : readTurns).take(signal, account);
         try {
           permit?.check();
           sent = true;
@@ -122,6 +142,7 @@ export function openServer(options: ServerOptions): ClickhouseServer {
           release();
         }
       } catch (error) {
+        if (sent && statement.account !== undefined && signal.aborted) kill(queryId);
         caller?.throwIfAborted();
         if (!sent) throw error instanceof ApiError ? error : databaseUnavailable(error);
         // the client's own error for an aborted request does not say why
@@ -129,21 +150,27 @@ export function openServer(options: ServerOptions): ClickhouseServer {
       }
     },
     async stream(statement, { signal, caller }, args) {
+      const queryId = randomUUID();
       let release = (): void => {};
       try {
-        release = await streamTurns.take(signal);
-        const answer = await send(streams, randomUUID(), statement, signal);
+        const place = await streamTurns.take(signal, statement.account);
+        release = place.release;
+        const answer = await send(streams, queryId, statement, signal);
         // the client no longer heeds the signal once the head is there
         const giveUp = (): void => void answer.body.destroy(signal.reason as Error);
         signal.addEventListener('abort', giveUp, { once: true });
         try {
-          return await readAnswer(answer, { ...args, release, signal: caller });
+          return place.paced(await readAnswer(answer, { ...args, release, signal: caller }));
         } finally {
           signal.removeEventListener('abort', giveUp);
         }
       } catch (error) {
         release();
+        const ended = statement.account !== undefined && signal.aborted;
+        if (ended) kill(queryId);
         caller?.throwIfAborted();
+        // a read that takes long says nothing of the server
+        if (ended && !(signal.reason instanceof ServerSilent)) throw deadlineExceeded(args.timeout);
         throw statementFailure(signal.aborted ? signal.reason : error, statement);
       }
     },
@@ -163,6 +190,7 @@ export function openServer(options: ServerOptions): ClickhouseServer {
       }
     },
     async close() {
+      streamTurns.close();
       await probes.close();
       await statements.close();
       await streams.close();

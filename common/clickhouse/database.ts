@@ -37,13 +37,18 @@ export interface ReadStatement {
   readonly sql: string;
   readonly signal?: AbortSignal | undefined;
   /**
+   * Whose read it is, where a client decides what the engine has to do for it: such reads have a limit of time, end when
+   * the client goes, and take turns by account. Absent: the service's own, which never wait behind those.
+   */
+  readonly account?: string | undefined;
+  /**
    * Of several servers, the one that took the last write of this home is asked: a sharded table's name (topology.ts), and
    * what parts it may have. Absent: the home of what the service itself keeps (accounts, tokens, the catalogue).
    */
   readonly home?: string | undefined;
 }
 
-export interface WriteStatement extends ReadStatement {
+export interface WriteStatement extends Omit<ReadStatement, 'account'> {
   /** Asked when the statement goes out; with one, `sql` has no SETTINGS clause. */
   readonly permit?: WritePermit | undefined;
 }

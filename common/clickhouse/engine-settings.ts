@@ -25,9 +25,15 @@ export const wholeBlockSettings: Readonly<Record<string, number>> = {
 
 /**
  * Settings of results that are streamed. One thread and small blocks are as fast as the defaults when rows leave in
- * order, and hold a fifth of the memory (docs/decisions/002-embedded-sessions.md).
+ * order, and hold a fifth of the memory (docs/decisions/002-embedded-sessions.md). What is read ahead is bounded by
+ * bytes, and parts that come later in the order are not read before it is their turn, so that records of a megabyte take
+ * little more than small ones (npm run bench:slow-reader).
  */
 export const streamSettings: Readonly<Record<string, number>> = {
   max_threads: 1,
   max_block_size: 2048,
+  preferred_block_size_bytes: 64 * 1024,
+  max_read_buffer_size: 64 * 1024,
+  read_in_order_use_buffering: 0,
+  read_in_order_use_virtual_row: 1,
 };

@@ -16,12 +16,23 @@ const statementTimeout = 60_000;
  * can't be used.
  */
 export async function openDatabase(
-  { clickhouse, dataDir, requestTimeout }: Pick<Config, 'clickhouse' | 'dataDir' | 'requestTimeout'>,
+  {
+    clickhouse,
+    dataDir,
+    requestTimeout,
+    readTimeout,
+    readMinRate,
+    readMinRatePeriod,
+  }: Pick<
+    Config,
+    'clickhouse' | 'dataDir' | 'requestTimeout' | 'readTimeout' | 'readMinRate' | 'readMinRatePeriod'
+  >,
   log?: Pick<Log, 'warn' | 'info'>,
 ): Promise<Database> {
+  const reads = { timeout: readTimeout, minRate: readMinRate, minRatePeriod: readMinRatePeriod };
   if (clickhouse === undefined) {
     const { openChdb } = await import('./chdb-database.ts');
-    return openChdb({ path: join(dataDir, 'chdb') });
+    return openChdb({ path: join(dataDir, 'chdb'), reads });
   }
   const { openClickhouse } = await import('./clickhouse-database.ts');
   const open = (url: string): Database =>
@@ -31,6 +42,7 @@ export async function openDatabase(
       cluster: clusterOf(clickhouse),
       ca: clickhouse.caFile === undefined ? undefined : readFileSync(clickhouse.caFile),
       timeout: Math.max(statementTimeout, requestTimeout),
+      reads,
       log,
     });
   const db = open(clickhouse.url);

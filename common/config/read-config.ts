@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { readLimitDefaults } from '../clickhouse/read-limits.ts';
 import { fileSystemPartBytes } from '../object-store/file-system/file-system-part.ts';
 import { largestPart } from '../object-store/s3/s3-part-sizes.ts';
 import { type ClickhouseConfig, readClickhouse } from './read-clickhouse.ts';
@@ -48,8 +49,16 @@ export interface Config {
   readonly redis: RedisConfig | undefined;
   /** What results of reads may take that are kept; 0: none are. */
   readonly recordCacheBytes: number;
+  /** How long the engine may work for one read of a client. */
+  readonly readTimeout: number;
+  /** Bytes a second below which the reader of a list is cut, when others wait for its place. */
+  readonly readMinRate: number;
+  readonly readMinRatePeriod: number;
   readonly maxRecordBytes: number;
   readonly maxRecordsBytes: number;
+  /** Record spaces, and projects, that an account may have. */
+  readonly maxSpaces: number;
+  readonly maxProjects: number;
   readonly publicFilesUrl: string | undefined;
   readonly fileLinks: 'public' | 'private';
   readonly allowClearAllSpaces: boolean;
@@ -115,8 +124,18 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     s3RequestTimeout: reader.integer('S3_REQUEST_TIMEOUT_MS', 60_000, 100, 3_600_000),
     redis: readRedis(reader),
     recordCacheBytes: reader.integer('RECORD_CACHE_BYTES', 64 * 1024 ** 2, 0, 64 * gibibyte),
+    readTimeout: reader.integer('READ_TIMEOUT_MS', readLimitDefaults.timeout, 100, 3_600_000),
+    readMinRate: reader.integer('READ_MIN_RATE', readLimitDefaults.minRate, 0, gibibyte),
+    readMinRatePeriod: reader.integer(
+      'READ_MIN_RATE_PERIOD_MS',
+      readLimitDefaults.minRatePeriod,
+      100,
+      3_600_000,
+    ),
     maxRecordBytes: reader.integer('MAX_RECORD_BYTES', 1024 ** 2, 1024, gibibyte / 16),
     maxRecordsBytes: reader.integer('MAX_RECORDS_BYTES', 16 * 1024 ** 2, 1024, gibibyte / 4),
+    maxSpaces: reader.integer('MAX_SPACES', 10_000, 1, 10_000_000),
+    maxProjects: reader.integer('MAX_PROJECTS', 1000, 1, 10_000_000),
     publicFilesUrl: reader.baseUrl('PUBLIC_FILES_URL'),
     fileLinks: reader.oneOf('FILE_LINKS', 'public', ['public', 'private']),
     allowClearAllSpaces: reader.boolean('ALLOW_CLEAR_ALL_SPACES', false),

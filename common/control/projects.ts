@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
+import { tooManyProjects } from '../errors/catalogue.ts';
+import { CountLimit } from '../limits/count-limit.ts';
 import { rowLine, timestampText } from './row-values.ts';
 import { uuidV5 } from './uuid-v5.ts';
 
@@ -13,14 +15,28 @@ export interface Project {
 
 export interface Projects {
   find(ownerId: string, slug: string, signal: AbortSignal): Promise<Project | null>;
-  /** Finds the project, or makes it. Two processes that do so at once make the same one. */
+  /**
+   * Finds the project, or makes it. Two processes that do so at once make the same one. Throws a 403 when its owner has
+   * too many.
+   */
   ensure(ownerId: string, slug: string, signal: AbortSignal): Promise<Project>;
 }
 
 const cachedProjects = 10_000;
 
-export function createProjects({ db, database }: { db: Database; database: string }): Projects {
+/** @param args.maxProjects that an account may have; absent: any number */
+export function createProjects(args: { db: Database; database: string; maxProjects?: number }): Projects {
+  const { db, database, maxProjects = Number.POSITIVE_INFINITY } = args;
   const table = `${database}.projects`;
+  const limit = new CountLimit({
+    limit: maxProjects,
+    async count(ownerId, signal) {
+      const sql = `SELECT toFloat64(uniqExact(id)) AS projects FROM ${table} WHERE owner_id = ${textLiteral(ownerId)}`;
+      const [row] = await db.rows<{ projects: number }>({ sql, signal });
+      return row?.projects ?? 0;
+    },
+    full: tooManyProjects,
+  });
   const known = new LRUCache<string, Project>({ max: cachedProjects });
 
   const find: Projects['find'] = async (ownerId, slug, signal) => {
@@ -43,6 +59,7 @@ export function createProjects({ db, database }: { db: Database; database: strin
     async ensure(ownerId, slug, signal) {
       const found = await find(ownerId, slug, signal);
       if (found !== null) return found;
+      if (maxProjects < Number.POSITIVE_INFINITY) await limit.admit(ownerId, signal);
       const project = { id: uuidV5(ownerId, slug), ownerId, slug };
       await db.insert({
         table,

@@ -68,6 +68,20 @@ export const linkRefused = () =>
     status: 403,
     message: 'The link has expired, or is not one of ours',
   });
+/** @param limit of an account */
+export const tooManySpaces = (limit: number) =>
+  new ApiError({
+    code: 'too_many_spaces',
+    status: 403,
+    message: `The account has ${limit} record spaces, and may not have more`,
+  });
+/** @param limit of an account */
+export const tooManyProjects = (limit: number) =>
+  new ApiError({
+    code: 'too_many_projects',
+    status: 403,
+    message: `The account has ${limit} projects, and may not have more`,
+  });
 
 // 404, 405, 408, 413, 416, 429, 431
 export const notFound = (message: string) => new ApiError({ code: 'not_found', status: 404, message });

@@ -79,7 +79,7 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
     tokens,
     tokenCheck,
     authenticate: createAuthenticate(tokenCheck),
-    projects: createProjects({ db, database }),
+    projects: createProjects({ db, database, maxProjects: config.maxProjects }),
     redis,
     push,
     async close() {

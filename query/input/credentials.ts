@@ -61,7 +61,7 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
  * Names whom an attempt is about, for counting failures: by the values of unique fields when there are any, so that
  * guesses at one user can't be spread over many names by adding other fields.
  */
-export function identityKey(spaceId: string, { plain }: Conditions): string {
+export function identityKey(spaceId: string, { plain }: Pick<Conditions, 'plain'>): string {
   const unique = plain.filter(({ target }) => typeof target === 'string' || target.unique);
   const values = (unique.length > 0 ? unique : plain)
     .map(({ target, value }) => JSON.stringify([typeof target === 'string' ? target : target.slug, value]))
@@ -69,4 +69,22 @@ export function identityKey(spaceId: string, { plain }: Conditions): string {
   return createHash('sha256')
     .update(JSON.stringify([spaceId, values]))
     .digest('base64');
+}
+
+/**
+ * The same by each unique value that is given, so that guesses at one user by several of them are no guesses at several
+ * users. Always in one order, with the id at the end: whoever holds several of them never waits for one who waits for it.
+ */
+export function identityKeys(spaceId: string, { plain }: Pick<Conditions, 'plain'>): readonly string[] {
+  const keysOf = (conditions: readonly Condition[]): string[] =>
+    [...new Set(conditions.map((condition) => identityKey(spaceId, { plain: [condition] })))].sort();
+  const byId = keysOf(plain.filter(({ target }) => target === 'id'));
+  const byField = keysOf(plain.filter(({ target }) => typeof target !== 'string' && target.unique));
+  const keys = [...byField, ...byId];
+  return keys.length > 0 ? keys : [identityKey(spaceId, { plain })];
+}
+
+/** The key of a record, as a condition on its id gives it. */
+export function recordIdentity(spaceId: string, id: string): string {
+  return identityKey(spaceId, { plain: [{ target: 'id', value: id }] });
 }

@@ -32,6 +32,7 @@ export async function cachedRecord(
   const kept = cache.get(space, key);
   if (kept !== undefined) return jsonAnswer(kept);
   const { conditions, read } = prepare();
+  if (space.missing) return jsonAnswer('null');
   const checked = conditions !== null && conditions.hashed.length > 0;
   if (checked) return jsonAnswer((await read()) ?? 'null');
   const result = await cache.load(space, key, conditions, async () => Buffer.from((await read()) ?? 'null'));
@@ -48,6 +49,7 @@ export async function cachedList(
   const kept = cache.get(space, key);
   if (kept !== undefined) return jsonAnswer(kept);
   const { conditions, read } = prepare();
+  if (space.missing) return jsonAnswer('[]');
   if (cache.largest === 0 || (conditions !== null && conditions.hashed.length > 0))
     return jsonStream(await read());
   let stream: AsyncIterable<Uint8Array> | null = null;

@@ -1,20 +1,16 @@
 import { unauthorized } from '../../common/errors/catalogue.ts';
-import { identityKey, parseCredentials } from '../input/credentials.ts';
+import { parseCredentials } from '../input/credentials.ts';
 import { readFunctionResources } from '../input/function-resources.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { RunOperation } from './operation.ts';
 
 /** POST /{project}/function/login: a login token for the user whose fields have the values of the body. */
 export const login: RunOperation = async ({ request, open, body }, deps) => {
-  const { structures, verifyCredentials, throttle, loginTokens } = deps;
+  const { structures, verifyCredentials, loginTokens } = deps;
   const { signal } = request;
   const space = await open(() => readFunctionResources(request, structures));
   const conditions = parseCredentials(await body(), space.structure);
-  const user = await throttle.run(
-    identityKey(space.id, conditions),
-    () => verifyCredentials(space, conditions, signal),
-    signal,
-  );
+  const user = await verifyCredentials(space, conditions, signal);
   // one answer for a wrong password and for a user that does not exist
   if (user === null) throw unauthorized('No user has these values');
   const token = await loginTokens.issue({

@@ -3,7 +3,6 @@ import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts'
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
-import type { LoginThrottle } from '../login/login-throttle.ts';
 import type { VerifyCredentials } from '../login/verify-credentials.ts';
 import type { RecordChanges } from '../records/record-changes.ts';
 import type { RecordReader } from '../records/record-reader.ts';
@@ -24,7 +23,6 @@ export interface OperationDeps extends ClearDeps {
   readonly lock: ReadWriteLock;
   readonly loginTokens: LoginTokens;
   readonly verifyCredentials: VerifyCredentials;
-  readonly throttle: LoginThrottle;
 }
 
 /** One request for an operation. */

@@ -3,11 +3,15 @@ import { hash, verify } from '@node-rs/argon2';
 import { Semaphore } from '../../common/limits/semaphore.ts';
 import type { StoredValue } from '../structure/field.ts';
 
-/** Makes and checks the stored form of hashed fields. */
+/** Makes and checks the stored form of hashed fields. Accounts take turns. */
 export interface Hasher {
   /** Hashes in the order of the values; each with a salt of its own. */
-  hashValues(values: readonly StoredValue[], signal: AbortSignal): Promise<readonly string[]>;
-  verifyValue(stored: string, value: StoredValue, signal: AbortSignal): Promise<boolean>;
+  hashValues(
+    values: readonly StoredValue[],
+    signal: AbortSignal,
+    account?: string,
+  ): Promise<readonly string[]>;
+  verifyValue(stored: string, value: StoredValue, signal: AbortSignal, account?: string): Promise<boolean>;
 }
 
 /** https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html: argon2id (the library's default). */
@@ -20,7 +24,7 @@ const queueLimit = 1000;
 export function createHasher(): Hasher {
   const turns = new Semaphore({ limit: concurrency, queueLimit, full: 'too many values wait to be hashed' });
   return {
-    async hashValues(values, signal) {
+    async hashValues(values, signal, account) {
       const hashes: string[] = [];
       let next = 0;
       let failed = false;
@@ -31,6 +35,7 @@ export function createHasher(): Hasher {
           hashes[index] = await turns.run(
             () => hash(hashedText(values[index] as StoredValue), owasp),
             signal,
+            account,
           );
         }
       };
@@ -43,7 +48,8 @@ export function createHasher(): Hasher {
       }
       return hashes;
     },
-    verifyValue: (stored, value, signal) => turns.run(() => verify(stored, hashedText(value)), signal),
+    verifyValue: (stored, value, signal, account) =>
+      turns.run(() => verify(stored, hashedText(value)), signal, account),
   };
 }
 

@@ -163,7 +163,7 @@ export function createRecordChanges(
       const { fields } = space.structure;
       const row: RecordValues = fields.map((field) => changes.get(field) ?? null);
       const unique = collectUniqueValues(space, [row]);
-      const [hashed] = await withHashes(hasher, space.structure, [row], signal);
+      const [hashed] = await withHashes(hasher, space, [row], signal);
       const assignments = assignmentsOf(space, changes, hashed as RecordValues);
       const { id, stillWanted } = target;
       const change = async (): Promise<Outcome> => {

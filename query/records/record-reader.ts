@@ -1,4 +1,6 @@
 import type { Database } from '../../common/clickhouse/database.ts';
+import { invalidCondition } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { Options } from '../input/parse-options.ts';
 import { conditionsSql, idsSql, keyedConditions } from '../sql/conditions-sql.ts';
@@ -7,11 +9,10 @@ import { recordExpression } from '../sql/record-expression.ts';
 import type { RecordsTable, Selection } from '../sql/records-table.ts';
 import { valueSql } from '../sql/value-sql.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import type { Hasher } from './hasher.ts';
+import type { HashChecks } from './hash-checks.ts';
 import { lookupOf, matchesAll } from './match-conditions.ts';
 import type { RecordLookups } from './record-lookups.ts';
 import { rowColumns, type StoredRow, storedJson } from './record-row.ts';
-import { verifyHashed } from './verify-hashed.ts';
 
 export type Ordering = Pick<Options, 'sort' | 'page'>;
 /** Which records: what can be said without looking at hashes. `nothing`: there can be none. */
@@ -23,6 +24,9 @@ export interface Candidate {
   readonly hashes: readonly (string | null)[];
 }
 
+/** Checking one takes milliseconds of a core. */
+const maxCandidates = 10;
+
 const all: Conditions = { relationship: 'And', plain: [], hashed: [] };
 const oldest: Ordering = { sort: null, page: null };
 
@@ -30,24 +34,24 @@ const oldest: Ordering = { sort: null, page: null };
 export class RecordReader {
   readonly #db: Database;
   readonly #table: RecordsTable;
-  readonly #hasher: Hasher;
+  readonly #checks: HashChecks;
   readonly #lookups: RecordLookups;
 
   constructor({
     db,
     table,
-    hasher,
+    checks,
     lookups,
   }: {
     db: Database;
     table: RecordsTable;
-    hasher: Hasher;
+    checks: HashChecks;
     lookups: RecordLookups;
   }) {
     this.#lookups = lookups;
     this.#db = db;
     this.#table = table;
-    this.#hasher = hasher;
+    this.#checks = checks;
   }
 
   /** The first record that matches, as JSON text; null when none does. The limit of a page does not matter. */
@@ -170,7 +174,7 @@ export class RecordReader {
     // every line begins with a comma, and line breaks between elements are white space
     const columns = `${recordExpression(space.structure, ',')} AS _record`;
     const statement = this.#table.select(space.id, { ...narrowed, columns, tail: tailOf(ordering) });
-    return asArray(await this.#db.stream({ ...statement, format: 'TSVRaw', signal }));
+    return asArray(await this.#db.stream({ ...statement, format: 'TSVRaw', signal, account: space.ownerId }));
   }
 
   /** Conditions on hashed fields are checked here, and become one on ids. Throws a 400 when they leave too many. */
@@ -178,11 +182,13 @@ export class RecordReader {
     const where = conditionsSql(conditions);
     const keyed = keyedConditions(conditions);
     if (conditions.hashed.length === 0) return { where, keyed };
-    const ids = await verifyHashed(
-      (limit) => this.candidates(space, conditions, limit, signal),
-      { conditions, hasher: this.#hasher },
-      signal,
-    );
+    const few = async (): Promise<readonly Candidate[]> => {
+      const found = await this.candidates(space, conditions, maxCandidates + 1, signal);
+      if (found.length > maxCandidates) throw tooManyCandidates(conditions);
+      return found;
+    };
+    const right = await this.#checks.verified(space, conditions, few, signal);
+    const ids = right.map(({ row }) => row._id);
     // the other conditions stay: a record may have changed in between
     return ids.length === 0 ? 'nothing' : { where: `${where} AND ${idsSql(ids)}` };
   }
@@ -200,8 +206,19 @@ export class RecordReader {
   }
 
   #rows<Row>(space: RecordSpace, selection: Selection, signal: AbortSignal): Promise<Row[]> {
-    return this.#db.rows<Row>({ ...this.#table.select(space.id, selection), signal });
+    return this.#db.rows<Row>({
+      ...this.#table.select(space.id, selection),
+      signal,
+      account: space.ownerId,
+    });
   }
+}
+
+function tooManyCandidates({ hashed }: Conditions): Error {
+  const names = hashed.map(({ field }) => shownName(field.name)).join(', ');
+  return invalidCondition([
+    `Query field: ${names} is hashed, and the other conditions leave more than ${maxCandidates} records to check`,
+  ]);
 }
 
 function tailOf({ sort, page }: Ordering): string {

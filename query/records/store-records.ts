@@ -6,7 +6,6 @@ import { idsSql } from '../sql/conditions-sql.ts';
 import type { StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
-import type { Structure } from '../structure/structure.ts';
 import { type FindStoredDeps, findStored } from '../unique/find-stored.ts';
 import { firstRecordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
@@ -53,7 +52,7 @@ export function createRecordStore(
     first?: { readonly key: string; readonly isTaken: () => Promise<boolean> },
   ): Promise<readonly NewRecord[] | null> => {
     const unique = collectUniqueValues(space, records);
-    const hashed = await withHashes(hasher, space.structure, records, signal);
+    const hashed = await withHashes(hasher, space, records, signal);
     const keys = [...unique.keys(), ...(first === undefined ? [] : [first.key])];
     let reservation: Reservation | null = null;
     if (keys.length > 0) {
@@ -130,7 +129,7 @@ export function createRecordStore(
 /** The records with the values of hashed fields replaced by their hashes. */
 export async function withHashes(
   hasher: Hasher,
-  { fields }: Structure,
+  { structure: { fields }, ownerId }: Pick<RecordSpace, 'structure' | 'ownerId'>,
   records: readonly RecordValues[],
   signal: AbortSignal,
 ): Promise<readonly RecordValues[]> {
@@ -142,6 +141,7 @@ export async function withHashes(
   const hashes = await hasher.hashValues(
     places.map(({ row, index }) => records[row]?.[index] as StoredValue),
     signal,
+    ownerId,
   );
   const result = records.map((record) => [...record]);
   places.forEach(({ row, index }, place) => {

@@ -33,7 +33,7 @@ export async function checkSwitchedOn(
   for (const field of switchedOn(space.stored, after, 'required')) {
     const where = `${valueSql(field)} IS NULL`;
     const statement = table.select(space.id, { columns: 'toFloat64(count()) AS _missing', where });
-    const [row] = await db.rows<{ _missing: number }>({ ...statement, signal });
+    const [row] = await db.rows<{ _missing: number }>({ ...statement, signal, account: space.ownerId });
     const missing = row?._missing ?? 0;
     if (missing > 0) {
       problems.push(
@@ -49,7 +49,11 @@ export async function checkSwitchedOn(
       tail: `GROUP BY ${value} HAVING count() > 1 ORDER BY _times DESC, _value LIMIT 1
        SETTINGS max_bytes_before_external_group_by = ${groupByBytes}`,
     });
-    const [row] = await db.rows<{ _value: string; _times: number }>({ ...statement, signal });
+    const [row] = await db.rows<{ _value: string; _times: number }>({
+      ...statement,
+      signal,
+      account: space.ownerId,
+    });
     if (row !== undefined) {
       problems.push(
         `Field ${shownName(field.name)} can not become unique: ${row._times} stored records have the value ${shownName(row._value)}`,

@@ -31,7 +31,7 @@ export async function prepareInitialRecords(
   const { structure } = space;
   if (structure.initialData.length === 0) return '';
   const records = await validate(space, signal);
-  const hashed = await withHashes(hasher, structure, records, signal);
+  const hashed = await withHashes(hasher, space, records, signal);
   const createdAt = new Date();
   const made = hashed.map((values) => ({ id: newId(), createdAt, values }));
   const { lines, keyLines } = await rowsOf(space, made, signal);

@@ -4,8 +4,10 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
 import { structureView } from './structure-view.ts';
 
-/** Characters of stored structures that are kept. */
+/** Characters of stored structures that are kept, with what else a space takes; and the share of one account. */
 const keptCharacters = 16 * 1024 * 1024;
+const accountShare = keptCharacters / 4;
+const overhead = 500;
 
 /** A look at the catalogue. */
 export interface Look {
@@ -36,7 +38,10 @@ export class KnownSpaces {
   readonly #spaces = new LRUCache<string, KnownSpace>({
     maxSize: keptCharacters,
     sizeCalculation: ({ size }) => size,
+    dispose: ({ space, size }, id) => this.#leave(space.ownerId, id, size),
   });
+  /** What is kept of an account, the one that was looked up longest ago first. */
+  readonly #accounts = new Map<string, { size: number; readonly ids: Set<string> }>();
   readonly #closed = new Set<string>();
   readonly #freshFor: number;
   readonly #staleAfter: number;
@@ -98,14 +103,16 @@ export class KnownSpaces {
     const before = this.#spaces.peek(space.id);
     const same = before?.version === version;
     const known = same ? before.space : space;
+    const size = same ? before.size : structureText(space.stored).length + overhead;
     this.#spaces.set(space.id, {
       space: known,
       version,
       look,
       views: same ? before.views : new WeakMap(),
       merged: before?.merged ?? new WeakSet(),
-      size: same ? before.size : structureText(space.stored).length,
+      size,
     });
+    this.#enter(space.ownerId, space.id, size);
     return known;
   }
 
@@ -126,6 +133,31 @@ export class KnownSpaces {
     } finally {
       this.#closed.delete(id);
     }
+  }
+
+  /** An account with many spaces pushes out its own, and not those of others. */
+  #enter(account: string, id: string, size: number): void {
+    // what is larger than the cache is not kept at all
+    if (!this.#spaces.has(id)) return;
+    let own = this.#accounts.get(account);
+    if (own === undefined) {
+      own = { size: 0, ids: new Set() };
+      this.#accounts.set(account, own);
+    }
+    own.size += size;
+    own.ids.add(id);
+    for (const oldest of own.ids) {
+      if (own.size <= accountShare || oldest === id) break;
+      this.#spaces.delete(oldest);
+    }
+  }
+
+  #leave(account: string, id: string, size: number): void {
+    const own = this.#accounts.get(account);
+    if (own === undefined) return;
+    own.size -= size;
+    own.ids.delete(id);
+    if (own.ids.size === 0) this.#accounts.delete(account);
   }
 
   #usable(id: string, since = Number.POSITIVE_INFINITY): KnownSpace | null {

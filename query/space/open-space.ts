@@ -20,6 +20,8 @@ export interface OperationIdentity {
   readonly family: OperationFamily | null;
   /** `populate` of the options is for it. */
   readonly populates?: true;
+  /** It makes no space where there is none, unless the space would begin with records. */
+  readonly readsOnly?: true;
   /** It makes records where there are none, although it is no insert. */
   readonly makesRecords?: true;
 }
@@ -69,14 +71,15 @@ export function createOpenSpace(
     const onOpened = (id: string): void => {
       if (mayStore) writes.enter(request, id);
     };
-    const wanted = { ownerId, ...path, structure, headers, onOpened };
+    const makes = operation.readsOnly !== true;
+    const wanted = { ownerId, ...path, structure, headers, makes, onOpened };
     const space = spaces.resolveKnown(wanted) ?? (await spaces.resolve(wanted, request.signal));
     const asked = { request, space, projectSlug: path.projectSlug };
     if (space.stored.auth !== null || space.structure.auth !== null) await authorize({ ...asked, operation });
     if (headers.clearAllSpaces || clear) await authorize({ ...asked, operation: deps.clear });
     refuseUnbuilt(request, operation, space);
     if (headers.clearAllSpaces) await clearProject(deps, space.projectId, request.signal);
-    else if (clear) await clearSpace(deps, space, request.signal);
+    else if (clear && !space.missing) await clearSpace(deps, space, request.signal);
     return space;
   };
 }

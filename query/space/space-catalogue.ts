@@ -30,6 +30,7 @@ export interface SpaceCatalogue {
    */
   store(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean>;
   idsOfProject(projectId: string, signal: AbortSignal): Promise<readonly string[]>;
+  countOfOwner(ownerId: string, signal: AbortSignal): Promise<number>;
   /** There never was a record space. */
   isEmpty(signal: AbortSignal): Promise<boolean>;
 }
@@ -119,6 +120,11 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
         signal,
       });
       return rows.map(({ id }) => id);
+    },
+    async countOfOwner(ownerId, signal) {
+      const sql = `SELECT toFloat64(uniqExact(id)) AS spaces FROM ${table} WHERE owner_id = ${textLiteral(ownerId)}`;
+      const [row] = await db.rows<{ spaces: number }>({ sql, signal });
+      return row?.spaces ?? 0;
     },
     async isEmpty(signal) {
       return (await db.rows({ sql: `SELECT 1 FROM ${table} LIMIT 1`, signal })).length === 0;

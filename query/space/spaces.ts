@@ -7,7 +7,9 @@ import {
   overloaded,
   projectNotFound,
   recordSpaceNotFound,
+  tooManySpaces,
 } from '../../common/errors/catalogue.ts';
+import { CountLimit } from '../../common/limits/count-limit.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import type { Push } from '../../common/push/push.ts';
 import type { RecordHeaders } from '../input/record-headers.ts';
@@ -32,6 +34,8 @@ export interface SpaceRequest extends SpacePath {
   /** Null: the stored structure is to be used. */
   readonly structure: Structure | null;
   readonly headers: RecordHeaders;
+  /** Whether a space that does not exist is made; one that begins with records always is. */
+  readonly makes: boolean;
   /** Called with the space's id in the moment in which it is decided which structure counts. */
   readonly onOpened?: (spaceId: string) => void;
 }
@@ -52,6 +56,8 @@ export interface SpacesDeps {
   readonly writes: InFlightWrites;
   /** Whether no other process has this store. */
   readonly alone: boolean;
+  /** That an account may have. */
+  readonly maxSpaces: number;
   /** Absent: what docs/api.md promises. */
   readonly freshness?: Freshness;
   /** Tells other processes of changes; absent: they find out by themselves when what they know is stale. */
@@ -80,12 +86,18 @@ export class Spaces {
   readonly #known: KnownSpaces;
   readonly #returns = new ChangeLimit(returnLimit);
   readonly #lock = new KeyedLock();
+  readonly #limit: CountLimit;
   readonly #refreshing = new Set<string>();
   /** Of spaces that were asked for: a hash of a path takes longer than the rest of a hit. */
   readonly #ids = new LRUCache<string, string>({ max: keptIds });
 
   constructor(deps: SpacesDeps) {
     this.#deps = deps;
+    this.#limit = new CountLimit({
+      limit: deps.maxSpaces,
+      count: (ownerId, signal) => deps.catalogue.countOfOwner(ownerId, signal),
+      full: tooManySpaces,
+    });
     this.#known = new KnownSpaces({ ...(deps.freshness ?? usualFreshness), push: deps.push });
   }
 
@@ -152,7 +164,10 @@ export class Spaces {
     if (again !== null) return again;
     for (let attempt = 0; attempt < attempts; attempt++) {
       const look = this.#known.look();
-      const entry = (await this.#findEntry(id, request, signal)) ?? (await this.#create(id, request, signal));
+      const found = await this.#findEntry(id, request, signal);
+      if (found === null && !request.makes && request.structure?.initialData.length === 0)
+        return missingSpace(id, request, request.structure);
+      const entry = found ?? (await this.#create(id, request, signal));
       if (entry === null) continue;
       const stored = await this.#remember(entry, look, signal);
       const space = await this.#reconcile(entry, stored, request, signal);
@@ -184,6 +199,7 @@ export class Spaces {
     { ownerId, projectSlug, structure: requested }: SpaceRequest,
     signal: AbortSignal,
   ): Promise<CatalogueEntry | null> {
+    await this.#limit.admit(ownerId, signal);
     const declared = requested as Structure;
     const structure = createStructure({ ...declared, fields: assignSlots(declared.fields, []) });
     const projectId = uuidV5(ownerId, projectSlug);
@@ -312,6 +328,13 @@ export class Spaces {
   ): Promise<Result> {
     return this.#lock.run(id, () => withDeadline(work), signal);
   }
+}
+
+/** As it would be if it were made now. */
+function missingSpace(id: string, { ownerId, projectSlug }: SpaceRequest, declared: Structure): RecordSpace {
+  const structure = createStructure({ ...declared, fields: assignSlots(declared.fields, []) });
+  const projectId = uuidV5(ownerId, projectSlug);
+  return { id, ownerId, projectId, structure, stored: structure, missing: true };
 }
 
 function bringsRules(before: Structure, after: Structure): boolean {

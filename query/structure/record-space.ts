@@ -13,4 +13,6 @@ export interface RecordSpace {
   readonly structure: Structure;
   /** What the catalogue has. */
   readonly stored: Structure;
+  /** It does not exist: there is nothing to read, and nothing is made for it. */
+  readonly missing?: true;
 }

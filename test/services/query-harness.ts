@@ -96,6 +96,7 @@ export async function openQueryHarness(
       queryRoutes({
         config: {
           recordCacheBytes: 16 * 1024 ** 2,
+          maxSpaces: 10_000,
           maxRecordBytes: 1024 ** 2,
           maxRecordsBytes: 16 * 1024 ** 2,
           allowClearAllSpaces: false,

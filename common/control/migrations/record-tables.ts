@@ -9,6 +9,8 @@ const timestamp = `DateTime64(3, 'UTC')`;
 const durable = 'fsync_after_insert = 1, fsync_part_directory = 1';
 /** What lightweight updates need. */
 const updatable = 'enable_block_number_column = 1, enable_block_offset_column = 1';
+/** The least that is read at once: of large records few, so that a stream of them takes little memory. */
+const granuleBytes = 1024 * 1024;
 /** INSERTs with a token that may come again while one process stalls: records that a space begins with. */
 const deduplicationWindow = 10_000;
 
@@ -45,7 +47,7 @@ export const recordTables: Migration = {
     return [
       ...tableSql(topology, `${database}.${recordsTable}`, recordColumns, {
         order: '(space, _id)',
-        settings: `index_granularity = 1024, ${updatable}, ${window}, ${durable}`,
+        settings: `index_granularity = 1024, index_granularity_bytes = ${granuleBytes}, ${updatable}, ${window}, ${durable}`,
       }),
       ...tableSql(topology, `${database}.${keysTable}`, keyColumns, {
         order: '(space, key)',

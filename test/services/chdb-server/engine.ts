@@ -39,17 +39,22 @@ export class Engine {
     let pool = this.#pools.get(key);
     if (pool === undefined) {
       if (this.#pools.size >= differentSettings) throw new Error('too many different settings');
-      pool = new SessionPool({ open: () => this.#open(setup), limit: sessionsPerSettings, queueLimit });
+      pool = new SessionPool({
+        name: key,
+        open: () => this.#open(setup),
+        limit: sessionsPerSettings,
+        queueLimit,
+      });
       pool.warm();
       this.#pools.set(key, pool);
     }
-    const session = await pool.acquire(undefined);
+    const turn = await pool.acquire(undefined);
     try {
-      const result = await work(session);
-      pool.release(session);
+      const result = await work(turn.session);
+      turn.release();
       return result;
     } catch (error) {
-      pool.replace(session);
+      turn.replace();
       throw error;
     }
   }

@@ -1,0 +1,142 @@
+import { overloaded } from '../errors/catalogue.ts';
+import { Semaphore } from '../limits/semaphore.ts';
+import type { ReadLimits } from './read-limits.ts';
+
+/** Bytes that a reader gets at once: so a slow one that still reads is told from one that stalls. */
+const pieceSize = 64 * 1024;
+
+/**
+ * Places for streams. An account has half of them at most, and those who wait take turns. While somebody waits, a
+ * reader that takes less than the minimum rate is cut, so that its place, and the engine behind it, is free.
+ */
+export class StreamTurns {
+  readonly #semaphore: Semaphore;
+  readonly #limits: Pick<ReadLimits, 'minRate' | 'minRatePeriod'>;
+  readonly #held = new Set<StreamTurn>();
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(args: {
+    limit: number;
+    queueLimit: number;
+    limits: Pick<ReadLimits, 'minRate' | 'minRatePeriod'>;
+  }) {
+    const { limit, queueLimit, limits } = args;
+    const accountLimit = Math.max(1, Math.floor(limit / 2));
+    this.#semaphore = new Semaphore({ limit, accountLimit, queueLimit, full: 'too many reads wait' });
+    this.#limits = limits;
+  }
+
+  /** @param account absent: the service itself reads */
+  async take(signal: AbortSignal | undefined, account = ''): Promise<StreamTurn> {
+    const waiting = this.#semaphore.take(signal, account);
+    if (this.#semaphore.waiters > 0) this.#watch();
+    const release = await waiting;
+    const turn = new StreamTurn(account, () => {
+      this.#held.delete(turn);
+      release();
+    });
+    this.#held.add(turn);
+    return turn;
+  }
+
+  close(): void {
+    this.#unwatch();
+    this.#semaphore.failAll(new Error('the database is closed'));
+  }
+
+  #watch(): void {
+    if (this.#timer !== null) return;
+    for (const turn of this.#held) turn.beginWindow();
+    this.#timer = setInterval(() => this.#cutSlow(), this.#limits.minRatePeriod);
+    this.#timer.unref();
+  }
+
+  #unwatch(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #cutSlow(): void {
+    const { minRate, minRatePeriod } = this.#limits;
+    const least = (minRate * minRatePeriod) / 1000;
+    for (const turn of [...this.#held]) {
+      if (this.#semaphore.waiters === 0) break;
+      // whose account alone is at its limit keeps nobody else waiting
+      const concerned = this.#semaphore.exhausted || this.#semaphore.waitsFor(turn.account);
+      if (concerned && turn.isSlow(least)) turn.cut();
+      else turn.beginWindow();
+    }
+    if (this.#semaphore.waiters === 0) this.#unwatch();
+  }
+}
+
+/** The place of one stream. */
+export class StreamTurn {
+  readonly account: string;
+  /** Gives the place back; it does no harm when it is called again. */
+  readonly release: () => void;
+  #taken = 0;
+  /** Whether a whole window has begun since this stream did. */
+  #measured = false;
+  #readerWaits = false;
+  #error: Error | null = null;
+  #onCut: () => void = () => {};
+
+  constructor(account: string, release: () => void) {
+    this.account = account;
+    this.release = release;
+  }
+
+  beginWindow(): void {
+    this.#measured = true;
+    this.#taken = 0;
+  }
+
+  /** A reader that waits for the engine is not slow. */
+  isSlow(least: number): boolean {
+    return this.#measured && !this.#readerWaits && this.#taken < least;
+  }
+
+  cut(): void {
+    this.#error = overloaded('the answer was read too slowly while others waited');
+    this.#onCut();
+  }
+
+  /** The chunks in small pieces, whose reader is measured, until it is cut. */
+  paced(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    const source = chunks[Symbol.asyncIterator]();
+    let rest: Uint8Array = new Uint8Array();
+    this.#onCut = () => {
+      rest = new Uint8Array();
+      // the engine's failure is nobody's any more
+      source.return?.().catch(() => {});
+    };
+    const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
+      if (this.#error !== null) throw this.#error;
+      while (rest.byteLength === 0) {
+        this.#readerWaits = true;
+        try {
+          const chunk = await source.next();
+          if (this.#error !== null) throw this.#error;
+          if (chunk.done === true) return { done: true, value: undefined };
+          rest = chunk.value;
+        } finally {
+          this.#readerWaits = false;
+        }
+      }
+      const value = rest.subarray(0, pieceSize);
+      rest = rest.subarray(pieceSize);
+      this.#taken += value.byteLength;
+      return { done: false, value };
+    };
+    return {
+      [Symbol.asyncIterator]: () => ({
+        next,
+        async return() {
+          await source.return?.();
+          return { done: true, value: undefined };
+        },
+      }),
+    };
+  }
+}

@@ -1,0 +1,38 @@
+import { LRUCache } from 'lru-cache';
+
+const rememberedFor = 10_000;
+const rememberedAccounts = 10_000;
+
+/** How many things of a kind an account may have. What other processes make counts after a while. */
+export class CountLimit {
+  readonly #limit: number;
+  readonly #count: (account: string, signal: AbortSignal) => Promise<number>;
+  readonly #full: (limit: number) => Error;
+  readonly #counts = new LRUCache<string, { count: number }>({ max: rememberedAccounts, ttl: rememberedFor });
+
+  /** @param args.count asks the store @param args.full what is thrown beyond the limit */
+  constructor(args: {
+    limit: number;
+    count: (account: string, signal: AbortSignal) => Promise<number>;
+    full: (limit: number) => Error;
+  }) {
+    this.#limit = args.limit;
+    this.#count = args.count;
+    this.#full = args.full;
+  }
+
+  /** To be called before one more is made. */
+  async admit(account: string, signal: AbortSignal): Promise<void> {
+    const known = this.#counts.get(account) ?? (await this.#look(account, signal));
+    if (known.count >= this.#limit) throw this.#full(this.#limit);
+    known.count++;
+  }
+
+  async #look(account: string, signal: AbortSignal): Promise<{ count: number }> {
+    const count = await this.#count(account, signal);
+    // another one may have looked meanwhile, and been let in
+    const known = this.#counts.get(account) ?? { count };
+    this.#counts.set(account, known, { noUpdateTTL: true });
+    return known;
+  }
+}

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import { identityKeys, recordIdentity } from '../input/credentials.ts';
+import type { Conditions } from '../input/parse-conditions.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import type { Hasher } from './hasher.ts';
+import type { Candidate } from './record-reader.ts';
+
+/** Slows down who guesses; null counts as a failure (login/login-throttle.ts). */
+export interface Throttle {
+  run<Result>(
+    key: string,
+    attempt: () => Promise<Result | null>,
+    signal: AbortSignal,
+  ): Promise<Result | null>;
+}
+
+/** Of one attempt; the records that are found count beside them, by their ids. */
+const identities = 5;
+
+/**
+ * The one place where values are compared with stored hashes, for login as for conditions on hashed fields. Failures
+ * count against each unique value that was given, and against each record that was compared with, so that it does not
+ * matter by which operation and by which field somebody guesses. The work does not depend on what is found: where there
+ * is no record, or no hash, a hash is verified that nothing fits. So the time does not tell whether there is one.
+ */
+export class HashChecks {
+  readonly #hasher: Hasher;
+  readonly #throttle: Throttle;
+  #dummy: Promise<string> | null = null;
+
+  constructor({ hasher, throttle }: { hasher: Hasher; throttle: Throttle }) {
+    this.#hasher = hasher;
+    this.#throttle = throttle;
+  }
+
+  /** Those candidates that have the values of all conditions on hashed fields. Rejects with 429 when it is too early. */
+  async verified(
+    space: RecordSpace,
+    conditions: Conditions,
+    candidates: () => Promise<readonly Candidate[]>,
+    signal: AbortSignal,
+  ): Promise<readonly Candidate[]> {
+    const keys = identityKeys(space.id, conditions).slice(-identities);
+    const check = async (): Promise<readonly Candidate[] | null> => {
+      // made before the first look at a record, so that the first attempt of all shows nothing either
+      const dummy = await this.#dummyHash();
+      const found = await candidates();
+      const fits = (hashes: Candidate['hashes']): Promise<boolean> =>
+        this.#fits(space, conditions, hashes, dummy, signal);
+      if (found.length === 0) await fits([]);
+      const right: Candidate[] = [];
+      for (const candidate of found) {
+        const key = recordIdentity(space.id, candidate.row._id);
+        const attempt = async (): Promise<true | null> => (await fits(candidate.hashes)) || null;
+        const fitting = keys.includes(key) ? await attempt() : await this.#throttle.run(key, attempt, signal);
+        if (fitting) right.push(candidate);
+      }
+      return right.length === 0 ? null : right;
+    };
+    const throttled = keys.reduceRight<() => Promise<readonly Candidate[] | null>>(
+      (attempt, key) => () => this.#throttle.run(key, attempt, signal),
+      check,
+    );
+    return (await throttled()) ?? [];
+  }
+
+  async #fits(
+    { ownerId }: RecordSpace,
+    { hashed }: Conditions,
+    hashes: Candidate['hashes'],
+    dummy: string,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    let right = true;
+    for (const [index, { value }] of hashed.entries()) {
+      const stored = hashes[index] ?? null;
+      const verified = await this.#hasher.verifyValue(stored ?? dummy, value, signal, ownerId);
+      right = right && stored !== null && verified;
+    }
+    return right;
+  }
+
+  #dummyHash(): Promise<string> {
+    this.#dummy ??= this.#hasher
+      .hashValues([randomBytes(32).toString('base64')], new AbortController().signal, '')
+      .then(([hash]) => hash as string);
+    this.#dummy.catch(() => {
+      this.#dummy = null;
+    });
+    return this.#dummy;
+  }
+}

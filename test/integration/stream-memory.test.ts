@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { openChdb } from '../../common/clickhouse/chdb-database.ts';
+import { migrate } from '../../common/control/migrate.ts';
+import { migrations } from '../../common/control/migrations.ts';
+
+const parts = 10;
+const recordsOfPart = 30;
+const mebibyte = 1024 ** 2;
+
+t.test('records of a megabyte stream without many of them being held at once', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-growth-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, 'chdb');
+  const db = openChdb({ path });
+  await migrate(db, 'sluice', migrations);
+  await db.command({ sql: 'SYSTEM STOP MERGES' });
+  for (let part = 0; part < parts; part++) {
+    await db.command({
+      sql: `INSERT INTO sluice.records (space, _id, _created_at, _updated_at, t0)
+        SELECT '00000000-0000-4000-8000-000000000001', leftPad(toString(number), 12, '0'), now64(3), now64(3),
+          randomPrintableASCII(1000000) FROM numbers(${part * recordsOfPart}, ${recordsOfPart})`,
+    });
+  }
+  await db.close();
+  // another process, which the writing has not made grow
+  const script = join(import.meta.dirname, '../services/stream-growth.ts');
+  const args = ['--import', 'tsx', script, path];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  const growth = Math.round(Number(stdout) / mebibyte);
+  t.ok(growth > 0 && growth < 320, `grew by ${growth} MiB`);
+});
