@@ -35,7 +35,7 @@ t.test('the death of the supervisor ends the workers in order', async (t) => {
   await sluice.ended();
   await until(() => !pids.some(isAlive));
   // what they wrote may be read a little later than they are gone
-  const told = () => sluice.stderr().match(/"the supervisor is gone","msg":"stopping"/g)?.length ?? 0;
+  const told = () => sluice.stderr().match(/"the supervisor is gone","msg":"stopping/g)?.length ?? 0;
   await until(() => told() > 1);
   t.equal(told(), 2);
 });
