@@ -17,15 +17,33 @@ import { updateOneById } from './operations/update-one-by-id.ts';
 
 const space = '/:project/:space';
 
+/** Reads whose conditions are in their body, because they are too long for an address. */
+function inBody(path: string, posted: string): NonNullable<Operation['also']> {
+  return [
+    { method: 'QUERY', path },
+    { method: 'POST', path: posted },
+  ];
+}
+
 /** All operations: routes, authorisation, limits and what is refused follow from this table. */
 export const operations: readonly Operation[] = [
-  { name: 'find', family: 'find', readsOnly: true, method: 'GET', path: space, populates: true, run: find },
+  {
+    name: 'find',
+    family: 'find',
+    readsOnly: true,
+    method: 'GET',
+    path: space,
+    also: inBody(space, `${space}/_find_`),
+    populates: true,
+    run: find,
+  },
   {
     name: 'findOne',
     family: 'find',
     readsOnly: true,
     method: 'GET',
     path: `${space}/_single_`,
+    also: inBody(`${space}/_single_`, `${space}/_single_/_find_`),
     populates: true,
     run: findOne,
   },

@@ -175,9 +175,10 @@ export function queryRoutes(args: QueryDeps): Route[] {
     changes: createRecordChanges({ ...unique, changeCommit }),
     verifyCredentials: createVerifyCredentials(reading),
   };
-  return operations.map((operation) => {
+  return operations.flatMap((operation) => {
     const route = routeOf(operation, { ...args, openSpace }, operationDeps);
-    return { ...route, handler: deps.writes.tracked(route.handler) };
+    const tracked = { ...route, handler: deps.writes.tracked(route.handler) };
+    return [tracked, ...(operation.also ?? []).map((other) => ({ ...tracked, ...other }))];
   });
 }
 

@@ -87,7 +87,7 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
   const lookup = new FileLookup<CloudFile>(async (names, signal) => {
     const among = names.map(textLiteral).join(', ');
     const sql = `SELECT ${selection} FROM ${table} WHERE name IN (${among})`;
-    const rows = await db.rows<Row>({ sql, signal, home: table });
+    const rows = await db.rows<Row>({ sql, signal, home });
     return new Map(rows.map((row) => [row.name, fileOf(row)]));
   });
   const note = (file: CloudFile): void => {

@@ -8,7 +8,8 @@ interface CachedCall {
   readonly cache: ResultCache;
   readonly space: RecordSpace;
   readonly request: HttpRequest;
-  readonly operation: string;
+  /** The operation, and what it is asked, as it came. */
+  readonly asked: string;
 }
 
 interface Reading<Result> {
@@ -18,8 +19,8 @@ interface Reading<Result> {
 }
 
 /** What was asked before is answered without reading the request again: by the texts of its query and options. */
-function requestKey({ request, operation }: CachedCall): string {
-  return `${operation} ${request.rawQuery} ${request.header('options') ?? ''}`;
+function requestKey({ request, asked }: CachedCall): string {
+  return `${asked} ${request.header('options') ?? ''}`;
 }
 
 /** @param prepare reads the request; what is wrong with it is thrown */

@@ -1,17 +1,20 @@
 import { parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';
+import { readQueryPairs } from '../input/query-pairs.ts';
 import { cachedRecord } from './cached-answer.ts';
 import type { RunOperation } from './operation.ts';
 
 /**
  * GET /{project}/{space}/_single_: the first record that matches, or `null` (interface.md section 4.4).
+ * The same with conditions in the body of QUERY, or of POST /{project}/{space}/_single_/_find_.
  * A page begins where find's would: its limit does not matter, its offset does.
  */
-export const findOne: RunOperation = async ({ request, open }, { reader, cache }) => {
+export const findOne: RunOperation = async ({ request, open, body }, { reader, cache }) => {
   const space = await open();
-  return cachedRecord({ cache, space, request, operation: 'findOne' }, () => {
+  const { pairs, key } = await readQueryPairs(request, body);
+  return cachedRecord({ cache, space, request, asked: `findOne ${key}` }, () => {
     const options = parseOptions(request.header('options'), space.structure);
-    const conditions = parseConditions(request.query, space.structure, options.paramRelationship);
+    const conditions = parseConditions(pairs, space.structure, options.paramRelationship);
     return { conditions, read: () => reader.first(space, conditions, options, request.signal) };
   });
 };

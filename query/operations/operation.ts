@@ -43,7 +43,9 @@ export type RunOperation = (call: OperationCall, deps: OperationDeps) => Promise
 
 /** A line of the table of operations. */
 export interface Operation extends OperationIdentity {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'DELETE' | 'QUERY';
+  /** Other ways to ask for the same. */
+  readonly also?: readonly { readonly method: 'POST' | 'QUERY'; readonly path: string }[];
   /** With `:name` for what a request fills in. */
   readonly path: string;
   /** What the body holds, which decides its limit; absent: there is none. */

@@ -10,7 +10,7 @@ import type { RunOperation } from './operation.ts';
  */
 export const search: RunOperation = async ({ request, open }, { reader, cache }) => {
   const space = await open();
-  return cachedList({ cache, space, request, operation: 'search' }, () => {
+  return cachedList({ cache, space, request, asked: `search ${request.rawQuery}` }, () => {
     const { sort, page } = parseOptions(request.header('options'), space.structure);
     const { text, fields } = parseSearch(request.query, space.structure);
     // of a field without a value it is NULL, which WHERE takes as false

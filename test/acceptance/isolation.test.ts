@@ -89,7 +89,7 @@ t.test('every route: what another owns is not read, changed or listed', async (t
     request(token, '/function/login', { headers: resources, body: credentials });
   const { token: loginToken } = (await login(alice)).body;
   t.type(loginToken, 'string');
-  await request(alice, '/guarded', { structure: guarded, headers: { token: loginToken } });
+  await request(alice, '/guarded/set-structure', { body: JSON.parse(guarded) });
   const form = new FormData();
   form.set('file', new Blob(['file of alice']), 'of-alice.txt');
   const upload = (token: string, body: FormData) =>
@@ -131,6 +131,24 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       [{ status: 200, body: [] }, await asBob('/notes?text=of%20alice', { structure })],
       // a login token of alice's user opens nothing of bob's, nor the other way about
       [{ status: 401 }, await asBob('/guarded', { structure: guarded, headers: { token: loginToken } })],
+    ],
+    'QUERY /:project/:space': async () => [
+      [{ status: 200, body: [] }, await asBob('/notes', { method: 'QUERY', structure, body: { n: 1 } })],
+    ],
+    'POST /:project/:space/_find_': async () => [
+      [{ status: 200, body: [] }, await asBob('/notes/_find_', { structure, body: { id: mine.id } })],
+    ],
+    'QUERY /:project/:space/_single_': async () => [
+      [
+        { status: 200, body: null },
+        await asBob('/notes/_single_', { method: 'QUERY', structure, body: { n: 1 } }),
+      ],
+    ],
+    'POST /:project/:space/_single_/_find_': async () => [
+      [
+        { status: 200, body: null },
+        await asBob('/notes/_single_/_find_', { structure, body: { id: mine.id } }),
+      ],
     ],
     'GET /:project/:space/_single_': async () => [
       [{ status: 200, body: null }, await asBob(`/notes/_single_?${id}`, { structure })],

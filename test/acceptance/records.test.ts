@@ -273,8 +273,16 @@ t.test('the fixed headers are honoured in both values', async (t) => {
     'invalid_header',
     [/mutate/, /auto-create-project/],
   );
-  t.strictSame((await fresh.find()).body, []);
-  t.strictSame((await fresh.find('', undefined, { 'auto-create-record-space': 'false' })).body, []);
+  t.strictSame((await fresh.find()).body, [], 'a read makes no space');
+  refused(
+    t,
+    await fresh.find('', undefined, { 'auto-create-record-space': 'false' }),
+    404,
+    'record_space_not_found',
+    [/fresh/],
+  );
+  t.equal((await fresh.insertOne({ fullName: 'Ada', age: 1 })).status, 200);
+  t.equal((await fresh.find('', undefined, { 'auto-create-record-space': 'false' })).body.length, 1);
 });
 
 t.test('a structure may gain and lose fields, and not change a type', async (t) => {

@@ -7,6 +7,7 @@ import { createGroupCommit } from '../../common/clickhouse/group-commit.ts';
 import { createCloudFiles } from '../../common/control/cloud-files.ts';
 import { openDeployment } from '../../common/control/deployment.ts';
 import { fileRow } from '../../common/control/file-row.ts';
+import { createProjects } from '../../common/control/projects.ts';
 import { createUsers } from '../../common/control/users.ts';
 import { createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
 import { makeSpaceViews } from '../../query/space/space-views.ts';
@@ -50,11 +51,20 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
     of({ path: `${path}/_single_`, body: { ...body, email: 'bob@x' } }),
     'POST /:project/:space/_single_',
   );
+  // so many unique values are looked up by a statement of their own
+  const many = Array.from({ length: 20 }, (_, i) => ({ email: `${i}@many` }));
+  await expect(of({ body: many }), 'POST /:project/:space');
   const id: [string, string][] = [['id', record.id]];
   const conditions = 'email=ada@x&level=1&active=true&password=right';
   const options = { headers: { options: JSON.stringify({ sort: { by: 'level', order: 'desc' } }) } };
   await expect(of({ query: conditions }), 'GET /:project/:space');
   await expect(of({ ...options }), 'GET /:project/:space');
+  const inBody = { body: { email: 'ada@x', level: 1 } };
+  await expect(of({ ...inBody, method: 'QUERY' }), 'QUERY /:project/:space');
+  await expect(of({ ...inBody, path: `${path}/_find_` }), 'POST /:project/:space/_find_');
+  const single = `${path}/_single_`;
+  await expect(of({ ...inBody, method: 'QUERY', path: single }), 'QUERY /:project/:space/_single_');
+  await expect(of({ ...inBody, path: `${single}/_find_` }), 'POST /:project/:space/_single_/_find_');
   await expect(of({ path: `${path}/_single_`, query: conditions }), 'GET /:project/:space/_single_');
   const text: [string, string][] = [
     ['searchText', 'AD'],
@@ -147,6 +157,7 @@ async function driveControl(db: Database): Promise<void> {
   await desk.execute({ action: 'revoke', token });
   await tokens.noteUses(new Map([[hashToken(token), new Date()]]));
   await createSpaceCatalogue({ db, database }).isEmpty(signal);
+  await createProjects({ db, database, maxProjects: 5 }).ensure('somebody', 'limited', signal);
 }
 
 async function driveFiles(db: Database): Promise<void> {

@@ -44,7 +44,9 @@ function runScript(
   env: Record<string, string>,
   nodeArgs: readonly string[] = [],
 ): ChildProcess {
-  return spawn(process.execPath, ['--import', 'tsx', ...nodeArgs, script, ...args], {
+  // the test runner puts itself into every Node process by this variable, and then signals do not end them as usual
+  const clean = ['-u', 'NODE_OPTIONS', process.execPath];
+  return spawn('env', [...clean, '--import', 'tsx', ...nodeArgs, script, ...args], {
     cwd: root,
     env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), UV_THREADPOOL_SIZE: '16', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
