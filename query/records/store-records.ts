@@ -108,8 +108,14 @@ export function createRecordStore(
         stored = keys;
       })
       .finally(settle)
-      // whatever the outcome: of some failures nobody knows what they did
-      .finally(() => end());
+      .then(
+        () => end(),
+        async (error: unknown) => {
+          // rows that were left out changed nothing; of other failures nobody knows what they did
+          await end(error !== signal.reason);
+          throw error;
+        },
+      );
     await untilAborted(settled, signal);
     return written;
   };

@@ -70,7 +70,7 @@ t.test('what was deleted does not come back', async (t) => {
 
 t.test('an existing space gets none', async (t) => {
   const plain = space('existing', {});
-  await plain.find();
+  await plain.make();
   t.strictSame((await space('existing').find()).body, []);
   t.strictSame((await space('existing', { initialData: [{ nosuch: 1 }] }).find()).body, []);
 });

@@ -28,7 +28,7 @@ t.test('records are inserted in arrays', async (t) => {
 });
 
 t.test('200,000 records are there', async (t) => {
-  t.strictSame((await big.find()).body, []);
+  t.equal((await big.make()).status, 200);
   const space = await storedSpace(harness.db, { project: 's', slug: 'big' });
   const [name, age, list] = ['name', 'age', 'tags'].map(space.column);
   // made by the engine, so that this process has not grown before its growth is measured

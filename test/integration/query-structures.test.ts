@@ -272,7 +272,7 @@ t.test('inferred structures', async (t) => {
 t.test('two processes: a change of one reaches the other, and no change is lost', async (t) => {
   const one = harness.another();
   const two = harness.another();
-  await space('pair', [text('a')], {}, one).find();
+  await space('pair', [text('a')], {}, one).make();
   await space('pair', [text('a')], {}, two).find();
   const answers = await Promise.all(
     Array.from({ length: 24 }, (_, i) =>

@@ -85,6 +85,7 @@ export class ModelService {
       createProject: flag('auto-create-project', true),
       createSpace: flag('auto-create-record-space', true),
       mutate: flag('mutate', true),
+      makes: !operation.startsWith('GET'),
     };
     const preStored = flag('use-pre-stored-structure', false);
     let { space } = call;

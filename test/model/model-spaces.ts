@@ -14,6 +14,8 @@ export interface SpaceCall {
   readonly mutate: boolean;
   readonly createProject: boolean;
   readonly createSpace: boolean;
+  /** It makes the space where there is none; a read only does with initialData. */
+  readonly makes: boolean;
 }
 
 export interface OpenedSpace {
@@ -41,7 +43,12 @@ export class ModelSpaces {
   open(call: SpaceCall, memory: ProcessMemory): OpenedSpace {
     const { owner, project, structure, structureText } = call;
     const key = JSON.stringify([owner, project, call.space]);
-    const space = this.#spaces.get(key) ?? this.#make(call);
+    const known = this.#spaces.get(key);
+    if (known === undefined && !call.makes && structure?.initialData.length === 0) {
+      const none = this.#make(call);
+      return { space: none, view: viewOf(none.stored, structure) };
+    }
+    const space = known ?? this.#make(call);
     this.#projects.add(JSON.stringify([owner, project]));
     this.#spaces.set(key, space);
     if (structure === null) return { space, view: space.stored };

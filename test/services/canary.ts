@@ -63,7 +63,7 @@ export async function openCanary(harness: QueryHarness, project: string, space: 
           sql: `SELECT DISTINCT owner_id FROM ${testDatabase}.record_spaces FINAL ORDER BY owner_id`,
         }),
         settings: await db.rows({
-          sql: `SELECT name, value FROM system.settings WHERE changed ORDER BY name`,
+          sql: `SELECT name, value FROM system.settings WHERE changed AND name != 'log_comment' ORDER BY name`,
         }),
       };
     },

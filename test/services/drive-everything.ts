@@ -54,6 +54,7 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   // so many unique values are looked up by a statement of their own
   const many = Array.from({ length: 20 }, (_, i) => ({ email: `${i}@many` }));
   await expect(of({ body: many }), 'POST /:project/:space');
+  await expect(of({ body: many }), 'POST /:project/:space', 400);
   const id: [string, string][] = [['id', record.id]];
   const conditions = 'email=ada@x&level=1&active=true&password=right';
   const options = { headers: { options: JSON.stringify({ sort: { by: 'level', order: 'desc' } }) } };

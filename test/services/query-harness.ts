@@ -210,6 +210,8 @@ export function spaceOf(
   const optionsHeader = (options?: object | string): Record<string, string> =>
     options === undefined ? {} : { options: typeof options === 'string' ? options : JSON.stringify(options) };
   return {
+    /** Makes the space, which a read does not. */
+    make: () => harness.call({ path: `${path}/set-structure`, body: structure }),
     insert: (body: unknown, headers: Record<string, string> = {}) =>
       harness.call({ path, structure, body, headers }),
     insertOne: (body: unknown, headers: Record<string, string> = {}) =>

@@ -10,7 +10,7 @@ const shapes = [
 ];
 /** What fills the filter of unique values: hashes, of which none is answered. */
 const ofAllKeys =
-  /^SELECT (?:toFloat64\(count\(\)\) AS keys|toUInt32\(bitAnd\(key, 0xffffffff\)\), [\w(), .]+) FROM sluice\.record_keys$/;
+  /^SELECT (?:toFloat64\(count\(\)\) AS keys|toUInt32\(bitAnd\(key, 0xffffffff\)\), [\w(), .]+) FROM sluice\.record_keys(?:\s+FORMAT RowBinary)?$/;
 /** Rows say themselves of which space they are. */
 const rows = new RegExp(String.raw`^INSERT INTO ${table}\s*(?:#\d+#)?\s*FORMAT \w+$`);
 const clauseEnd = /(?:^|\s)(?:GROUP BY|ORDER BY|HAVING|LIMIT|SETTINGS|FORMAT)(?:\s|$)/;
