@@ -1,6 +1,6 @@
 /**
  * Question: what does one table for all records cost against a table for each space? The figures of
- * docs/decisions/021-one-records-table.md: `node --import tsx bench/query/table-a-space.ts [--rows N] [--rounds N]`
+ * docs/decisions/022-one-records-table.md: `node --import tsx bench/query/table-a-space.ts [--rows N] [--rounds N]`
  *
  * In one engine lie the same rows twice: in a typed table of their own (ORDER BY `_id`), and in the records table beside as
  * many rows of 10,000 other spaces. Each statement is asked of both in turn. Wall time and CPU time, medians in milliseconds.

@@ -123,7 +123,7 @@ export interface StoredRow {
   readonly _doc: Readonly<Record<string, string>>;
 }
 
-/** Reading one map costs half of what ten columns do (docs/decisions/020-one-records-table.md). */
+/** Reading one map costs half of what ten columns do (docs/decisions/022-one-records-table.md). */
 export const rowColumns = '_id, _created_at, _updated_at, _doc';
 
 /** A stored record as find would answer it. */

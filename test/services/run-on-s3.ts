@@ -17,7 +17,7 @@ if (server === null) {
   process.stderr.write('NOT TESTED against Versity: it takes Go on the PATH to compile it.\n');
   process.exit(0);
 }
-// the rest is more than Versity keeps to: docs/decisions/018-s3-servers-under-test.md
+// the rest is more than Versity keeps to: docs/decisions/021-s3-servers-under-test.md
 const files =
   name === 'versity'
     ? ['upload.test.ts']
