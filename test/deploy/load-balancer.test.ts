@@ -242,8 +242,8 @@ t.test('an upload streams: a part is in the store before the last byte is sent',
 });
 
 t.test('a link to a file is for reading, and nothing else is below it', async (t) => {
-  t.equal((await call('/_files_/owner/media/upload', { method: 'POST' })).status, 405);
-  t.equal((await call('/_files_/media/upload')).status, 404);
+  t.equal((await call('/_files_/deployment/owner/media/upload', { method: 'POST' })).status, 405);
+  t.equal((await call('/_files_/owner/media/upload')).status, 404);
   t.equal((await call('/_files_/a/b/../../x/y')).status, 404);
 });
 
