@@ -77,6 +77,8 @@ const outdatedAfter = 120_000;
 /** Others were first so often that something is wrong. */
 const attempts = 20;
 const usualFreshness: Freshness = { freshFor: 5_000, staleAfter: 10_000 };
+/** Nobody else changes the catalogue. */
+const alwaysFresh: Freshness = { freshFor: Number.POSITIVE_INFINITY, staleAfter: Number.POSITIVE_INFINITY };
 /** How often a space may go back to a structure that it had before; then the stricter rules stay. */
 const returnLimit = { per: 60_000, limit: 20 };
 
@@ -98,7 +100,10 @@ export class Spaces {
       count: (ownerId, signal) => deps.catalogue.countOfOwner(ownerId, signal),
       full: tooManySpaces,
     });
-    this.#known = new KnownSpaces({ ...(deps.freshness ?? usualFreshness), push: deps.push });
+    this.#known = new KnownSpaces({
+      ...(deps.freshness ?? (deps.alone ? alwaysFresh : usualFreshness)),
+      push: deps.push,
+    });
   }
 
   /** A space that was opened with this structure before; null: it has to be resolved. */
