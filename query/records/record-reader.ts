@@ -58,19 +58,16 @@ export class RecordReader {
   async first(
     space: RecordSpace,
     conditions: Conditions,
-    { sort, page }: Ordering,
+    ordering: Ordering,
     signal: AbortSignal,
   ): Promise<string | null> {
-    const found = await this.#lookUp(space, conditions, signal);
-    if (found !== null) {
-      const row = found[page?.offset ?? 0];
-      return row === undefined ? null : storedJson(space.structure, row);
-    }
-    const narrowed = await this.narrow(space, conditions, signal);
-    if (narrowed === 'nothing') return null;
-    const tail = tailOf({ sort, page: { limit: 1, offset: page?.offset ?? 0 } });
-    const [row] = await this.#rows<StoredRow>(space, { ...narrowed, columns: rowColumns, tail }, signal);
-    return row === undefined ? null : storedJson(space.structure, row);
+    const row = await this.#firstRow<StoredRow>(
+      space,
+      conditions,
+      { ...ordering, columns: rowColumns },
+      signal,
+    );
+    return row === null ? null : storedJson(space.structure, row);
   }
 
   /** The oldest record of the space, as JSON text. */
@@ -86,15 +83,10 @@ export class RecordReader {
   async firstId(
     space: RecordSpace,
     conditions: Conditions,
-    { sort, page }: Ordering,
+    ordering: Ordering,
     signal: AbortSignal,
   ): Promise<string | null> {
-    const found = await this.#lookUp(space, conditions, signal);
-    if (found !== null) return found[page?.offset ?? 0]?._id ?? null;
-    const narrowed = await this.narrow(space, conditions, signal);
-    if (narrowed === 'nothing') return null;
-    const tail = tailOf({ sort, page: { limit: 1, offset: page?.offset ?? 0 } });
-    const [row] = await this.#rows<{ _id: string }>(space, { ...narrowed, columns: '_id', tail }, signal);
+    const row = await this.#firstRow(space, conditions, { ...ordering, columns: '_id' }, signal);
     return row?._id ?? null;
   }
 
@@ -191,6 +183,23 @@ export class RecordReader {
     const ids = right.map(({ row }) => row._id);
     // the other conditions stay: a record may have changed in between
     return ids.length === 0 ? 'nothing' : { where: `${where} AND ${idsSql(ids)}` };
+  }
+
+  /** @param args.columns `_id`, or all of `rowColumns` */
+  async #firstRow<Row extends Pick<StoredRow, '_id'>>(
+    space: RecordSpace,
+    conditions: Conditions,
+    { sort, page, columns }: Ordering & { readonly columns: string },
+    signal: AbortSignal,
+  ): Promise<Row | null> {
+    const offset = page?.offset ?? 0;
+    const found = await this.#lookUp(space, conditions, signal);
+    if (found !== null) return (found[offset] as Row | undefined) ?? null;
+    const narrowed = await this.narrow(space, conditions, signal);
+    if (narrowed === 'nothing') return null;
+    const tail = tailOf({ sort, page: { limit: 1, offset } });
+    const [row] = await this.#rows<Row>(space, { ...narrowed, columns, tail }, signal);
+    return row ?? null;
   }
 
   /** The records that match, where they can be looked up together with those of other requests; null: they can't. */

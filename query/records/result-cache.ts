@@ -60,7 +60,6 @@ export class ResultCache {
   #nextView = 1;
   readonly #largest: number;
   hits = 0;
-  misses = 0;
 
   /** @param bytes of results with their keys; 0: nothing is kept */
   constructor(bytes: number) {
@@ -103,7 +102,6 @@ export class ResultCache {
     if (known?.result) return known.result;
     // the client of the one that reads may go away
     if (known?.reading) return known.reading.then((result) => result ?? read(), read);
-    this.misses++;
     const entry = this.#add(view.id, key, conditions);
     if (entry.dropped) return read();
     entry.reading = read();
