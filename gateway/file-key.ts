@@ -1,4 +1,4 @@
-import { slugProblem } from '../common/control/slug.ts';
+import { slugProblem } from '../common/metadata/slug.ts';
 import { isStoredName } from './file-name.ts';
 
 /** What makes the key of a file's object. */

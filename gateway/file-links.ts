@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { SigningKeys } from '../common/auth/signing-keys.ts';
-import type { CloudFile } from '../common/control/cloud-files.ts';
+import type { CloudFile } from '../common/metadata/cloud-files.ts';
 
 /** Links to one file that expire. They are checked by a key alone: nothing is stored of them. */
 export interface FileLinks {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { createStoredKeys } from '../common/auth/signing-keys.ts';
-import { type CloudFile, createCloudFiles } from '../common/control/cloud-files.ts';
-import { openJournaledFiles } from '../common/control/journaled-files.ts';
 import { CommandError } from '../common/lifecycle/control-socket.ts';
 import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
+import { type CloudFile, createCloudFiles } from '../common/metadata/cloud-files.ts';
+import { openLoggedFiles } from '../common/metadata/logged-files.ts';
 import { openObjectStore } from '../common/object-store/open-object-store.ts';
 import { createProcessLock, LockRefused } from '../common/redis/process-lock.ts';
 import { DownloadSlots } from './download/download-slots.ts';
@@ -30,11 +30,11 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   const { store, largestPart, objectUrl } = await openObjectStore(config, log);
   const table = createCloudFiles({ db, database });
   // the embedded engine is this process's alone, so nobody misses rows that it has yet to get
-  const journal =
+  const wal =
     config.clickhouse === undefined
-      ? await openJournaledFiles({ table, directory: join(config.dataDir, 'file-journal'), log })
+      ? await openLoggedFiles({ table, directory: join(config.dataDir, 'file-log'), log })
       : null;
-  const cloudFiles = journal ?? table;
+  const cloudFiles = wal ?? table;
   const memory = new UploadMemory({
     bytes: config.uploadMemoryBytes,
     largestPart,
@@ -103,7 +103,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
         log.warn({ uploads: uploads.open }, 'the stop leaves uploads to the janitor');
       }
       await janitor.close();
-      await journal?.close();
+      await wal?.close();
       memory.close();
       downloads.close();
       await store.close();

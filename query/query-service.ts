@@ -4,13 +4,13 @@ import { createConfiguredKeys, createStoredKeys } from '../common/auth/signing-k
 import type { Database } from '../common/clickhouse/database.ts';
 import { createGroupCommit } from '../common/clickhouse/group-commit.ts';
 import type { Config } from '../common/config/read-config.ts';
-import type { Projects } from '../common/control/projects.ts';
 import type { Route } from '../common/http/http-types.ts';
 import { readJson } from '../common/http/read-json.ts';
+import type { Invalidation } from '../common/invalidation/invalidation.ts';
 import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
 import { ReadWriteLock } from '../common/limits/read-write-lock.ts';
 import type { Log } from '../common/log/log.ts';
-import type { Push } from '../common/push/push.ts';
+import type { Projects } from '../common/metadata/projects.ts';
 import { queryExamples } from './examples.ts';
 import { createStructureCache } from './input/structure-cache.ts';
 import { createAuthorize } from './login/authorize.ts';
@@ -98,7 +98,7 @@ export interface QueryDeps {
   /** Absent: how long structures are kept is as documented. */
   readonly freshness?: Freshness;
   /** Absent: nobody tells of structures that other processes change. */
-  readonly push?: Push | undefined;
+  readonly invalidation?: Invalidation | undefined;
   /** Absent: in this process. */
   readonly versions?: SpaceVersions;
   /** Absent: as large as the configuration says. */

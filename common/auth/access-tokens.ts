@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
-import type { Deployment } from '../control/deployment.ts';
-import { rowLine, timestampText } from '../control/row-values.ts';
+import type { Deployment } from '../metadata/deployment.ts';
+import { rowLine, timestampText } from '../metadata/row-values.ts';
 import { sealedToken } from './sealed-token.ts';
 
 /** An access token as it is stored: never the token itself. */

@@ -1,5 +1,5 @@
-import type { Users } from '../control/users.ts';
-import { uuidV5 } from '../control/uuid-v5.ts';
+import type { Users } from '../metadata/users.ts';
+import { uuidV5 } from '../metadata/uuid-v5.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import { developerEmail } from './issue-token.ts';
 

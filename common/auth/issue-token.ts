@@ -1,5 +1,5 @@
-import type { Users } from '../control/users.ts';
 import { CommandError } from '../lifecycle/control-socket.ts';
+import type { Users } from '../metadata/users.ts';
 import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
 import type { TokenCheck } from './token-check.ts';
 

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { Invalidation, Mark } from '../invalidation/invalidation.ts';
 import type { Log } from '../log/log.ts';
-import type { Mark, Push } from '../push/push.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { unlessAway, unlessLate } from '../redis/without-redis.ts';
 import type { AccessToken } from './access-tokens.ts';
@@ -36,15 +36,15 @@ interface Entry {
 
 /**
  * Tokens in Redis, under their SHA-256. An entry is signed with a key of the store, so that who can write to Redis can
- * not act as somebody; and it says up to which push it is right, so that it counts for nothing once its token was pushed.
+ * not act as somebody; and it says up to which invalidation it is right, so that it counts for nothing once its token was invalidated.
  */
 export function createSharedTokens(deps: {
   redis: RedisConnection;
-  push: Push;
+  invalidation: Invalidation;
   keys: Pick<SigningKeys, 'current'>;
   log: Log;
 }): SharedTokens {
-  const { redis, push, keys, log } = deps;
+  const { redis, invalidation, keys, log } = deps;
 
   const keyedHash = createKeyedHash(keys, 'sluice access token cache 1');
   const sign = (hash: string, text: string): Promise<Buffer> => keyedHash(`${hash}\n${text}`);
@@ -62,7 +62,7 @@ export function createSharedTokens(deps: {
       return null;
     }
     const entry = JSON.parse(text) as Entry;
-    const mark = push.markOf(entry.stamp);
+    const mark = invalidation.markOf(entry.stamp);
     return mark === null || Math.abs(Date.now() - entry.at) > oldest
       ? null
       : { token: tokenOf(hash, entry), mark };
@@ -74,7 +74,7 @@ export function createSharedTokens(deps: {
       return unlessLate(unlessAway(read(hash), tell), patience);
     },
     async put(token, mark) {
-      const text = JSON.stringify(entryOf(token, push.stampOf(mark)));
+      const text = JSON.stringify(entryOf(token, invalidation.stampOf(mark)));
       const signature = (await sign(token.hash, text)).toString('base64url');
       await unlessAway(redis.set(keyOf(token.hash), `${signature}.${text}`, lifetime), tell);
     },

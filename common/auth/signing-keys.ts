@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../clickhouse/database.ts';
-import { rowLine, timestampText } from '../control/row-values.ts';
+import { rowLine, timestampText } from '../metadata/row-values.ts';
 
 /** A secret that signs login tokens; it is never logged and never answered. */
 export interface SigningKey {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
+import type { Invalidation, Mark } from '../invalidation/invalidation.ts';
 import type { Log } from '../log/log.ts';
-import type { Mark, Push } from '../push/push.ts';
 import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
 import type { SharedTokens } from './shared-tokens.ts';
 import type { TokenGate } from './token-gate.ts';
@@ -24,7 +24,7 @@ export interface TokenCheck {
 
 /** How processes that share a store tell each other of tokens. */
 export interface TokenSharing {
-  readonly push: Push;
+  readonly invalidation: Invalidation;
   readonly tokens: SharedTokens;
 }
 
@@ -79,17 +79,19 @@ export function createTokenCheck(args: {
     const now = performance.now();
     if (token === null && now - lookedAt > unknownFor) return false;
     if (sharing === undefined || mark === null) return now - lookedAt <= trustFor;
-    if (sharing.push.changedSince(hash, mark)) return false;
-    return now - lookedAt <= trustFor || (sharing.push.isCurrent() && now - keptAt <= tokenTrust.told);
+    if (sharing.invalidation.changedSince(hash, mark)) return false;
+    return (
+      now - lookedAt <= trustFor || (sharing.invalidation.isCurrent() && now - keptAt <= tokenTrust.told)
+    );
   };
 
   const look = async (hash: string): Promise<Seen> => {
     const keptAt = performance.now();
-    const shared = sharing?.push.isCurrent() ? await sharing.tokens.get(hash) : null;
-    if (shared !== null && sharing?.push.changedSince(hash, shared.mark) === false) {
+    const shared = sharing?.invalidation.isCurrent() ? await sharing.tokens.get(hash) : null;
+    if (shared !== null && sharing?.invalidation.changedSince(hash, shared.mark) === false) {
       return { ...shared, keptAt, lookedAt: Number.NEGATIVE_INFINITY };
     }
-    const mark = sharing?.push.mark() ?? null;
+    const mark = sharing?.invalidation.mark() ?? null;
     const lookedAt = performance.now();
     const before = revocations;
     const token = await tokens.findByHash(hash);
@@ -174,7 +176,7 @@ export function createTokenCheck(args: {
       known.delete(hash);
       unknown.delete(hash);
       lookups.delete(hash);
-      return sharing?.push.publish(hash) ?? true;
+      return sharing?.invalidation.publish(hash) ?? true;
     },
     async close() {
       clearInterval(flusher);

@@ -1,5 +1,5 @@
-import type { Deployment } from '../control/deployment.ts';
 import { pacedLook } from '../limits/paced-look.ts';
+import type { Deployment } from '../metadata/deployment.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import { isSealed } from './sealed-token.ts';
 

@@ -18,7 +18,7 @@ import { type ReadLimits, readLimitDefaults } from './read-limits.ts';
 import { Replicas, type ReplicasOptions } from './replicas.ts';
 import { startDeadline } from './start-deadline.ts';
 import { StatementError } from './statement-error.ts';
-import { controlTableNames, shardedTableNames, topologyOf } from './topology.ts';
+import { metadataTableNames, shardedTableNames, topologyOf } from './topology.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
 
@@ -29,7 +29,7 @@ export interface ClickhouseOptions extends Omit<ServerOptions, 'url' | 'reads'> 
   readonly timeout?: number;
   /** Absent: as documented. */
   readonly reads?: Partial<ReadLimits>;
-  /** Name of the cluster that the servers belong to, and of the database that holds the control tables. */
+  /** Name of the cluster that the servers belong to, and of the database that holds the metadata tables. */
   readonly cluster?: { readonly name: string; readonly database: string } | undefined;
   readonly log?: Pick<Log, 'warn' | 'info'> | undefined;
   readonly times?: ReplicasOptions['times'] & { readonly catchUp?: number };
@@ -44,8 +44,8 @@ const streamAhead = 64 * 1024;
 /** How often the rows of one INSERT are sent to a cluster, and milliseconds between. */
 const insertAttempts = 3;
 const insertPause = 100;
-/** Statements without a home are about the control tables, which have one together. */
-const controlHome = '';
+/** Statements without a home are about the metadata tables, which have one together. */
+const metadataHome = '';
 
 /** ClickHouse servers with the same data, over their HTTP interface. Nothing is asked of them before the first statement. */
 export function openClickhouse(options: ClickhouseOptions): Database {
@@ -118,11 +118,11 @@ export function openClickhouse(options: ClickhouseOptions): Database {
   return {
     cluster: cluster?.name,
     servers: servers.length,
-    async command({ sql, signal, permit, home = controlHome }) {
+    async command({ sql, signal, permit, home = metadataHome }) {
       const statement = { body: sql, settings: { ...settings, wait_end_of_query: 1 }, writes: true };
       await write(statement, home, signal, permit);
     },
-    async rows<Row>({ sql, signal, account, home = controlHome }: ReadStatement) {
+    async rows<Row>({ sql, signal, account, home = metadataHome }: ReadStatement) {
       const limit = account === undefined ? timeout : Math.min(timeout, reads.timeout);
       const statement = { ...readStatement(sql, settings, limit), account };
       const bytes = await within(home, signal, (server, until) => server.run(statement, until)).catch(
@@ -133,7 +133,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
       const text = bytes.toString('utf8').trimEnd();
       return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as Row);
     },
-    async stream({ sql, format, signal, account, home = controlHome }) {
+    async stream({ sql, format, signal, account, home = metadataHome }) {
       const body = `${sql}\nFORMAT ${format}`;
       const statement = { body, settings: { ...settings, ...streamSettings }, writes: false, account };
       const limit = account === undefined ? timeout : Math.min(timeout, reads.timeout);
@@ -141,7 +141,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
       const stream = (server: ClickhouseServer, until: Until) => server.stream(statement, until, args);
       return within(home, signal, stream, limit);
     },
-    async insert({ table, columns, lines, signal, permit, token, home = controlHome }) {
+    async insert({ table, columns, lines, signal, permit, token, home = metadataHome }) {
       // the statement goes before the rows: as part of the address it could be too long for a proxy
       const { into, format } = insertTarget(table, columns);
       const head = Buffer.from(`${into} FORMAT ${format}\n`);
@@ -160,7 +160,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
     },
     async ready(signal) {
       const statement = readStatement('SELECT 1', settings, timeout);
-      await within(controlHome, signal, (server, until) => server.run(statement, until));
+      await within(metadataHome, signal, (server, until) => server.run(statement, until));
     },
     async close() {
       replicas.close();
@@ -186,7 +186,7 @@ async function catchUp(
   const sharded = shardedTableNames[home.split(' ', 1)[0] as string];
   const tables =
     sharded === undefined
-      ? controlTableNames.map(inDatabase)
+      ? metadataTableNames.map(inDatabase)
       : sharded.map((name) => rowsTable(inDatabase(name)));
   const signal = AbortSignal.timeout(limit);
   await Promise.all(

@@ -2,7 +2,7 @@ import { quoteIdentifier, textLiteral } from './literal.ts';
 
 /**
  * Where tables lie. Without a cluster: in one store, under their own names. With one:
- * - control tables are whole on every server and replicated between all of them;
+ * - metadata tables are whole on every server and replicated between all of them;
  * - sharded tables are two. The rows are in `<table>_local`, replicated between the servers of a shard, and `<table>`
  *   is a Distributed table over them, through which rows are read and inserted. What a Distributed table can't take
  *   (UPDATE, DELETE, OPTIMIZE, TRUNCATE) goes to the local tables of all servers.
@@ -19,8 +19,8 @@ export interface Topology {
   rowsTable(table: string): string;
   /** The same as a statement names it that changes rows on all servers (UPDATE, DELETE), or makes the table there. */
   rowsEverywhere(table: string): string;
-  /** The engine of a control table. @param engine such as `ReplacingMergeTree(version)` */
-  controlEngine(table: string, engine: string): string;
+  /** The engine of a metadata table. @param engine such as `ReplacingMergeTree(version)` */
+  metadataEngine(table: string, engine: string): string;
   /** The engine of the table that holds the rows of a sharded table. */
   rowsEngine(table: string, engine: string): string;
   /** The engine of the table over those; null without a cluster, where the rows' table is the only one. */
@@ -28,7 +28,7 @@ export interface Topology {
 }
 
 /** Tables that every server of a cluster has whole. */
-export const controlTableNames = [
+export const metadataTableNames = [
   'migrations',
   'users',
   'access_tokens',
@@ -50,7 +50,7 @@ const single: Topology = {
   onCluster: '',
   rowsTable: (table) => table,
   rowsEverywhere: (table) => table,
-  controlEngine: (_, engine) => engine,
+  metadataEngine: (_, engine) => engine,
   rowsEngine: (_, engine) => engine,
   distributedEngine: () => null,
 };
@@ -73,7 +73,7 @@ export function topologyOf({ cluster }: { readonly cluster?: string | undefined 
     rowsTable: localName,
     rowsEverywhere: (table) => `${localName(table)}${onCluster}`,
     // one replica a server, of all shards: the names of replicas may repeat from shard to shard
-    controlEngine: (table, engine) =>
+    metadataEngine: (table, engine) =>
       replicated(engine, `${keeperPath}/all/${table.replace('.', '/')}`, '{shard}-{replica}'),
     rowsEngine: (table, engine) =>
       replicated(engine, `${keeperPath}/{shard}/${localName(table).replace('.', '/')}`, '{replica}'),

@@ -8,16 +8,16 @@ import { type CountedDatabase, countStatements } from '../clickhouse/count-state
 import { openDatabase } from '../clickhouse/open-database.ts';
 import type { Config } from '../config/read-config.ts';
 import type { RedisConfig } from '../config/read-redis.ts';
-import { databaseName } from '../control/database-name.ts';
-import { type Deployment, openDeployment } from '../control/deployment.ts';
-import { migrate } from '../control/migrate.ts';
-import { migrations } from '../control/migrations.ts';
-import { createProjects, type Projects } from '../control/projects.ts';
-import { createUsers, type Users } from '../control/users.ts';
+import type { Invalidation } from '../invalidation/invalidation.ts';
+import { createRedisInvalidation } from '../invalidation/redis-invalidation.ts';
 import type { Log } from '../log/log.ts';
+import { databaseName } from '../metadata/database-name.ts';
+import { type Deployment, openDeployment } from '../metadata/deployment.ts';
+import { migrate } from '../metadata/migrate.ts';
+import { migrations } from '../metadata/migrations.ts';
+import { createProjects, type Projects } from '../metadata/projects.ts';
+import { createUsers, type Users } from '../metadata/users.ts';
 import { makeDurably } from '../object-store/file-system/durable-directories.ts';
-import type { Push } from '../push/push.ts';
-import { createRedisPush } from '../push/redis-push.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { restoreFatalSignals } from './restore-fatal-signals.ts';
 
@@ -37,7 +37,7 @@ export interface Services {
   /** undefined: what processes must agree on is kept in this one. */
   readonly redis: RedisConnection | undefined;
   /** undefined: there is nobody to be told, or no way to. */
-  readonly push: Push | undefined;
+  readonly invalidation: Invalidation | undefined;
   close(): Promise<void>;
 }
 
@@ -60,11 +60,14 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
   const redis = config.redis === undefined ? undefined : await connectRedis(config.redis, log);
   // the embedded engine serves one process
   const alone = config.clickhouse === undefined;
-  const push = redis === undefined || alone ? undefined : createRedisPush({ redis, log });
+  const invalidation = redis === undefined || alone ? undefined : createRedisInvalidation({ redis, log });
   const sharing =
-    redis === undefined || push === undefined
+    redis === undefined || invalidation === undefined
       ? undefined
-      : { push, tokens: createSharedTokens({ redis, push, keys: createStoredKeys({ db, database }), log }) };
+      : {
+          invalidation,
+          tokens: createSharedTokens({ redis, invalidation, keys: createStoredKeys({ db, database }), log }),
+        };
   const tokenCheck = createTokenCheck({
     ...{ tokens, log, alone, sharing },
     gate: createTokenGate({ tokens, deployment }),
@@ -81,10 +84,10 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
     authenticate: createAuthenticate(tokenCheck),
     projects: createProjects({ db, database, maxProjects: config.maxProjects }),
     redis,
-    push,
+    invalidation,
     async close() {
       await tokenCheck.close();
-      await push?.close();
+      await invalidation?.close();
       await redis?.close();
       await db.close();
     },

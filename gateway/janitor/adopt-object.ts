@@ -1,4 +1,4 @@
-import type { CloudFile, CloudFiles } from '../../common/control/cloud-files.ts';
+import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { readFileKey } from '../file-key.ts';
 import { readObjectMetadata } from '../object-metadata.ts';

@@ -1,7 +1,7 @@
-import type { CloudFiles } from '../../common/control/cloud-files.ts';
-import type { Deployment } from '../../common/control/deployment.ts';
 import type { UploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import type { Log } from '../../common/log/log.ts';
+import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
+import type { Deployment } from '../../common/metadata/deployment.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { LockRefused, type ProcessLock } from '../../common/redis/process-lock.ts';
 import { abortStaleUploads } from './abort-stale-uploads.ts';

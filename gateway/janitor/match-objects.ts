@@ -1,5 +1,5 @@
-import type { CloudFiles } from '../../common/control/cloud-files.ts';
 import type { Log } from '../../common/log/log.ts';
+import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectInfo, ObjectStore } from '../../common/object-store/object-store.ts';
 import { nameOf, readFileKey } from '../file-key.ts';
 import { adoptObject } from './adopt-object.ts';

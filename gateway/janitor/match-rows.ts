@@ -1,5 +1,5 @@
-import type { CloudFile, CloudFiles } from '../../common/control/cloud-files.ts';
 import type { Log } from '../../common/log/log.ts';
+import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { JanitorRun } from './janitor-run.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CloudFiles } from '../../common/control/cloud-files.ts';
 import type { Log } from '../../common/log/log.ts';
+import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { nameOf } from '../file-key.ts';
 import { adoptObject } from './adopt-object.ts';

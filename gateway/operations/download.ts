@@ -1,7 +1,7 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
-import type { CloudFile, CloudFiles } from '../../common/control/cloud-files.ts';
 import { linkRefused } from '../../common/errors/catalogue.ts';
 import type { Handler, HttpRequest, StreamBody } from '../../common/http/http-types.ts';
+import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ByteRange, ObjectStore } from '../../common/object-store/object-store.ts';
 import { parseRange } from '../byte-range.ts';
 import { isNotModified, rangeApplies } from '../conditional.ts';

@@ -1,8 +1,8 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
-import type { CloudFile, CloudFiles } from '../../common/control/cloud-files.ts';
 import { invalidBody } from '../../common/errors/catalogue.ts';
 import type { Handler } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
+import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { FileLinks } from '../file-links.ts';
 import { isStoredName } from '../file-name.ts';
 import { fileNotFound } from '../object-bytes.ts';

@@ -1,6 +1,6 @@
-import { slugProblem } from '../../common/control/slug.ts';
 import { invalidHeader, invalidSlug } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
+import { slugProblem } from '../../common/metadata/slug.ts';
 import { readPath, type SpaceReference } from './space-reference.ts';
 import type { StructureCache } from './structure-cache.ts';
 

@@ -1,6 +1,6 @@
-import { slugProblem } from '../../common/control/slug.ts';
 import { invalidSlug } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
+import { slugProblem } from '../../common/metadata/slug.ts';
 import type { SpacePath, Structure } from '../structure/structure.ts';
 import { readRecordHeaders } from './record-headers.ts';
 import type { StructureCache } from './structure-cache.ts';

@@ -1,9 +1,9 @@
 import type { LoginTokens } from '../../common/auth/login-tokens.ts';
-import { slugProblem } from '../../common/control/slug.ts';
-import { uuidV5 } from '../../common/control/uuid-v5.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
+import { slugProblem } from '../../common/metadata/slug.ts';
+import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { unparsedOptions } from '../input/unparsed-options.ts';
 import type { RecordReader } from '../records/record-reader.ts';
 import type { Authorize, OperationIdentity } from '../space/open-space.ts';

@@ -7,7 +7,7 @@ const keptSpaces = 10_000;
 /** For the only process of its store. */
 export function createLocalVersions(args: { lifetime?: number; spaceLimit?: number } = {}): SpaceVersions {
   const { lifetime = versionLifetime, spaceLimit = keptSpaces } = args;
-  // a space that is pushed out gets another version
+  // a space that is evicted gets another version
   const versions = new LRUCache<string, string>({ max: spaceLimit, ttl: lifetime });
   return {
     async read(spaceId) {

@@ -1,5 +1,5 @@
-import { timestampText } from '../../common/control/row-values.ts';
 import { inTurns } from '../../common/limits/in-turns.ts';
+import { timestampText } from '../../common/metadata/row-values.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import { keyOf } from '../sql/records-table.ts';
 import type { Field, StoredValue } from '../structure/field.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Mark, Push } from '../../common/push/push.ts';
+import type { Invalidation, Mark } from '../../common/invalidation/invalidation.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
 import { structureView } from './structure-view.ts';
@@ -32,7 +32,7 @@ interface KnownSpace {
 /**
  * What a process knows of record spaces, so that a request whose structure was seen before asks nobody. Another
  * process may change a space: what is older than `freshFor` is looked up again while it is still used, and what is
- * older than `staleAfter` is not used. With `push`, what may have changed is not used at all without a look.
+ * older than `staleAfter` is not used. With `invalidation`, what may have changed is not used at all without a look.
  */
 export class KnownSpaces {
   readonly #spaces = new LRUCache<string, KnownSpace>({
@@ -46,11 +46,16 @@ export class KnownSpaces {
   readonly #freshFor: number;
   readonly #staleAfter: number;
   readonly #now: () => number;
-  readonly #push: Push | undefined;
+  readonly #invalidation: Invalidation | undefined;
 
   /** @param args times in milliseconds */
-  constructor(args: { freshFor: number; staleAfter: number; now?: () => number; push?: Push | undefined }) {
-    this.#push = args.push;
+  constructor(args: {
+    freshFor: number;
+    staleAfter: number;
+    now?: () => number;
+    invalidation?: Invalidation | undefined;
+  }) {
+    this.#invalidation = args.invalidation;
     this.#freshFor = args.freshFor;
     this.#staleAfter = args.staleAfter;
     this.#now = args.now ?? (() => performance.now());
@@ -58,7 +63,7 @@ export class KnownSpaces {
 
   /** To be made before the catalogue is asked. */
   look(): Look {
-    return { began: this.#now(), mark: this.#push?.mark() ?? null };
+    return { began: this.#now(), mark: this.#invalidation?.mark() ?? null };
   }
 
   /**
@@ -135,7 +140,7 @@ export class KnownSpaces {
     }
   }
 
-  /** An account with many spaces pushes out its own, and not those of others. */
+  /** An account with many spaces evicts its own, and not those of others. */
   #enter(account: string, id: string, size: number): void {
     // what is larger than the cache is not kept at all
     if (!this.#spaces.has(id)) return;
@@ -166,7 +171,9 @@ export class KnownSpaces {
     const { began, mark } = known.look;
     if (began >= since) return known;
     if (this.#now() - began > this.#staleAfter) return null;
-    const push = this.#push;
-    return push === undefined || (push.isCurrent() && !push.changedSince(id, mark)) ? known : null;
+    const invalidation = this.#invalidation;
+    return invalidation === undefined || (invalidation.isCurrent() && !invalidation.changedSince(id, mark))
+      ? known
+      : null;
   }
 }

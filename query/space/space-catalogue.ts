@@ -1,7 +1,7 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
-import { timestampText } from '../../common/control/row-values.ts';
+import { timestampText } from '../../common/metadata/row-values.ts';
 import { parseStructure } from '../structure/parse-structure.ts';
 import { slotsText, withSlots } from '../structure/slots.ts';
 import { createStructure, type Structure, structureText } from '../structure/structure.ts';

@@ -1,7 +1,5 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../common/clickhouse/database.ts';
-import type { Projects } from '../../common/control/projects.ts';
-import { uuidV5 } from '../../common/control/uuid-v5.ts';
 import {
   deadlineExceeded,
   overloaded,
@@ -9,9 +7,11 @@ import {
   recordSpaceNotFound,
   tooManySpaces,
 } from '../../common/errors/catalogue.ts';
+import type { Invalidation } from '../../common/invalidation/invalidation.ts';
 import { CountLimit } from '../../common/limits/count-limit.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
-import type { Push } from '../../common/push/push.ts';
+import type { Projects } from '../../common/metadata/projects.ts';
+import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import type { RecordHeaders } from '../input/record-headers.ts';
 import type { BeginWrite } from '../records/begin-write.ts';
 import type { Hasher } from '../records/hasher.ts';
@@ -61,7 +61,7 @@ export interface SpacesDeps {
   /** Absent: what docs/api.md promises. */
   readonly freshness?: Freshness;
   /** Tells other processes of changes; absent: they find out by themselves when what they know is stale. */
-  readonly push?: Push | undefined;
+  readonly invalidation?: Invalidation | undefined;
   readonly beginWrite: BeginWrite;
   /** Absent: other processes write to the store as well. */
   readonly keyFilter?: KeyFilter | undefined;
@@ -102,7 +102,7 @@ export class Spaces {
     });
     this.#known = new KnownSpaces({
       ...(deps.freshness ?? (deps.alone ? alwaysFresh : usualFreshness)),
-      push: deps.push,
+      invalidation: deps.invalidation,
     });
   }
 
@@ -254,11 +254,11 @@ export class Spaces {
 
   /** Stores a version that follows the one that is known; null when another process was first. */
   async #store(entry: CatalogueEntry, signal: AbortSignal): Promise<RecordSpace | null> {
-    const { alone, catalogue, push, beginWrite } = this.#deps;
+    const { alone, catalogue, invalidation, beginWrite } = this.#deps;
     const look = this.#known.look();
     const next = alone ? await this.#withKeys(entry, signal) : entry;
     if (!(await catalogue.store(next, signal))) return null;
-    await Promise.all([push?.publish(entry.id), beginWrite(entry.id, null)()]);
+    await Promise.all([invalidation?.publish(entry.id), beginWrite(entry.id, null)()]);
     return this.#remember(next, look, signal);
   }
 

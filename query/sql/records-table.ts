@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { topologyOf } from '../../common/clickhouse/topology.ts';
-import { keysTable, recordsTable } from '../../common/control/migrations/record-tables.ts';
+import { keysTable, recordsTable } from '../../common/metadata/migrations/record-tables.ts';
 import type { Condition } from '../input/parse-conditions.ts';
 import type { StoredValue } from '../structure/field.ts';
 import { slotOf } from '../structure/slots.ts';

@@ -1,6 +1,6 @@
 import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { slotColumns } from '../../common/control/migrations/record-tables.ts';
-import { timestampText } from '../../common/control/row-values.ts';
+import { slotColumns } from '../../common/metadata/migrations/record-tables.ts';
+import { timestampText } from '../../common/metadata/row-values.ts';
 import type { StoredValue } from '../structure/field.ts';
 import { kindOf } from '../structure/slots.ts';
 

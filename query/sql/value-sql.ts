@@ -1,5 +1,5 @@
 import { booleanLiteral, numberLiteral, textLiteral } from '../../common/clickhouse/literal.ts';
-import { timestampText } from '../../common/control/row-values.ts';
+import { timestampText } from '../../common/metadata/row-values.ts';
 import { type Field, type StoredValue, systemColumns, type Target } from '../structure/field.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 

@@ -1,4 +1,4 @@
-import { slotColumns } from '../../common/control/migrations/record-tables.ts';
+import { slotColumns } from '../../common/metadata/migrations/record-tables.ts';
 import type { Field, FieldType } from './field.ts';
 
 /**

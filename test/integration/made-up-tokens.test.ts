@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { createAccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
 import { createTokenCheck } from '../../common/auth/token-check.ts';
 import { createTokenGate } from '../../common/auth/token-gate.ts';
-import { openDeployment } from '../../common/control/deployment.ts';
+import { openDeployment } from '../../common/metadata/deployment.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { silentLog } from '../services/silent-log.ts';
 

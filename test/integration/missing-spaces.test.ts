@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createProjects } from '../../common/control/projects.ts';
+import { createProjects } from '../../common/metadata/projects.ts';
 import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
 

@@ -1,6 +1,6 @@
 /** A space with more fields than the records table has columns: what overflows is as good, and merely slower. */
 import t from 'tap';
-import { slotColumns } from '../../common/control/migrations/record-tables.ts';
+import { slotColumns } from '../../common/metadata/migrations/record-tables.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 import { storedSpace } from '../services/stored-space.ts';

@@ -7,11 +7,11 @@ import { createAccessTokens, hashToken } from '../../common/auth/access-tokens.t
 import { bootstrap } from '../../common/auth/bootstrap.ts';
 import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { openDeployment } from '../../common/control/deployment.ts';
-import { migrate } from '../../common/control/migrate.ts';
-import { migrations } from '../../common/control/migrations.ts';
-import { createUsers } from '../../common/control/users.ts';
 import { sendCommand, serveControlSocket } from '../../common/lifecycle/control-socket.ts';
+import { openDeployment } from '../../common/metadata/deployment.ts';
+import { migrate } from '../../common/metadata/migrate.ts';
+import { migrations } from '../../common/metadata/migrations.ts';
+import { createUsers } from '../../common/metadata/users.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 

@@ -1,6 +1,6 @@
 /** Views for people with SQL: columns by the names of fields, whatever these are. */
 import t from 'tap';
-import { createUsers } from '../../common/control/users.ts';
+import { createUsers } from '../../common/metadata/users.ts';
 import { makeSpaceViews } from '../../query/space/space-views.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';

@@ -12,9 +12,9 @@ import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import { clusterSettings } from '../../common/clickhouse/cluster-settings.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { engineSettings } from '../../common/clickhouse/engine-settings.ts';
-import { controlTableNames, shardedTableNames } from '../../common/clickhouse/topology.ts';
-import { migrate } from '../../common/control/migrate.ts';
-import { migrations } from '../../common/control/migrations.ts';
+import { metadataTableNames, shardedTableNames } from '../../common/clickhouse/topology.ts';
+import { migrate } from '../../common/metadata/migrate.ts';
+import { migrations } from '../../common/metadata/migrations.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { openAddress } from '../services/clickhouse-address.ts';
 import { driveEverything } from '../services/drive-everything.ts';
@@ -81,7 +81,7 @@ async function checkParsed(t: Test, parser: Database, all: readonly Recorded[]):
 /** What was written is seen where it was written: reads and writes of a sharded table name its home. */
 function checkHomes(t: Test, all: readonly Recorded[]): void {
   const strays = all.filter(({ sql, home, place }) => {
-    if (place.startsWith('common/control/migrate.ts') || sql.startsWith('CREATE')) return false;
+    if (place.startsWith('common/metadata/migrate.ts') || sql.startsWith('CREATE')) return false;
     const [, table] = /\bsluice\.(records|record_keys|cloud_files)(?:_local)?\b/.exec(sql) ?? [];
     const expected = Object.keys(shardedTableNames).find((name) =>
       shardedTableNames[name]?.includes(table ?? ''),
@@ -271,7 +271,7 @@ t.test('a cluster', async (t) => {
   const seen = [...(await server.seen()).map(({ statement }) => statement), ...second.seen];
   const syncs = seen.filter((statement) => statement.startsWith('SYSTEM SYNC REPLICA'));
   const sharded = Object.values(shardedTableNames).flat();
-  for (const name of [...controlTableNames, ...sharded.map((name) => `${name}_local`)]) {
+  for (const name of [...metadataTableNames, ...sharded.map((name) => `${name}_local`)]) {
     t.ok(syncs.includes(`SYSTEM SYNC REPLICA sluice.${name} LIGHTWEIGHT`), `${name} is caught up with`);
   }
   const beside = [...syncs, "SELECT 1 FROM system.processes WHERE query_id = 'x'\nFORMAT JSONEachRow"];
@@ -294,7 +294,7 @@ t.test('a cluster', async (t) => {
   const made = all.filter(({ sql }) => /^\s*(CREATE|ALTER|DROP|RENAME|TRUNCATE|OPTIMIZE|ATTACH)\b/.test(sql));
   t.strictSame(
     made.flatMap(({ place }) =>
-      /^(common\/control\/migrate|query\/space\/space-views)\.ts/.test(place) ? [] : place,
+      /^(common\/metadata\/migrate|query\/space\/space-views)\.ts/.test(place) ? [] : place,
     ),
     [],
     'tables are made by migrations, and views when they are asked for',
@@ -315,7 +315,7 @@ t.test('a cluster', async (t) => {
     t.equal(path.includes('/{shard}/'), ofShard, path);
     t.equal(replica, ofShard ? '{replica}' : '{shard}-{replica}', path);
   }
-  t.equal(paths.length, controlTableNames.length + sharded.length);
+  t.equal(paths.length, metadataTableNames.length + sharded.length);
   await checkPlans(t, all);
   t.comment(`${statements.length} statements from ${new Set(all.map(({ place }) => place)).size} places`);
 });

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
-import { migrate } from '../../common/control/migrate.ts';
-import { migrations } from '../../common/control/migrations.ts';
+import { migrate } from '../../common/metadata/migrate.ts';
+import { migrations } from '../../common/metadata/migrations.ts';
 
 const parts = 10;
 const recordsOfPart = 30;

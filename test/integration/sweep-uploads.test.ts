@@ -3,7 +3,7 @@ import { mkdtemp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { type CloudFile, createCloudFiles } from '../../common/control/cloud-files.ts';
+import { type CloudFile, createCloudFiles } from '../../common/metadata/cloud-files.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { sweepUploads } from '../../gateway/janitor/sweep-uploads.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { CloudFiles } from '../../common/control/cloud-files.ts';
+import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { createProcessLock } from '../../common/redis/process-lock.ts';

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { RedisConfig } from '../../common/config/read-redis.ts';
-import { createRedisPush } from '../../common/push/redis-push.ts';
+import { createRedisInvalidation } from '../../common/invalidation/redis-invalidation.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { createProcessLock } from '../../common/redis/process-lock.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
@@ -78,8 +78,8 @@ async function useAll(redis: RedisConnection, prefix: string): Promise<void> {
 /** What one publishes the other hears in order, whichever nodes are between them. */
 async function pushBetween(t: Test, redis: RedisConnection, other: RedisConnection): Promise<void> {
   const logs = [silentLog(), silentLog()] as const;
-  const a = createRedisPush({ redis, log: logs[0] });
-  const b = createRedisPush({ redis: other, log: logs[1] });
+  const a = createRedisInvalidation({ redis, log: logs[0] });
+  const b = createRedisInvalidation({ redis: other, log: logs[1] });
   const current = async (): Promise<void> => {
     while (!a.isCurrent() || !b.isCurrent()) await sleep(10);
   };
@@ -89,7 +89,9 @@ async function pushBetween(t: Test, redis: RedisConnection, other: RedisConnecti
     const marks = [a.mark(), b.mark()] as const;
     await a.publish('first');
     await sleep(50);
-    heard = [a, b].every((push, i) => push.changedSince('first', marks[i] as (typeof marks)[0]));
+    heard = [a, b].every((invalidation, i) =>
+      invalidation.changedSince('first', marks[i] as (typeof marks)[0]),
+    );
   }
   await current();
   await sleep(500);

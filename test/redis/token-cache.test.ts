@@ -5,7 +5,7 @@ import { type AccessToken, type AccessTokens, hashToken } from '../../common/aut
 import { createSharedTokens, keyOf } from '../../common/auth/shared-tokens.ts';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import { createTokenCheck, tokenTrust } from '../../common/auth/token-check.ts';
-import { createRedisPush } from '../../common/push/redis-push.ts';
+import { createRedisInvalidation } from '../../common/invalidation/redis-invalidation.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
@@ -52,20 +52,20 @@ class Store {
 async function openProcess(t: Test, server: Pick<RedisServer, 'config'>, store: Store, secret = keys) {
   const log = silentLog();
   const redis = await openRedis(server.config, log, quick);
-  const push = createRedisPush({ redis, log });
-  const shared = createSharedTokens({ redis, push, keys: secret, log });
+  const invalidation = createRedisInvalidation({ redis, log });
+  const shared = createSharedTokens({ redis, invalidation, keys: secret, log });
   const check = createTokenCheck({
     ...{ tokens: store.tokens, log, alone: false },
-    sharing: { push, tokens: shared },
+    sharing: { invalidation, tokens: shared },
   });
   t.teardown(async () => {
     await check.close();
-    await push.close();
+    await invalidation.close();
     await redis.close();
   });
-  while (!push.isCurrent()) await sleep(5);
+  while (!invalidation.isCurrent()) await sleep(5);
   return {
-    ...{ log, push, shared, redis },
+    ...{ log, invalidation, shared, redis },
     check: (text: string) => check.check(text, signal),
     invalidate: (text: string) => check.invalidate(hashToken(text)),
   };
@@ -155,7 +155,7 @@ t.test('what somebody else wrote into Redis counts for nothing', async (t) => {
   const forged = value.slice(0, cut) + value.slice(cut).replace('user of victim', 'user of mallory');
   const otherStore = createConfiguredKeys('the secret of another store, of another day');
   const stranger = await openProcess(t, server, store, otherStore);
-  const mark = stranger.push.mark();
+  const mark = stranger.invalidation.mark();
   for (const [text, write] of [
     ['forged', () => server.command('SET', keyOf(hashToken('forged')), forged)],
     ['moved', () => server.command('SET', keyOf(hashToken('moved')), value)],
@@ -180,7 +180,7 @@ t.test('guessing fills nothing in Redis, and pushes no good token out', async (t
   for (let i = 0; i < 20; i++) {
     await Promise.all(Array.from({ length: 500 }, (_, j) => a.check(`guess ${i} ${j}`)));
   }
-  while (!a.push.isCurrent()) await sleep(5);
+  while (!a.invalidation.isCurrent()) await sleep(5);
   const looks = store.looks;
   t.match(await a.check('good'), { userId: 'user of good' });
   t.equal(store.looks, looks);
@@ -236,7 +236,7 @@ async function underLoad(
   await revokeSome(10);
   await outage.end();
   await revokeSome(20);
-  while (!a.push.isCurrent() || !b.push.isCurrent()) await sleep(10);
+  while (!a.invalidation.isCurrent() || !b.invalidation.isCurrent()) await sleep(10);
   await sleep(1100);
   stop = true;
   await Promise.all(load);

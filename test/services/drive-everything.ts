@@ -4,11 +4,11 @@ import { createTokenDesk } from '../../common/auth/issue-token.ts';
 import { createTokenGate } from '../../common/auth/token-gate.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { createGroupCommit } from '../../common/clickhouse/group-commit.ts';
-import { createCloudFiles } from '../../common/control/cloud-files.ts';
-import { openDeployment } from '../../common/control/deployment.ts';
-import { fileRow } from '../../common/control/file-row.ts';
-import { createProjects } from '../../common/control/projects.ts';
-import { createUsers } from '../../common/control/users.ts';
+import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
+import { openDeployment } from '../../common/metadata/deployment.ts';
+import { fileRow } from '../../common/metadata/file-row.ts';
+import { createProjects } from '../../common/metadata/projects.ts';
+import { createUsers } from '../../common/metadata/users.ts';
 import { createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
 import { makeSpaceViews } from '../../query/space/space-views.ts';
 import { newFile } from './new-file.ts';
@@ -178,10 +178,10 @@ async function driveFiles(db: Database): Promise<void> {
   );
   if (made.length !== 1) throw new Error('the row is not found by its time');
   await files.remove(name, signal);
-  // what the journal brings
+  // what the write-ahead log brings
   await files.insertRows([fileRow(file)]);
   if (!(await files.namesWithRow([name], signal)).has(name))
-    throw new Error('the rows of the journal are lost');
+    throw new Error('the rows of the write-ahead log are lost');
   await files.remove(name, signal);
   await driveLookAfterFailure(db, file.name);
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { migrate } from '../../common/control/migrate.ts';
-import { migrations } from '../../common/control/migrations.ts';
+import { migrate } from '../../common/metadata/migrate.ts';
+import { migrations } from '../../common/metadata/migrations.ts';
 
 /** The embedded engine with the tables of the database `sluice`, in a folder that has room for more. Both end with the test. */
 export async function openMigratedChdb(

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { migrate } from '../../common/control/migrate.ts';
-import { migrations } from '../../common/control/migrations.ts';
-import { createProjects } from '../../common/control/projects.ts';
 import { visibleError } from '../../common/errors/render-error.ts';
 import type { HttpResponse } from '../../common/http/http-types.ts';
 import { parseQueryString } from '../../common/http/query-string.ts';
 import { Router } from '../../common/http/router.ts';
+import { migrate } from '../../common/metadata/migrate.ts';
+import { migrations } from '../../common/metadata/migrations.ts';
+import { createProjects } from '../../common/metadata/projects.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { fakeRequest, responseBytes } from './fake-request.ts';
 import { guardSpaces } from './space-guard.ts';
@@ -79,7 +79,7 @@ export async function openQueryHarness(
     /** Opens another engine than the usual one, on a directory of its own. */
     open?: (dataDir: string) => Promise<Database>;
     /** What the routes, and each of `another`, know of each other; absent: nothing. */
-    push?: () => QueryDeps['push'];
+    invalidation?: () => QueryDeps['invalidation'];
     versions?: () => NonNullable<QueryDeps['versions']>;
     /** Puts something between the service and the engine. */
     wrap?: (db: Database) => Database;
@@ -113,7 +113,7 @@ export async function openQueryHarness(
         ...(options.hasher === undefined ? {} : { hasher: options.hasher }),
         ...(options.reservations === undefined ? {} : { reservations: options.reservations() }),
         ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
-        ...(options.push === undefined ? {} : { push: options.push() }),
+        ...(options.invalidation === undefined ? {} : { invalidation: options.invalidation() }),
         ...(options.versions === undefined ? {} : { versions: options.versions() }),
       }),
     );

@@ -5,7 +5,7 @@ import { insertTarget } from '../../common/clickhouse/insert-target.ts';
 export interface Recorded {
   /** Complete; of an INSERT without its rows. */
   readonly sql: string;
-  /** Whose home it goes to; undefined: that of the control tables. */
+  /** Whose home it goes to; undefined: that of the metadata tables. */
   readonly home: string | undefined;
   /** `file:line` of the call, from the root of the project. */
   readonly place: string;

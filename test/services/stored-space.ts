@@ -1,8 +1,8 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { topologyOf } from '../../common/clickhouse/topology.ts';
-import { recordsTable } from '../../common/control/migrations/record-tables.ts';
-import { uuidV5 } from '../../common/control/uuid-v5.ts';
+import { recordsTable } from '../../common/metadata/migrations/record-tables.ts';
+import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { testDatabase as database } from './query-harness.ts';
 
 /** A row of the records table, with whatever columns. */

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
-import type { CloudFile } from '../../common/control/cloud-files.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
+import type { CloudFile } from '../../common/metadata/cloud-files.ts';
 import type { ByteRange, ObjectStore } from '../../common/object-store/object-store.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { downloadOperation } from '../../gateway/operations/download.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { FileLookup } from '../../common/control/file-lookup.ts';
+import { FileLookup } from '../../common/metadata/file-lookup.ts';
 
 const never = new AbortController().signal;
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { slotColumns } from '../../common/control/migrations/record-tables.ts';
+import { slotColumns } from '../../common/metadata/migrations/record-tables.ts';
 import { mergeStructure } from '../../query/space/merge-structure.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import { assignSlots, kindOf, slotOf, slotsText, withSlots } from '../../query/structure/slots.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { slugProblem } from '../../common/control/slug.ts';
+import { slugProblem } from '../../common/metadata/slug.ts';
 
 t.test('slugs', async (t) => {
   for (const slug of ['a', '0', 'A-b_c', 'x'.repeat(63), 'function'])

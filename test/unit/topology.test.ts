@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { topologyOf } from '../../common/clickhouse/topology.ts';
-import { migrations } from '../../common/control/migrations.ts';
+import { migrations } from '../../common/metadata/migrations.ts';
 
 t.test('one store is laid out as it always was', async (t) => {
   const one = topologyOf({});
   t.equal(one.onCluster, '');
   for (const name of ['rowsTable', 'rowsEverywhere'] as const) t.equal(one[name]('d.t'), 'd.t');
-  t.equal(one.controlEngine('d.t', 'ReplacingMergeTree(version)'), 'ReplacingMergeTree(version)');
+  t.equal(one.metadataEngine('d.t', 'ReplacingMergeTree(version)'), 'ReplacingMergeTree(version)');
   t.equal(one.rowsEngine('d.t', 'MergeTree'), 'MergeTree');
   t.equal(one.distributedEngine('d.t', 'x'), null);
 });
@@ -32,7 +32,7 @@ t.test('a cluster replicates and shards', async (t) => {
   t.equal(many.rowsTable('d.t'), 'd.t_local');
   t.equal(many.rowsEverywhere('d.t'), 'd.t_local ON CLUSTER `main`');
   t.equal(
-    many.controlEngine('d.users', 'ReplacingMergeTree(version)'),
+    many.metadataEngine('d.users', 'ReplacingMergeTree(version)'),
     "ReplicatedReplacingMergeTree('/clickhouse/tables/sluice/all/d/users', '{shard}-{replica}', version)",
   );
   t.equal(

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { nameBasedUuid, uuidV5 } from '../../common/control/uuid-v5.ts';
+import { nameBasedUuid, uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { createUuidV7 } from '../../query/records/uuid-v7.ts';
 
 t.test('version 5 as RFC 9562 appendix A.4 has it', async (t) => {

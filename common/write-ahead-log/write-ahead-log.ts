@@ -2,23 +2,23 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { syncDirectory } from '../object-store/file-system/durable-directories.ts';
-import { markedLine, readMarkedLines } from './marked-lines.ts';
+import { checkedLine, readCheckedLines } from './checked-lines.ts';
 
 /** What is written: a line of text that ends with its only line break, and whatever is known of it. */
-export interface JournalEntry {
+export interface LogEntry {
   readonly line: Uint8Array;
 }
 
 /** Entries that belong together: they were written between two seals. */
-export interface JournalSegment<Entry extends JournalEntry> {
+export interface LogSegment<Entry extends LogEntry> {
   readonly entries: readonly Entry[];
   /** What can't be read of it; null: all of it was read. */
-  readonly damage: JournalDamage | null;
-  /** Takes it out of the journal. One with damage is kept beside it, under another name: its bytes may be all there is. */
+  readonly damage: LogDamage | null;
+  /** Takes it out of the write-ahead log. One with damage is kept beside it, under another name: its bytes may be all there is. */
   drop(): Promise<void>;
 }
 
-export interface JournalDamage {
+export interface LogDamage {
   /** Lines whose checksum is wrong. */
   readonly lines: number;
   /** Bytes after the last line break: a write that was cut off, or a line break that is damaged. */
@@ -43,16 +43,16 @@ interface OpenSegment<Entry> {
   writing: Promise<void>;
 }
 
-const suffix = '.journal';
+const suffix = '.wal';
 const damagedSuffix = '.damaged';
 /** Every write is on the disk when it returns. */
 const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_DSYNC;
 
 /**
  * Lines of text that are durable as soon as `append` resolves: one write to one file, shared by all that wait meanwhile.
- * What was written before the process ended, in whatever way, is found when the journal is opened again.
+ * What was written before the process ended, in whatever way, is found when the write-ahead log is opened again.
  */
-export class RowJournal<Entry extends JournalEntry> {
+export class WriteAheadLog<Entry extends LogEntry> {
   readonly #directory: string;
   readonly #waiting: Waiting<Entry>[] = [];
   #number: number;
@@ -68,19 +68,19 @@ export class RowJournal<Entry extends JournalEntry> {
    * Makes the directory where it is missing.
    * @param entryOf makes an entry of a line that is found @returns also what an earlier process left there
    */
-  static async open<Entry extends JournalEntry>(
+  static async open<Entry extends LogEntry>(
     directory: string,
     entryOf: (line: Uint8Array) => Entry,
-  ): Promise<{ journal: RowJournal<Entry>; left: readonly JournalSegment<Entry>[] }> {
+  ): Promise<{ wal: WriteAheadLog<Entry>; left: readonly LogSegment<Entry>[] }> {
     await mkdir(directory, { recursive: true, mode: 0o700 });
     // also when it was there: whoever made it may not have come to this
     await syncDirectory(dirname(directory));
-    const names = (await readdir(directory)).filter((name) => /^\d{1,15}\.(journal|damaged)$/.test(name));
-    const left: JournalSegment<Entry>[] = [];
+    const names = (await readdir(directory)).filter((name) => /^\d{1,15}\.(wal|damaged)$/.test(name));
+    const left: LogSegment<Entry>[] = [];
     for (const number of numbersOf(names.filter((name) => name.endsWith(suffix)))) {
       left.push(await readSegment(directory, number, entryOf));
     }
-    return { journal: new RowJournal(directory, (numbersOf(names).at(-1) ?? 0) + 1), left };
+    return { wal: new WriteAheadLog(directory, (numbersOf(names).at(-1) ?? 0) + 1), left };
   }
 
   /** Resolves when the entry is on the disk. One that is rejected may still be found there. */
@@ -92,7 +92,7 @@ export class RowJournal<Entry extends JournalEntry> {
   }
 
   /** What was appended since the last time; null when that is nothing. Later entries come into the next segment. */
-  async seal(): Promise<JournalSegment<Entry> | null> {
+  async seal(): Promise<LogSegment<Entry> | null> {
     const segment = this.#segment;
     this.#segment = null;
     if (segment === null) return null;
@@ -144,13 +144,13 @@ function numbersOf(names: readonly string[]): number[] {
   return names.map((name) => Number.parseInt(name, 10)).sort((a, b) => a - b);
 }
 
-async function readSegment<Entry extends JournalEntry>(
+async function readSegment<Entry extends LogEntry>(
   directory: string,
   number: number,
   entryOf: (line: Uint8Array) => Entry,
-): Promise<JournalSegment<Entry>> {
+): Promise<LogSegment<Entry>> {
   const path = join(directory, `${number}${suffix}`);
-  const { lines, damaged, tail } = readMarkedLines(await readFile(path));
+  const { lines, damaged, tail } = readCheckedLines(await readFile(path));
   const entries = lines.map(entryOf);
   if (damaged === 0 && tail === 0) return { entries, damage: null, drop: () => unlink(path) };
   const keptAt = join(directory, `${number}${damagedSuffix}`);
@@ -164,11 +164,11 @@ async function readSegment<Entry extends JournalEntry>(
   };
 }
 
-async function writeEntries<Entry extends JournalEntry>(
+async function writeEntries<Entry extends LogEntry>(
   segment: OpenSegment<Entry>,
   entries: readonly Entry[],
 ): Promise<void> {
-  const bytes = Buffer.concat(entries.flatMap(({ line }) => markedLine(line)));
+  const bytes = Buffer.concat(entries.flatMap(({ line }) => checkedLine(line)));
   let written = 0;
   try {
     // at a place of its own: what a write that failed has left is written over

@@ -1,8 +1,8 @@
 import { redisScript } from '../redis/redis-script.ts';
 
 /** Counts what is published. It has no time to live: one small number. */
-export const pushKey = 'sluice:{push}:1';
-export const pushChannel = 'sluice:push:1';
+export const invalidationKey = 'sluice:{invalidation}:1';
+export const invalidationChannel = 'sluice:invalidation:1';
 
 /**
  * Whatever restarts a server, or puts another in its place, changes its run id. A count that was lost goes on from the

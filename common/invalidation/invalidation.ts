@@ -1,4 +1,4 @@
-/** A moment, by which it can be told later whether what was learnt then may have changed since. */
+/** A moment, by which one can tell later whether what was learnt then may have changed since. */
 export interface Mark {
   readonly generation: number;
   readonly position: number;
@@ -6,15 +6,15 @@ export interface Mark {
 
 /**
  * Tells all processes of a deployment that something changed, so that they may keep what they know
- * (docs/decisions/011-token-cache-and-push.md). An id says what changed, and never how: whoever is told looks again.
+ * (docs/decisions/011-token-cache-and-invalidation.md). An id says what changed, and never how: whoever is told looks again.
  *
  *   writer: the change is stored and can be seen; publish(id); only then is it acknowledged
  *   reader: mark(); looks; keeps what it saw for as long as isCurrent() and not changedSince(id, mark)
  */
-export interface Push {
+export interface Invalidation {
   /** The present; made before a look begins. Null: nothing that is seen now may be kept. */
   mark(): Mark | null;
-  /** Whether it was pushed that the id changed since the mark, or could have been and was missed. */
+  /** Whether the id was invalidated since the mark, or could have been and was missed. */
   changedSince(id: string, mark: Mark | null): boolean;
   /** Whether everything that was published until `trustFor` ago is known here. */
   isCurrent(): boolean;

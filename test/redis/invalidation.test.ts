@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { RedisConfig } from '../../common/config/read-redis.ts';
-import type { Push } from '../../common/push/push.ts';
-import { createRedisPush } from '../../common/push/redis-push.ts';
+import type { Invalidation } from '../../common/invalidation/invalidation.ts';
+import { createRedisInvalidation } from '../../common/invalidation/redis-invalidation.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { startRedisSentinel } from '../services/redis-sentinel.ts';
@@ -18,16 +18,21 @@ async function openServer(t: Test): Promise<RedisServer> {
   return server;
 }
 
-async function openPush(t: Test, config: RedisConfig, pushedLimit?: number) {
+async function openPush(t: Test, config: RedisConfig, idLimit?: number) {
   const log = silentLog();
   const redis = await openRedis(config, log, quick);
-  const push = createRedisPush({ redis, log, times, ...(pushedLimit === undefined ? {} : { pushedLimit }) });
+  const invalidation = createRedisInvalidation({
+    redis,
+    log,
+    times,
+    ...(idLimit === undefined ? {} : { idLimit }),
+  });
   t.teardown(async () => {
-    await push.close();
+    await invalidation.close();
     await redis.close();
   });
-  await until(() => push.isCurrent());
-  return Object.assign(push, { log });
+  await until(() => invalidation.isCurrent());
+  return Object.assign(invalidation, { log });
 }
 
 async function until(done: () => boolean): Promise<void> {
@@ -35,28 +40,28 @@ async function until(done: () => boolean): Promise<void> {
 }
 
 /** Whether what was seen at the mark would be trusted. */
-const trusted = (push: Push, id: string, mark: ReturnType<Push['mark']>): boolean =>
-  push.isCurrent() && !push.changedSince(id, mark);
+const trusted = (invalidation: Invalidation, id: string, mark: ReturnType<Invalidation['mark']>): boolean =>
+  invalidation.isCurrent() && !invalidation.changedSince(id, mark);
 
 /** From `trustFor` after a publication on, however late that is looked at, nothing older may be trusted. */
 async function neverTrustedAgain(
   t: Test,
-  push: Push,
+  invalidation: Invalidation,
   id: string,
-  mark: ReturnType<Push['mark']>,
+  mark: ReturnType<Invalidation['mark']>,
   from: number,
 ) {
   let looks = 0;
   while (looks < 40) {
     const now = performance.now();
-    const trusts = trusted(push, id, mark);
+    const trusts = trusted(invalidation, id, mark);
     if (now > from + times.trustFor) {
       looks++;
       if (trusts) t.fail(`trusted ${now - from} ms after it was published`);
     }
     await sleep(10);
   }
-  t.notOk(trusted(push, id, mark));
+  t.notOk(trusted(invalidation, id, mark));
 }
 
 t.test('what one publishes the others know, and what was seen later stays', async (t) => {
@@ -112,7 +117,7 @@ t.test('a subscription that hangs is no reason to trust', async (t) => {
   await a.publish('x');
   await neverTrustedAgain(t, b, 'x', mark, performance.now());
   await until(() => b.isCurrent());
-  t.match(b.log.failures.join(), /pushes were missed/);
+  t.match(b.log.failures.join(), /invalidations were missed/);
   // it took another connection, and hears again
   for (;;) {
     const again = b.mark();

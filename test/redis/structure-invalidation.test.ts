@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { RedisConfig } from '../../common/config/read-redis.ts';
-import type { Push } from '../../common/push/push.ts';
-import { createRedisPush } from '../../common/push/redis-push.ts';
+import type { Invalidation } from '../../common/invalidation/invalidation.ts';
+import { createRedisInvalidation } from '../../common/invalidation/redis-invalidation.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { openQueryHarness, type QueryAnswer } from '../services/query-harness.ts';
@@ -14,19 +14,19 @@ import { startTcpProxy } from '../services/tcp-proxy.ts';
 const quick = { connect: 1000, command: 300, backoff: 50 };
 const server = await startRedis();
 const proxy = await startTcpProxy({ target: server.config });
-const opened: { redis: RedisConnection; push: Push }[] = [];
-async function openPush(config: RedisConfig): Promise<void> {
+const opened: { redis: RedisConnection; invalidation: Invalidation }[] = [];
+async function openInvalidation(config: RedisConfig): Promise<void> {
   const log = silentLog();
   const redis = await openRedis(config, log, quick);
-  opened.push({ redis, push: createRedisPush({ redis, log }) });
+  opened.push({ redis, invalidation: createRedisInvalidation({ redis, log }) });
 }
-await openPush(server.config);
+await openInvalidation(server.config);
 // the second process reaches Redis over a line that can be cut
-await openPush({ ...server.config, port: proxy.port });
+await openInvalidation({ ...server.config, port: proxy.port });
 let routers = 0;
 let statements = 0;
 const harness = await openQueryHarness({
-  push: () => opened[routers++]?.push,
+  invalidation: () => opened[routers++]?.invalidation,
   wrap: (db) => ({
     ...db,
     rows: (statement) => {
@@ -38,15 +38,15 @@ const harness = await openQueryHarness({
 const other = harness.another();
 t.teardown(async () => {
   await harness.close();
-  for (const { push, redis } of opened) {
-    await push.close();
+  for (const { invalidation, redis } of opened) {
+    await invalidation.close();
     await redis.close();
   }
   await server.stop();
   await proxy.close();
 });
 const settled = async (): Promise<void> => {
-  while (!opened.every(({ push }) => push.isCurrent())) await sleep(10);
+  while (!opened.every(({ invalidation }) => invalidation.isCurrent())) await sleep(10);
 };
 
 const structure = (slug: string, required: boolean): string =>
@@ -103,7 +103,7 @@ t.test('requests that may not go by what is known share their looks', async (t) 
   await findAtOther('shared');
   await server.kill();
   await findAtOther('shared');
-  while (opened.some(({ push }) => push.isCurrent())) await sleep(10);
+  while (opened.some(({ invalidation }) => invalidation.isCurrent())) await sleep(10);
   const before = statements;
   const answers = await Promise.all(Array.from({ length: 300 }, () => findAtOther('shared')));
   t.ok(answers.every(({ status }) => status === 200));

@@ -29,13 +29,13 @@ const durable = 'fsync_after_insert = 1, fsync_part_directory = 1';
  * The tables of the service itself. Rows that change are written again with a higher version and read with FINAL:
  * they are few, and found by their key.
  */
-export const controlTables: Migration = {
+export const metadataTables: Migration = {
   version: 10,
-  name: 'control tables',
+  name: 'metadata tables',
   statements: (database, topology) => {
     const { onCluster } = topology;
     const control = (table: string, engine: string): string =>
-      topology.controlEngine(`${database}.${table}`, engine);
+      topology.metadataEngine(`${database}.${table}`, engine);
     const files = `${database}.cloud_files`;
     const fileColumns = `(
       id String, name String, original_name String, owner_id String, project_slug String, object_key String,

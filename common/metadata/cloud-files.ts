@@ -74,7 +74,7 @@ export interface FileTable extends CloudFiles {
   remember(file: CloudFile): void;
 }
 
-/** @param args.database name of the database that holds the control tables */
+/** @param args.database name of the database that holds the metadata tables */
 export function createCloudFiles({ db, database }: { db: Database; database: string }): FileTable {
   const table = `${database}.cloud_files`;
   const home = 'cloud_files';

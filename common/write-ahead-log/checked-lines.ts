@@ -7,7 +7,7 @@ const lineBreak = 10;
 const space = 32;
 
 /** What is written for a line, so that damage to it is seen. @param line ends with its only line break */
-export function markedLine(line: Uint8Array): readonly Uint8Array[] {
+export function checkedLine(line: Uint8Array): readonly Uint8Array[] {
   return [markOf(line), line];
 }
 
@@ -15,7 +15,7 @@ function markOf(line: Uint8Array): Uint8Array {
   return Buffer.from(`${crc32(line).toString(16).padStart(8, '0')} `, 'latin1');
 }
 
-export interface MarkedLines {
+export interface CheckedLines {
   /** Those whose checksum is right, wherever they stand: damage to one costs none of the others. */
   readonly lines: readonly Uint8Array[];
   /** Lines with a wrong one. */
@@ -24,7 +24,7 @@ export interface MarkedLines {
   readonly tail: number;
 }
 
-export function readMarkedLines(bytes: Buffer): MarkedLines {
+export function readCheckedLines(bytes: Buffer): CheckedLines {
   const lines: Uint8Array[] = [];
   let damaged = 0;
   let at = 0;

@@ -3,16 +3,20 @@ import { cp, type FileHandle, mkdtemp, open, readdir, readFile, rm, writeFile } 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type JournalEntry, type JournalSegment, RowJournal } from '../../common/control/row-journal.ts';
+import {
+  type LogEntry,
+  type LogSegment,
+  WriteAheadLog,
+} from '../../common/write-ahead-log/write-ahead-log.ts';
 
 const lineOf = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value)}\n`);
-type Segment = JournalSegment<JournalEntry>;
+type Segment = LogSegment<LogEntry>;
 const textsOf = (segments: readonly Segment[]): string[] =>
   segments.flatMap(({ entries }) => entries.map(({ line }) => Buffer.from(line).toString()));
-const openJournal = (directory: string) => RowJournal.open(directory, (line): JournalEntry => ({ line }));
+const openLog = (directory: string) => WriteAheadLog.open(directory, (line): LogEntry => ({ line }));
 
 async function temporaryDirectory(t: Test): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'sluice-journal-'));
+  const directory = await mkdtemp(join(tmpdir(), 'sluice-wal-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   return directory;
 }
@@ -21,7 +25,7 @@ async function temporaryDirectory(t: Test): Promise<string> {
 async function leftIn(t: Test, directory: string): Promise<readonly Segment[]> {
   const copy = await temporaryDirectory(t);
   await cp(directory, copy, { recursive: true });
-  return (await openJournal(copy)).left;
+  return (await openLog(copy)).left;
 }
 
 async function onlyFile(directory: string): Promise<string> {
@@ -32,22 +36,22 @@ async function onlyFile(directory: string): Promise<string> {
 
 t.test('what was appended is found in its order', async (t) => {
   const directory = await temporaryDirectory(t);
-  const { journal, left } = await openJournal(directory);
+  const { wal, left } = await openLog(directory);
   t.strictSame(left, []);
-  t.equal(await journal.seal(), null);
+  t.equal(await wal.seal(), null);
   const lines = [['a'], ['\n\u{1F600}'], [1, null], ['x'.repeat(100_000)]].map(lineOf);
-  for (const line of lines) await journal.append({ line });
+  for (const line of lines) await wal.append({ line });
   t.strictSame(textsOf(await leftIn(t, directory)), lines.map(String));
 });
 
 t.test('every line that was acknowledged is there at that moment', async (t) => {
   const directory = await temporaryDirectory(t);
-  const { journal } = await openJournal(directory);
+  const { wal } = await openLog(directory);
   const acknowledged: string[] = [];
   const all = Promise.all(
     Array.from({ length: 300 }, async (_, i) => {
       const line = lineOf([i]);
-      await journal.append({ line });
+      await wal.append({ line });
       acknowledged.push(String(line));
     }),
   );
@@ -63,9 +67,9 @@ t.test('every line that was acknowledged is there at that moment', async (t) => 
 
 t.test('a write that was cut off, or a last line that changed, is left out', async (t) => {
   const directory = await temporaryDirectory(t);
-  const { journal } = await openJournal(directory);
+  const { wal } = await openLog(directory);
   const lines = [lineOf(['first']), lineOf(['second']), lineOf(['third'])];
-  for (const line of lines) await journal.append({ line });
+  for (const line of lines) await wal.append({ line });
   const path = await onlyFile(directory);
   const whole = await readFile(path);
   const secondEnds = whole.indexOf(lines[1] as Buffer) + (lines[1] as Buffer).byteLength;
@@ -83,9 +87,9 @@ t.test('a write that was cut off, or a last line that changed, is left out', asy
 
 t.test('damage to one line costs none of the others, and the segment is kept aside', async (t) => {
   const directory = await temporaryDirectory(t);
-  const { journal } = await openJournal(directory);
+  const { wal } = await openLog(directory);
   const lines = [lineOf(['one 1']), lineOf(['two 2']), lineOf(['three 3'])];
-  for (const line of lines) await journal.append({ line });
+  for (const line of lines) await wal.append({ line });
   const path = await onlyFile(directory);
   const whole = await readFile(path);
   const texts = lines.map(String);
@@ -97,28 +101,28 @@ t.test('damage to one line costs none of the others, and the segment is kept asi
       const changed = Buffer.from(whole);
       changed[place] = (changed[place] as number) ^ (1 << bit);
       await writeFile(path, changed);
-      const { left } = await openJournal(directory);
+      const { left } = await openLog(directory);
       if (textsOf(left).join() !== expected.join()) t.fail(`bit ${bit} of byte ${place}: ${textsOf(left)}`);
       if (!((left[0]?.damage?.lines ?? 0) > 0)) t.fail(`bit ${bit} of byte ${place} is not told of`);
     }
   }
   const damaged = await readFile(path);
-  const { journal: next, left } = await openJournal(directory);
+  const { wal: next, left } = await openLog(directory);
   const [segment] = left as [Segment];
   await segment.drop();
   t.strictSame(await readFile(segment.damage?.keptAt as string), damaged);
   t.strictSame(await leftIn(t, directory), [], 'it is not read again');
   await next.append({ line: lineOf(['later']) });
   for (const later of await leftIn(t, directory)) await later.drop();
-  const { journal: last } = await openJournal(directory);
+  const { wal: last } = await openLog(directory);
   await last.append({ line: lineOf(['last']) });
   t.strictSame(await readFile(segment.damage?.keptAt as string), damaged, 'nothing takes its name');
 });
 
 t.test('a write that failed half way leaves nothing that looks like damage', async (t) => {
   const directory = await temporaryDirectory(t);
-  const { journal } = await openJournal(directory);
-  await journal.append({ line: lineOf(['first']) });
+  const { wal } = await openLog(directory);
+  await wal.append({ line: lineOf(['first']) });
   const path = await onlyFile(directory);
   const probe = await open(path);
   const prototype = Object.getPrototypeOf(probe) as { write: FileHandle['write'] };
@@ -132,16 +136,16 @@ t.test('a write that failed half way leaves nothing that looks like damage', asy
   t.teardown(() => {
     prototype.write = write;
   });
-  await t.rejects(journal.append({ line: lineOf(['x'.repeat(1000)]) }), { code: 'ENOSPC' });
+  await t.rejects(wal.append({ line: lineOf(['x'.repeat(1000)]) }), { code: 'ENOSPC' });
   prototype.write = write;
-  await journal.append({ line: lineOf(['second']) });
+  await wal.append({ line: lineOf(['second']) });
   const left = await leftIn(t, directory);
   t.strictSame(textsOf(left), ['["first"]\n', '["second"]\n']);
   t.equal(left[0]?.damage, null);
 });
 
-t.test('the folder of the journal survives a power cut: its parent is synced', async (t) => {
-  const directory = join(await temporaryDirectory(t), 'file-journal');
+t.test('the folder of the write-ahead log survives a power cut: its parent is synced', async (t) => {
+  const directory = join(await temporaryDirectory(t), 'file-log');
   const probe = await open(tmpdir());
   const prototype = Object.getPrototypeOf(probe) as { sync: FileHandle['sync'] };
   await probe.close();
@@ -154,20 +158,20 @@ t.test('the folder of the journal survives a power cut: its parent is synced', a
   t.teardown(() => {
     prototype.sync = sync;
   });
-  await openJournal(directory);
+  await openLog(directory);
   t.strictSame(synced, [dirname(directory)]);
 });
 
 t.test('a segment is what came between two seals', async (t) => {
   const directory = await temporaryDirectory(t);
-  const { journal } = await openJournal(directory);
-  await journal.append({ line: lineOf([1]) });
-  const first = (await journal.seal()) as Segment;
-  await Promise.all([journal.append({ line: lineOf([2]) }), journal.append({ line: lineOf([3]) })]);
+  const { wal } = await openLog(directory);
+  await wal.append({ line: lineOf([1]) });
+  const first = (await wal.seal()) as Segment;
+  await Promise.all([wal.append({ line: lineOf([2]) }), wal.append({ line: lineOf([3]) })]);
   t.strictSame(textsOf(await leftIn(t, directory)), ['[1]\n', '[2]\n', '[3]\n']);
   await first.drop();
   t.strictSame(textsOf(await leftIn(t, directory)), ['[2]\n', '[3]\n']);
-  const second = (await journal.seal()) as Segment;
+  const second = (await wal.seal()) as Segment;
   t.strictSame(textsOf([second]), ['[2]\n', '[3]\n']);
   await second.drop();
   t.strictSame(await readdir(directory), []);
@@ -175,21 +179,21 @@ t.test('a segment is what came between two seals', async (t) => {
 
 t.test('a seal beside appends loses none and gives none twice', async (t) => {
   const directory = await temporaryDirectory(t);
-  const { journal } = await openJournal(directory);
+  const { wal } = await openLog(directory);
   const sealed: Segment[] = [];
   let open = 500;
   const appends = Array.from({ length: open }, async (_, i) => {
     for (let wait = i % 20; wait > 0; wait--) await new Promise((resolve) => setImmediate(resolve));
-    await journal.append({ line: lineOf([i]) });
+    await wal.append({ line: lineOf([i]) });
     open--;
   });
   while (open > 0) {
-    const segment = await journal.seal();
+    const segment = await wal.seal();
     if (segment !== null) sealed.push(segment);
     await new Promise((resolve) => setImmediate(resolve));
   }
   await Promise.all(appends);
-  const last = await journal.seal();
+  const last = await wal.seal();
   if (last !== null) sealed.push(last);
   t.ok(sealed.length > 1, `${sealed.length} segments`);
   const expected = Array.from({ length: 500 }, (_, i) => `[${i}]\n`).sort();
@@ -199,16 +203,16 @@ t.test('a seal beside appends loses none and gives none twice', async (t) => {
 
 t.test('a line that can not be written is refused, and the next ones are taken', async (t) => {
   const directory = join(await temporaryDirectory(t), 'j');
-  const { journal } = await openJournal(directory);
+  const { wal } = await openLog(directory);
   await rm(directory, { recursive: true });
-  await t.rejects(journal.append({ line: lineOf([1]) }), { code: 'ENOENT' });
-  await openJournal(directory);
-  await journal.append({ line: lineOf([2]) });
+  await t.rejects(wal.append({ line: lineOf([1]) }), { code: 'ENOENT' });
+  await openLog(directory);
+  await wal.append({ line: lineOf([2]) });
   t.strictSame(textsOf(await leftIn(t, directory)), ['[2]\n']);
 });
 
-t.test('a later journal does not write over an earlier one', async (t) => {
+t.test('a later write-ahead log does not write over an earlier one', async (t) => {
   const directory = await temporaryDirectory(t);
-  for (let i = 0; i < 3; i++) await (await openJournal(directory)).journal.append({ line: lineOf([i]) });
+  for (let i = 0; i < 3; i++) await (await openLog(directory)).wal.append({ line: lineOf([i]) });
   t.strictSame(textsOf(await leftIn(t, directory)), ['[0]\n', '[1]\n', '[2]\n']);
 });

@@ -1,8 +1,8 @@
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { createCloudFiles, type FileTable } from '../../common/control/cloud-files.ts';
-import { openJournaledFiles } from '../../common/control/journaled-files.ts';
+import { createCloudFiles, type FileTable } from '../../common/metadata/cloud-files.ts';
+import { openLoggedFiles } from '../../common/metadata/logged-files.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { newFile } from '../services/new-file.ts';
 import { silentLog } from '../services/silent-log.ts';
@@ -10,8 +10,8 @@ import { silentLog } from '../services/silent-log.ts';
 const never = new AbortController().signal;
 const { db, folder } = await openMigratedChdb(t);
 
-let journals = 0;
-const newDirectory = (): string => join(folder, `journal-${++journals}`);
+let logs = 0;
+const newDirectory = (): string => join(folder, `wal-${++logs}`);
 /** Another view of the one table, which has cached nothing. */
 const freshTable = (): FileTable => createCloudFiles({ db, database: 'sluice' });
 const inTable = (name: string) => freshTable().findByName(name, never);
@@ -23,7 +23,7 @@ const settleEvery = 3_600_000;
 t.test('a file is there when its insert is acknowledged, and in the table later', async (t) => {
   const directory = newDirectory();
   const log = silentLog();
-  const files = await openJournaledFiles({ table: freshTable(), directory, log, settleEvery });
+  const files = await openLoggedFiles({ table: freshTable(), directory, log, settleEvery });
   const file = newFile({ originalName: `'"\\ \n \u{1F600}` });
   t.equal(await files.findByName(file.name, never), null);
   await files.insert(file, never);
@@ -38,7 +38,7 @@ t.test('a file is there when its insert is acknowledged, and in the table later'
 
 t.test('it comes into the table by itself', async (t) => {
   const directory = newDirectory();
-  const files = await openJournaledFiles({
+  const files = await openLoggedFiles({
     table: freshTable(),
     directory,
     log: silentLog(),
@@ -53,11 +53,11 @@ t.test('it comes into the table by itself', async (t) => {
 
 t.test('what a process left is brought into the table when the next one starts', async (t) => {
   const directory = newDirectory();
-  const first = await openJournaledFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
+  const first = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
   const file = newFile();
   await first.insert(file, never);
   // killed: not closed
-  const next = await openJournaledFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
+  const next = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
   t.strictSame(await inTable(file.name), file);
   t.strictSame(await readdir(directory), []);
   await next.close();
@@ -65,7 +65,7 @@ t.test('what a process left is brought into the table when the next one starts',
 
 t.test('a flipped bit costs the row that it hits, and no other', async (t) => {
   const directory = newDirectory();
-  const first = await openJournaledFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
+  const first = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
   const some = Array.from({ length: 5 }, () => newFile());
   for (const file of some) await first.insert(file, never);
   const [name] = await readdir(directory);
@@ -74,31 +74,31 @@ t.test('a flipped bit costs the row that it hits, and no other', async (t) => {
   bytes[20] = (bytes[20] as number) ^ 4;
   await writeFile(path, bytes);
   const log = silentLog();
-  const next = await openJournaledFiles({ table: freshTable(), directory, log, settleEvery });
+  const next = await openLoggedFiles({ table: freshTable(), directory, log, settleEvery });
   const found = await Promise.all(some.map(({ name }) => inTable(name)));
   t.strictSame(
     found.map((file) => file !== null),
     [false, true, true, true, true],
   );
-  t.match(log.failures.join(), /rows in the journal of files are damaged/);
+  t.match(log.failures.join(), /rows in the write-ahead log of files are damaged/);
   t.strictSame(await readdir(directory), ['1.damaged']);
   await next.close();
   const later = silentLog();
-  await (await openJournaledFiles({ table: freshTable(), directory, log: later })).close();
+  await (await openLoggedFiles({ table: freshTable(), directory, log: later })).close();
   t.strictSame(later.failures, [], 'it is told of once');
   t.strictSame(await readdir(directory), ['1.damaged']);
 });
 
-t.test('a process that died between the table and the journal leaves no row twice', async (t) => {
+t.test('a process that died between the table and the write-ahead log leaves no row twice', async (t) => {
   const directory = newDirectory();
   const copy = newDirectory();
-  const files = await openJournaledFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
+  const files = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
   const some = Array.from({ length: 20 }, () => newFile());
   await Promise.all(some.map((file) => files.insert(file, never)));
   await cp(directory, copy, { recursive: true });
   await files.close();
   t.ok((await readdir(copy)).length > 0);
-  await (await openJournaledFiles({ table: freshTable(), directory: copy, log: silentLog() })).close();
+  await (await openLoggedFiles({ table: freshTable(), directory: copy, log: silentLog() })).close();
   for (const { name } of some) t.equal(await rowsOf(name), 1);
 });
 
@@ -116,7 +116,7 @@ t.test('a table that takes nothing loses nothing, and gets no row twice', async 
     };
     const log = silentLog();
     const directory = newDirectory();
-    const files = await openJournaledFiles({ table: faulty, directory, log, settleEvery });
+    const files = await openLoggedFiles({ table: faulty, directory, log, settleEvery });
     const early = newFile();
     await files.insert(early, never);
     await t.rejects(files.namesWithRow([early.name], never), { message: /injected/ });
@@ -137,7 +137,7 @@ t.test('a table that takes nothing loses nothing, and gets no row twice', async 
 t.test('whoever asks the table sees what was acknowledged before', async (t) => {
   const directory = newDirectory();
   const table = freshTable();
-  const files = await openJournaledFiles({ table, directory, log: silentLog(), settleEvery });
+  const files = await openLoggedFiles({ table, directory, log: silentLog(), settleEvery });
   const [one, two] = [
     newFile({ createdAt: new Date('2031-01-01') }),
     newFile({ createdAt: new Date('2031-01-02') }),
@@ -160,7 +160,7 @@ t.test('whoever asks the table sees what was acknowledged before', async (t) => 
 
 t.test('rows that wait are limited, and an aborted one is not written', async (t) => {
   const directory = newDirectory();
-  const files = await openJournaledFiles({
+  const files = await openLoggedFiles({
     table: freshTable(),
     directory,
     log: silentLog(),
@@ -181,7 +181,7 @@ t.test('rows that wait are limited, and an aborted one is not written', async (t
 
 t.test('a file whose line could not be written is not there', async (t) => {
   const directory = newDirectory();
-  const files = await openJournaledFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
+  const files = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
   await rm(directory, { recursive: true });
   const file = newFile();
   await t.rejects(files.insert(file, never), { code: 'ENOENT' });

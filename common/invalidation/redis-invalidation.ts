@@ -1,38 +1,43 @@
 import { LRUCache } from 'lru-cache';
 import type { Log } from '../log/log.ts';
 import { type RedisConnection, RedisFailure } from '../redis/redis-connection.ts';
-import type { Push } from './push.ts';
-import { positionScript, publishScript, pushChannel, pushKey } from './push-scripts.ts';
+import type { Invalidation } from './invalidation.ts';
+import {
+  invalidationChannel,
+  invalidationKey,
+  positionScript,
+  publishScript,
+} from './invalidation-scripts.ts';
 
 /** Milliseconds. */
-export interface PushTimes {
+export interface InvalidationTimes {
   /** Between two looks at what was published. */
   readonly look: number;
   /** Something that was published so long ago is known, or nothing is trusted. */
   readonly trustFor: number;
 }
 
-const usualTimes: PushTimes = { look: 200, trustFor: 800 };
-/** Ids that were pushed: how many, and for how long. Longer than anything is kept that was looked up before. */
-const pushedIds = { max: 65_536, ttl: 180_000 };
+const usualTimes: InvalidationTimes = { look: 200, trustFor: 800 };
+/** Ids that were invalidated: how many, and for how long. Longer than anything is kept that was looked up before. */
+const idLimits = { max: 65_536, ttl: 180_000 };
 /** Ids that Redis is still to be told. */
 const unsentLimit = 1000;
 /** Stands for all ids. */
 const everything = '*';
 
 /**
- * Pushes through Redis. Every message has a number, and the number of the last one is asked for all the time: so a
+ * Invalidation through Redis. Every message has a number, and the number of the last one is asked for all the time: so a
  * lost message, a connection that hangs, a restart and a failover all show, and what they hide is never trusted.
  */
-export function createRedisPush(args: {
+export function createRedisInvalidation(args: {
   redis: RedisConnection;
   log: Log;
-  times?: PushTimes;
+  times?: InvalidationTimes;
   /** Ids that are remembered; beyond that everything is taken for changed. */
-  pushedLimit?: number;
-}): Push {
-  const { redis, log, times = usualTimes, pushedLimit = pushedIds.max } = args;
-  const pushed = new LRUCache<string, number>({ max: pushedLimit, ttl: pushedIds.ttl, ttlResolution: 1000 });
+  idLimit?: number;
+}): Invalidation {
+  const { redis, log, times = usualTimes, idLimit = idLimits.max } = args;
+  const invalidated = new LRUCache<string, number>({ max: idLimit, ttl: idLimits.ttl, ttlResolution: 1000 });
   const unsent = new Set<string>();
   let run: string | null = null;
   let generation = 0;
@@ -50,7 +55,7 @@ export function createRedisPush(args: {
     generation++;
     floor = at;
     position = at;
-    pushed.clear();
+    invalidated.clear();
   };
 
   const hear = (message: string): void => {
@@ -58,24 +63,24 @@ export function createRedisPush(args: {
     // the next look tells which server counts
     if (id === undefined || from !== run) return;
     const at = Number(number);
-    if (at > position + 1 || id === everything || pushed.size >= pushedLimit) {
+    if (at > position + 1 || id === everything || invalidated.size >= idLimit) {
       if (at > position) begin(at);
       return;
     }
     position = Math.max(position, at);
-    pushed.set(id, at);
+    invalidated.set(id, at);
   };
-  const listener = redis.listen(pushChannel, hear);
+  const listener = redis.listen(invalidationChannel, hear);
 
   const look = async (): Promise<void> => {
     const sent = performance.now();
-    const [server, count] = (await redis.run(positionScript, [pushKey], [])) as [string, string];
+    const [server, count] = (await redis.run(positionScript, [invalidationKey], [])) as [string, string];
     const published = Number(count);
     if (server !== run) {
       run = server;
       begin(published);
     } else if (missing !== null && position < missing) {
-      log.warn({ published, heard: position }, 'pushes were missed: everything is looked up again');
+      log.warn({ published, heard: position }, 'invalidations were missed: everything is looked up again');
       begin(published);
       listener.reconnect();
     }
@@ -85,7 +90,7 @@ export function createRedisPush(args: {
 
   const send = async (id: string): Promise<boolean> => {
     try {
-      await redis.run(publishScript, [pushKey], [pushChannel, id]);
+      await redis.run(publishScript, [invalidationKey], [invalidationChannel, id]);
       unsent.delete(id);
       return true;
     } catch (error) {
@@ -105,7 +110,7 @@ export function createRedisPush(args: {
       })
       // the connection tells of its outages; meanwhile nothing is trusted
       .catch((error: unknown) => {
-        if (!(error instanceof RedisFailure)) log.error({ err: error }, 'pushes could not be looked at');
+        if (!(error instanceof RedisFailure)) log.error({ err: error }, 'invalidations could not be read');
       })
       .finally(() => {
         looking = null;
@@ -118,7 +123,7 @@ export function createRedisPush(args: {
   return {
     mark: () => (run === null ? null : { generation, position }),
     changedSince: (id, mark) =>
-      mark === null || mark.generation !== generation || (pushed.get(id) ?? 0) > mark.position,
+      mark === null || mark.generation !== generation || (invalidated.get(id) ?? 0) > mark.position,
     isCurrent: () => performance.now() - provenAt <= times.trustFor,
     publish: send,
     stampOf: (mark) => `${run}:${mark.position}`,

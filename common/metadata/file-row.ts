@@ -45,7 +45,7 @@ export function fileRowOfLine(line: Uint8Array): FileRow {
   const values = JSON.parse(Buffer.from(line).toString('utf8')) as unknown[];
   const name = values[fileColumns.indexOf('name')];
   if (values.length !== fileColumns.length || typeof name !== 'string') {
-    throw new Error('a row in the journal of files is not one of this version');
+    throw new Error('a row in the write-ahead log of files is not one of this version');
   }
   return { name, line };
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { overloaded } from '../errors/catalogue.ts';
 import type { Log } from '../log/log.ts';
+import { type LogSegment, WriteAheadLog } from '../write-ahead-log/write-ahead-log.ts';
 import type { CloudFile, CloudFiles, FileTable } from './cloud-files.ts';
 import { type FileRow, fileRow, fileRowOfLine } from './file-row.ts';
-import { type JournalSegment, RowJournal } from './row-journal.ts';
 
 /** Names that one look at the table asks for. */
 const namesAtOnce = 2000;
@@ -12,28 +12,28 @@ const lookLimit = 30_000;
 /** Rows of one INSERT. */
 const rowsAtOnce = 10_000;
 
-export interface JournaledFiles extends CloudFiles {
-  /** Brings what the journal holds into the table. What can't be stays in the journal for the next start. */
+export interface LoggedFiles extends CloudFiles {
+  /** Brings what the write-ahead log holds into the table. What can't be stays in the write-ahead log for the next start. */
   close(): Promise<void>;
 }
 
 /**
- * Rows of files that are durable in a journal before the table has them, so that an upload costs one small write and not a part of
- * the table (docs/decisions/017-journal-of-file-rows.md). For a table that nobody else reads: the embedded engine's. The
- * answers are those of the table with the journal's rows in it.
- * @param args.directory of the journal @param args.settleEvery how often the table gets what has come. Milliseconds
+ * Rows of files that are durable in a write-ahead log before the table has them, so that an upload costs one small write and not a part of
+ * the table (docs/decisions/017-write-ahead-log-of-file-rows.md). For a table that nobody else reads: the embedded engine's. The
+ * answers are those of the table with the log's rows in it.
+ * @param args.directory of the write-ahead log @param args.settleEvery how often the table gets what has come. Milliseconds
  * @param args.pendingLimit bytes of rows that may wait for the table
  */
-export async function openJournaledFiles(args: {
+export async function openLoggedFiles(args: {
   table: FileTable;
   directory: string;
   log: Pick<Log, 'error' | 'warn' | 'info'>;
   settleEvery?: number;
   pendingLimit?: number;
-}): Promise<JournaledFiles> {
+}): Promise<LoggedFiles> {
   const { table, directory, log, settleEvery = 1000, pendingLimit = 64 * 1024 * 1024 } = args;
-  const { journal, left } = await RowJournal.open(directory, fileRowOfLine);
-  /** Files whose rows are in the journal and perhaps not in the table. */
+  const { wal, left } = await WriteAheadLog.open(directory, fileRowOfLine);
+  /** Files whose rows are in the write-ahead log and perhaps not in the table. */
   const pending = new Map<string, CloudFile>();
   let pendingBytes = 0;
   let closed = false;
@@ -51,18 +51,19 @@ export async function openJournaledFiles(args: {
   for (const segment of left) {
     await storeMissing(segment.entries);
     await segment.drop();
-    log.info({ files: segment.entries.length }, 'the journal of files was brought into the table');
+    log.info({ files: segment.entries.length }, 'the write-ahead log of files was brought into the table');
     const { damage } = segment;
     if (damage === null) continue;
-    if (damage.lines > 0) log.error({ damage }, 'rows in the journal of files are damaged: it is kept aside');
-    else log.warn({ damage }, 'the journal of files ends in the middle of a row: it is kept aside');
+    if (damage.lines > 0)
+      log.error({ damage }, 'rows in the write-ahead log of files are damaged: it is kept aside');
+    else log.warn({ damage }, 'the write-ahead log of files ends in the middle of a row: it is kept aside');
   }
 
   /** Sealed and not in the table yet. The first may have been tried before. */
-  const sealed: { readonly segment: JournalSegment<FileRow>; tried: boolean }[] = [];
+  const sealed: { readonly segment: LogSegment<FileRow>; tried: boolean }[] = [];
 
   const settleSealed = async (): Promise<void> => {
-    const segment = await journal.seal();
+    const segment = await wal.seal();
     if (segment !== null) sealed.push({ segment, tried: false });
     for (let next = sealed[0]; next !== undefined; next = sealed[0]) {
       const rows = next.segment.entries;
@@ -83,7 +84,7 @@ export async function openJournaledFiles(args: {
     }
   };
 
-  /** Brings into the table what is in the journal now. One at a time: who comes meanwhile needs the next one. */
+  /** Brings into the table what is in the write-ahead log now. One at a time: who comes meanwhile needs the next one. */
   let settling: Promise<void> = Promise.resolve();
   let next: Promise<void> | null = null;
   const settle = (): Promise<void> => {
@@ -105,7 +106,7 @@ export async function openJournaledFiles(args: {
       await settle().catch((error: unknown) => {
         log.error(
           { err: error, files: pending.size },
-          'rows of files wait in the journal: the table does not take them',
+          'rows of files wait in the write-ahead log: the table does not take them',
         );
       });
     }
@@ -113,7 +114,7 @@ export async function openJournaledFiles(args: {
   const loop = settleAgainAndAgain();
 
   return {
-    // a write to the journal costs little: nothing is worth waiting for
+    // a write to the write-ahead log costs little: nothing is worth waiting for
     announce: () => () => {},
     async insert(file, signal) {
       signal.throwIfAborted();
@@ -124,7 +125,7 @@ export async function openJournaledFiles(args: {
       pendingBytes += line.byteLength;
       pending.set(file.name, file);
       try {
-        await journal.append(row);
+        await wal.append(row);
       } catch (error) {
         pending.delete(file.name);
         pendingBytes -= line.byteLength;
@@ -153,7 +154,7 @@ export async function openJournaledFiles(args: {
       await settle().catch((error: unknown) => {
         log.error(
           { err: error, files: pending.size },
-          'rows of files stay in the journal until the next start',
+          'rows of files stay in the write-ahead log until the next start',
         );
       });
     },

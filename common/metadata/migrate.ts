@@ -10,7 +10,7 @@ export interface Migration {
   readonly statements: (database: string, topology: Topology) => readonly string[];
 }
 
-/** Brings the control tables to the newest version. Throws when the store is newer than this program. */
+/** Brings the metadata tables to the newest version. Throws when the store is newer than this program. */
 export async function migrate(
   db: Database,
   database: string,
@@ -25,7 +25,7 @@ export async function migrate(
   if (present.length === 0)
     await db.command({ sql: `CREATE DATABASE IF NOT EXISTS ${database}${onCluster}` });
   const table = `${database}.migrations`;
-  const engine = topology.controlEngine(table, 'ReplacingMergeTree');
+  const engine = topology.metadataEngine(table, 'ReplacingMergeTree');
   const made = await db.rows({
     sql: `SELECT 1 FROM system.tables WHERE database = ${textLiteral(database)} AND name = 'migrations'`,
   });
