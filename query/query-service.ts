@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Authenticate } from '../common/auth/authenticate.ts';
 import { createLoginTokens } from '../common/auth/login-tokens.ts';
 import { createConfiguredKeys, createStoredKeys } from '../common/auth/signing-keys.ts';
@@ -25,13 +26,17 @@ import { createChangeCommit } from './records/change-commit.ts';
 import { HashChecks } from './records/hash-checks.ts';
 import { createHasher, type Hasher } from './records/hasher.ts';
 import { createLocalVersions, noVersions } from './records/local-versions.ts';
+import { LoggedWrites } from './records/logged-writes.ts';
+import { PendingRecords } from './records/pending-records.ts';
 import { createRecordChanges } from './records/record-changes.ts';
 import { RecordLookups } from './records/record-lookups.ts';
 import { RecordReader } from './records/record-reader.ts';
 import { createRedisVersions } from './records/redis-versions.ts';
 import { ResultCache } from './records/result-cache.ts';
 import type { SpaceVersions } from './records/space-versions.ts';
+import { createStatementWrites } from './records/statement-writes.ts';
 import { createRecordStore } from './records/store-records.ts';
+import { afterPending } from './records/store-writes.ts';
 import { createUuidV7 } from './records/uuid-v7.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
 import { createOpenSpace, type OpenSpace } from './space/open-space.ts';
@@ -62,13 +67,23 @@ export const queryService: ServiceFactory = async (services) => {
       ? undefined
       : createSharedFailures({ redis, keys: createStoredKeys(services), delays: failureDelays, log });
   const versions = alone ? createLocalVersions() : sharedVersions;
+  const pending = alone
+    ? await PendingRecords.open({
+        ...services,
+        table: new RecordsTable(services.db, services.database),
+        directory: join(config.dataDir, 'record-log'),
+      })
+    : undefined;
   return {
-    routes: queryRoutes({ ...services, alone, reservations, versions, sharedFailures }),
+    routes: queryRoutes({ ...services, alone, pending, reservations, versions, sharedFailures }),
     // not Redis: most requests do without it
     readiness: [],
     examples: queryExamples,
     commands: { 'sql-views': (order) => makeSpaceViews(services, order as ViewsOrder) },
-    close: () => reservations.close(),
+    async close() {
+      await reservations.close();
+      await pending?.close();
+    },
   };
 };
 
@@ -89,6 +104,8 @@ export interface QueryDeps {
   /** Whether no other process has this store. */
   readonly alone: boolean;
   readonly log?: Pick<Log, 'warn'>;
+  /** Absent: writes go to the table at once. */
+  readonly pending?: PendingRecords | undefined;
   readonly projects: Projects;
   readonly authenticate: Authenticate;
   /** Absent: argon2id. */
@@ -121,10 +138,12 @@ const clusterStatementLimit = 128 * 1024;
 
 /** The routes of the query service. */
 export function queryRoutes(args: QueryDeps): Route[] {
-  const { config, db, database } = args;
+  const { config, database, pending } = args;
+  const db = pending === undefined ? args.db : afterPending(args.db, pending);
   const hasher = args.hasher ?? createHasher();
   const deps = {
     ...args,
+    db,
     hasher,
     table: new RecordsTable(db, database),
     catalogue: createSpaceCatalogue(args),
@@ -161,6 +180,11 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const groupCommit = createGroupCommit({ ...deps, pendingLimit, insertLimit });
   const statementLimit = db.cluster === undefined ? changeLimits.statementLimit : clusterStatementLimit;
   const changeCommit = createChangeCommit({ ...deps, ...changeLimits, statementLimit });
+  const statements = createStatementWrites({ ...deps, beginWrite, groupCommit, changeCommit });
+  const writes =
+    pending === undefined
+      ? statements
+      : new LoggedWrites({ ...deps, pending, lookups, beginWrite, statements });
   const spaces = new Spaces({ ...unique, maxSpaces: config.maxSpaces });
   const openSpace = createOpenSpace({
     ...reading,
@@ -171,8 +195,8 @@ export function queryRoutes(args: QueryDeps): Route[] {
   });
   const operationDeps: OperationDeps = {
     ...reading,
-    records: createRecordStore({ ...unique, reader: reading.reader, groupCommit }),
-    changes: createRecordChanges({ ...unique, changeCommit }),
+    records: createRecordStore({ ...unique, reader: reading.reader, writes }),
+    changes: createRecordChanges({ ...unique, writes }),
     verifyCredentials: createVerifyCredentials(reading),
   };
   return operations.flatMap((operation) => {

@@ -1,3 +1,5 @@
+import { untilAborted } from '../abort/until-aborted.ts';
+
 /**
  * A read-write lock for each key. Work on many keys at once is never held up by a key that is locked: it asks
  * `isLocked`, and leaves that key for later. Work that has a key alone waits for the work on it that is under way.
@@ -25,6 +27,17 @@ export class ReadWriteLock {
       await work();
     } finally {
       for (const key of held) this.#leave(key);
+    }
+  }
+
+  /** Runs work when the key is not locked, beside other such work. Rejects when the signal is aborted before. */
+  async whenShared<Result>(key: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+    while (this.#locked.has(key)) await untilAborted(this.#locked.get(key) as Promise<void>, signal);
+    this.#shared.set(key, (this.#shared.get(key) ?? 0) + 1);
+    try {
+      return await work();
+    } finally {
+      this.#leave(key);
     }
   }
 

@@ -98,7 +98,7 @@ export class WriteAheadLog<Entry extends LogEntry> {
     if (segment === null) return null;
     await segment.writing;
     await segment.handle.close();
-    return { entries: segment.entries, damage: null, drop: () => unlink(segment.path) };
+    return { entries: segment.entries, damage: null, drop: () => removeDurably(segment.path) };
   }
 
   /** Never rejects. */
@@ -139,6 +139,12 @@ export class WriteAheadLog<Entry extends LogEntry> {
   }
 }
 
+/** A power cut does not bring it back: what came after it may have gone past the log. */
+async function removeDurably(path: string): Promise<void> {
+  await unlink(path);
+  await syncDirectory(dirname(path));
+}
+
 /** In ascending order. */
 function numbersOf(names: readonly string[]): number[] {
   return names.map((name) => Number.parseInt(name, 10)).sort((a, b) => a - b);
@@ -152,7 +158,7 @@ async function readSegment<Entry extends LogEntry>(
   const path = join(directory, `${number}${suffix}`);
   const { lines, damaged, tail } = readCheckedLines(await readFile(path));
   const entries = lines.map(entryOf);
-  if (damaged === 0 && tail === 0) return { entries, damage: null, drop: () => unlink(path) };
+  if (damaged === 0 && tail === 0) return { entries, damage: null, drop: () => removeDurably(path) };
   const keptAt = join(directory, `${number}${damagedSuffix}`);
   return {
     entries,

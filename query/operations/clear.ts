@@ -1,4 +1,4 @@
-import { clearSpace } from '../space/clear-records.ts';
+import { deleteAll } from '../space/clear-records.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { RunOperation } from './operation.ts';
 
@@ -11,7 +11,7 @@ export const clear: RunOperation = async ({ request, open }, deps) => {
   const space = await open();
   const deleted = await deps.lock.alone(space.id, async () => {
     const count = await deps.reader.count(space, signal);
-    await clearSpace(deps, space, signal);
+    await deleteAll(deps, space, signal);
     return count;
   });
   return jsonAnswer(JSON.stringify({ deleted }));

@@ -1,32 +1,13 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { type Queued, StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
-import {
-  joinPermits,
-  permitted,
-  StatementTimeout,
-  type WritePermit,
-} from '../../common/clickhouse/write-permit.ts';
+import { joinPermits, permitted, StatementTimeout } from '../../common/clickhouse/write-permit.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { deadlineExceeded } from '../../common/errors/catalogue.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { RecordAddress, RecordsTable } from '../sql/records-table.ts';
-import type { Assignment } from '../sql/update-sql.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
 import { rowColumns, type StoredRow } from './record-row.ts';
-
-/** A change of one stored record. */
-export interface RecordChange {
-  /** As the request sees it: its structure says which fields the answer has. */
-  readonly space: RecordSpace;
-  readonly id: string;
-  /** In an order that depends on the set of slots only; null: the record is removed. */
-  readonly assignments: readonly Assignment[] | null;
-  /** Aborted: the change is left out when its statement has not begun. */
-  readonly signal: AbortSignal;
-  /** Asked when the statement of an update begins; without it the change is left out. */
-  readonly permit?: WritePermit | null;
-}
+import type { RecordChange } from './record-writes.ts';
 
 export interface ChangeCommit {
   /**

@@ -1,10 +1,8 @@
 import { untilAborted } from '../../common/abort/until-aborted.ts';
-import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import type { Changes } from '../input/validate-changes.ts';
 import type { RecordValues } from '../input/validate-record.ts';
-import { keyOf } from '../sql/records-table.ts';
 import type { Assignment } from '../sql/update-sql.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
@@ -12,17 +10,16 @@ import { type FindStoredDeps, findStored } from '../unique/find-stored.ts';
 import { recordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, type UniqueValue } from '../unique/unique-values.ts';
-import type { BeginWrite } from './begin-write.ts';
-import type { ChangeCommit, RecordChange } from './change-commit.ts';
 import type { Hasher } from './hasher.ts';
-import { type StoredRow, storedJson } from './record-row.ts';
+import { storedJson } from './record-row.ts';
+import type { RecordChange, RecordWrites } from './record-writes.ts';
 import { withHashes } from './store-records.ts';
 
 /** What a change did. */
 interface Outcome {
   readonly record: string | null;
-  /** Resolves when nobody goes by the space's older version; null: nothing was changed. */
-  readonly told: Promise<void> | null;
+  /** Resolves when nobody goes by the space's older version. */
+  readonly told: Promise<void>;
 }
 
 export interface UpdateTarget {
@@ -47,6 +44,8 @@ export interface RecordChanges {
   remove(space: RecordSpace, id: string, signal: AbortSignal): Promise<string | null>;
 }
 
+const untouched: Outcome = { record: null, told: Promise.resolve() };
+
 /** Milliseconds that a change waits for other processes before it is made without them. */
 const patience = 2000;
 
@@ -54,25 +53,15 @@ export function createRecordChanges(
   deps: FindStoredDeps & {
     hasher: Hasher;
     reservations: UniqueReservations;
-    changeCommit: ChangeCommit;
-    beginWrite: BeginWrite;
+    writes: RecordWrites;
   },
 ): RecordChanges {
-  const { db, hasher, reservations, changeCommit, table, beginWrite } = deps;
+  const { hasher, reservations, writes } = deps;
   const lock = new KeyedLock();
 
-  /** Makes the change; it is announced also when its client has gone, and when nobody knows its outcome. */
   const commit = async (space: RecordSpace, change: RecordChange): Promise<Outcome> => {
-    const end = beginWrite(space.id, null);
-    let row: StoredRow | null;
-    try {
-      row = await changeCommit.commit(change);
-    } catch (error) {
-      await end();
-      throw error;
-    }
-    const told = end(row !== null);
-    return row === null ? { record: null, told: null } : { record: storedJson(space.structure, row), told };
+    const { row, told } = await writes.change(change);
+    return { record: row === null ? null : storedJson(space.structure, row), told };
   };
 
   /** Does the work in the record's turn. The next one does not wait until others are told; the answer does. */
@@ -83,7 +72,7 @@ export function createRecordChanges(
     signal: AbortSignal,
   ): Promise<string | null> => {
     const { record, told } = await lock.run(recordKey(space, id), work, signal);
-    if (told !== null) await untilAborted(told, signal);
+    await untilAborted(told, signal);
     return record;
   };
 
@@ -137,27 +126,6 @@ export function createRecordChanges(
     signal: AbortSignal,
   ): Promise<ReadonlySet<string>> => findStored(deps, space, values, signal, id);
 
-  /** The keys come before the values: a key without its value is harmless, a value without its key is not found. */
-  const addKeys = async (
-    space: RecordSpace,
-    values: ReadonlyMap<string, UniqueValue>,
-    id: string,
-    permit: WritePermit | null,
-  ): Promise<void> => {
-    if (values.size === 0) return;
-    const lines = [...values.values()].map(
-      ({ field, value }) => `["${space.id}",${keyOf(slotOf(field), value)},${JSON.stringify(id)}]\n`,
-    );
-    for (const { field, value } of values.values()) deps.keyFilter?.add(space.id, slotOf(field), value);
-    const home = table.homeOf(space.id);
-    await db.insert({
-      ...table.keyRows,
-      lines: Buffer.from(lines.join('')),
-      home,
-      permit: permit ?? undefined,
-    });
-  };
-
   return {
     async update(space, target, changes, signal) {
       const { fields } = space.structure;
@@ -167,13 +135,14 @@ export function createRecordChanges(
       const assignments = assignmentsOf(space, changes, hashed as RecordValues);
       const { id, stillWanted } = target;
       const change = async (): Promise<Outcome> => {
-        if (stillWanted !== undefined && !(await stillWanted())) return { record: null, told: null };
+        if (stillWanted !== undefined && !(await stillWanted())) return untouched;
         const reservation = await reserve(space, unique, id, signal);
         let stored: Iterable<string> = [];
         try {
           const permit = reservation?.permit ?? null;
-          await addKeys(space, unique, id, permit);
-          const outcome = await commit(space, { space, id, assignments, signal, permit });
+          const slots = [...unique.values()].map(({ field }) => slotOf(field));
+          for (const { field, value } of unique.values()) deps.keyFilter?.add(space.id, slotOf(field), value);
+          const outcome = await commit(space, { space, id, assignments, unique: slots, signal, permit });
           if (outcome.record !== null) stored = unique.keys();
           return outcome;
         } finally {

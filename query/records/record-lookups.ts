@@ -2,6 +2,7 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import { type Queued, StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import type { PendingRecords } from './pending-records.ts';
 import { rowColumns, type StoredRow } from './record-row.ts';
 
 /** One record by its id, or those that have a value of a keyed slot. */
@@ -32,9 +33,13 @@ export class RecordLookups {
   readonly #table: RecordsTable;
   readonly #queues: StatementQueues<Lookup, readonly StoredRow[]>;
 
-  constructor({ db, table }: { db: Database; table: RecordsTable }) {
-    this.#db = db;
-    this.#table = table;
+  readonly #pending: PendingRecords | undefined;
+
+  /** @param args.pending absent: the table has all records */
+  constructor(args: { db: Database; table: RecordsTable; pending?: PendingRecords | undefined }) {
+    this.#db = args.db;
+    this.#table = args.table;
+    this.#pending = args.pending;
     this.#queues = new StatementQueues({
       pendingLimit: waitingLimit,
       full: 'too many look-ups wait',
@@ -44,7 +49,14 @@ export class RecordLookups {
   }
 
   /** The rows that there are, in the order of their ids. */
-  find(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]> {
+  async find(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]> {
+    const pending = this.#pending?.find(space.id, wanted) ?? null;
+    if (pending?.complete) return pending.rows;
+    const stored = await this.#inTable(space, wanted, signal);
+    return pending === null ? stored : stored.filter(({ _id }) => !pending.outdated.has(_id));
+  }
+
+  #inTable(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]> {
     const kind = 'id' in wanted ? 'ids' : 'keys';
     return this.#queues.add({
       queue: `${kind} ${this.#table.homeOf(space.id)}`,

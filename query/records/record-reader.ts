@@ -101,7 +101,14 @@ export class RecordReader {
     id: string,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { relationship, plain } = conditions;
+    const { relationship, plain, hashed } = conditions;
+    if (hashed.length === 0) {
+      const [row] = await this.#lookups.find(space, { id }, signal);
+      if (row === undefined) return false;
+      return relationship === 'And' || plain.length === 0
+        ? matchesAll(plain, row)
+        : plain.some((condition) => matchesAll([condition], row));
+    }
     // with the id among them, conditions on hashed fields have one record to check
     const narrowed = await this.narrow(
       space,

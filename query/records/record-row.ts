@@ -1,12 +1,10 @@
 import { inTurns } from '../../common/limits/in-turns.ts';
-import { timestampText } from '../../common/metadata/row-values.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import { keyOf } from '../sql/records-table.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
-import type { RecordEffect } from './result-cache.ts';
 
 /** A record about to be stored. Hashed values are hashes already. */
 export interface NewRecord {
@@ -15,66 +13,74 @@ export interface NewRecord {
   readonly values: RecordValues;
 }
 
-/** Rows of the records table as JSONEachRow lines, and of their keys as JSONCompactEachRow lines. */
-export interface Rows {
-  readonly lines: Uint8Array;
-  readonly keyLines: Uint8Array;
+/** A record as it is stored: what find may answer of it, and the hashes of its hashed fields by slot. */
+export interface RecordRow {
+  readonly row: StoredRow;
+  readonly hashes: Readonly<Record<string, string>>;
 }
 
 export async function rowsOf(
-  { id: spaceId, structure }: RecordSpace,
+  { structure: { fields } }: RecordSpace,
   records: readonly NewRecord[],
   signal: AbortSignal,
-): Promise<Rows> {
-  const { fields } = structure;
+): Promise<readonly RecordRow[]> {
   const slots = fields.map(slotOf);
-  const unique = fields.flatMap((field, index) => (field.unique ? [index] : []));
-  const line = ({ id, createdAt, values }: NewRecord): string => {
-    const time = timestampText(createdAt);
-    const row: Record<string, unknown> = { space: spaceId, _id: id, _created_at: time, _updated_at: time };
+  const rows: RecordRow[] = [];
+  const add = ({ id, createdAt, values }: NewRecord): void => {
+    const time = createdAt.toISOString();
     const doc: Record<string, string> = {};
     const hashes: Record<string, string> = {};
     values.forEach((value, index) => {
       if (value === null) return;
       const slot = slots[index] as string;
-      const kind = kindOf(slot);
-      (kind === 'h' ? hashes : doc)[slot] = String(value);
-      if (kind !== 'h' && kind !== 'm') row[slot] = value;
+      (kindOf(slot) === 'h' ? hashes : doc)[slot] = String(value);
     });
-    return `${JSON.stringify({ ...row, _doc: doc, _hashes: hashes })}\n`;
+    rows.push({ row: { _id: id, _created_at: time, _updated_at: time, _doc: doc }, hashes });
   };
-  const keyLine = ({ id, values }: NewRecord): string => {
+  await inTurns(records, add, signal);
+  return rows;
+}
+
+/** Rows for the records table: JSONEachRow lines. */
+export function recordLines(
+  rows: readonly (RecordRow & { readonly spaceId: string })[],
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  return textOf(rows, recordLine, signal);
+}
+
+function recordLine({ spaceId, row, hashes }: RecordRow & { readonly spaceId: string }): string {
+  const { _id, _created_at, _updated_at, _doc } = row;
+  let text = `{"space":"${spaceId}","_id":${JSON.stringify(_id)}`;
+  text += `,"_created_at":"${engineTime(_created_at)}","_updated_at":"${engineTime(_updated_at)}"`;
+  for (const slot in _doc) {
+    const kind = kindOf(slot);
+    // numbers and booleans are kept as JSON writes them
+    if (kind !== 'm') text += `,"${slot}":${kind === 't' ? JSON.stringify(_doc[slot]) : _doc[slot]}`;
+  }
+  return `${text},"_doc":${JSON.stringify(_doc)},"_hashes":${JSON.stringify(hashes)}}\n`;
+}
+
+/** An ISO 8601 time as the engine reads it in rows. */
+function engineTime(time: string): string {
+  return `${time.slice(0, 10)} ${time.slice(11, -1)}`;
+}
+
+/** Rows for the table of keys: JSONCompactEachRow lines. @param slots whose values have keys */
+export function keyLines(
+  rows: readonly { readonly spaceId: string; readonly slots: readonly string[]; readonly row: StoredRow }[],
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const line = ({ spaceId, slots, row: { _id, _doc } }: (typeof rows)[0]): string => {
     let text = '';
-    for (const index of unique) {
-      const value = values[index] ?? null;
-      if (value !== null) text += `["${spaceId}",${keyOf(slots[index] as string, value)},"${id}"]\n`;
+    for (const slot of slots) {
+      const value = _doc[slot];
+      if (value !== undefined) text += `["${spaceId}",${keyOf(slot, value)},${JSON.stringify(_id)}]\n`;
     }
     return text;
   };
-  return {
-    lines: await textOf(records, line, signal),
-    keyLines: unique.length === 0 ? new Uint8Array() : await textOf(records, keyLine, signal),
-  };
+  return textOf(rows, line, signal);
 }
-
-/** What an insert did; null: to too many records to be told one by one. */
-export function effectsOf(
-  { structure: { fields } }: RecordSpace,
-  records: readonly NewRecord[],
-): readonly RecordEffect[] | null {
-  if (records.length > fewRecords) return null;
-  return records.map(({ id, values }) => {
-    const doc: Record<string, string> = {};
-    fields.forEach((field, index) => {
-      const value = values[index] ?? null;
-      if (value !== null && !field.hashed) doc[slotOf(field)] = String(value);
-    });
-    return { id, doc };
-  });
-}
-
-/** Records whose effects on kept results are told apart. */
-const fewRecords = 200;
 
 /** The records of an insert, as find would answer them. */
 export function recordsJson(
@@ -90,20 +96,20 @@ export function recordsJson(
 /** Characters that are made bytes of at once. */
 const pieceLength = 64 * 1024;
 
-async function textOf(
-  records: readonly NewRecord[],
-  textOfOne: (record: NewRecord, index: number) => string,
+async function textOf<Item>(
+  items: readonly Item[],
+  textOfOne: (item: Item, index: number) => string,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const pieces: Buffer[] = [];
   let text = '';
-  const add = (record: NewRecord, index: number): void => {
-    text += textOfOne(record, index);
-    if (text.length < pieceLength && index < records.length - 1) return;
+  const add = (item: Item, index: number): void => {
+    text += textOfOne(item, index);
+    if (text.length < pieceLength && index < items.length - 1) return;
     pieces.push(Buffer.from(text));
     text = '';
   };
-  await inTurns(records, add, signal);
+  await inTurns(items, add, signal);
   return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
 }
 

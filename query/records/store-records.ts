@@ -1,8 +1,6 @@
 import { untilAborted } from '../../common/abort/until-aborted.ts';
-import type { GroupCommit } from '../../common/clickhouse/group-commit.ts';
 import { inTurns } from '../../common/limits/in-turns.ts';
 import type { RecordValues } from '../input/validate-record.ts';
-import { idsSql } from '../sql/conditions-sql.ts';
 import type { StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
@@ -10,10 +8,10 @@ import { type FindStoredDeps, findStored } from '../unique/find-stored.ts';
 import { firstRecordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues } from '../unique/unique-values.ts';
-import type { BeginWrite, EndWrite } from './begin-write.ts';
 import type { Hasher } from './hasher.ts';
 import type { RecordReader } from './record-reader.ts';
-import { effectsOf, type NewRecord, rowsOf } from './record-row.ts';
+import { type NewRecord, rowsOf } from './record-row.ts';
+import type { RecordWrites } from './record-writes.ts';
 
 export interface RecordStore {
   /**
@@ -37,12 +35,11 @@ export function createRecordStore(
     reader: RecordReader;
     hasher: Hasher;
     reservations: UniqueReservations;
-    groupCommit: GroupCommit;
+    writes: RecordWrites;
     newId: () => string;
-    beginWrite: BeginWrite;
   },
 ): RecordStore {
-  const { table, hasher, reservations, groupCommit, newId, beginWrite } = deps;
+  const { hasher, reservations, writes, newId } = deps;
 
   /** @param first absent: there may be other records. Answers null when it was given, and there are */
   const storeAll = async (
@@ -66,8 +63,7 @@ export function createRecordStore(
     let stored: Iterable<string> = [];
     const settle = async (): Promise<void> => reservation?.settle(stored);
     let written: NewRecord[];
-    let outcome: Promise<void>;
-    let end: EndWrite;
+    let outcome: Promise<{ readonly told: Promise<void> }>;
     try {
       if (first !== undefined && (await first.isTaken())) {
         await settle();
@@ -82,40 +78,21 @@ export function createRecordStore(
       const made: NewRecord[] = [];
       await inTurns(hashed, (values) => made.push({ id: newId(), createdAt, values }), signal);
       written = made;
-      const { lines, keyLines } = await rowsOf(space, written, signal);
+      const rows = await rowsOf(space, written, signal);
       for (const { field, value } of unique.values()) deps.keyFilter?.add(space.id, slotOf(field), value);
-      const proof = { columns: '1', where: idsSql([(written[0] as NewRecord).id]), tail: 'LIMIT 1' };
-      end = beginWrite(space.id, effectsOf(space, written));
-      outcome = groupCommit.write({
-        ...table.recordRows,
-        lines,
-        // a key without a record is harmless, a record without its key would not be found
-        before: keyLines.byteLength === 0 ? undefined : { ...table.keyRows, lines: keyLines },
-        home: table.homeOf(space.id),
-        account: space.ownerId,
-        lockKey: space.id,
-        proof: table.select(space.id, proof).sql,
-        signal,
-        permit: reservation?.permit ?? null,
-      });
+      outcome = writes.insert({ space, rows, signal, permit: reservation?.permit ?? null });
     } catch (error) {
       await settle();
       throw error;
     }
     // the values stay reserved until the outcome is known, even when the client has gone
     const settled = outcome
-      .then(() => {
+      .then(({ told }) => {
         stored = keys;
+        return { told };
       })
       .finally(settle)
-      .then(
-        () => end(),
-        async (error: unknown) => {
-          // rows that were left out changed nothing; of other failures nobody knows what they did
-          await end(error !== signal.reason);
-          throw error;
-        },
-      );
+      .then(({ told }) => told);
     await untilAborted(settled, signal);
     return written;
   };

@@ -1,4 +1,5 @@
 import type { Database } from '../../common/clickhouse/database.ts';
+import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { BeginWrite } from '../records/begin-write.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { SpaceCatalogue } from './space-catalogue.ts';
@@ -7,11 +8,22 @@ export interface ClearDeps {
   readonly db: Database;
   readonly table: RecordsTable;
   readonly beginWrite: BeginWrite;
+  /** By space. */
+  readonly lock: ReadWriteLock;
 }
 
-/** Deletes all records of one space: one statement, however many there are. */
-export async function clearSpace(
-  { db, table, beginWrite }: ClearDeps,
+/** Deletes all records of one space, with nobody writing to it meanwhile. */
+export function clearSpace(
+  deps: ClearDeps,
+  space: { readonly id: string },
+  signal: AbortSignal,
+): Promise<void> {
+  return deps.lock.alone(space.id, () => deleteAll(deps, space, signal));
+}
+
+/** For who has the space's lock: one statement, however many records there are. */
+export async function deleteAll(
+  { db, table, beginWrite }: Omit<ClearDeps, 'lock'>,
   { id }: { readonly id: string },
   signal: AbortSignal,
 ): Promise<void> {

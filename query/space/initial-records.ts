@@ -3,12 +3,12 @@ import { ApiError } from '../../common/errors/api-error.ts';
 import { invalidStructure } from '../../common/errors/catalogue.ts';
 import { type RecordValues, validateRecords } from '../input/validate-record.ts';
 import type { Hasher } from '../records/hasher.ts';
-import { rowsOf } from '../records/record-row.ts';
+import { keyLines, recordLines, rowsOf } from '../records/record-row.ts';
 import { withHashes } from '../records/store-records.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { KeyFilter } from '../unique/key-filter.ts';
-import { collectUniqueValues } from '../unique/unique-values.ts';
+import { collectUniqueValues, uniqueSlots } from '../unique/unique-values.ts';
 
 /** Rows of a new space in the form that the catalogue keeps. */
 interface InitialRows {
@@ -34,10 +34,11 @@ export async function prepareInitialRecords(
   const hashed = await withHashes(hasher, space, records, signal);
   const createdAt = new Date();
   const made = hashed.map((values) => ({ id: newId(), createdAt, values }));
-  const { lines, keyLines } = await rowsOf(space, made, signal);
+  const slots = uniqueSlots(structure);
+  const stored = (await rowsOf(space, made, signal)).map((row) => ({ ...row, spaceId: space.id, slots }));
   const rows: InitialRows = {
-    lines: Buffer.from(lines).toString(),
-    keyLines: Buffer.from(keyLines).toString(),
+    lines: Buffer.from(await recordLines(stored, signal)).toString(),
+    keyLines: Buffer.from(await keyLines(stored, signal)).toString(),
   };
   return JSON.stringify(rows);
 }
@@ -75,12 +76,12 @@ export async function storeInitialRecords(
   initialRecords: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const { lines, keyLines } = JSON.parse(initialRecords) as InitialRows;
-  for (const line of keyLines.split('\n')) {
+  const { lines, keyLines: keys } = JSON.parse(initialRecords) as InitialRows;
+  for (const line of keys.split('\n')) {
     const key = /,(\d+),/.exec(line)?.[1];
     if (key !== undefined) keyFilter?.addKey(id, BigInt(key));
   }
   const home = table.homeOf(id);
-  if (keyLines !== '') await db.insert({ ...table.keyRows, lines: Buffer.from(keyLines), home, signal });
+  if (keys !== '') await db.insert({ ...table.keyRows, lines: Buffer.from(keys), home, signal });
   await db.insert({ ...table.recordRows, lines: Buffer.from(lines), home, token: `initial:${id}`, signal });
 }

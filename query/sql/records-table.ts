@@ -29,7 +29,12 @@ export interface Selection {
 export interface Sql {
   readonly sql: string;
   readonly home: string;
+  /** It needs all records of this space to be in the table; absent: it goes by ids, or whoever sends it sees to that. */
+  readonly space?: string;
 }
+
+/** In place of a space: it needs the records of all of them. */
+export const allSpaces = '*';
 
 /** Of several servers each is the home of some of the spaces. */
 const homes = 16;
@@ -62,7 +67,7 @@ export class RecordsTable {
     if (keyed.length > 0) conditions.push(`_id IN (${this.#idsByKeys(spaceId, keyed)})`);
     if (where !== null) conditions.push(where);
     const sql = `SELECT ${columns} FROM ${this.#records} WHERE ${conditions.join(' AND ')} ${tail}`.trimEnd();
-    return { sql, home: this.homeOf(spaceId) };
+    return { sql, home: this.homeOf(spaceId), space: spaceId };
   }
 
   /** Records of any spaces of one home by their ids; the column `_space` tells whose they are. */
@@ -98,7 +103,7 @@ export class RecordsTable {
   clear(spaceId: string): Sql {
     const where = `space = ${textLiteral(spaceId)}`;
     const sql = `DELETE FROM ${this.#changed.records} WHERE ${where} SETTINGS ${deleteSettings}`;
-    return { sql, home: this.homeOf(spaceId) };
+    return { sql, home: this.homeOf(spaceId), space: spaceId };
   }
 
   /** Writes the keys of all stored values of a slot. Those that are there may be there twice then, which is no harm. */
@@ -106,12 +111,13 @@ export class RecordsTable {
     const key = `reinterpretAsUInt64(substring(MD5(concat('${slot}:', _doc['${slot}'])), 1, 8))`;
     const sql = `INSERT INTO ${this.#keys} (space, key, _id) SELECT space, ${key}, _id FROM ${this.#records}
       WHERE space = ${textLiteral(spaceId)} AND mapContains(_doc, '${slot}')`;
-    return { sql, home: this.homeOf(spaceId) };
+    return { sql, home: this.homeOf(spaceId), space: spaceId };
   }
 
   /** How many keys there are, of all spaces. */
   countKeys(): Sql {
-    return { sql: `SELECT toFloat64(count()) AS keys FROM ${this.#keys}`, home: this.homeOf('0') };
+    const sql = `SELECT toFloat64(count()) AS keys FROM ${this.#keys}`;
+    return { sql, home: this.homeOf('0'), space: allSpaces };
   }
 
   /** The words of all keys and spaces, as `keyWords` joins them: 16 bytes a row of RowBinary. */
@@ -119,7 +125,8 @@ export class RecordsTable {
     const space = 'UUIDStringToNum(toString(space))';
     const word = (at: number): string => `reinterpretAsUInt32(substring(${space}, ${at}, 4))`;
     const key = 'toUInt32(bitAnd(key, 0xffffffff)), toUInt32(bitShiftRight(key, 32))';
-    return { sql: `SELECT ${key}, ${word(9)}, ${word(13)} FROM ${this.#keys}`, home: this.homeOf('0') };
+    const sql = `SELECT ${key}, ${word(9)}, ${word(13)} FROM ${this.#keys}`;
+    return { sql, home: this.homeOf('0'), space: allSpaces };
   }
 
   get recordRows(): { readonly table: string } {

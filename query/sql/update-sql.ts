@@ -15,6 +15,8 @@ export interface RowUpdate {
   readonly spaceId: string;
   readonly id: string;
   readonly assignments: readonly Assignment[];
+  /** ISO 8601; absent: now, or a millisecond after the last time. */
+  readonly updatedAt?: string;
 }
 
 /**
@@ -44,9 +46,16 @@ export function updateAssignments(rows: readonly RowUpdate[], now: Date): string
   ] as const) {
     if ((lists[0] ?? []).length > 0) parts.push(`${column} = ${mapSql(column, lists, place)}`);
   }
-  const time = `toDateTime64(${textLiteral(timestampText(now))}, 3, 'UTC')`;
-  parts.push(`_updated_at = greatest(${time}, addMilliseconds(_updated_at, 1))`);
+  parts.push(`_updated_at = ${timeSql(rows, now, place)}`);
   return parts.join(', ');
+}
+
+function timeSql(rows: readonly RowUpdate[], now: Date, place: string): string {
+  if (rows[0]?.updatedAt !== undefined) {
+    const times = rows.map(({ updatedAt }) => textLiteral(timestampText(new Date(updatedAt as string))));
+    return `CAST([${times.join(', ')}], 'Array(DateTime64(3, \\'UTC\\'))')[${place}]`;
+  }
+  return `greatest(toDateTime64(${textLiteral(timestampText(now))}, 3, 'UTC'), addMilliseconds(_updated_at, 1))`;
 }
 
 /** The map with some of its values set, and those that are null taken out. */

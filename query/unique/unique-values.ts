@@ -3,6 +3,8 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import { slotOf } from '../structure/slots.ts';
+import type { Structure } from '../structure/structure.ts';
 import { valueKey } from './reservation-keys.ts';
 
 /** A value of a unique field that a request wants to store. */
@@ -40,6 +42,11 @@ export function collectUniqueValues(
     );
   }
   return values;
+}
+
+/** Of the fields whose values have keys in the table of keys. */
+export function uniqueSlots({ fields }: Structure): readonly string[] {
+  return fields.filter(({ unique }) => unique).map(slotOf);
 }
 
 /** The 400 for values that are stored already; each field is named once. */

@@ -12,7 +12,10 @@ import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
+import { PendingRecords } from '../../query/records/pending-records.ts';
+import { RecordsTable } from '../../query/sql/records-table.ts';
 import { fakeRequest, responseBytes } from './fake-request.ts';
+import { silentLog } from './silent-log.ts';
 import { guardSpaces } from './space-guard.ts';
 import { type ChdbServer, startChdbServer } from './start-chdb-server.ts';
 
@@ -89,6 +92,7 @@ export async function openQueryHarness(
   const wrap = options.wrap ?? ((db) => db);
   let db: Database;
   let router: Router;
+  let pending: PendingRecords | undefined;
 
   const openRouter = (): Router => {
     const projects = createProjects({ db, database: testDatabase });
@@ -107,6 +111,7 @@ export async function openQueryHarness(
         db: guardSpaces(wrap(db)),
         database: testDatabase,
         alone: options.alone ?? false,
+        pending,
         projects,
         authenticate: async (request) => ({ userId: request.header('test-owner') ?? 'owner', tokenId: 't' }),
         ...(options.cache === undefined ? {} : { cache: options.cache() }),
@@ -129,12 +134,19 @@ export async function openQueryHarness(
     return openClickhouse({ url: server.url, user: 'default', password: '', cluster });
   };
   const closeDatabase = async (): Promise<void> => {
+    await pending?.close();
     await db.close();
     await server?.kill();
   };
   const open = async (): Promise<void> => {
     db = await openDatabase();
     await migrate(db, testDatabase, migrations);
+    if (options.alone === true) {
+      const guarded = guardSpaces(wrap(db));
+      const table = new RecordsTable(guarded, testDatabase);
+      const directory = join(dataDir, 'record-log');
+      pending = await PendingRecords.open({ db: guarded, table, directory, log: silentLog() });
+    }
     forget();
   };
   await open();

@@ -1,0 +1,100 @@
+import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import type { Assignment } from '../sql/update-sql.ts';
+import { kindOf } from '../structure/slots.ts';
+import { uniqueSlots } from '../unique/unique-values.ts';
+import type { BeginWrite } from './begin-write.ts';
+import type { RecordWrite } from './memtable.ts';
+import type { PendingRecords } from './pending-records.ts';
+import type { RecordLookups } from './record-lookups.ts';
+import type { StoredRow } from './record-row.ts';
+import type { Changed, NewRows, RecordChange, RecordWrites } from './record-writes.ts';
+import { effectOf } from './statement-writes.ts';
+
+/** Records of an insert that goes through the log: more are worth a statement of their own. */
+const fewRecords = 200;
+
+/**
+ * Writes through the write-ahead log, for the only process of its store. What a change does is known before it is made:
+ * so it drops just the kept results that it concerns.
+ */
+export class LoggedWrites implements RecordWrites {
+  readonly #pending: PendingRecords;
+  readonly #lookups: RecordLookups;
+  readonly #lock: ReadWriteLock;
+  readonly #beginWrite: BeginWrite;
+  readonly #statements: RecordWrites;
+
+  constructor(deps: {
+    readonly pending: PendingRecords;
+    readonly lookups: RecordLookups;
+    readonly lock: ReadWriteLock;
+    readonly beginWrite: BeginWrite;
+    /** For large inserts. */
+    readonly statements: RecordWrites;
+  }) {
+    this.#pending = deps.pending;
+    this.#lookups = deps.lookups;
+    this.#lock = deps.lock;
+    this.#beginWrite = deps.beginWrite;
+    this.#statements = deps.statements;
+  }
+
+  async insert(args: NewRows): Promise<{ readonly told: Promise<void> }> {
+    const { space, rows, signal } = args;
+    if (rows.length > fewRecords) return this.#statements.insert(args);
+    const unique = uniqueSlots(space.stored);
+    const writes = rows.map(({ row, hashes }) => ({
+      write: { spaceId: space.id, id: row._id, row, hashes, changed: null, unique },
+      before: null,
+    }));
+    let told = Promise.resolve();
+    await this.#lock.whenShared(space.id, signal, async () => {
+      const seen = (): void => {
+        told = this.#beginWrite(space.id, rows.map(effectOf))();
+      };
+      await this.#pending.write(writes, { account: space.ownerId, signal, seen });
+    });
+    return { told };
+  }
+
+  async change({ space, id, assignments, signal }: RecordChange): Promise<Changed> {
+    let told = Promise.resolve();
+    const row = await this.#lock.whenShared(space.id, signal, async () => {
+      const [before] = await this.#lookups.find(space, { id }, signal);
+      if (before === undefined) return null;
+      const after = assignments === null ? null : changedRow(before, assignments);
+      const write: RecordWrite = {
+        spaceId: space.id,
+        id,
+        row: after,
+        unique: uniqueSlots(space.stored),
+        hashes: hashesOf(assignments ?? []),
+        changed: (assignments ?? []).map(({ slot }) => slot),
+      };
+      const effects = [before, ...(after === null ? [] : [after])].map((row) => effectOf({ row }));
+      const seen = (): void => {
+        told = this.#beginWrite(space.id, effects)();
+      };
+      await this.#pending.write([{ write, before }], { account: space.ownerId, signal, seen });
+      return after ?? before;
+    });
+    return { row, told };
+  }
+}
+
+/** The record with the values set. The time of its last change always grows, also when the clock stands still or goes back. */
+function changedRow(before: StoredRow, assignments: readonly Assignment[]): StoredRow {
+  const doc: Record<string, string> = { ...before._doc };
+  for (const { slot, value } of assignments) {
+    if (kindOf(slot) === 'h') continue;
+    if (value === null) delete doc[slot];
+    else doc[slot] = String(value);
+  }
+  const time = Math.max(Date.now(), Date.parse(before._updated_at) + 1);
+  return { ...before, _updated_at: new Date(time).toISOString(), _doc: doc };
+}
+
+function hashesOf(assignments: readonly Assignment[]): Readonly<Record<string, string | null>> {
+  const hashed = assignments.filter(({ slot }) => kindOf(slot) === 'h');
+  return Object.fromEntries(hashed.map(({ slot, value }) => [slot, value === null ? null : String(value)]));
+}

@@ -1,0 +1,263 @@
+import { untilAborted } from '../../common/abort/until-aborted.ts';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { overloaded } from '../../common/errors/catalogue.ts';
+import type { Log } from '../../common/log/log.ts';
+import {
+  type LogEntry,
+  type LogSegment,
+  WriteAheadLog,
+} from '../../common/write-ahead-log/write-ahead-log.ts';
+import { allSpaces, type RecordsTable } from '../sql/records-table.ts';
+import { Memtable, type PendingRows, type RecordWrite } from './memtable.ts';
+import type { LookupKey } from './record-lookups.ts';
+import type { StoredRow } from './record-row.ts';
+import { storeWrites } from './store-writes.ts';
+
+/** The writes of one request: a line of the log, which is there as a whole or not at all. */
+interface Entry extends LogEntry {
+  readonly writes: readonly RecordWrite[];
+  /** Its place among all; 0: it is not applied yet. */
+  number: number;
+  account: string;
+}
+
+export interface PendingWrite {
+  readonly write: RecordWrite;
+  /** The record before it; null: there was none. */
+  readonly before: StoredRow | null;
+}
+
+interface Deps {
+  readonly db: Database;
+  readonly table: RecordsTable;
+  readonly log: Pick<Log, 'error'>;
+}
+
+interface Flush {
+  /** Number of the last entry that it brings. */
+  readonly upTo: number;
+  readonly done: Promise<void>;
+}
+
+/** Bytes of lines: what waits for the table at most, of all and of one account, and what is brought at once. */
+const usualLimits = { pending: 32 * 1024 * 1024, account: 16 * 1024 * 1024, flush: 2 * 1024 * 1024 };
+/** Milliseconds: how long a write waits for others to come with it into the table, and until a failed one is tried again. */
+const usualTimes = { flushAfter: 500, retryAfter: 1000 };
+
+/**
+ * Writes to records that are durable in a write-ahead log before the table has them, for a process that has its store
+ * to itself (docs/decisions/023-write-ahead-log-of-records.md). A write is acknowledged after one small write to a file
+ * that it shares with all that wait; the table gets what has come in a few large statements. Until then the newest state
+ * of a record is in the memtable.
+ */
+export class PendingRecords {
+  readonly #deps: Deps;
+  readonly #wal: WriteAheadLog<Entry>;
+  readonly #limits: typeof usualLimits;
+  readonly #times: typeof usualTimes;
+  readonly #memtable = new Memtable();
+  /** Segments that are closed and not in the table, the oldest first. */
+  readonly #sealed: { readonly segment: LogSegment<Entry>; tried: boolean }[] = [];
+  readonly #bytesOf = new Map<string, number>();
+  #bytes = 0;
+  /** Of the last entry that can be seen, and of the last that is in the table. */
+  #last = 0;
+  #stored = 0;
+  #current: Flush | null = null;
+  #next: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | null = null;
+
+  private constructor(
+    deps: Deps,
+    wal: WriteAheadLog<Entry>,
+    limits: typeof usualLimits,
+    times: typeof usualTimes,
+  ) {
+    this.#deps = deps;
+    this.#wal = wal;
+    this.#limits = limits;
+    this.#times = times;
+  }
+
+  /** Brings what an earlier process left in the log into the table first. @param args.directory of the log */
+  static async open(args: {
+    readonly db: Database;
+    readonly table: RecordsTable;
+    readonly directory: string;
+    readonly log: Pick<Log, 'error' | 'warn' | 'info'>;
+    readonly limits?: Partial<typeof usualLimits>;
+    readonly times?: Partial<typeof usualTimes>;
+  }): Promise<PendingRecords> {
+    const { directory, log, limits, times } = args;
+    const { wal, left } = await WriteAheadLog.open(directory, entryOf);
+    for (const { entries, damage, drop } of left) {
+      await storeWrites(
+        args,
+        entries.flatMap(({ writes }) => writes),
+        true,
+      );
+      await drop();
+      log.info({ writes: entries.length }, 'the write-ahead log of records was brought into the table');
+      if (damage === null) continue;
+      if (damage.lines > 0)
+        log.error({ damage }, 'writes in the log of records are damaged: it is kept aside');
+      else log.warn({ damage }, 'the log of records ends in the middle of a write: it is kept aside');
+    }
+    return new PendingRecords(args, wal, { ...usualLimits, ...limits }, { ...usualTimes, ...times });
+  }
+
+  /** Null: the table knows it all. */
+  find(spaceId: string, wanted: LookupKey): PendingRows | null {
+    return this.#memtable.find(spaceId, wanted);
+  }
+
+  /**
+   * Makes the writes of one request, all or none. Resolves when they are durable and can be seen.
+   * @param args.seen called in the moment in which they can be seen
+   */
+  async write(
+    writes: readonly PendingWrite[],
+    {
+      account,
+      signal,
+      seen,
+    }: { readonly account: string; readonly signal: AbortSignal; readonly seen: () => void },
+  ): Promise<void> {
+    const entry = entryFrom(writes.map(({ write }) => write));
+    const size = entry.line.byteLength;
+    while (!this.#fits(account, size)) await this.#makeRoom(signal);
+    this.#count(account, size);
+    try {
+      await this.#wal.append(entry);
+    } catch (error) {
+      this.#count(account, -size);
+      throw error;
+    }
+    // from here on it is one step: nobody sees one write of several, or a kept result beside them
+    entry.number = ++this.#last;
+    entry.account = account;
+    for (const { write, before } of writes) this.#memtable.apply(write, before, entry.number);
+    seen();
+    this.#schedule();
+  }
+
+  /** Resolves when the table has all records of the space; null: it has. */
+  settled(spaceId: string, signal?: AbortSignal): Promise<void> | null {
+    const last = spaceId === allSpaces ? this.#last : this.#memtable.lastWriteTo(spaceId);
+    if (last === undefined || last <= this.#stored) return null;
+    const flushed = this.#flush(last);
+    return signal === undefined ? flushed : untilAborted(flushed, signal);
+  }
+
+  /** Brings what there is into the table. What can't be stays in the log for the next start. */
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#flush(Number.POSITIVE_INFINITY).catch((err: unknown) => {
+      this.#deps.log.error({ err }, 'writes to records stay in the log until the next start');
+    });
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  #fits(account: string, size: number): boolean {
+    const own = this.#bytesOf.get(account) ?? 0;
+    // one that is larger than a share is let in alone
+    const fitsOwn = own === 0 || own + size <= this.#limits.account;
+    return fitsOwn && (this.#bytes === 0 || this.#bytes + size <= this.#limits.pending);
+  }
+
+  async #makeRoom(signal: AbortSignal): Promise<void> {
+    try {
+      await untilAborted(this.#flush(this.#last), signal);
+    } catch {
+      signal.throwIfAborted();
+      throw overloaded('the table does not take records');
+    }
+  }
+
+  #count(account: string, size: number): void {
+    this.#bytes += size;
+    const own = (this.#bytesOf.get(account) ?? 0) + size;
+    if (own > 0) this.#bytesOf.set(account, own);
+    else this.#bytesOf.delete(account);
+  }
+
+  #schedule(): void {
+    if (this.#bytes >= this.#limits.flush) this.#flushSoon(0);
+    else if (this.#timer === null && this.#next === null) this.#flushSoon(this.#times.flushAfter);
+  }
+
+  /** Those who need it hear of a failure; here it is tried again. */
+  #flushSoon(delay: number): void {
+    if (this.#timer !== null) {
+      if (delay > 0) return;
+      clearTimeout(this.#timer);
+    }
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#flush(this.#last).catch(() => {});
+    }, delay);
+    this.#timer.unref();
+  }
+
+  #flush(upTo: number): Promise<void> {
+    if (this.#current !== null && upTo <= this.#current.upTo) return this.#current.done;
+    this.#next ??= (this.#current?.done ?? Promise.resolve())
+      .catch(() => {})
+      .then(() => {
+        this.#next = null;
+        return this.#begin();
+      });
+    return this.#next;
+  }
+
+  #begin(): Promise<void> {
+    const flush = { upTo: this.#last, done: this.#flushSealed() };
+    this.#current = flush;
+    flush.done.then(
+      () => {
+        this.#stored = Math.max(this.#stored, flush.upTo);
+        if (this.#current === flush) this.#current = null;
+      },
+      (err: unknown) => {
+        if (this.#current === flush) this.#current = null;
+        this.#deps.log.error({ err }, 'writes to records wait in the log: the table does not take them');
+        this.#flushSoon(this.#times.retryAfter);
+      },
+    );
+    return flush.done;
+  }
+
+  async #flushSealed(): Promise<void> {
+    const segment = await this.#wal.seal();
+    if (segment !== null) this.#sealed.push({ segment, tried: false });
+    for (let next = this.#sealed[0]; next !== undefined; next = this.#sealed[0]) {
+      const { entries, drop } = next.segment;
+      const again = next.tried;
+      next.tried = true;
+      await storeWrites(
+        this.#deps,
+        entries.flatMap(({ writes }) => writes),
+        again,
+      );
+      await drop();
+      this.#sealed.shift();
+      for (const { writes, line, number, account } of entries) {
+        for (const { spaceId, id } of writes) this.#memtable.forget(spaceId, id, number);
+        this.#count(account, -line.byteLength);
+      }
+    }
+  }
+}
+
+function entryFrom(writes: readonly RecordWrite[]): Entry {
+  return { line: Buffer.from(`${JSON.stringify(writes)}\n`), writes, number: 0, account: '' };
+}
+
+function entryOf(line: Uint8Array): Entry {
+  return {
+    line,
+    writes: JSON.parse(Buffer.from(line).toString('utf8')) as RecordWrite[],
+    number: 0,
+    account: '',
+  };
+}

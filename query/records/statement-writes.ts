@@ -1,0 +1,87 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import type { GroupCommit } from '../../common/clickhouse/group-commit.ts';
+import { idsSql } from '../sql/conditions-sql.ts';
+import type { RecordsTable } from '../sql/records-table.ts';
+import { uniqueSlots } from '../unique/unique-values.ts';
+import type { BeginWrite } from './begin-write.ts';
+import type { ChangeCommit } from './change-commit.ts';
+import { keyLines, type RecordRow, recordLines, type StoredRow } from './record-row.ts';
+import type { Changed, RecordChange, RecordWrites } from './record-writes.ts';
+import type { RecordEffect } from './result-cache.ts';
+
+/** Records whose effects on kept results are told apart. */
+const fewRecords = 200;
+
+/** Writes by statements that those of other requests share: for a store that several processes write to, and for large inserts. */
+export function createStatementWrites(deps: {
+  readonly db: Database;
+  readonly table: RecordsTable;
+  readonly groupCommit: GroupCommit;
+  readonly changeCommit: ChangeCommit;
+  readonly beginWrite: BeginWrite;
+}): RecordWrites {
+  const { db, table, groupCommit, changeCommit, beginWrite } = deps;
+
+  /** The keys come before the values: a key without its value is harmless, a value without its key is not found. */
+  const addKeys = async ({
+    space,
+    id,
+    assignments,
+    unique = [],
+    permit,
+    signal,
+  }: RecordChange): Promise<void> => {
+    const set = (assignments ?? []).flatMap(({ slot, value }) =>
+      value === null ? [] : [[slot, String(value)]],
+    );
+    const row: StoredRow = { _id: id, _created_at: '', _updated_at: '', _doc: Object.fromEntries(set) };
+    const lines = await keyLines([{ spaceId: space.id, slots: unique, row }], signal);
+    if (lines.byteLength === 0) return;
+    await db.insert({ ...table.keyRows, lines, home: table.homeOf(space.id), permit: permit ?? undefined });
+  };
+
+  return {
+    async insert({ space, rows, signal, permit }) {
+      const keyed = { spaceId: space.id, slots: uniqueSlots(space.structure) };
+      const stored = rows.map(({ row, hashes }) => ({ ...keyed, row, hashes }));
+      const lines = await recordLines(stored, signal);
+      const keys = await keyLines(stored, signal);
+      const proof = { columns: '1', where: idsSql([(rows[0] as RecordRow).row._id]), tail: 'LIMIT 1' };
+      const end = beginWrite(space.id, rows.length > fewRecords ? null : rows.map(effectOf));
+      try {
+        await groupCommit.write({
+          ...table.recordRows,
+          lines,
+          // a key without a record is harmless, a record without its key would not be found
+          before: keys.byteLength === 0 ? undefined : { ...table.keyRows, lines: keys },
+          home: table.homeOf(space.id),
+          account: space.ownerId,
+          lockKey: space.id,
+          proof: table.select(space.id, proof).sql,
+          signal,
+          permit,
+        });
+      } catch (error) {
+        // rows that were left out changed nothing; of other failures nobody knows what they did
+        await end(error !== signal.reason);
+        throw error;
+      }
+      return { told: end() };
+    },
+    async change(change): Promise<Changed> {
+      await addKeys(change);
+      const end = beginWrite(change.space.id, null);
+      try {
+        const row = await changeCommit.commit(change);
+        return { row, told: end(row !== null) };
+      } catch (error) {
+        await end();
+        throw error;
+      }
+    },
+  };
+}
+
+export function effectOf({ row: { _id: id, _doc: doc } }: { readonly row: StoredRow }): RecordEffect {
+  return { id, doc };
+}

@@ -1,0 +1,149 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import type { allSpaces, RecordsTable } from '../sql/records-table.ts';
+import { kindOf } from '../structure/slots.ts';
+import type { RecordWrite } from './memtable.ts';
+import { keyLines, recordLines, type StoredRow } from './record-row.ts';
+
+/** What several writes did to one record. */
+interface Net {
+  readonly spaceId: string;
+  readonly id: string;
+  /** Whether the first of them made it. */
+  readonly made: boolean;
+  row: StoredRow | null;
+  hashes: Record<string, string | null>;
+  readonly changed: Set<string>;
+  readonly unique: Set<string>;
+}
+
+/** Rows of one INSERT, records of one UPDATE or DELETE, ids of one look. */
+const insertLimit = 20_000;
+const changeLimit = 500;
+const lookLimit = 1000;
+
+/** What no client waits for is not given up. */
+const never = new AbortController().signal;
+
+/**
+ * Brings writes into the table, in as few statements as there are kinds of them. Done again after it was cut off in
+ * the middle, it comes to the same. @param again whether some of them may be in the table
+ */
+export async function storeWrites(
+  { db, table }: { readonly db: Database; readonly table: RecordsTable },
+  writes: Iterable<RecordWrite>,
+  again: boolean,
+): Promise<void> {
+  const nets = netOf(writes);
+  const made = nets.filter((net) => net.made);
+  const present = again ? await presentOf({ db, table }, made) : new Set<Net>();
+  const inserted = made.filter((net) => net.row !== null && !present.has(net));
+  const changed = nets.filter((net) => net.row !== null && (!net.made || present.has(net)));
+  const removed = nets.filter((net) => net.row === null && (!net.made || present.has(net)));
+  // a key without a record is harmless, a record without its key would not be found
+  for (const some of chunks([...inserted, ...changed], insertLimit)) {
+    const lines = await keyLines(some.map(withKeys), never);
+    if (lines.byteLength > 0) await db.insert({ ...table.keyRows, lines, home: homeOf(table, some) });
+  }
+  for (const some of chunks(inserted, insertLimit)) {
+    const lines = await recordLines(some.map(asRow), never);
+    await db.insert({ ...table.recordRows, lines, home: homeOf(table, some) });
+  }
+  for (const same of byShape(changed)) {
+    for (const some of chunks(same, changeLimit))
+      await db.command(table.update(some.map(asUpdate), new Date()));
+  }
+  for (const some of chunks(removed, changeLimit)) await db.command(table.remove(some));
+}
+
+function netOf(writes: Iterable<RecordWrite>): readonly Net[] {
+  const nets = new Map<string, Net>();
+  for (const { spaceId, id, row, hashes, changed, unique } of writes) {
+    const key = `${spaceId} ${id}`;
+    let net = nets.get(key);
+    if (net === undefined) {
+      net = { spaceId, id, made: changed === null, row, hashes: {}, changed: new Set(), unique: new Set() };
+      nets.set(key, net);
+    }
+    net.row = row;
+    Object.assign(net.hashes, hashes);
+    for (const slot of changed ?? []) net.changed.add(slot);
+    for (const slot of unique) net.unique.add(slot);
+  }
+  return [...nets.values()];
+}
+
+async function presentOf(
+  { db, table }: { readonly db: Database; readonly table: RecordsTable },
+  nets: readonly Net[],
+): Promise<ReadonlySet<Net>> {
+  const present = new Set<Net>();
+  for (const some of chunks(nets, lookLimit)) {
+    const rows = await db.rows<{ _space: string; _id: string }>(table.selectByIds(some, '_id'));
+    const found = new Set(rows.map(({ _space, _id }) => `${_space} ${_id}`));
+    for (const net of some) if (found.has(`${net.spaceId} ${net.id}`)) present.add(net);
+  }
+  return present;
+}
+
+function withKeys({ spaceId, unique, changed, made, row }: Net) {
+  const slots = [...unique].filter((slot) => made || changed.has(slot));
+  return { spaceId, slots, row: row as StoredRow };
+}
+
+function asRow({ spaceId, row, hashes }: Net) {
+  const set = Object.entries(hashes).filter((entry): entry is [string, string] => entry[1] !== null);
+  return { spaceId, row: row as StoredRow, hashes: Object.fromEntries(set) };
+}
+
+function asUpdate({ spaceId, id, row, hashes, changed }: Net) {
+  const { _doc, _updated_at: updatedAt } = row as StoredRow;
+  const assignments = [...changed].sort().map((slot) => ({
+    slot,
+    value: (kindOf(slot) === 'h' ? hashes[slot] : _doc[slot]) ?? null,
+  }));
+  return { spaceId, id, assignments, updatedAt };
+}
+
+/** Those that set the same slots share a statement. */
+function byShape(nets: readonly Net[]): Iterable<readonly Net[]> {
+  const shapes = new Map<string, Net[]>();
+  for (const net of nets) {
+    const shape = [...net.changed].sort().join();
+    const same = shapes.get(shape);
+    if (same === undefined) shapes.set(shape, [net]);
+    else same.push(net);
+  }
+  return shapes.values();
+}
+
+function homeOf(table: RecordsTable, [first]: readonly Net[]): string {
+  return table.homeOf((first as Net).spaceId);
+}
+
+function* chunks<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
+  for (let i = 0; i < items.length; i += size) yield items.slice(i, i + size);
+}
+
+/** The same database, whose statements about all records of a space wait until they are in the table. */
+export function afterPending(
+  db: Database,
+  pending: { settled(spaceId: string | typeof allSpaces, signal?: AbortSignal): Promise<void> | null },
+): Database {
+  const wait = ({ space, signal }: { readonly space?: string; readonly signal?: AbortSignal | undefined }) =>
+    space === undefined ? null : pending.settled(space, signal);
+  return {
+    ...db,
+    async command(statement) {
+      await wait(statement);
+      return db.command(statement);
+    },
+    async rows(statement) {
+      await wait(statement);
+      return db.rows(statement);
+    },
+    async stream(statement) {
+      await wait(statement);
+      return db.stream(statement);
+    },
+  };
+}
