@@ -72,6 +72,7 @@ export const queryService: ServiceFactory = async (services) => {
         ...services,
         table: new RecordsTable(services.db, services.database),
         directory: join(config.dataDir, 'record-log'),
+        cacheBytes: config.recordCacheBytes * recordShare,
       })
     : undefined;
   return {
@@ -124,6 +125,9 @@ export interface QueryDeps {
   readonly sharedFailures?: SharedFailures | undefined;
 }
 
+/** Of the bytes for the cache, what records have; results have the rest. */
+const recordShare = 0.5;
+
 /** Bytes of rows: what waits to be stored in this process, and what is gathered for one INSERT. */
 const pendingLimit = 128 * 1024 * 1024;
 const insertLimit = 16 * 1024 * 1024;
@@ -164,7 +168,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const throttle = new LoginThrottle(loginThrottleDefaults, { shared: args.sharedFailures });
   const checks = new HashChecks({ hasher, throttle });
   const lookups = new RecordLookups(deps);
-  const cache = args.cache ?? new ResultCache(args.alone ? config.recordCacheBytes : 0);
+  const cache = args.cache ?? new ResultCache(args.alone ? config.recordCacheBytes * (1 - recordShare) : 0);
   const beginWrite = createBeginWrite({ cache, versions: deps.versions });
   const idsByValue: FindStoredDeps['idsByValue'] = async (space, wanted, signal) =>
     (await lookups.find(space, wanted, signal)).map(({ _id }) => _id);

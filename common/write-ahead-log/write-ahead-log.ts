@@ -105,6 +105,8 @@ export class WriteAheadLog<Entry extends LogEntry> {
   async #writeAll(): Promise<void> {
     this.#working = true;
     while (this.#waiting.length > 0) {
+      // what else came with it goes along: a write costs much more than a line of it
+      await new Promise<void>((resolve) => setImmediate(resolve));
       const batch = this.#waiting.splice(0);
       try {
         await this.#write(batch.map(({ entry }) => entry));

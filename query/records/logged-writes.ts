@@ -3,7 +3,7 @@ import type { Assignment } from '../sql/update-sql.ts';
 import { kindOf } from '../structure/slots.ts';
 import { uniqueSlots } from '../unique/unique-values.ts';
 import type { BeginWrite } from './begin-write.ts';
-import type { RecordWrite } from './memtable.ts';
+import type { RecordWrite } from './known-records.ts';
 import type { PendingRecords } from './pending-records.ts';
 import type { RecordLookups } from './record-lookups.ts';
 import type { StoredRow } from './record-row.ts';

@@ -8,7 +8,9 @@ import {
   WriteAheadLog,
 } from '../../common/write-ahead-log/write-ahead-log.ts';
 import { allSpaces, type RecordsTable } from '../sql/records-table.ts';
-import { Memtable, type PendingRows, type RecordWrite } from './memtable.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { uniqueSlots } from '../unique/unique-values.ts';
+import { KnownRecords, type KnownRows, type RecordWrite } from './known-records.ts';
 import type { LookupKey } from './record-lookups.ts';
 import type { StoredRow } from './record-row.ts';
 import { storeWrites } from './store-writes.ts';
@@ -42,20 +44,20 @@ interface Flush {
 /** Bytes of lines: what waits for the table at most, of all and of one account, and what is brought at once. */
 const usualLimits = { pending: 32 * 1024 * 1024, account: 16 * 1024 * 1024, flush: 2 * 1024 * 1024 };
 /** Milliseconds: how long a write waits for others to come with it into the table, and until a failed one is tried again. */
-const usualTimes = { flushAfter: 500, retryAfter: 1000 };
+const usualTimes = { flushAfter: 1000, retryAfter: 1000 };
 
 /**
  * Writes to records that are durable in a write-ahead log before the table has them, for a process that has its store
  * to itself (docs/decisions/023-write-ahead-log-of-records.md). A write is acknowledged after one small write to a file
  * that it shares with all that wait; the table gets what has come in a few large statements. Until then the newest state
- * of a record is in the memtable.
+ * of a record is known here.
  */
 export class PendingRecords {
   readonly #deps: Deps;
   readonly #wal: WriteAheadLog<Entry>;
   readonly #limits: typeof usualLimits;
   readonly #times: typeof usualTimes;
-  readonly #memtable = new Memtable();
+  readonly #known: KnownRecords;
   /** Segments that are closed and not in the table, the oldest first. */
   readonly #sealed: { readonly segment: LogSegment<Entry>; tried: boolean }[] = [];
   readonly #bytesOf = new Map<string, number>();
@@ -70,9 +72,11 @@ export class PendingRecords {
   private constructor(
     deps: Deps,
     wal: WriteAheadLog<Entry>,
+    cacheBytes: number,
     limits: typeof usualLimits,
     times: typeof usualTimes,
   ) {
+    this.#known = new KnownRecords(cacheBytes);
     this.#deps = deps;
     this.#wal = wal;
     this.#limits = limits;
@@ -85,6 +89,8 @@ export class PendingRecords {
     readonly table: RecordsTable;
     readonly directory: string;
     readonly log: Pick<Log, 'error' | 'warn' | 'info'>;
+    /** What records may take that are kept although the table has them. */
+    readonly cacheBytes: number;
     readonly limits?: Partial<typeof usualLimits>;
     readonly times?: Partial<typeof usualTimes>;
   }): Promise<PendingRecords> {
@@ -103,12 +109,34 @@ export class PendingRecords {
         log.error({ damage }, 'writes in the log of records are damaged: it is kept aside');
       else log.warn({ damage }, 'the log of records ends in the middle of a write: it is kept aside');
     }
-    return new PendingRecords(args, wal, { ...usualLimits, ...limits }, { ...usualTimes, ...times });
+    return new PendingRecords(
+      args,
+      wal,
+      args.cacheBytes,
+      { ...usualLimits, ...limits },
+      { ...usualTimes, ...times },
+    );
   }
 
   /** Null: the table knows it all. */
-  find(spaceId: string, wanted: LookupKey): PendingRows | null {
-    return this.#memtable.find(spaceId, wanted);
+  find(spaceId: string, wanted: LookupKey): KnownRows | null {
+    return this.#known.find(spaceId, wanted);
+  }
+
+  /** The number of the last write. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** Keeps what the table answered. @param since number of the last write when the reading began */
+  remember(space: RecordSpace, rows: readonly StoredRow[], since: number): void {
+    const unique = uniqueSlots(space.stored);
+    for (const row of rows) this.#known.remember(space.id, row, unique, since);
+  }
+
+  /** Records of the space were changed in the table itself. */
+  forget(spaceId: string): void {
+    this.#known.forget(spaceId, ++this.#last);
   }
 
   /**
@@ -136,14 +164,14 @@ export class PendingRecords {
     // from here on it is one step: nobody sees one write of several, or a kept result beside them
     entry.number = ++this.#last;
     entry.account = account;
-    for (const { write, before } of writes) this.#memtable.apply(write, before, entry.number);
+    for (const { write, before } of writes) this.#known.apply(write, before, entry.number);
     seen();
     this.#schedule();
   }
 
   /** Resolves when the table has all records of the space; null: it has. */
   settled(spaceId: string, signal?: AbortSignal): Promise<void> | null {
-    const last = spaceId === allSpaces ? this.#last : this.#memtable.lastWriteTo(spaceId);
+    const last = spaceId === allSpaces ? this.#last : this.#known.lastPending(spaceId);
     if (last === undefined || last <= this.#stored) return null;
     const flushed = this.#flush(last);
     return signal === undefined ? flushed : untilAborted(flushed, signal);
@@ -242,7 +270,7 @@ export class PendingRecords {
       await drop();
       this.#sealed.shift();
       for (const { writes, line, number, account } of entries) {
-        for (const { spaceId, id } of writes) this.#memtable.forget(spaceId, id, number);
+        for (const { spaceId, id } of writes) this.#known.settle(spaceId, id, number);
         this.#count(account, -line.byteLength);
       }
     }

@@ -52,7 +52,9 @@ export class RecordLookups {
   async find(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]> {
     const pending = this.#pending?.find(space.id, wanted) ?? null;
     if (pending?.complete) return pending.rows;
+    const since = this.#pending?.last ?? 0;
     const stored = await this.#inTable(space, wanted, signal);
+    if (pending === null) this.#pending?.remember(space, stored, since);
     return pending === null ? stored : stored.filter(({ _id }) => !pending.outdated.has(_id));
   }
 

@@ -1,7 +1,7 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { allSpaces, RecordsTable } from '../sql/records-table.ts';
 import { kindOf } from '../structure/slots.ts';
-import type { RecordWrite } from './memtable.ts';
+import type { RecordWrite } from './known-records.ts';
 import { keyLines, recordLines, type StoredRow } from './record-row.ts';
 
 /** What several writes did to one record. */
@@ -18,7 +18,7 @@ interface Net {
 
 /** Rows of one INSERT, records of one UPDATE or DELETE, ids of one look. */
 const insertLimit = 20_000;
-const changeLimit = 500;
+const changeLimit = 1000;
 const lookLimit = 1000;
 
 /** What no client waits for is not given up. */

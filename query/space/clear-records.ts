@@ -1,6 +1,7 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { BeginWrite } from '../records/begin-write.ts';
+import type { PendingRecords } from '../records/pending-records.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { SpaceCatalogue } from './space-catalogue.ts';
 
@@ -8,6 +9,8 @@ export interface ClearDeps {
   readonly db: Database;
   readonly table: RecordsTable;
   readonly beginWrite: BeginWrite;
+  /** Absent: the table has all records. */
+  readonly pending?: Pick<PendingRecords, 'forget'> | undefined;
   /** By space. */
   readonly lock: ReadWriteLock;
 }
@@ -23,7 +26,7 @@ export function clearSpace(
 
 /** For who has the space's lock: one statement, however many records there are. */
 export async function deleteAll(
-  { db, table, beginWrite }: Omit<ClearDeps, 'lock'>,
+  { db, table, beginWrite, pending }: Omit<ClearDeps, 'lock'>,
   { id }: { readonly id: string },
   signal: AbortSignal,
 ): Promise<void> {
@@ -31,6 +34,7 @@ export async function deleteAll(
   try {
     await db.command({ ...table.clear(id), signal });
   } finally {
+    pending?.forget(id);
     // also when nobody knows whether it was done
     await end();
   }

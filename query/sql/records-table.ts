@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { topologyOf } from '../../common/clickhouse/topology.ts';
@@ -180,5 +180,5 @@ export function keyWords(spaceId: string, hash: Buffer): [low: number, high: num
 }
 
 export function hashOf(slot: string, value: StoredValue): Buffer {
-  return createHash('md5').update(`${slot}:${value}`).digest();
+  return hash('md5', `${slot}:${value}`, 'buffer');
 }

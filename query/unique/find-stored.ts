@@ -46,6 +46,7 @@ export async function findStored(
     if (list === undefined) byField.set(field, [unique]);
     else list.push(unique);
   }
+  if (byField.size === 0) return stored;
   await Promise.all(
     [...byField].map(([field, list]) => {
       const few = field.keyed && list.length <= fewValues;

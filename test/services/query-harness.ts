@@ -145,7 +145,13 @@ export async function openQueryHarness(
       const guarded = guardSpaces(wrap(db));
       const table = new RecordsTable(guarded, testDatabase);
       const directory = join(dataDir, 'record-log');
-      pending = await PendingRecords.open({ db: guarded, table, directory, log: silentLog() });
+      pending = await PendingRecords.open({
+        db: guarded,
+        table,
+        directory,
+        log: silentLog(),
+        cacheBytes: 8e6,
+      });
     }
     forget();
   };
