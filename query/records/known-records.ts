@@ -166,7 +166,10 @@ export class KnownRecords {
 
   #keep(record: KnownRecord): void {
     const { row, values, key, spaceId } = record;
-    if (row === null || this.#settled === null) return this.#drop(record);
+    if (row === null || this.#settled === null) {
+      this.#drop(record);
+      return;
+    }
     for (const value of values) {
       const slot = value.slice(spaceId.length + 1, value.indexOf(' ', spaceId.length + 1));
       const kept = row._doc[slot];

@@ -200,6 +200,8 @@ export class PendingRecords {
       signal.throwIfAborted();
       throw overloaded('the table does not take records');
     }
+    // what was on its way into the log could not be flushed: it comes there meanwhile
+    await new Promise<void>((resolve) => setImmediate(resolve));
   }
 
   #count(account: string, size: number): void {

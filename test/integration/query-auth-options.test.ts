@@ -2,7 +2,6 @@
 import t from 'tap';
 import { openQueryHarness, type QueryCall, testDatabase } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
-import { storedSpace } from '../services/stored-space.ts';
 
 const harness = await openQueryHarness({ config: { allowClearAllSpaces: true } });
 t.teardown(() => harness.close());
@@ -153,8 +152,9 @@ t.test('a user that is gone has no token', async (t) => {
   const space = notes('gone', active);
   const token = await loginToken('gone@x');
   t.equal((await space.find(token)).status, 200);
-  const users = await storedSpace(harness.db, { project: 'p', slug: 'user' });
-  await users.remove(`${users.column('email')} = 'gone@x'`);
+  const users = { path: '/p/user', structure: usersOf('p') };
+  const [{ id }] = (await harness.call({ ...users, query: 'email=gone%40x' })).body;
+  t.equal((await harness.call({ ...users, method: 'DELETE', query: `id=${id}` })).status, 200);
   t.match(await space.find(token), refused);
 });
 

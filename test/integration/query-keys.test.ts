@@ -6,7 +6,9 @@ import { type FieldInput, structureOf } from '../services/record-client.ts';
 /** INSERTs into the table of records end before it does. */
 let gate = Promise.resolve();
 let onGate: () => void = () => {};
+// the way of a store that several processes write to: statements, which the tests hold up and fail
 const harness = await openQueryHarness({
+  alone: false,
   wrap: (db): Database => ({
     ...db,
     async insert(statement) {

@@ -8,7 +8,9 @@ let failInserts = false;
 /** Ends before INSERTs into the table of records begin. */
 let gate = Promise.resolve();
 let onGate: () => void = () => {};
+// the way of a store that several processes write to: statements, which the tests hold up and fail
 const harness = await openQueryHarness({
+  alone: false,
   wrap: (db): Database => ({
     ...db,
     async insert(statement) {

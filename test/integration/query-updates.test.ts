@@ -11,7 +11,9 @@ let gate = Promise.resolve();
 let onGate: () => void = () => {};
 const changes: string[] = [];
 const commands: string[] = [];
+// the way of a store that several processes write to: statements, which the tests hold up and fail
 const harness = await openQueryHarness({
+  alone: false,
   wrap: (db): Database => ({
     ...db,
     async command(statement) {

@@ -5,7 +5,7 @@ import { makeSpaceViews } from '../../query/space/space-views.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 
-const harness = await openQueryHarness();
+const harness = await openQueryHarness({ alone: false });
 t.teardown(() => harness.close());
 const users = createUsers({ db: harness.db, database: 'sluice' });
 await users.create({ id: 'owner', email: 'ada@example.com', name: '' });

@@ -72,7 +72,7 @@ export async function openQueryHarness(
   options: {
     config?: Partial<QueryDeps['config']>;
     hasher?: QueryDeps['hasher'];
-    /** Whether the routes are to take the store for theirs alone; absent: they are not. */
+    /** Whether the routes are to take the store for theirs alone; absent: where it is embedded. */
     alone?: boolean;
     /** What the routes keep results in. */
     cache?: () => NonNullable<QueryDeps['cache']>;
@@ -89,6 +89,7 @@ export async function openQueryHarness(
   } = {},
 ): Promise<QueryHarness> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-query-'));
+  const alone = options.alone ?? (served === undefined && options.open === undefined);
   const wrap = options.wrap ?? ((db) => db);
   let db: Database;
   let router: Router;
@@ -110,7 +111,7 @@ export async function openQueryHarness(
         },
         db: guardSpaces(wrap(db)),
         database: testDatabase,
-        alone: options.alone ?? false,
+        alone,
         pending,
         projects,
         authenticate: async (request) => ({ userId: request.header('test-owner') ?? 'owner', tokenId: 't' }),
@@ -141,7 +142,7 @@ export async function openQueryHarness(
   const open = async (): Promise<void> => {
     db = await openDatabase();
     await migrate(db, testDatabase, migrations);
-    if (options.alone === true) {
+    if (alone) {
       const guarded = guardSpaces(wrap(db));
       const table = new RecordsTable(guarded, testDatabase);
       const directory = join(dataDir, 'record-log');

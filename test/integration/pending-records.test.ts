@@ -1,0 +1,311 @@
+/** Writes to records that are in the write-ahead log: until the table has them, and after a process has died. */
+import { randomUUID } from 'node:crypto';
+import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import t from 'tap';
+import type { Database } from '../../common/clickhouse/database.ts';
+import type { RecordWrite } from '../../query/records/known-records.ts';
+import { PendingRecords } from '../../query/records/pending-records.ts';
+import type { StoredRow } from '../../query/records/record-row.ts';
+import { keyOf, RecordsTable } from '../../query/sql/records-table.ts';
+import { openMigratedChdb } from '../services/migrated-chdb.ts';
+import { silentLog } from '../services/silent-log.ts';
+
+const { db, folder, database } = await openMigratedChdb(t);
+const table = new RecordsTable(db, database);
+const signal = new AbortController().signal;
+/** Nothing comes into the table by itself while a test runs. */
+const never = { flushAfter: 3_600_000, retryAfter: 3_600_000 };
+
+let directories = 0;
+const newDirectory = (): string => join(folder, `wal-${++directories}`);
+const open = (directory: string, more: Partial<Parameters<typeof PendingRecords.open>[0]> = {}) =>
+  PendingRecords.open({ db, table, directory, log: silentLog(), cacheBytes: 1e6, times: never, ...more });
+
+interface Content {
+  readonly text: string;
+  readonly number: number | null;
+  readonly hash: string | null;
+}
+const contentOf = (text: string, number: number | null = 1, hash: string | null = null): Content => ({
+  ...{ text, number, hash },
+});
+
+/** The record as it is written; its changes so far are known by the test. */
+class Subject {
+  readonly id = randomUUID();
+  row: StoredRow | null = null;
+
+  write(
+    spaceId: string,
+    content: Content | null,
+    at: string,
+  ): { write: RecordWrite; before: StoredRow | null } {
+    const before = this.row;
+    if (content === null) this.row = null;
+    else {
+      const doc = { t0: content.text, ...(content.number === null ? {} : { n0: String(content.number) }) };
+      const created = before?._created_at ?? at;
+      this.row = { _id: this.id, _created_at: created, _updated_at: at, _doc: doc };
+    }
+    const changed = before === null ? null : content === null ? [] : ['n0', 't0', 'h0'];
+    const hashes = content === null || (content.hash === null && before === null) ? {} : { h0: content.hash };
+    return { write: { spaceId, id: this.id, row: this.row, hashes, changed, unique: ['t0'] }, before };
+  }
+}
+
+const writeAll = (
+  pending: PendingRecords,
+  writes: readonly { write: RecordWrite; before: StoredRow | null }[],
+) => pending.write(writes, { account: 'account', signal, seen: () => {} });
+
+/** What the table has of a space, with columns and maps that must agree. */
+async function storedIn(spaceId: string): Promise<Record<string, Content>> {
+  const columns = `_id, t0, n0, _doc, _hashes, toString(_updated_at) AS at`;
+  const rows = await db.rows<{
+    _id: string;
+    t0: string;
+    n0: number | null;
+    _doc: Record<string, string>;
+    _hashes: Record<string, string>;
+  }>(table.select(spaceId, { columns }));
+  const ids = rows.map(({ _id }) => _id);
+  if (new Set(ids).size < ids.length) throw new Error('a record is there twice');
+  return Object.fromEntries(
+    rows.map(({ _id, t0, n0, _doc, _hashes }) => {
+      const inMap = n0 === null ? { t0 } : { t0, n0: String(n0) };
+      t.strictSame({ ..._doc }, inMap);
+      return [_id, contentOf(t0, n0, _hashes.h0 ?? null)];
+    }),
+  );
+}
+
+const keysOf = async (spaceId: string): Promise<Set<string>> => {
+  const sql = `SELECT toString(key) AS key, _id FROM ${database}.record_keys WHERE space = '${spaceId}'`;
+  return new Set(
+    (await db.rows<{ key: string; _id: string }>({ sql })).map(({ key, _id }) => `${key} ${_id}`),
+  );
+};
+
+t.test('a write is known at once, and in the table later', async (t) => {
+  const directory = newDirectory();
+  const pending = await open(directory);
+  const [spaceId, subject] = [randomUUID(), new Subject()];
+  t.equal(pending.find(spaceId, { id: subject.id }), null);
+  let seen = 0;
+  const write = subject.write(
+    spaceId,
+    contentOf(`'"\\ \n \u{1F600}`, -0.5, 'hash'),
+    '2026-01-02T03:04:05.678Z',
+  );
+  await pending.write([write], { account: 'account', signal, seen: () => seen++ });
+  t.equal(seen, 1);
+  t.strictSame(pending.find(spaceId, { id: subject.id })?.rows, [subject.row]);
+  t.strictSame(pending.find(spaceId, { slot: 't0', value: `'"\\ \n \u{1F600}` })?.rows, [subject.row]);
+  t.strictSame(await storedIn(spaceId), {});
+  await pending.settled(spaceId);
+  t.strictSame(await storedIn(spaceId), { [subject.id]: contentOf(`'"\\ \n \u{1F600}`, -0.5, 'hash') });
+  t.equal(pending.settled(spaceId), null, 'nothing is left to wait for');
+  t.strictSame(await readdir(directory), []);
+  const [times] = await db.rows<{ _created_at: string; _updated_at: string }>(
+    table.select(spaceId, { columns: '_created_at, _updated_at' }),
+  );
+  t.strictSame(
+    { ...times },
+    { _created_at: '2026-01-02T03:04:05.678Z', _updated_at: '2026-01-02T03:04:05.678Z' },
+  );
+  await pending.close();
+});
+
+t.test('it comes into the table by itself', async (t) => {
+  const pending = await open(newDirectory(), { times: { flushAfter: 5 } });
+  const [spaceId, subject] = [randomUUID(), new Subject()];
+  await writeAll(pending, [subject.write(spaceId, contentOf('x'), '2026-01-01T00:00:00.000Z')]);
+  while (!((await storedIn(spaceId))[subject.id] !== undefined))
+    await new Promise((done) => setTimeout(done, 5));
+  t.pass();
+  await pending.close();
+});
+
+t.test(
+  'a table that does not take them: they wait, whoever needs the table hears of it, none is there twice',
+  async (t) => {
+    const directory = newDirectory();
+    let fail: 'no' | 'keys' | 'records' | 'after' = 'keys';
+    const faulty: Database = {
+      ...db,
+      async insert(statement) {
+        const isKeys = statement.table.endsWith('record_keys');
+        if ((fail === 'keys' && isKeys) || (fail === 'records' && !isKeys)) throw new Error('disk full');
+        await db.insert(statement);
+        if (fail === 'after' && !isKeys) throw new Error('the answer is lost');
+      },
+    };
+    const log = silentLog();
+    const pending = await open(directory, { db: faulty, log });
+    const [spaceId, subject, second] = [randomUUID(), new Subject(), new Subject()];
+    await writeAll(pending, [
+      subject.write(spaceId, contentOf('a'), '2026-01-01T00:00:00.000Z'),
+      second.write(spaceId, contentOf('b'), '2026-01-01T00:00:00.000Z'),
+    ]);
+    for (fail of ['keys', 'records', 'after'] as const)
+      await t.rejects(pending.settled(spaceId) as Promise<void>);
+    t.match(log.failures.join(), /the table does not take them/);
+    t.ok(pending.find(spaceId, { id: subject.id })?.complete);
+    fail = 'no';
+    await writeAll(pending, [subject.write(spaceId, contentOf('c', 2), '2026-01-01T00:00:01.000Z')]);
+    await pending.settled(spaceId);
+    t.strictSame(await storedIn(spaceId), { [subject.id]: contentOf('c', 2), [second.id]: contentOf('b') });
+    await pending.close();
+  },
+);
+
+t.test('what waits is limited, and an account has half of it', async (t) => {
+  let release: () => void = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const slow: Database = {
+    ...db,
+    async insert(statement) {
+      await held;
+      await db.insert(statement);
+    },
+  };
+  const pending = await open(newDirectory(), { db: slow, limits: { pending: 4000, account: 2000 } });
+  const spaceId = randomUUID();
+  const writeBy = (account: string, bySignal = signal) => {
+    const write = new Subject().write(spaceId, contentOf('x'.repeat(500)), '2026-01-01T00:00:00.000Z');
+    return pending.write([write], { account, signal: bySignal, seen: () => {} });
+  };
+  const flood = Array.from({ length: 10 }, () => writeBy('greedy'));
+  const answered = flood.map((one) => one.then(() => true));
+  await writeBy('modest');
+  const gone = new AbortController();
+  const waiting = writeBy('greedy', gone.signal);
+  gone.abort(new Error('client gone'));
+  await t.rejects(waiting, { message: 'client gone' });
+  const early = await Promise.all(answered.map((one) => Promise.race([one, Promise.resolve(false)])));
+  t.ok(early.includes(false), 'the rest of the flood waits');
+  release();
+  await Promise.all(flood);
+  await pending.close();
+  t.equal(Object.keys(await storedIn(spaceId)).length, 11);
+});
+
+t.test('a log that ends in the middle of a write, and one with a damaged line', async (t) => {
+  const directory = newDirectory();
+  const pending = await open(directory);
+  const spaceId = randomUUID();
+  const subjects = [new Subject(), new Subject(), new Subject()] as const;
+  for (const [i, subject] of subjects.entries())
+    await writeAll(pending, [subject.write(spaceId, contentOf(`v${i}`), '2026-01-01T00:00:00.000Z')]);
+  // killed: not closed
+  const [name] = (await readdir(directory)) as [string];
+  const bytes = await readFile(join(directory, name));
+  bytes[bytes.indexOf('v1')] = 0x77;
+  await writeFile(join(directory, name), bytes);
+  await appendFile(join(directory, name), '0123abcd [{"cut');
+  const log = silentLog();
+  const next = await open(directory, { log });
+  t.match(log.failures.join(), /damaged: it is kept aside/);
+  t.strictSame(await storedIn(spaceId), {
+    [subjects[0].id]: contentOf('v0'),
+    [subjects[2].id]: contentOf('v2'),
+  });
+  t.match(await readdir(directory), [/\.damaged$/]);
+  await next.close();
+});
+
+interface Step {
+  readonly kind: 'write' | 'remove' | 'flush' | 'crash';
+  readonly subjects: readonly number[];
+  readonly content: Content;
+  /** Statements until the process dies in its flush. */
+  readonly after: number;
+}
+const step: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constantFrom(
+    'write' as const,
+    'write' as const,
+    'write' as const,
+    'remove' as const,
+    'flush' as const,
+    'crash' as const,
+  ),
+  subjects: fc.uniqueArray(fc.nat(5), { minLength: 1, maxLength: 3 }),
+  content: fc.record({
+    text: fc.constantFrom('a', 'b', 'é'),
+    number: fc.constantFrom(null, 1, 2.5),
+    hash: fc.constantFrom(null, 'h1', 'h2'),
+  }),
+  after: fc.nat(4),
+});
+
+t.test(
+  'whenever a process dies, in the middle of a flush too, the next one has all that was acknowledged, once',
+  async (t) => {
+    const numRuns = Number(process.env.PENDING_RUNS ?? 40);
+    let crashes = 0;
+    const run = fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+      const [directory, spaceId] = [newDirectory(), randomUUID()];
+      let left = Number.POSITIVE_INFINITY;
+      const count =
+        <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
+        async (...args: Args) => {
+          if (left-- <= 0) throw new Error('the process is dead');
+          return call(...args);
+        };
+      const mortal: Database = {
+        ...db,
+        insert: count(db.insert),
+        command: count(db.command),
+        rows: count(db.rows) as Database['rows'],
+      };
+      let pending = await open(directory, { db: mortal });
+      const subjects = Array.from({ length: 6 }, () => new Subject());
+      const gone = new Set<Subject>();
+      let time = Date.parse('2026-01-01T00:00:00.000Z');
+      const expected: Record<string, Content> = {};
+      for (const { kind, subjects: which, content, after } of steps) {
+        const at = new Date(++time).toISOString();
+        const chosen = which.map((i) => subjects[i] as Subject).filter((subject) => !gone.has(subject));
+        if (kind === 'write') {
+          if (chosen.length === 0) continue;
+          await writeAll(
+            pending,
+            chosen.map((subject) => subject.write(spaceId, content, at)),
+          );
+          for (const { id } of chosen) expected[id] = { ...content };
+        } else if (kind === 'remove') {
+          for (const subject of chosen.filter(({ row }) => row !== null)) {
+            await writeAll(pending, [subject.write(spaceId, null, at)]);
+            delete expected[subject.id];
+            gone.add(subject);
+          }
+        } else if (kind === 'flush') {
+          await pending.settled(spaceId);
+        } else {
+          left = after;
+          await pending.settled(spaceId)?.catch(() => {});
+          // the next start dies as well, if it comes so far
+          left = after;
+          await open(directory, { db: mortal }).catch(() => {});
+          left = Number.POSITIVE_INFINITY;
+          pending = await open(directory, { db: mortal });
+          crashes++;
+        }
+      }
+      await pending.settled(spaceId);
+      t.strictSame(await storedIn(spaceId), expected);
+      const keys = await keysOf(spaceId);
+      for (const [id, { text }] of Object.entries(expected)) {
+        t.ok(keys.has(`${keyOf('t0', text)} ${id}`));
+      }
+      await pending.close();
+    });
+    await fc.assert(run, { seed: 7, numRuns });
+    t.ok(crashes > 10, `${crashes} deaths`);
+  },
+);

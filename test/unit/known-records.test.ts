@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { KnownRecords } from '../../query/records/known-records.ts';
+import type { StoredRow } from '../../query/records/record-row.ts';
+
+const spaceId = '00000000-0000-5000-8000-000000000000';
+const unique = ['t0'];
+const rowOf = (id: string, value: string): StoredRow => ({
+  ...{ _id: id, _created_at: '', _updated_at: '' },
+  _doc: { t0: value, t1: 'same' },
+});
+
+type Step =
+  | { readonly kind: 'write'; readonly id: string; readonly value: string | null }
+  | { readonly kind: 'flush' | 'clear' }
+  | { readonly kind: 'startReading' | 'endReading'; readonly id: string };
+
+const id = fc.constantFrom('a', 'b', 'c', 'd');
+const value = fc.constantFrom('1', '2', '3');
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('write' as const), id, value: fc.option(value) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('flush' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('clear' as const) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('startReading' as const), id }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('endReading' as const), id }) },
+);
+
+/** Does the steps beside a table that is always right, and says where an answer would have been wrong. */
+function problemOf(bytes: number, steps: readonly Step[]): string | null {
+  const known = new KnownRecords(bytes);
+  const truth = new Map<string, StoredRow>();
+  let table = new Map<string, StoredRow>();
+  let number = 0;
+  let pending = new Set<string>();
+  const readings = new Map<string, { readonly row: StoredRow | undefined; readonly since: number }>();
+  const check = (): string | null => {
+    for (const wanted of ['a', 'b', 'c', 'd']) {
+      const found = known.find(spaceId, { id: wanted });
+      const rows = found?.complete ? found.rows : [table.get(wanted)].filter((row) => row !== undefined);
+      if (rows[0]?._doc.t0 !== truth.get(wanted)?._doc.t0) return `the id ${wanted}`;
+    }
+    for (const text of ['1', '2', '3']) {
+      const found = known.find(spaceId, { slot: 't0', value: text });
+      const stored = [...table.values()].filter(
+        ({ _id, _doc }) => _doc.t0 === text && !found?.outdated.has(_id),
+      );
+      const ids = (found?.complete ? found.rows : stored).map(({ _id }) => _id);
+      const expected = [...truth.values()].filter(({ _doc }) => _doc.t0 === text).map(({ _id }) => _id);
+      if (ids.join() !== expected.join()) return `the value ${text}: ${ids.join()}, not ${expected.join()}`;
+    }
+    return null;
+  };
+  for (const next of steps) {
+    if (next.kind === 'write') {
+      const before = truth.get(next.id) ?? null;
+      const taken = [...truth.values()].some(({ _id, _doc }) => _id !== next.id && _doc.t0 === next.value);
+      // values are unique, and only what is there is removed
+      if (taken || (next.value === null && before === null)) continue;
+      const row = next.value === null ? null : rowOf(next.id, next.value);
+      if (row === null) truth.delete(next.id);
+      else truth.set(next.id, row);
+      known.apply({ spaceId, id: next.id, row, hashes: {}, changed: [], unique }, before, ++number);
+      pending.add(next.id);
+    } else if (next.kind === 'flush') {
+      table = new Map(truth);
+      for (const settled of pending) known.settle(spaceId, settled, number);
+      pending = new Set();
+    } else if (next.kind === 'clear') {
+      if (pending.size > 0) continue;
+      truth.clear();
+      table.clear();
+      known.forget(spaceId, ++number);
+    } else if (next.kind === 'startReading') {
+      if (known.find(spaceId, { id: next.id }) === null)
+        readings.set(next.id, { row: table.get(next.id), since: number });
+    } else if (next.kind === 'endReading') {
+      const reading = readings.get(next.id);
+      if (reading?.row !== undefined) known.remember(spaceId, reading.row, unique, reading.since);
+    }
+    const problem = check();
+    if (problem !== null) return `${next.kind}: ${problem}`;
+  }
+  return null;
+}
+
+for (const [name, bytes] of [
+  ['room for none', 0],
+  ['room for one', 900],
+  ['room for all', 1_000_000],
+] as const) {
+  t.test(`what is known is never older than the last write, with ${name}`, async (t) => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 30, maxLength: 90 }), (steps) => {
+        const problem = problemOf(bytes, steps);
+        if (problem !== null) throw new Error(problem);
+      }),
+      { seed: 1, numRuns: 3000 },
+    );
+    t.pass();
+  });
+}
+
+t.test('it holds no more than it may', async (t) => {
+  const known = new KnownRecords(10_000);
+  for (let i = 0; i < 1000; i++) known.remember(spaceId, rowOf(`r${i}`, `v${i}`), unique, 0);
+  let kept = 0;
+  for (let i = 0; i < 1000; i++) {
+    const byId = known.find(spaceId, { id: `r${i}` });
+    t.equal(known.find(spaceId, { slot: 't0', value: `v${i}` }) === null, byId === null);
+    if (byId !== null) kept++;
+  }
+  t.ok(kept > 0 && kept <= 12, `${kept} records`);
+});
+
+t.test('records that are not in the table yet are held whatever they take', async (t) => {
+  const known = new KnownRecords(0);
+  for (let i = 0; i < 100; i++) {
+    const row = rowOf(`r${i}`, `v${i}`);
+    known.apply({ spaceId, id: row._id, row, hashes: {}, changed: null, unique }, null, i + 1);
+  }
+  for (let i = 0; i < 100; i++) t.ok(known.find(spaceId, { id: `r${i}` })?.complete);
+  t.equal(known.lastPending(spaceId), 100);
+  for (let i = 0; i < 100; i++) known.settle(spaceId, `r${i}`, 100);
+  t.equal(known.lastPending(spaceId), undefined);
+  t.equal(known.find(spaceId, { id: 'r5' }), null);
+});
