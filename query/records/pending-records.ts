@@ -291,3 +291,24 @@ function entryOf(line: Uint8Array): Entry {
     account: '',
   };
 }
+
+/** The same database, whose statements about all records of a space wait until they are in the table. */
+export function afterPending(db: Database, pending: Pick<PendingRecords, 'settled'>): Database {
+  const wait = ({ space, signal }: { readonly space?: string; readonly signal?: AbortSignal | undefined }) =>
+    space === undefined ? null : pending.settled(space, signal);
+  return {
+    ...db,
+    async command(statement) {
+      await wait(statement);
+      return db.command(statement);
+    },
+    async rows(statement) {
+      await wait(statement);
+      return db.rows(statement);
+    },
+    async stream(statement) {
+      await wait(statement);
+      return db.stream(statement);
+    },
+  };
+}

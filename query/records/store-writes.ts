@@ -1,5 +1,5 @@
 import type { Database } from '../../common/clickhouse/database.ts';
-import type { allSpaces, RecordsTable } from '../sql/records-table.ts';
+import type { RecordsTable } from '../sql/records-table.ts';
 import { kindOf } from '../structure/slots.ts';
 import type { RecordWrite } from './known-records.ts';
 import { keyLines, recordLines, type StoredRow } from './record-row.ts';
@@ -122,28 +122,4 @@ function homeOf(table: RecordsTable, [first]: readonly Net[]): string {
 
 function* chunks<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
   for (let i = 0; i < items.length; i += size) yield items.slice(i, i + size);
-}
-
-/** The same database, whose statements about all records of a space wait until they are in the table. */
-export function afterPending(
-  db: Database,
-  pending: { settled(spaceId: string | typeof allSpaces, signal?: AbortSignal): Promise<void> | null },
-): Database {
-  const wait = ({ space, signal }: { readonly space?: string; readonly signal?: AbortSignal | undefined }) =>
-    space === undefined ? null : pending.settled(space, signal);
-  return {
-    ...db,
-    async command(statement) {
-      await wait(statement);
-      return db.command(statement);
-    },
-    async rows(statement) {
-      await wait(statement);
-      return db.rows(statement);
-    },
-    async stream(statement) {
-      await wait(statement);
-      return db.stream(statement);
-    },
-  };
 }

@@ -33,6 +33,7 @@ export async function deleteAll(
   const end = beginWrite(id, null);
   try {
     await db.command({ ...table.clear(id), signal });
+    await db.command({ ...table.clearKeys(id), signal });
   } finally {
     pending?.forget(id);
     // also when nobody knows whether it was done

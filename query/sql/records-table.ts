@@ -106,6 +106,13 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceId), space: spaceId };
   }
 
+  /** Deletes the keys of a space without records. Younger ones may be of a write that another process has begun. */
+  clearKeys(spaceId: string): Sql {
+    const where = `space = ${textLiteral(spaceId)} AND _written < now() - INTERVAL 1 HOUR`;
+    const sql = `DELETE FROM ${this.#changed.keys} WHERE ${where} SETTINGS ${deleteSettings}`;
+    return { sql, home: this.homeOf(spaceId) };
+  }
+
   /** Writes the keys of all stored values of a slot. Those that are there may be there twice then, which is no harm. */
   addKeys(spaceId: string, slot: string): Sql {
     const key = `reinterpretAsUInt64(substring(MD5(concat('${slot}:', _doc['${slot}'])), 1, 8))`;

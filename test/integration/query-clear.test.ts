@@ -1,6 +1,7 @@
 import t from 'tap';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
+import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
+import { type StoredSpace, storedSpace } from '../services/stored-space.ts';
 
 const harness = await openQueryHarness({ config: { allowClearAllSpaces: true } });
 t.teardown(() => harness.close());
@@ -34,4 +35,24 @@ t.test('clear in a structure empties its space', async (t) => {
   for (const each of [one, other]) await each.insert([{ a: 'old' }]);
   t.strictSame((await space('three', 'p', { clear: true }).find()).body, []);
   t.equal((await other.find()).body.length, 1);
+});
+
+t.test('a space that is cleared leaves no keys behind, but those of its last hour', async (t) => {
+  const fields = [{ name: 'a', type: 'TEXT', unique: true }];
+  const one = spaceOf(harness, 'p', 'keys', structureOf('p', 'keys', fields));
+  const other = spaceOf(harness, 'p', 'other-keys', structureOf('p', 'other-keys', fields));
+  for (const each of [one, other]) await each.insert([{ a: 'x' }, { a: 'y' }]);
+  t.equal((await one.find()).body.length, 2);
+  const [mine, others] = await Promise.all(
+    ['keys', 'other-keys'].map((slug) => storedSpace(harness.db, { project: 'p', slug })),
+  );
+  const table = `${testDatabase}.record_keys`;
+  for (const { id } of [mine, others] as StoredSpace[]) {
+    const old = `SELECT space, key, concat(_id, '-old'), now() - INTERVAL 2 HOUR FROM ${table} WHERE space = '${id}'`;
+    await harness.db.command({ sql: `INSERT INTO ${table} (space, key, _id, _written) ${old}` });
+  }
+  t.equal((await mine?.keys())?.length, 4);
+  await one.clear();
+  t.equal((await mine?.keys())?.length, 2);
+  t.equal((await others?.keys())?.length, 4);
 });
