@@ -46,6 +46,8 @@ export interface ReadStatement {
    * what parts it may have. Absent: the home of what the service itself keeps (accounts, tokens, the catalogue).
    */
   readonly home?: string | undefined;
+  /** A record space of which all records have to be in their table; absent: it does not matter which are. */
+  readonly space?: string | undefined;
 }
 
 export interface WriteStatement extends Omit<ReadStatement, 'account'> {

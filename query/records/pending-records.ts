@@ -1,5 +1,5 @@
 import { untilAborted } from '../../common/abort/until-aborted.ts';
-import type { Database } from '../../common/clickhouse/database.ts';
+import type { Database, ReadStatement } from '../../common/clickhouse/database.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
 import type { Log } from '../../common/log/log.ts';
 import {
@@ -294,21 +294,14 @@ function entryOf(line: Uint8Array): Entry {
 
 /** The same database, whose statements about all records of a space wait until they are in the table. */
 export function afterPending(db: Database, pending: Pick<PendingRecords, 'settled'>): Database {
-  const wait = ({ space, signal }: { readonly space?: string; readonly signal?: AbortSignal | undefined }) =>
-    space === undefined ? null : pending.settled(space, signal);
+  const after = <Result>({ space, signal }: ReadStatement, run: () => Promise<Result>): Promise<Result> => {
+    const waiting = space === undefined ? null : pending.settled(space, signal);
+    return waiting === null ? run() : waiting.then(run);
+  };
   return {
     ...db,
-    async command(statement) {
-      await wait(statement);
-      return db.command(statement);
-    },
-    async rows(statement) {
-      await wait(statement);
-      return db.rows(statement);
-    },
-    async stream(statement) {
-      await wait(statement);
-      return db.stream(statement);
-    },
+    command: (statement) => after(statement, () => db.command(statement)),
+    rows: (statement) => after(statement, () => db.rows(statement)),
+    stream: (statement) => after(statement, () => db.stream(statement)),
   };
 }

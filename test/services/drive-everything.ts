@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createAccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
 import { bootstrap } from '../../common/auth/bootstrap.ts';
 import { createTokenDesk } from '../../common/auth/issue-token.ts';
@@ -55,6 +56,11 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   const many = Array.from({ length: 20 }, (_, i) => ({ email: `${i}@many` }));
   await expect(of({ body: many }), 'POST /:project/:space');
   await expect(of({ body: many }), 'POST /:project/:space', 400);
+  // and so many records are stored by statements of their own
+  const hosts = Array.from({ length: 201 }, (_, i) => ({ email: `${i}@host` }));
+  await expect(of({ body: hosts }), 'POST /:project/:space');
+  // of a record that nothing is known of
+  await expect(of({ query: `id=${randomUUID()}` }), 'GET /:project/:space');
   const id: [string, string][] = [['id', record.id]];
   const conditions = 'email=ada@x&level=1&active=true&password=right';
   const options = { headers: { options: JSON.stringify({ sort: { by: 'level', order: 'desc' } }) } };

@@ -19,7 +19,9 @@ export function recordingDatabase(
 ): { readonly db: Database; readonly all: Recorded[] } {
   const note = (sql: string, home: string | undefined): void => {
     const frames = (new Error().stack ?? '').split('\n');
-    const frame = frames.find((line) => /\/(common|query|gateway)\//.test(line) && !line.includes('/test/'));
+    // what only hands statements on is nobody's call
+    const between = /\/test\/|\/pending-records\.ts/;
+    const frame = frames.find((line) => /\/(common|query|gateway)\//.test(line) && !between.test(line));
     const [, file = '', line = ''] = /\(?(?:file:\/\/)?(\/[^():]+):(\d+):\d+\)?$/.exec(frame ?? '') ?? [];
     all.push({ sql, home, place: `${file.slice(root.length + 1)}:${line}` });
   };
