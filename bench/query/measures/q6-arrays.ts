@@ -12,12 +12,12 @@ const connections = 4;
  */
 export const q6: QueryMeasure = {
   id: 'Q6',
-  async run({ store, rows, rounds, seconds }) {
+  async run({ store, rows, rounds, seconds, brief }) {
     const made = await store(rows);
     const [sluice, engine] = [await made.start(), await startEngine(rows)];
     const findings: Finding[] = [];
     try {
-      for (const size of [1000, 5000] as const) {
+      for (const size of brief ? ([1000] as const) : ([1000, 5000] as const)) {
         const through: number[] = [];
         const raw: number[] = [];
         let bad = 0;

@@ -19,6 +19,8 @@ export interface QueryBench {
   readonly rounds: number;
   /** Of one round. */
   readonly seconds: number;
+  /** One line of each measure, and not all. */
+  readonly brief?: boolean;
   /** The same store for all measures of a run: made when it is first asked for. */
   store(rows: number): Promise<SluiceStore>;
 }
@@ -38,6 +40,7 @@ export function createQueryBench(options: {
   readonly rows: number;
   readonly rounds: number;
   readonly seconds: number;
+  readonly brief?: boolean;
 }): QueryBench & { close(): Promise<void> } {
   const stores = new Map<number, Promise<SluiceStore>>();
   return {
