@@ -31,6 +31,8 @@ export interface HistoryOptions {
   readonly slug: string;
   /** Of all operations: enough that many reads meet a write, and few enough that many are answered from a cache. */
   readonly writeShare?: number;
+  /** Of all writes; the others insert and delete. */
+  readonly updateShare?: number;
   readonly keys?: number;
   readonly workers?: number;
   /** Called with the share that is done. */
@@ -175,9 +177,11 @@ class HistoryRun {
     const key = Math.floor(this.#random() * this.#keys);
     const known = this.#known[key] ?? null;
     const choice = this.#random();
-    if (known === null || choice < 0.05) return this.#insert(space, key);
-    if (choice < 0.2) return this.#delete(space, key, known);
-    return this.#update(space, key, choice < 0.6 ? known : null);
+    const { updateShare = 0.8 } = this.#options;
+    if (known === null) return this.#insert(space, key);
+    if (choice < updateShare) return this.#update(space, key, choice < updateShare / 2 ? known : null);
+    // that there is one already is an answer, too
+    return this.#random() < 0.25 ? this.#insert(space, key) : this.#delete(space, key, known);
   }
 
   async #insert(space: Space, key: number): Promise<void> {
