@@ -1,199 +1,130 @@
 /**
- * Question: how many record operations a second does one process answer, over its embedded engine, with authentication
- * and durability on? `npm run bench:query -- [--rows N] [--seconds N] [--only KIND,KIND] [--rounds N] [--root FOLDER]`
+ * Questions: what do record operations cost beside a bare HTTP server and beside one engine query a request (goals Q1 -
+ * Q11), and how many a second does one process answer, over its embedded engine, with authentication and durability on?
  *
- * Load and service share the machine, as in the comparison of peers in docs/performance.md. Figures are medians of the
- * rounds. `--root` measures another checkout with the same load, in the same run if it is given twice.
+ * Load and service share the machine. Every ratio is of medians of rounds that alternate in one run.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Child, repositoryRoot, startChild } from '../upload/harness/child-process.ts';
+import { repositoryRoot } from '../upload/harness/child-process.ts';
 import { describeMachine, machineLine } from '../upload/harness/machine.ts';
-import { median } from '../upload/harness/median.ts';
 import { progress } from '../upload/harness/progress.ts';
-import type { LoadJob, LoadResult } from './load.ts';
-import { type RequestKind, recordOf, structureOf } from './requests.ts';
+import { renderTable } from '../upload/harness/table.ts';
+import type { Finding } from '../upload/measures/measure.ts';
+import { kinds, runKinds } from './kinds.ts';
+import { cacheMemory } from './measures/cache-memory.ts';
+import { q1 } from './measures/q1-cache-hit.ts';
+import { q2 } from './measures/q2-distinct.ts';
+import { q3 } from './measures/q3-long-list.ts';
+import { q4 } from './measures/q4-slow-reader.ts';
+import { q5 } from './measures/q5-insert-one.ts';
+import { q6 } from './measures/q6-arrays.ts';
+import { q7 } from './measures/q7-many-records.ts';
+import { q8 } from './measures/q8-mixed.ts';
+import { q9 } from './measures/q9-many-spaces.ts';
+import { q10 } from './measures/q10-update.ts';
+import { q11 } from './measures/q11-spaces.ts';
+import { createQueryBench, type QueryMeasure } from './measures/query-bench.ts';
 
-const token = 'benchmark-token-0123456789';
-const authorization = `Bearer ${token}`;
-/** What is measured, with how many connections. */
-const kinds: readonly (readonly [RequestKind, number])[] = [
-  ['health', 64],
-  ['find', 64],
-  ['findOneRepeated', 64],
-  ['findOneDistinct', 64],
-  ['insertOne', 64],
-  ['updateOneById', 64],
-  ['mixed', 64],
-  ['insert5000', 4],
-  ['insertOnePlain', 64],
-  ['insertOne64Spaces', 64],
-  ['insertOne512Spaces', 64],
-  ['findOne512Spaces', 64],
-];
+const measures: readonly QueryMeasure[] = [q1, q2, q3, q4, q5, q6, q7, q8, q9, q10, q11, cacheMemory];
 
-const { values: options } = parseArgs({
-  options: {
-    rows: { type: 'string', default: '100000' },
-    seconds: { type: 'string', default: '5' },
-    rounds: { type: 'string', default: '1' },
-    only: { type: 'string' },
-    root: { type: 'string', multiple: true, default: [repositoryRoot] },
-    env: { type: 'string', multiple: true, default: [] },
-  },
-});
+const usage = `npm run bench:query -- [--only Q1,Q5,find] [--long] [--rounds N] [--seconds N] [--rows N] [--root FOLDER]
 
-interface Subject {
-  readonly name: string;
-  readonly child: Child;
-  readonly folder: string;
-  readonly ids: readonly string[];
-}
+  --only    measures (Q1 - Q11, MEMORY) and kinds (find, insertOne ...; "kinds" is all of them); absent: all but those that take long
+  --long    Q7 (10,000,000 records), Q11 and MEMORY as well
+  --rounds  rounds of each comparison, of which the median is taken (3)
+  --seconds of each round (5)
+  --rows    records of the space (1,000,000 for Q1 - Q10, 100,000 for kinds)
+  --root    another checkout for kinds, in turns when it is given twice
+  --env     NAME=value for the process of kinds
+`;
 
-async function start(root: string): Promise<Subject> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'));
-  const child = await startChild({
-    command: 'sh',
-    args: ['-c', `cd "${root}" && exec "${process.execPath}" --import tsx main.ts`],
-    env: {
-      UV_THREADPOOL_SIZE: '16',
-      PORT: '0',
-      DATA_DIR: join(folder, 'data'),
-      BOOTSTRAP_TOKEN: token,
-      LOG_LEVEL: 'error',
-      ...Object.fromEntries(options.env.map((pair) => pair.split('=') as [string, string])),
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string' },
+      long: { type: 'boolean', default: false },
+      rounds: { type: 'string', default: '3' },
+      seconds: { type: 'string', default: '5' },
+      rows: { type: 'string' },
+      root: { type: 'string', multiple: true, default: [repositoryRoot] },
+      env: { type: 'string', multiple: true, default: [] },
     },
-    ready: /^Sluice listens on (\S+)$/m,
   });
-  const ids = await fill(child.ready, Number(options.rows));
-  return { name: root, child, folder, ids };
-}
-
-/** Stores the records that reads ask for. @returns ids of some of them */
-async function fill(url: string, rows: number): Promise<readonly string[]> {
-  const ids: string[] = [];
-  const size = 5000;
-  for (let from = 0; from < rows; from += size) {
-    const records = Array.from({ length: Math.min(size, rows - from) }, (_, index) => recordOf(from + index));
-    const answer = await fetch(`${url}/bench/people`, {
-      method: 'POST',
-      headers: { authorization, structure: structureOf('people'), 'content-type': 'application/json' },
-      body: JSON.stringify(records),
-    });
-    if (answer.status !== 200) throw new Error(`filling: ${answer.status} ${await answer.text()}`);
-    const stored = (await answer.json()) as { id: string }[];
-    if (ids.length < 20_000) ids.push(...stored.map(({ id }) => id));
-  }
-  return ids;
-}
-
-let numbers = 10_000_000;
-
-async function load(subject: Subject, kind: RequestKind, connections: number): Promise<LoadResult> {
-  numbers += 1_000_000;
-  const job: LoadJob = {
-    url: subject.child.ready,
-    connections,
-    seconds: Number(options.seconds),
-    // arrays count in thousands
-    from: kind === 'insert5000' ? numbers / 1000 : numbers,
-    kind,
-    authorization,
-    ...(kind === 'updateOneById' ? { ids: subject.ids } : {}),
+  const { only, long, rows } = values;
+  const wanted = only?.split(',');
+  const known = [...measures.map(({ id }) => id), ...kinds.map(({ kind }) => kind), 'kinds'];
+  const unknown = wanted?.filter((name) => !known.includes(name)) ?? [];
+  if (unknown.length > 0) throw new Error(`--only: there is no ${unknown.join()}, only ${known.join()}`);
+  return {
+    measures: measures.filter((measure) =>
+      wanted === undefined ? long || measure.long !== true : wanted.includes(measure.id),
+    ),
+    kinds: kinds.filter(({ kind }) => wanted?.some((name) => name === 'kinds' || name === kind) ?? true),
+    rounds: Number(values.rounds),
+    seconds: Number(values.seconds),
+    rows: rows === undefined ? undefined : Number(rows),
+    roots: values.root,
+    env: Object.fromEntries(values.env.map((pair) => pair.split('=') as [string, string])),
   };
-  const child = spawn(process.execPath, ['--import', 'tsx', join(import.meta.dirname, 'load.ts')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const gone = once(child, 'close');
-  child.stdin.end(JSON.stringify(job));
-  const printed = await text(child.stdout);
-  await gone;
-  return JSON.parse(printed) as LoadResult;
 }
 
-/** Spaces exist before they are measured: a first insert has a measure of its own. */
-async function makeSpaces(url: string): Promise<{ first: number[]; later: number[] }> {
-  const insert = async (slug: string): Promise<number> => {
-    const began = performance.now();
-    const answer = await fetch(`${url}/bench/${slug}/_single_`, {
-      method: 'POST',
-      headers: { authorization, structure: structureOf(slug), 'content-type': 'application/json' },
-      body: JSON.stringify(recordOf(1)),
-    });
-    await answer.text();
-    if (answer.status !== 200) throw new Error(`making ${slug}: ${answer.status}`);
-    return performance.now() - began;
-  };
-  await insert('plain');
-  const first: number[] = [];
-  const later: number[] = [];
-  for (let index = 0; index < 512; index++) {
-    first.push(await insert(`plain-${index}`));
-    if (index % 8 === 0) later.push(await insert(`plain-${index}`));
+function failed(measure: string, error: unknown): Finding {
+  const message = error instanceof Error ? error.message : String(error);
+  progress(`${measure} failed: ${message}`);
+  const nothing = { subject: '', baseline: '', goal: null, value: null, shown: '-' };
+  return { measure, what: 'failed', ...nothing, problems: [message] };
+}
+
+async function runMeasures(options: ReturnType<typeof readOptions>): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const bench = createQueryBench({ ...options, rows: options.rows ?? 1_000_000 });
+  for (const { id, run } of options.measures) {
+    progress(`${id} begins`);
+    // the other measures are still worth having
+    findings.push(...(await run(bench).catch((error: unknown) => [failed(id, error)])));
   }
-  return { first, later };
-}
-
-async function memory({ child }: Subject): Promise<number> {
-  const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
-  return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024);
+  await bench.close();
+  return findings;
 }
 
 async function main(): Promise<void> {
+  if (process.platform !== 'linux')
+    throw new Error('CPU time and memory are read from /proc: Linux is needed');
+  const options = readOptions();
   const machine = describeMachine();
   progress(machineLine(machine));
-  const only = options.only?.split(',');
-  const chosen = kinds.filter(([kind]) => only === undefined || only.includes(kind));
-  const subjects: Subject[] = [];
-  for (const root of options.root) {
-    progress(`${root}: ${options.rows} records are stored`);
-    subjects.push(await start(root));
-  }
-  const rows: string[] = [];
-  const results: Record<string, unknown>[] = [];
-  if (chosen.some(([kind]) => kind.includes('Spaces'))) {
-    for (const subject of subjects) {
-      const { first, later } = await makeSpaces(subject.child.ready);
-      rows.push(
-        `| first insert into a space, ms | ${subject.name} | ${median(first).toFixed(1)} | later ${median(later).toFixed(1)} | | |`,
-      );
-    }
-  }
-  for (const [kind, connections] of chosen) {
-    const runs = new Map<Subject, LoadResult[]>(subjects.map((subject) => [subject, []]));
-    for (let round = 0; round < Number(options.rounds); round++) {
-      for (const subject of subjects) {
-        progress(`${kind}, round ${round + 1}: ${subject.name}`);
-        runs.get(subject)?.push(await load(subject, kind, connections));
-      }
-    }
-    for (const subject of subjects) {
-      const all = runs.get(subject) ?? [];
-      const bad = all.reduce((sum, result) => sum + result.bad, 0);
-      const rate = median(all.map(({ perSecond }) => perSecond));
-      const p99 = median(all.map((result) => result.p99));
-      rows.push(
-        `| ${kind} | ${subject.name} | ${Math.round(rate)} | ${p99} | ${bad} | ${await memory(subject)} |`,
-      );
-      results.push({ kind, subject: subject.name, connections, all, bad });
-    }
-  }
-  const head = ['| requests | subject | a second | p99 ms | not 2xx | RSS MB |', '|---|---|---|---|---|---|'];
-  const command = `npm run bench:query -- ${process.argv.slice(2).join(' ')}`;
-  process.stdout.write(`${[...head, ...rows, '', machineLine(machine), command].join('\n')}\n`);
+  const begun = new Date();
+  const { lines, results } =
+    options.kinds.length === 0
+      ? { lines: [], results: [] }
+      : await runKinds({ ...options, chosen: options.kinds, rows: options.rows ?? 100_000 });
+  const findings = await runMeasures(options);
+  const command = `npm run bench:query ${['--', ...process.argv.slice(2)].join(' ')}`.replace(/ --$/, '');
   const folder = join(repositoryRoot, 'bench/results');
   await mkdir(folder, { recursive: true });
-  const file = join(folder, `query-${Date.now()}.json`);
-  await writeFile(file, JSON.stringify({ machine, command, results }, null, 2));
-  for (const { child, folder: data } of subjects) {
-    await child.stop();
-    await rm(data, { recursive: true, force: true });
-  }
+  const file = join(folder, `query-${begun.toISOString().replace(/[:.]/g, '-')}.json`);
+  const result = { begun, ended: new Date(), command, machine, options, findings, results };
+  await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
+  const tables = [lines.join('\n'), findings.length === 0 ? '' : renderTable(findings)];
+  process.stdout.write(
+    [...tables, machineLine(machine), `${command}; details: ${relative(repositoryRoot, file)}`, ''].join(
+      '\n\n',
+    ),
+  );
+  if (findings.some(({ problems }) => problems.length > 0)) process.exitCode = 1;
 }
 
-await main();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  // what was started ends with this process
+  process.once(signal, () => process.exit(130));
+}
+
+main().then(
+  () => process.exit(),
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    process.exit(1);
+  },
+);

@@ -1,6 +1,7 @@
 /** Requests of the query benchmarks, made from numbers: the same number is the same request. */
 
 export type RequestKind =
+  | 'bare'
   | 'health'
   | 'find'
   | 'findOneRepeated'
@@ -12,7 +13,19 @@ export type RequestKind =
   | 'findOne512Spaces'
   | 'updateOneById'
   | 'mixed'
-  | 'insert5000';
+  | 'mixedReads'
+  | 'insert1000'
+  | 'insert5000'
+  | 'findOneById'
+  | 'findOneUnseen'
+  | 'findOneAbsent'
+  | 'insertOneIn1'
+  | 'insertOneIn512'
+  | 'findOneIn1'
+  | 'findOneIn512'
+  | 'engineFindOne'
+  | 'engineInsertOne'
+  | 'engineUpdateOne';
 
 export interface BenchRequest {
   readonly method: 'GET' | 'POST';
@@ -22,8 +35,11 @@ export interface BenchRequest {
 }
 
 /** Values of the unique field that findOne asks for in turn, and those of the mixed load. */
-const distinct = 50_000;
+export const distinct = 50_000;
 const mixedValues = 2_000;
+/** Spaces that Q9 compares with one, and the records of each. */
+export const manySpaces = 512;
+export const recordsOfMany = 100;
 
 export function structureOf(slug: string): string {
   const fields = [
@@ -96,7 +112,11 @@ export function requestOf(
     headers: headersFor(slug, authorization),
   });
   const email = (index: number): string => `/_single_?email=person-${index}%40example.com`;
+  const id = ids[(number * 7919) % ids.length];
+  const many = (number * 31) % (manySpaces * recordsOfMany);
   switch (kind) {
+    case 'bare':
+      return { method: 'GET', path: '/' };
     case 'health':
       return { method: 'GET', path: '/healthz' };
     case 'find':
@@ -116,16 +136,40 @@ export function requestOf(
     case 'findOne512Spaces':
       return get(`plain-${number % 512}`, '/_single_?level=3');
     case 'updateOneById':
-      return post('people', `/update-by-id?id=${ids[(number * 7919) % ids.length]}`, { score: number });
+      return post('people', `/update-by-id?id=${id}`, { score: number });
+    case 'findOneById':
+      return get('people', `/_single_?id=${id}`);
+    case 'findOneUnseen':
+      return get('people', email(number));
+    case 'findOneAbsent':
+      return get('people', `/_single_?email=nobody-${number}`);
     case 'mixed':
       return number % 10 === 0
         ? post('people', '/_single_', recordOf(number))
         : get('people', email((number * 31) % mixedValues));
+    case 'mixedReads':
+      return get('people', email((number * 31) % mixedValues));
+    case 'insert1000':
+      return post('people', '', recordsFrom(number * 1000, 1000));
     case 'insert5000':
-      return post(
-        'people',
-        '',
-        Array.from({ length: 5000 }, (_, index) => recordOf(number * 5000 + index)),
-      );
+      return post('people', '', recordsFrom(number * 5000, 5000));
+    case 'insertOneIn1':
+      return post('in-one', '/_single_', recordOf(number));
+    case 'insertOneIn512':
+      return post(`in-${number % manySpaces}`, '/_single_', recordOf(number));
+    case 'findOneIn1':
+      return get('in-one', email(many));
+    case 'findOneIn512':
+      return get(`in-${Math.floor(many / recordsOfMany)}`, email(many));
+    case 'engineFindOne':
+      return { method: 'GET', path: `/find-one?${number}` };
+    case 'engineInsertOne':
+      return { method: 'POST', path: '/insert-one', body: JSON.stringify(recordOf(number)) };
+    case 'engineUpdateOne':
+      return { method: 'POST', path: `/update-one?${number}` };
   }
+}
+
+export function recordsFrom(first: number, count: number): readonly Readonly<Record<string, unknown>>[] {
+  return Array.from({ length: count }, (_, index) => recordOf(first + index));
 }

@@ -1,182 +1,254 @@
 /**
  * Concurrent writers and readers on few records: every request's start, end and answer is recorded, and each record's
- * history is checked for linearizability. Then the cache is broken on purpose, and the check has to find it.
+ * history is checked for linearizability. Then the cache, and what stands before the service, are broken on purpose, and
+ * the check has to find it.
  *
- *   HISTORY_OPERATIONS=100000 HISTORY_SEED=7 node --import tsx test/integration/histories.test.ts
+ *   HISTORIES=full HISTORY_SEED=7 node --import tsx test/integration/histories.test.ts
  */
-import t from 'tap';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
 import { type RecordEffect, ResultCache } from '../../query/records/result-cache.ts';
-import { type RegisterOperation, registerProblem } from '../services/check-register.ts';
-import { openQueryHarness, type QueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { historyProblem, type Operation } from '../services/check-history.ts';
+import { openQueryHarness, type QueryHarness } from '../services/query-harness.ts';
+import {
+  type RecordedHistory,
+  recordHistory,
+  requestedHistory,
+  type Send,
+} from '../services/record-history.ts';
 
-const operations = Number(process.env.HISTORY_OPERATIONS ?? 10_000);
-const seed = Number(process.env.HISTORY_SEED ?? 1);
-const records = 6;
-const workers = 24;
-const groups = ['a', 'b', 'c'];
-/** Of all operations: enough that many reads meet a write, and few enough that many are answered from the cache. */
-const writeShare = 0.01;
+const { operations, seed } = requestedHistory({ usual: 3000, full: 100_000 });
 const cacheBytes = 8 * 1024 ** 2;
+// a hang is found by it; what a run may take grows with what was asked for
+t.setTimeout(300_000 + operations * 30);
 
-/** mulberry32 */
-function randomFrom(state: number): () => number {
-  let seeded = state;
-  return () => {
-    seeded = (seeded + 0x6d2b79f5) | 0;
-    let value = Math.imul(seeded ^ (seeded >>> 15), 1 | seeded);
-    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value;
-    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+type Step = readonly ['read' | 'write', value: number, start: number, end: number];
 
-interface Row {
-  readonly id: string;
-  readonly email: string;
-  readonly value: number;
-}
+const register = (steps: readonly Step[]): Operation<number>[] =>
+  steps.map(([kind, value, start, end]) => ({
+    ...{ kind, name: `${kind} ${value}`, start, end },
+    apply: (state) => (kind === 'write' ? value : state === value ? state : undefined),
+  }));
+const problemOf = (...steps: Step[]): string | null => historyProblem(register(steps), 0, String);
 
-/** @returns the histories of the records, and how many reads there were */
-async function run(
-  harness: QueryHarness,
-  count: number,
-): Promise<{ histories: readonly RegisterOperation[][]; reads: number }> {
-  const space = spaceOf(
-    harness,
-    'p',
-    'registers',
-    structureOf('p', 'registers', [
-      { name: 'email', type: 'TEXT', unique: true },
-      { name: 'group', type: 'TEXT' },
-      { name: 'value', type: 'NUMBER' },
-    ]),
+t.test('the check lets pass what some order explains', async (t) => {
+  t.equal(problemOf(['write', 1, 0, 1], ['read', 1, 2, 3], ['write', 2, 4, 5], ['read', 2, 6, 7]), null);
+  t.equal(
+    problemOf(['write', 1, 0, 1], ['write', 2, 2, 9], ['read', 1, 3, 4], ['read', 2, 5, 6]),
+    null,
+    'a write takes effect at any time until it ends',
   );
-  const random = randomFrom(seed);
-  const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
-  const histories: RegisterOperation[][] = [];
-  const ids: string[] = [];
-  let next = 0;
-  let reads = 0;
-  for (let index = 0; index < records; index++) {
-    const value = next++;
-    const start = performance.now();
-    const { body } = await space.insertOne({ email: `${index}@x`, group: 'a', value });
-    ids.push((body as Row).id);
-    histories.push([{ kind: 'write', value, start, end: performance.now() }]);
-  }
-  const write = async (): Promise<void> => {
-    const index = Math.floor(random() * records);
-    const value = next++;
-    const changes = random() < 0.5 ? { value } : { value, group: pick(groups) };
-    const start = performance.now();
-    const { status, problems } = await space.updateOneById(ids[index] as string, changes);
-    if (status !== 200) throw new Error(`update: ${status} ${problems}`);
-    (histories[index] as RegisterOperation[]).push({ kind: 'write', value, start, end: performance.now() });
-  };
-  const read = async (): Promise<void> => {
-    const index = Math.floor(random() * records);
-    const descending = { sort: { by: 'value', order: 'desc' } };
-    const ways = [
-      () => space.findOne(`email=${index}%40x`),
-      () => space.findOne([['id', ids[index] as string]]),
-      () => space.find(`group=${pick(groups)}`),
-      () => space.find(`group=${pick(groups)}`, descending),
-      () => space.find('', { pagination: { limit: 3, page: 1 } }),
-      () => space.find(`group=a&group=b`, { paramRelationship: 'Or' }),
-      () => space.search('x', ['email']),
-    ];
-    const start = performance.now();
-    const { status, body, problems } = await pick(ways)();
-    const end = performance.now();
-    if (status !== 200) throw new Error(`read: ${status} ${problems}`);
-    reads++;
-    for (const { email, value } of [body].flat() as Row[]) {
-      (histories[Number.parseInt(email, 10)] as RegisterOperation[]).push({
-        kind: 'read',
-        value,
-        start,
-        end,
-      });
-    }
-  };
-  let left = count;
-  const work = async (): Promise<void> => {
-    while (left-- > 0) await (random() < writeShare ? write() : read());
-  };
-  await Promise.all(Array.from({ length: workers }, work));
-  return { histories, reads };
-}
+  t.equal(problemOf(['write', 1, 0, 9], ['write', 2, 0, 9], ['read', 2, 1, 2], ['read', 1, 3, 4]), null);
+  t.equal(
+    problemOf(['write', 1, 0, Number.POSITIVE_INFINITY], ['read', 0, 5, 6], ['read', 1, 7, 8]),
+    null,
+    'one without an answer takes effect later, or never',
+  );
+  t.equal(problemOf(['write', 1, 0, 2], ['read', 0, 2, 3]), null, 'what touches overlaps');
+});
 
-function problemsOf(histories: readonly RegisterOperation[][]): readonly string[] {
-  return histories.flatMap((history) => registerProblem(history) ?? []);
-}
-
-t.test('the check finds what is wrong', async (t) => {
-  const write = (value: number, start: number, end: number): RegisterOperation => ({
-    kind: 'write',
-    value,
-    start,
-    end,
-  });
-  const read = (value: number, start: number, end: number): RegisterOperation => ({
-    kind: 'read',
-    value,
-    start,
-    end,
-  });
-  t.equal(registerProblem([write(1, 0, 1), read(1, 2, 3), write(2, 4, 5), read(2, 6, 7)]), null);
-  t.equal(registerProblem([write(1, 0, 1), write(2, 2, 9), read(1, 3, 4), read(2, 5, 6)]), null);
-  t.ok(registerProblem([write(1, 0, 1), write(2, 2, 3), read(1, 4, 5)]), 'a stale read');
+t.test('the check finds what no order explains', async (t) => {
+  t.ok(problemOf(['write', 1, 0, 1], ['write', 2, 2, 3], ['read', 1, 4, 5]), 'a stale read');
   t.ok(
-    registerProblem([write(1, 0, 1), write(2, 2, 9), read(2, 3, 4), read(1, 5, 6)]),
+    problemOf(['write', 1, 0, 1], ['write', 2, 2, 9], ['read', 2, 3, 4], ['read', 1, 5, 6]),
     'back to an old value',
   );
-  t.ok(registerProblem([read(1, 0, 1), write(1, 2, 3)]), 'a value from the future');
+  t.ok(problemOf(['read', 1, 0, 1], ['write', 1, 2, 3]), 'a value from the future');
+  t.ok(problemOf(['write', 1, 0, 1], ['read', 0, 2, 3]), 'a write that was lost');
+  t.ok(
+    problemOf(
+      ['write', 1, 0, 9],
+      ['write', 2, 0, 9],
+      ['read', 2, 1, 2],
+      ['read', 1, 3, 4],
+      ['read', 2, 5, 6],
+    ),
+    'one write that takes effect twice',
+  );
+  t.ok(problemOf(['read', 7, 0, 1]), 'what nobody wrote');
 });
 
-t.test('histories are linearizable', async (t) => {
-  const cache = new ResultCache(cacheBytes);
+const sendTo =
+  (harness: Pick<QueryHarness, 'call'>): Send =>
+  (call) =>
+    harness.call(call);
+
+/** Which history, and what it does more or less often than usual. */
+interface Mix {
+  readonly round?: number;
+  readonly writeShare?: number;
+  readonly updateShare?: number;
+}
+
+interface RunOptions {
+  readonly cache?: ResultCache;
+  /** What stands between the clients and the service. */
+  readonly through?: (send: Send) => Send;
+}
+
+/** @returns histories of the service, one after the other, in spaces of their own */
+async function open(
+  test: { teardown(handler: () => unknown): unknown },
+  { cache = new ResultCache(cacheBytes), through = (send) => send }: RunOptions,
+): Promise<(count: number, mix?: Mix) => Promise<RecordedHistory>> {
   const harness = await openQueryHarness({ alone: true, cache: () => cache });
-  t.teardown(() => harness.close());
-  const { histories, reads } = await run(harness, operations);
-  t.strictSame(problemsOf(histories), []);
+  test.teardown(() => harness.close());
+  const processes = [through(sendTo(harness))];
+  return (count, { round = 0, ...shares } = {}) =>
+    recordHistory({
+      processes,
+      operations: count,
+      seed: seed + round,
+      slug: `histories-${round}`,
+      ...shares,
+    });
+}
+
+const attempts = 12;
+const attemptOperations = 600;
+
+/** Whether the check finds something within a few short histories. */
+async function findsProblem(t: Test, options: RunOptions, mix: Mix = {}): Promise<void> {
+  const record = await open(t, options);
+  for (let round = 0; round < attempts; round++) {
+    const { problems } = await record(attemptOperations, { round, writeShare: 0.1, ...mix });
+    if (problems.length === 0) continue;
+    t.comment(`history ${round + 1}: ${problems[0]}`);
+    t.pass();
+    return;
+  }
+  t.fail(`nothing was found in ${attempts} histories of ${attemptOperations} operations`);
+}
+
+t.test('histories of one process are linearizable', async (t) => {
+  const cache = new ResultCache(cacheBytes);
+  const { problems, reads, writes, outcomes, unknown } = await (await open(t, { cache }))(operations);
+  t.strictSame(problems, []);
+  t.equal(unknown, 0, 'every write has an answer');
   t.ok(cache.hits > reads / 20, `reads are answered from the cache: ${cache.hits} of ${reads}`);
+  for (const name of ['insertOne 200', 'updateOneById 200', 'updateOne 200', 'deleteOneById 200']) {
+    t.ok((outcomes.get(name) ?? 0) > 0, name);
+  }
+  t.comment(`seed ${seed}: ${writes} writes, ${reads} reads, ${cache.hits} from the cache`);
+  t.comment(JSON.stringify([...outcomes]));
 });
 
-/** Ways to be wrong, each of which has to be found. */
-const breaks: Readonly<Record<string, () => ResultCache>> = {
-  'nothing is dropped': () =>
-    new (class extends ResultCache {
-      override begin(): () => void {
-        return () => {};
-      }
-    })(cacheBytes),
-  'results are dropped when the write can be seen already': () =>
-    new (class extends ResultCache {
-      override begin(spaceId: string, effects: readonly RecordEffect[] | null): () => void {
-        return () => super.begin(spaceId, effects)();
-      }
-    })(cacheBytes),
-  'results are dropped after the answer': () =>
-    new (class extends ResultCache {
-      override begin(spaceId: string, effects: readonly RecordEffect[] | null): () => void {
-        return () => void setTimeout(() => super.begin(spaceId, effects)(), 30);
-      }
-    })(cacheBytes),
-  'what is read meanwhile is kept': () =>
-    new (class extends ResultCache {
-      override begin(spaceId: string, effects: readonly RecordEffect[] | null): () => void {
-        super.begin(spaceId, effects)();
-        return () => {};
-      }
-    })(cacheBytes),
+class NothingDropped extends ResultCache {
+  override begin(): () => void {
+    return () => {};
+  }
+}
+
+class DroppedWhenVisible extends ResultCache {
+  override begin(spaceId: string, effects: readonly RecordEffect[] | null): () => void {
+    return () => super.begin(spaceId, effects)();
+  }
+}
+
+class DroppedAfterTheAnswer extends ResultCache {
+  override begin(spaceId: string, effects: readonly RecordEffect[] | null): () => void {
+    return () => void setTimeout(() => super.begin(spaceId, effects)(), 30);
+  }
+}
+
+class ReadMeanwhileIsKept extends ResultCache {
+  override begin(spaceId: string, effects: readonly RecordEffect[] | null): () => void {
+    super.begin(spaceId, effects)();
+    return () => {};
+  }
+}
+
+/** Too little: what has conditions on values is taken for untouched. */
+class ChangesDropTooLittle extends ResultCache {
+  override begin(spaceId: string, effects: readonly RecordEffect[] | null): () => void {
+    return super.begin(spaceId, effects ?? []);
+  }
+}
+
+class InsertsDropTooLittle extends ResultCache {
+  override begin(spaceId: string, effects: readonly RecordEffect[] | null): () => void {
+    return super.begin(spaceId, effects === null ? null : []);
+  }
+}
+
+/** Of several spaces only others are thought to have changed. */
+class AnotherSpaceDropped extends ResultCache {
+  override begin(spaceId: string, effects: readonly RecordEffect[] | null): () => void {
+    return super.begin(`${spaceId.slice(1)}0`, effects);
+  }
+}
+
+/** Ways of a cache to be wrong, each of which has to be found. */
+const brokenCaches = {
+  'nothing is dropped': NothingDropped,
+  'results are dropped when the write can be seen already': DroppedWhenVisible,
+  'results are dropped after the answer': DroppedAfterTheAnswer,
+  'what is read meanwhile is kept': ReadMeanwhileIsKept,
+  'a change drops too little': ChangesDropTooLittle,
+  'an insert drops too little': InsertsDropTooLittle,
+  'another space is dropped': AnotherSpaceDropped,
 };
 
-for (const [name, broken] of Object.entries(breaks)) {
+for (const [name, Broken] of Object.entries(brokenCaches)) {
   t.test(`it is found when ${name}`, async (t) => {
-    const harness = await openQueryHarness({ alone: true, cache: broken });
-    t.teardown(() => harness.close());
-    const { histories } = await run(harness, 6000);
-    t.ok(problemsOf(histories).length > 0);
+    // the next update would make good what an insert left
+    const mix = Broken === InsertsDropTooLittle ? { updateShare: 0 } : {};
+    await findsProblem(t, { cache: new Broken(cacheBytes) }, mix);
+  });
+}
+
+const isUpdate = ({ path }: Parameters<Send>[0]): boolean => path.endsWith('/update-by-id');
+const isRead = ({ method, body }: Parameters<Send>[0]): boolean => method === undefined && body === undefined;
+
+/** Writes that are made behind an answer: they end before the engine does. */
+const late = new Set<Promise<unknown>>();
+
+/** Ways of a service to be wrong, whatever it stores in. */
+const brokenServices: Readonly<Record<string, (send: Send) => Send>> = {
+  'a write is acknowledged before it is made': (send) => async (call) => {
+    if (!isUpdate(call)) return send(call);
+    const [[, id]] = call.query as [[string, string]];
+    const before = await send({
+      ...call,
+      path: call.path.replace('update-by-id', '_single_'),
+      body: undefined,
+    });
+    if (before?.body == null) return send(call);
+    const made = sleep(20).then(() => send(call));
+    late.add(made);
+    void made.finally(() => late.delete(made));
+    return { ...before, body: { ...before.body, ...(call.body as object), id } };
+  },
+  'one write in twenty is lost': (send) => {
+    let updates = 0;
+    return async (call) => {
+      if (!isUpdate(call) || ++updates % 20 > 0) return send(call);
+      const before = await send({
+        ...call,
+        path: call.path.replace('update-by-id', '_single_'),
+        body: undefined,
+      });
+      if (before?.body == null) return send(call);
+      return { ...before, body: { ...before.body, ...(call.body as object) } };
+    };
+  },
+  'reads are those of a replica that lags': (send) => {
+    const last = new Map<string, { readonly at: number; readonly answer: ReturnType<Send> }>();
+    return (call) => {
+      if (!isRead(call)) return send(call);
+      const key = JSON.stringify(call);
+      const known = last.get(key);
+      if (known !== undefined && performance.now() - known.at < 300) return known.answer;
+      const answer = send(call);
+      last.set(key, { at: performance.now(), answer });
+      return answer;
+    };
+  },
+};
+
+for (const [name, through] of Object.entries(brokenServices)) {
+  t.test(`it is found when ${name}`, async (t) => {
+    await findsProblem(t, { through });
+    await Promise.all(late);
   });
 }

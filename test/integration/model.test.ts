@@ -2,12 +2,13 @@
  * Random sequences of operations, answered by the service and by a model of its contract (test/model): any difference
  * is a failure. MODEL_SEQUENCES and MODEL_SEED ask for more and for others; what failed is printed with its seed.
  */
-import t from 'tap';
+import t, { type Test } from 'tap';
+import { ResultCache } from '../../query/records/result-cache.ts';
 import { checkSequences, requestedRuns } from '../model/check-sequences.ts';
 import { type ConcurrentPlan, concurrentPlan } from '../model/concurrent-plan.ts';
 import { runConcurrent } from '../model/run-concurrent.ts';
 import { newTally, runSequence, type ServiceProcesses, type Tally } from '../model/run-sequence.ts';
-import { type SequencePlan, sequencePlan } from '../model/sequence-plan.ts';
+import { type SequencePlan, type StepPlan, sequencePlan } from '../model/sequence-plan.ts';
 import { openQueryHarness } from '../services/query-harness.ts';
 import { quickHasher } from '../services/quick-hasher.ts';
 
@@ -19,8 +20,10 @@ t.setTimeout(3 * (120_000 + runs.sequences * 5_000));
 async function openProcesses(
   test: { teardown(handler: () => unknown): unknown },
   count: number,
+  options: Parameters<typeof openQueryHarness>[0] = {},
 ): Promise<ServiceProcesses> {
   const harness = await openQueryHarness({
+    ...options,
     hasher: quickHasher(),
     // what one process changes the other goes by at once, instead of after the 10 s that are promised
     ...(count === 1 ? {} : { freshness: { freshFor: -1, staleAfter: -1 } }),
@@ -39,11 +42,12 @@ async function openProcesses(
 function report(
   test: { comment(text: string): unknown; equal(a: number, b: number): unknown },
   tally: Tally,
+  { seed, sequences } = runs,
 ): void {
   const outcomes = [...tally.outcomes].sort(([a], [b]) => (a < b ? -1 : 1));
-  test.comment(`seed ${runs.seed}: ${tally.sequences} sequences, ${tally.operations} operations`);
+  test.comment(`seed ${seed}: ${tally.sequences} sequences, ${tally.operations} operations`);
   test.comment(outcomes.map(([name, times]) => `${name}: ${times}`).join(', '));
-  test.equal(tally.sequences, runs.sequences);
+  test.equal(tally.sequences, sequences);
 }
 
 for (const count of [1, 2]) {
@@ -67,3 +71,49 @@ t.test('operations at once, from two processes: some order of them explains what
   await checkSequences(concurrentPlan, runs, run, (line) => t.comment(line));
   report(t, tally);
 });
+
+/** One process that has its store to itself, with the cache and without: the model is the same, so the answers are. */
+for (const bytes of [16 * 1024 ** 2, 0]) {
+  const cache = bytes === 0 ? 'off' : 'on';
+  const fewer = { ...runs, sequences: Math.ceil(runs.sequences / 3) };
+  const open = async (test: Test): Promise<{ processes: ServiceProcesses; hits: () => number }> => {
+    const caches: ResultCache[] = [];
+    const make = (): ResultCache => {
+      const made = new ResultCache(bytes);
+      caches.push(made);
+      return made;
+    };
+    const processes = await openProcesses(test, 1, { alone: true, cache: make });
+    return { processes, hits: () => caches.reduce((sum, { hits }) => sum + hits, 0) };
+  };
+
+  t.test(`alone with the store, cache ${cache}: every answer is the model's`, async (t) => {
+    t.setTimeout(120_000 + runs.sequences * 5_000);
+    const { processes, hits } = await open(t);
+    const tally = newTally();
+    let project = 0;
+    const run = (plan: SequencePlan) => {
+      // such a process is not followed by another one while it lives
+      const steps = plan.steps.filter(({ operation }) => operation !== 'forget');
+      // what is asked twice is answered from the cache the second time
+      return runSequence({ ...plan, steps: steps.flatMap(twiceIfRead) }, `p${project++}`, processes, tally);
+    };
+    await checkSequences(sequencePlan, fewer, run, (line) => t.comment(line));
+    report(t, tally, fewer);
+    t.equal(hits() > 0, bytes > 0, `${hits()} answers came from the cache`);
+  });
+
+  t.test(`alone with the store, cache ${cache}: operations at once`, async (t) => {
+    t.setTimeout(120_000 + runs.sequences * 5_000);
+    const { processes } = await open(t);
+    const tally = newTally();
+    let project = 0;
+    const run = (plan: ConcurrentPlan) => runConcurrent(plan, `c${project++}`, processes, tally);
+    await checkSequences(concurrentPlan, fewer, run, (line) => t.comment(line));
+    report(t, tally, fewer);
+  });
+}
+
+function twiceIfRead(step: StepPlan): readonly StepPlan[] {
+  return ['find', 'findOne', 'search', 'getKeys'].includes(step.operation) ? [step, step] : [step];
+}

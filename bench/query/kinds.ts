@@ -1,0 +1,171 @@
+import { join } from 'node:path';
+import { mebibyte } from '../upload/harness/bytes.ts';
+import { type Child, startChild } from '../upload/harness/child-process.ts';
+import { median } from '../upload/harness/median.ts';
+import { residentBytes } from '../upload/harness/process-usage.ts';
+import { progress } from '../upload/harness/progress.ts';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from '../upload/harness/temporary-directory.ts';
+import { authorization, benchToken } from './direct-store.ts';
+import { connections, load, type Measured } from './measures/query-bench.ts';
+import { distinct, type RequestKind, recordOf, structureOf } from './requests.ts';
+import { storeRecords } from './subject/sluice-store.ts';
+
+interface Kind {
+  readonly kind: RequestKind;
+  /** What the cache has of what is asked. */
+  readonly cache: string;
+  readonly connections?: number;
+}
+
+/** One line after the other, so that `findOneDistinct` is cold first and then warm. */
+export const kinds: readonly Kind[] = [
+  { kind: 'health', cache: '-' },
+  { kind: 'find', cache: 'warm' },
+  { kind: 'findOneRepeated', cache: 'warm' },
+  { kind: 'findOneDistinct', cache: 'cold, then warm' },
+  { kind: 'insertOne', cache: '-' },
+  { kind: 'updateOneById', cache: '-' },
+  { kind: 'mixed', cache: 'warm' },
+  { kind: 'insert5000', cache: '-', connections: 4 },
+  { kind: 'insertOnePlain', cache: '-' },
+  { kind: 'insertOne64Spaces', cache: '-' },
+  { kind: 'insertOne512Spaces', cache: '-' },
+  { kind: 'findOne512Spaces', cache: 'warm' },
+];
+
+export interface KindsOptions {
+  readonly chosen: readonly Kind[];
+  readonly roots: readonly string[];
+  readonly rows: number;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+interface Subject {
+  readonly name: string;
+  readonly root: string;
+  readonly folder: string;
+  readonly ids: readonly string[];
+  child: Child;
+}
+
+/** Another checkout is started as its own `npm start` would. */
+function startIn(root: string, folder: string, env: Readonly<Record<string, string>>): Promise<Child> {
+  return startChild({
+    command: 'sh',
+    args: ['-c', `cd "${root}" && exec "${process.execPath}" --import tsx main.ts`],
+    env: {
+      UV_THREADPOOL_SIZE: '16',
+      PORT: '0',
+      DATA_DIR: join(folder, 'data'),
+      BOOTSTRAP_TOKEN: benchToken,
+      LOG_LEVEL: 'error',
+      ...env,
+    },
+    ready: /^Sluice listens on (\S+)$/m,
+  });
+}
+
+async function start(root: string, { rows, env }: KindsOptions): Promise<Subject> {
+  const folder = makeTemporaryDirectory();
+  const child = await startIn(root, folder, env);
+  const ids: string[] = [];
+  for (let from = 0; from < rows; from += 5000) {
+    const stored = await storeRecords(child.ready, 'people', from, Math.min(5000, rows - from));
+    if (ids.length < 20_000) ids.push(...stored);
+  }
+  return { name: root, root, folder, ids, child };
+}
+
+/** Spaces exist before they are measured: a first insert has a measure of its own. */
+async function makeSpaces({ name, child }: Subject): Promise<string> {
+  const insert = async (slug: string): Promise<number> => {
+    const began = performance.now();
+    const answer = await fetch(`${child.ready}/bench/${slug}/_single_`, {
+      method: 'POST',
+      headers: { authorization, structure: structureOf(slug), 'content-type': 'application/json' },
+      body: JSON.stringify(recordOf(1)),
+    });
+    await answer.text();
+    if (answer.status !== 200) throw new Error(`making ${slug}: ${answer.status}`);
+    return performance.now() - began;
+  };
+  await insert('plain');
+  const first: number[] = [];
+  const later: number[] = [];
+  for (let index = 0; index < 512; index++) {
+    first.push(await insert(`plain-${index}`));
+    if (index % 8 === 0) later.push(await insert(`plain-${index}`));
+  }
+  return `| first insert into a space, ms | ${name} | - | ${median(first).toFixed(1)} | later ${median(later).toFixed(1)} | | |`;
+}
+
+interface Run {
+  readonly cache: string;
+  readonly result: Measured;
+}
+
+async function runKind(subject: Subject, wanted: Kind, options: KindsOptions): Promise<readonly Run[]> {
+  const { kind, cache } = wanted;
+  const { seconds, env } = options;
+  const job = { kind, seconds, connections: wanted.connections ?? connections };
+  if (kind === 'updateOneById')
+    return [{ cache, result: await load(subject.child, { ...job, ids: subject.ids }) }];
+  if (kind !== 'findOneDistinct') return [{ cache, result: await load(subject.child, job) }];
+  // a process that has read nothing yet, and then the same values again
+  await subject.child.stop();
+  subject.child = await startIn(subject.root, subject.folder, env);
+  const cold = await load(subject.child, { ...job, from: 0, amount: distinct });
+  const asked = cold.good + cold.bad;
+  const warm = await load(subject.child, { ...job, from: 0, amount: asked });
+  return [
+    { cache: `cold, first ${asked} values`, result: cold },
+    { cache: 'warm, the same again', result: warm },
+  ];
+}
+
+/** The loads that peers were compared with, in turns when there is more than one checkout. @returns lines of a table */
+export async function runKinds(options: KindsOptions): Promise<{ lines: string[]; results: object[] }> {
+  const { chosen, roots, rows, rounds } = options;
+  const lines = [
+    '| requests | subject | cache | a second | p99 ms | not 2xx | RSS MiB |',
+    '|---|---|---|---|---|---|---|',
+  ];
+  const results: object[] = [];
+  const subjects: Subject[] = [];
+  for (const root of roots) {
+    progress(`${root}: ${rows} records are stored`);
+    subjects.push(await start(root, options));
+  }
+  if (chosen.some(({ kind }) => kind.includes('Spaces'))) {
+    for (const subject of subjects) lines.push(await makeSpaces(subject));
+  }
+  for (const wanted of chosen) {
+    const runs = new Map(subjects.map((subject) => [subject, [] as (readonly Run[])[]]));
+    for (let round = 0; round < rounds; round++) {
+      for (const subject of subjects) {
+        progress(`${wanted.kind}, round ${round + 1}: ${subject.name}`);
+        runs.get(subject)?.push(await runKind(subject, wanted, options));
+      }
+    }
+    for (const [subject, all] of runs) {
+      const memory = Math.round(residentBytes([subject.child.pid]) / mebibyte);
+      for (const [index, { cache }] of (all[0] ?? []).entries()) {
+        const measured = all.flatMap((round) => round[index]?.result ?? []);
+        const bad = measured.reduce((sum, result) => sum + result.bad, 0);
+        const rate = median(measured.map(({ perSecond }) => perSecond));
+        const p99 = median(measured.map((result) => result.p99));
+        lines.push(
+          `| ${wanted.kind} | ${subject.name} | ${cache} | ${Math.round(rate)} | ${p99.toFixed(0)} | ${bad} | ${memory} |`,
+        );
+        results.push({ kind: wanted.kind, cache, subject: subject.name, measured, bad });
+      }
+    }
+  }
+  for (const { child, folder } of subjects) {
+    await child.stop();
+    removeTemporaryDirectory(folder);
+  }
+  return { lines, results };
+}

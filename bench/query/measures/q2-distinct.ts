@@ -1,0 +1,38 @@
+import { cacheOff, compare, type QueryMeasure, rateFinding, startEngine } from './query-bench.ts';
+
+const goal = { bound: 'at least', first: 10, aim: 30, unit: 'x' } as const;
+
+/**
+ * How many findOne a second by values of a unique field, none of which is in the cache, against one engine query a
+ * request? Once with the cache off, and once with values that nobody asked for before.
+ */
+export const q2: QueryMeasure = {
+  id: 'Q2',
+  async run({ store, rows, rounds, seconds, brief }) {
+    const made = await store(rows);
+    const engine = await startEngine(rows);
+    const side = { name: 'a query a request', child: engine };
+    const asks = { ...side, job: () => ({ kind: 'engineFindOne', seconds }) as const };
+    const slice = Math.floor(rows / (rounds + 1));
+    try {
+      const findings = [];
+      for (const cache of brief ? (['off'] as const) : (['off', 'cold'] as const)) {
+        const child = await made.start(cache === 'off' ? cacheOff : {});
+        const unseen = (round: number) =>
+          ({ kind: 'findOneUnseen', seconds, from: round * slice, amount: slice }) as const;
+        const distinct = () => ({ kind: 'findOneDistinct', seconds }) as const;
+        const job = cache === 'off' ? distinct : unseen;
+        try {
+          const [subject, baseline] = await compare('Q2', rounds, [{ name: 'Sluice', child, job }, asks]);
+          if (subject === undefined || baseline === undefined) throw new Error('nothing was compared');
+          findings.push(rateFinding('Q2', `findOne distinct, cache ${cache}`, [subject, baseline], goal));
+        } finally {
+          await child.stop();
+        }
+      }
+      return findings;
+    } finally {
+      await engine.stop();
+    }
+  },
+};

@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { sampleOf } from '../../upload/harness/median.ts';
+import { progress } from '../../upload/harness/progress.ts';
+import type { Finding } from '../../upload/measures/measure.ts';
+import { authorization } from '../direct-store.ts';
+import { structureOf } from '../requests.ts';
+import { type QueryMeasure, startEngineOn } from './query-bench.ts';
+
+const rows = 100_000;
+const recorder = './bench/query/subject/record-streams.ts';
+const goal = { bound: 'at least', first: 0.7, aim: 0.95, unit: '' } as const;
+/** Lists of one round. */
+const lists = 5;
+
+/** Bytes a second of an answer that is read to its end. */
+async function readList(url: string): Promise<number> {
+  const began = performance.now();
+  const answer = await fetch(`${url}/bench/people`, {
+    headers: { authorization, structure: structureOf('people') },
+  });
+  if (answer.status !== 200 || answer.body === null) throw new Error(`find: ${answer.status}`);
+  let bytes = 0;
+  for await (const chunk of answer.body) bytes += (chunk as Uint8Array).byteLength;
+  return (bytes * 1000) / (performance.now() - began);
+}
+
+async function askEngine(url: string, sql: string): Promise<number> {
+  const answer = await fetch(`${url}/raw-select`, { method: 'POST', body: sql });
+  const { bytes, seconds, error } = (await answer.json()) as Record<string, number>;
+  if (bytes === undefined || seconds === undefined) throw new Error(`SELECT: ${error}`);
+  return bytes / seconds;
+}
+
+/**
+ * How many bytes a second has a find of 100,000 records, against the same statement read from the engine in its own
+ * process, without HTTP? The statement is the one that the service was seen to send. A list of this size is in no cache.
+ */
+export const q3: QueryMeasure = {
+  id: 'Q3',
+  async run({ store, rounds }): Promise<Finding[]> {
+    const made = await store(rows);
+    const through: number[] = [];
+    const raw: number[] = [];
+    let sql: string | null = null;
+    // both want the directory for themselves
+    for (let round = 1; round <= rounds; round++) {
+      const sluice = await made.start({}, [recorder]);
+      await readList(sluice.ready);
+      for (let list = 0; list < lists; list++) through.push(await readList(sluice.ready));
+      const told = once(sluice.process, 'message');
+      sluice.process.send?.('report');
+      sql = ((await told)[0] as { last: string | null }).last;
+      await sluice.stop();
+      if (sql === null) throw new Error('the service streamed no statement');
+      sql = sql.replace(/\s*FORMAT\s+\w+\s*$/i, '');
+      const engine = await startEngineOn(made.engineFolder);
+      await askEngine(engine.ready, sql);
+      for (let list = 0; list < lists; list++) raw.push(await askEngine(engine.ready, sql));
+      await engine.stop();
+      progress(`Q3: round ${round} of ${rounds}`);
+    }
+    const [subject, baseline] = [sampleOf(through), sampleOf(raw)];
+    const value = subject.median / baseline.median;
+    const show = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB/s`;
+    return [
+      {
+        ...{ measure: 'Q3', what: 'find of 100,000 records, no cache', goal, value, problems: [] },
+        subject: `Sluice: ${show(subject.median)}`,
+        baseline: `the same SELECT: ${show(baseline.median)}`,
+        shown: value.toFixed(2),
+        details: { subject, baseline, sql },
+      },
+    ];
+  },
+};

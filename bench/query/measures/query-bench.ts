@@ -1,0 +1,179 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type Child, startScript } from '../../upload/harness/child-process.ts';
+import { type Sample, sampleOf } from '../../upload/harness/median.ts';
+import { cpuSeconds } from '../../upload/harness/process-usage.ts';
+import { progress } from '../../upload/harness/progress.ts';
+import { makeTemporaryDirectory } from '../../upload/harness/temporary-directory.ts';
+import type { Finding } from '../../upload/measures/measure.ts';
+import { authorization } from '../direct-store.ts';
+import type { LoadJob, LoadResult } from '../load.ts';
+import { makeSluiceStore, type SluiceStore } from '../subject/sluice-store.ts';
+
+/** What a measure may use. */
+export interface QueryBench {
+  /** Records of the space, unless a measure says otherwise. */
+  readonly rows: number;
+  readonly rounds: number;
+  /** Of one round. */
+  readonly seconds: number;
+  /** One line of each measure, and not all. */
+  readonly brief?: boolean;
+  /** The same store for all measures of a run: made when it is first asked for. */
+  store(rows: number): Promise<SluiceStore>;
+}
+
+export interface QueryMeasure {
+  readonly id: string;
+  /** It runs only when it is asked for. */
+  readonly long?: boolean;
+  readonly run: (bench: QueryBench) => Promise<Finding[]>;
+}
+
+export const connections = 64;
+export const cacheOff = { RECORD_CACHE_BYTES: '0' };
+
+/** @param close removes the stores */
+export function createQueryBench(options: {
+  readonly rows: number;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly brief?: boolean;
+}): QueryBench & { close(): Promise<void> } {
+  const stores = new Map<number, Promise<SluiceStore>>();
+  return {
+    ...options,
+    store(rows) {
+      const store = stores.get(rows) ?? makeSluiceStore(rows);
+      stores.set(rows, store);
+      return store;
+    },
+    async close() {
+      for (const store of stores.values()) {
+        await store.then(
+          (made) => made.remove(),
+          () => {},
+        );
+      }
+    },
+  };
+}
+
+export function startBare(): Promise<Child> {
+  return startScript('bench/query/baselines/bare.ts', { ready: /^baseline listens on (\S+)$/m });
+}
+
+let engineFolder: string | null = null;
+
+/** One statement a request, on a table of its own with so many rows. */
+export function startEngine(rows: number): Promise<Child> {
+  engineFolder ??= makeTemporaryDirectory();
+  return startEngineOn(join(engineFolder, String(rows)), rows);
+}
+
+/** The engine alone, on tables that are there. */
+export function startEngineOn(path: string, rows = 0): Promise<Child> {
+  return startScript('bench/query/baselines/engine.ts', {
+    env: { UV_THREADPOOL_SIZE: '16', ENGINE_PATH: path, ENGINE_ROWS: String(rows) },
+    ready: /^baseline listens on (\S+)$/m,
+  });
+}
+
+/** Each run of a load begins where no run before it got to. */
+let numbers = 100_000_000;
+
+export type Load = Pick<LoadJob, 'kind' | 'seconds'> &
+  Partial<Pick<LoadJob, 'connections' | 'amount' | 'from' | 'ids'>>;
+
+/** What a load came to, with the CPU time of the server, all its threads included. */
+export interface Measured extends LoadResult {
+  readonly cpuMicroseconds: number;
+}
+
+export async function load(child: Child, job: Load): Promise<Measured> {
+  numbers += 1_000_000;
+  // arrays count in thousands
+  const from = job.kind === 'insert1000' || job.kind === 'insert5000' ? numbers / 1000 : numbers;
+  const whole: LoadJob = { url: child.ready, connections, authorization, from, ...job };
+  const generator = spawn(process.execPath, ['--import', 'tsx', join(import.meta.dirname, '../load.ts')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const gone = once(generator, 'close');
+  const before = cpuSeconds([child.pid]);
+  generator.stdin.end(JSON.stringify(whole));
+  const printed = await text(generator.stdout);
+  await gone;
+  const result = JSON.parse(printed) as LoadResult;
+  const cpu = cpuSeconds([child.pid]) - before;
+  return { ...result, cpuMicroseconds: (cpu * 1e6) / Math.max(1, result.good) };
+}
+
+export interface Side {
+  readonly name: string;
+  readonly child: Child;
+  readonly job: (round: number) => Load;
+}
+
+export interface Compared {
+  readonly name: string;
+  readonly perSecond: Sample;
+  readonly p50: Sample;
+  readonly p99: Sample;
+  readonly cpuMicroseconds: Sample;
+  readonly problems: readonly string[];
+}
+
+/** Runs the loads in turn, A B A B, so that what else happens on the machine meets all alike. Round 0 warms up. */
+export async function compare(id: string, rounds: number, sides: readonly Side[]): Promise<Compared[]> {
+  const runs = sides.map(() => [] as Measured[]);
+  for (let round = 0; round <= rounds; round++) {
+    for (const [index, { name, child, job }] of sides.entries()) {
+      const wanted = job(round);
+      const result = await load(
+        child,
+        round === 0 ? { ...wanted, seconds: Math.min(2, wanted.seconds) } : wanted,
+      );
+      progress(
+        `${id}: ${round === 0 ? 'warming up' : `round ${round} of ${rounds}`}, ${name}: ${Math.round(result.perSecond)}/s`,
+      );
+      if (round > 0) runs[index]?.push(result);
+    }
+  }
+  return sides.map(({ name }, index) => summary(name, runs[index] ?? []));
+}
+
+export function summary(name: string, all: readonly Measured[]): Compared {
+  const bad = all.reduce((sum, result) => sum + result.bad, 0);
+  return {
+    name,
+    perSecond: sampleOf(all.map(({ perSecond }) => perSecond)),
+    p50: sampleOf(all.map(({ p50 }) => p50)),
+    p99: sampleOf(all.map(({ p99 }) => p99)),
+    cpuMicroseconds: sampleOf(all.map(({ cpuMicroseconds }) => cpuMicroseconds)),
+    problems: bad === 0 ? [] : [`${name}: ${bad} answers that are not 200`],
+  };
+}
+
+export function showRate({ name, perSecond, p99 }: Compared): string {
+  return `${name}: ${Math.round(perSecond.median)}/s, p99 ${Math.round(p99.median)} ms`;
+}
+
+/** A line whose value is the rate of the first as a share of the second. */
+export function rateFinding(
+  measure: string,
+  what: string,
+  [subject, baseline]: readonly [Compared, Compared],
+  goal: Finding['goal'],
+): Finding {
+  const value = subject.perSecond.median / baseline.perSecond.median;
+  return {
+    ...{ measure, what, goal, value },
+    subject: showRate(subject),
+    baseline: showRate(baseline),
+    shown: `${value.toFixed(value < 3 ? 2 : 1)}${goal?.unit ?? ''}`,
+    problems: [...subject.problems, ...baseline.problems],
+    details: { subject, baseline },
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * Histories of two processes over one database and one Redis, which is stopped, slowed, cut off from one of them and
+ * restarted in between.
+ *
+ *   HISTORIES=full HISTORY_SEED=7 node --import tsx test/redis/histories.test.ts
+ */
+import t from 'tap';
+import { recordHistory, requestedHistory } from '../services/record-history.ts';
+import { startRedis } from '../services/redis.ts';
+import { sendOverHttp } from '../services/send-over-http.ts';
+import { startChdbServer } from '../services/start-chdb-server.ts';
+import { removeData, startSluice } from '../services/start-sluice.ts';
+import { startTcpProxy } from '../services/tcp-proxy.ts';
+
+const { operations, seed } = requestedHistory({ usual: 1500, full: 20_000 });
+t.setTimeout(600_000 + operations * 60);
+
+const server = await startChdbServer();
+const redis = await startRedis();
+// the second process reaches Redis over a line of its own
+const proxy = await startTcpProxy({ target: redis.config });
+const database = { CLICKHOUSE_URL: server.url, CLICKHOUSE_DATABASE: 'histories' };
+const [a, b] = await Promise.all(
+  [redis.url, `redis://127.0.0.1:${proxy.port}`].map((url) =>
+    startSluice({ script: 'query/main.ts', env: { ...database, REDIS_URL: url } }),
+  ),
+);
+if (a === undefined || b === undefined) throw new Error('two processes were started');
+t.teardown(async () => {
+  for (const sluice of [a, b]) {
+    await sluice.kill();
+    await removeData(sluice);
+  }
+  await server.close();
+  await redis.stop();
+  await proxy.close();
+});
+
+const bothWays = ['toClient', 'toTarget'] as const;
+const freeze = (frozen: boolean): void => {
+  for (const direction of bothWays) proxy.set(direction, { frozen });
+};
+
+/** What happens to Redis while the histories run, one after the other, each for a share of them. */
+const troubles: readonly { readonly name: string; begin(): unknown; end(): unknown }[] = [
+  { name: 'well', begin: () => {}, end: () => {} },
+  { name: 'stopped', begin: redis.pause, end: redis.resume },
+  {
+    name: 'slow',
+    begin: () => proxy.set('toClient', { delayMs: 150 }),
+    end: () => proxy.set('toClient', { delayMs: 0 }),
+  },
+  { name: 'killed and started', begin: redis.kill, end: redis.start },
+  { name: 'away for one of them', begin: () => freeze(true), end: () => freeze(false) },
+  {
+    name: 'restarted empty',
+    begin: async () => {
+      await redis.kill();
+      await redis.start();
+    },
+    end: () => {},
+  },
+  { name: 'well again', begin: () => {}, end: () => {} },
+];
+
+t.test('histories of two processes are linearizable, whatever Redis does', async (t) => {
+  let current = -1;
+  // one after the other: a server that is started has to be there before it is stopped
+  let changing: Promise<unknown> = Promise.resolve();
+  const { problems, reads, writes, unknown, outcomes } = await recordHistory({
+    processes: [sendOverHttp(() => a), sendOverHttp(() => b)],
+    operations,
+    seed,
+    slug: 'histories',
+    writeShare: 0.15,
+    workers: 16,
+    onProgress: (share) => {
+      const next = Math.min(troubles.length - 1, Math.floor(share * troubles.length));
+      if (next === current) return;
+      const [before, after] = [troubles[current], troubles[next]];
+      current = next;
+      changing = changing.then(() => before?.end()).then(() => after?.begin());
+      t.comment(`${Math.round(share * 100)} %: Redis is ${after?.name}`);
+    },
+  });
+  await changing;
+  t.strictSame(problems, []);
+  t.equal(current, troubles.length - 1);
+  t.comment(`seed ${seed}: ${writes} writes, ${unknown} of unknown outcome, ${reads} reads`);
+  t.comment(JSON.stringify([...outcomes]));
+});

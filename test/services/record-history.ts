@@ -1,0 +1,334 @@
+import { historyProblem, type Operation } from './check-history.ts';
+import type { QueryAnswer } from './query-harness.ts';
+import { spaceOf } from './query-harness.ts';
+import { structureOf } from './record-client.ts';
+
+/** A record as its answers show it. */
+interface Shown {
+  readonly id: string;
+  /** Its key, which is unique: there is one record of a key at most. */
+  readonly email: string;
+  readonly group: string;
+  /** Written by one operation only. */
+  readonly value: number;
+  /** `value` of the insert that made it. */
+  readonly origin: number;
+}
+
+/** What is stored of one key; null: nothing. */
+type Stored = Pick<Shown, 'group' | 'value' | 'origin'> | null;
+
+/** How requests reach a service; answers that never came are null. */
+export type Send = (
+  ...call: Parameters<Parameters<typeof spaceOf>[0]['call']>
+) => Promise<QueryAnswer | null>;
+
+export interface HistoryOptions {
+  /** One for each process; a worker keeps to one. */
+  readonly processes: readonly Send[];
+  readonly operations: number;
+  readonly seed: number;
+  readonly slug: string;
+  /** Of all operations: enough that many reads meet a write, and few enough that many are answered from a cache. */
+  readonly writeShare?: number;
+  /** Of all writes; the others insert and delete. */
+  readonly updateShare?: number;
+  readonly keys?: number;
+  readonly workers?: number;
+  /** Called with the share that is done. */
+  readonly onProgress?: (share: number) => void;
+}
+
+export interface RecordedHistory {
+  /** What is wrong, a line for each record of which something is. */
+  readonly problems: readonly string[];
+  readonly reads: number;
+  readonly writes: number;
+  /** Writes of which nobody knows whether they were made. */
+  readonly unknown: number;
+  /** Answers by operation and status. */
+  readonly outcomes: ReadonlyMap<string, number>;
+}
+
+/** How many operations of which seed are asked for: HISTORY_OPERATIONS, HISTORY_SEED, or HISTORIES=full. */
+export function requestedHistory(sizes: { readonly usual: number; readonly full: number }): {
+  readonly operations: number;
+  readonly seed: number;
+} {
+  const { HISTORY_OPERATIONS, HISTORY_SEED, HISTORIES } = process.env;
+  const usual = HISTORIES === 'full' ? sizes.full : sizes.usual;
+  return { operations: Number(HISTORY_OPERATIONS ?? usual), seed: Number(HISTORY_SEED ?? 1) };
+}
+
+const groups = ['a', 'b', 'c'];
+
+/**
+ * Concurrent clients write, read and delete a few records, and what each was answered is checked against some order of
+ * all of it, record by record.
+ */
+export async function recordHistory(options: HistoryOptions): Promise<RecordedHistory> {
+  const run = new HistoryRun(options);
+  await run.work();
+  return run.result();
+}
+
+/** mulberry32 */
+function randomFrom(state: number): () => number {
+  let seeded = state;
+  return () => {
+    seeded = (seeded + 0x6d2b79f5) | 0;
+    let value = Math.imul(seeded ^ (seeded >>> 15), 1 | seeded);
+    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value;
+    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+interface Answered {
+  readonly answer: QueryAnswer | null;
+  readonly start: number;
+  readonly end: number;
+}
+
+class HistoryRun {
+  readonly #options: HistoryOptions;
+  readonly #random: () => number;
+  readonly #keys: number;
+  readonly #spaces: readonly ReturnType<typeof spaceOf>[];
+  readonly #histories: Operation<Stored>[][];
+  /** Writes of which nobody knows whether they were made. Those with a tag count only when somebody saw it. */
+  readonly #doubtful: {
+    readonly key: number;
+    readonly tag: number | null;
+    readonly operation: Operation<Stored>;
+  }[] = [];
+  readonly #seen = new Set<number>();
+  /** Ids of the record of a key, as far as somebody was told; null: it may have none. */
+  readonly #known: (Pick<Shown, 'id' | 'origin'> | null)[];
+  readonly #outcomes = new Map<string, number>();
+  #next = 1;
+  #left: number;
+  #reads = 0;
+  #writes = 0;
+  #unknown = 0;
+
+  constructor(options: HistoryOptions) {
+    this.#options = options;
+    this.#random = randomFrom(options.seed);
+    this.#keys = options.keys ?? 6;
+    this.#left = options.operations;
+    this.#histories = Array.from({ length: this.#keys }, () => []);
+    this.#known = Array.from({ length: this.#keys }, () => null);
+    const structure = structureOf('p', options.slug, [
+      { name: 'email', type: 'TEXT', unique: true },
+      { name: 'group', type: 'TEXT' },
+      { name: 'value', type: 'NUMBER' },
+      { name: 'origin', type: 'NUMBER' },
+    ]);
+    this.#spaces = options.processes.map((send) =>
+      spaceOf({ call: async (call) => (await send(call)) ?? noAnswer }, 'p', options.slug, structure),
+    );
+  }
+
+  async work(): Promise<void> {
+    const { operations, workers = 24, onProgress, writeShare = 0.05 } = this.#options;
+    for (let key = 0; key < this.#keys; key++) await this.#insert(this.#spaces[0] as Space, key);
+    const work = async (worker: number): Promise<void> => {
+      const space = this.#spaces[worker % this.#spaces.length] as Space;
+      while (this.#left-- > 0) {
+        if (this.#left % 100 === 0) onProgress?.(1 - this.#left / operations);
+        await (this.#random() < writeShare ? this.#write(space) : this.#read(space));
+      }
+    };
+    await Promise.all(Array.from({ length: workers }, (_, worker) => work(worker)));
+  }
+
+  result(): RecordedHistory {
+    for (const { key, tag, operation } of this.#doubtful) {
+      if (tag === null || this.#seen.has(tag)) this.#histories[key]?.push(operation);
+    }
+    const problems = this.#histories.flatMap((history, key) => {
+      const problem = historyProblem(history, null, keyOf);
+      return problem === null ? [] : [`record ${key}: ${problem}`];
+    });
+    return {
+      problems,
+      reads: this.#reads,
+      writes: this.#writes,
+      unknown: this.#unknown,
+      outcomes: this.#outcomes,
+    };
+  }
+
+  #pick<Item>(items: readonly Item[]): Item {
+    return items[Math.floor(this.#random() * items.length)] as Item;
+  }
+
+  async #ask(name: string, request: () => Promise<QueryAnswer>): Promise<Answered> {
+    const start = performance.now();
+    const answer = await request();
+    const end = performance.now();
+    const outcome = `${name} ${answer === noAnswer ? 'without an answer' : (answer.code ?? answer.status)}`;
+    this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1);
+    return { answer: answer === noAnswer ? null : answer, start, end };
+  }
+
+  async #write(space: Space): Promise<void> {
+    this.#writes++;
+    const key = Math.floor(this.#random() * this.#keys);
+    const known = this.#known[key] ?? null;
+    const choice = this.#random();
+    const { updateShare = 0.8 } = this.#options;
+    if (known === null) return this.#insert(space, key);
+    if (choice < updateShare) return this.#update(space, key, choice < updateShare / 2 ? known : null);
+    // that there is one already is an answer, too
+    return this.#random() < 0.25 ? this.#insert(space, key) : this.#delete(space, key, known);
+  }
+
+  async #insert(space: Space, key: number): Promise<void> {
+    const value = this.#next++;
+    const wanted: NonNullable<Stored> = { group: this.#pick(groups), value, origin: value };
+    const asked = await this.#ask('insertOne', () => space.insertOne({ ...wanted, email: emailOf(key) }));
+    const { answer } = asked;
+    // who has the value may be a write that is under way
+    if (answer?.code === 'not_unique') return;
+    const operation = write(`insert ${value}`, asked, (state) => (state === null ? wanted : undefined));
+    if (answer?.status !== 200) return this.#doubt(key, value, answer, operation);
+    this.#histories[key]?.push(operation);
+    this.#learn(key, answer.body as Shown);
+  }
+
+  /** @param known null: by its unique value */
+  async #update(space: Space, key: number, known: Pick<Shown, 'id' | 'origin'> | null): Promise<void> {
+    const value = this.#next++;
+    const changes = this.#random() < 0.5 ? { value } : { value, group: this.#pick(groups) };
+    const asked = await (known === null
+      ? this.#ask('updateOne', () => space.updateOne([['email', emailOf(key)]], changes))
+      : this.#ask('updateOneById', () => space.updateOneById(known.id, changes)));
+    const { answer } = asked;
+    const operation = write(`update ${value}`, asked, (state) =>
+      state === null || (known !== null && state.origin !== known.origin)
+        ? undefined
+        : { ...state, ...changes },
+    );
+    if (answer?.code === 'no_match') {
+      this.#absent(key, asked, known?.origin ?? null);
+      // it may have been made, before another process deleted the record
+      this.#doubtful.push({ key, tag: value, operation: withoutEnd(operation) });
+      return;
+    }
+    // nobody sees its value when another one replaced it, but its group stays
+    if (answer?.status !== 200) return this.#doubt(key, 'group' in changes ? null : value, answer, operation);
+    this.#histories[key]?.push(operation);
+    this.#show(answer.body as Shown, asked);
+    this.#learn(key, answer.body as Shown);
+  }
+
+  async #delete(space: Space, key: number, { id, origin }: Pick<Shown, 'id' | 'origin'>): Promise<void> {
+    const asked = await this.#ask('deleteOneById', () => space.deleteOneById(id));
+    const { answer } = asked;
+    const operation = write(`delete ${origin}`, asked, (state) =>
+      state?.origin === origin ? null : undefined,
+    );
+    if (answer?.code === 'no_match') return this.#absent(key, asked, origin);
+    if (this.#known[key]?.origin === origin) this.#known[key] = null;
+    if (answer?.status !== 200) return this.#doubt(key, null, answer, operation);
+    this.#histories[key]?.push(operation);
+    this.#show(answer.body as Shown, asked);
+  }
+
+  async #read(space: Space): Promise<void> {
+    this.#reads++;
+    const key = Math.floor(this.#random() * this.#keys);
+    const known = this.#known[key] ?? null;
+    const choice = this.#random();
+    if (choice < 0.6) {
+      const byId = known !== null && choice < 0.3;
+      const query = byId ? [['id', known.id] as const] : [['email', emailOf(key)] as const];
+      const asked = await this.#ask('findOne', () => space.findOne(query));
+      if (asked.answer?.status !== 200) return;
+      if (asked.answer.body === null) this.#absent(key, asked, byId ? known.origin : null);
+      else this.#show(asked.answer.body as Shown, asked);
+      return;
+    }
+    const group = this.#pick(groups);
+    const descending = { sort: { by: 'value', order: 'desc' } };
+    const [name, request, missing] = this.#pick<
+      readonly [string, () => Promise<QueryAnswer>, ((state: Stored) => boolean) | null]
+    >([
+      ['find', () => space.find(`group=${group}`), (state) => state?.group !== group],
+      ['find, sorted', () => space.find(`group=${group}`, descending), (state) => state?.group !== group],
+      ['find, a page', () => space.find('', { pagination: { limit: 3, page: 1 } }), null],
+      [
+        'find, Or',
+        () => space.find('group=a&group=b', { paramRelationship: 'Or' }),
+        (state) => state?.group !== 'a' && state?.group !== 'b',
+      ],
+      ['search', () => space.search('@x', ['email']), (state) => state === null],
+    ]);
+    const asked = await this.#ask(name, request);
+    if (asked.answer?.status !== 200) return;
+    const records = asked.answer.body as Shown[];
+    for (const record of records) this.#show(record, asked);
+    if (missing === null) return;
+    const shown = new Set(records.map(({ email }) => email));
+    for (let other = 0; other < this.#keys; other++) {
+      if (!shown.has(emailOf(other))) {
+        this.#histories[other]?.push(read(`${name} without it`, asked, missing));
+      }
+    }
+  }
+
+  /** @param origin null: no record of the key was there; else not the one of this insert */
+  #absent(key: number, asked: Answered, origin: number | null): void {
+    const holds = (state: Stored): boolean =>
+      origin === null ? state === null : state === null || state.origin !== origin;
+    this.#histories[key]?.push(read(origin === null ? 'nothing' : `not ${origin}`, asked, holds));
+    if (origin === null || this.#known[key]?.origin === origin) this.#known[key] = null;
+  }
+
+  #show({ email, group, value, origin }: Shown, asked: Answered): void {
+    this.#seen.add(value).add(origin);
+    const holds = (state: Stored): boolean =>
+      state !== null && state.value === value && state.group === group && state.origin === origin;
+    this.#histories[keyOfEmail(email)]?.push(read(`read ${keyOf({ group, value, origin })}`, asked, holds));
+  }
+
+  #learn(key: number, { id, origin }: Shown): void {
+    this.#known[key] = { id, origin };
+  }
+
+  #doubt(key: number, tag: number | null, answer: QueryAnswer | null, operation: Operation<Stored>): void {
+    if (answer !== null && answer.status < 500) {
+      throw new Error(`${operation.name}: ${answer.status} ${answer.code} ${answer.problems.join()}`);
+    }
+    this.#unknown++;
+    this.#doubtful.push({ key, tag, operation: withoutEnd(operation) });
+  }
+}
+
+type Space = ReturnType<typeof spaceOf>;
+
+const noAnswer: QueryAnswer = { status: 599, code: 'no_answer', problems: [], body: null, text: '' };
+
+function write(
+  name: string,
+  { start, end }: Answered,
+  apply: (state: Stored) => Stored | undefined,
+): Operation<Stored> {
+  return { kind: 'write', name, start, end, apply };
+}
+
+function read(name: string, { start, end }: Answered, holds: (state: Stored) => boolean): Operation<Stored> {
+  return { kind: 'read', name, start, end, apply: (state) => (holds(state) ? state : undefined) };
+}
+
+function withoutEnd(operation: Operation<Stored>): Operation<Stored> {
+  return { ...operation, end: Number.POSITIVE_INFINITY };
+}
+
+function keyOf(state: Stored): string {
+  return state === null ? 'nothing' : `${state.value} in ${state.group} of ${state.origin}`;
+}
+
+const emailOf = (key: number): string => `${key}@x`;
+const keyOfEmail = (email: string): number => Number.parseInt(email, 10);

@@ -1,0 +1,115 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import t from 'tap';
+import type { Conditions } from '../../query/input/parse-conditions.ts';
+import { ResultCache } from '../../query/records/result-cache.ts';
+import type { RecordSpace } from '../../query/structure/record-space.ts';
+
+const mebibyte = 1024 ** 2;
+/** Distinct requests: `npm run bench:query -- --only MEMORY` sends a million to a process. */
+const amount = 60_000;
+const limit = 8 * mebibyte;
+/** The cache looks at no more of a space than its id. */
+const viewOf = (id: string): RecordSpace => ({ id }) as RecordSpace;
+const byId = (id: string): Conditions => ({
+  relationship: 'And',
+  plain: [{ target: 'id', value: id }],
+  hashed: [],
+});
+setFlagsFromString('--expose-gc');
+const gc = runInNewContext('gc') as () => void;
+/** Twice: memory of buffers is given back behind the first. */
+async function collect(): Promise<void> {
+  gc();
+  await new Promise((resolve) => setImmediate(resolve));
+  gc();
+}
+
+/** What a request of this number asks, and what it is answered. */
+interface Shape {
+  readonly name: string;
+  readonly request: (number: number) => string;
+  readonly conditions: (number: number) => Conditions | null;
+  readonly result: (number: number) => Buffer;
+  readonly view: (number: number) => RecordSpace;
+}
+
+const one = viewOf('one');
+const many = Array.from({ length: 5000 }, (_, index) => viewOf(`space-${index}`));
+const shapes: readonly Shape[] = [
+  {
+    name: 'small results with conditions',
+    request: (number) => `findOne email=person-${number}@example.com`,
+    conditions: (number) => byId(`person-${number}@example.com`),
+    result: () => Buffer.from('null'),
+    view: () => one,
+  },
+  {
+    name: 'long requests and small results',
+    request: (number) => `find ${'x'.repeat(2000)}${number}`,
+    conditions: () => null,
+    result: () => Buffer.from('[]'),
+    view: () => one,
+  },
+  {
+    name: 'large results',
+    request: (number) => `find ${number}`,
+    conditions: () => null,
+    // not of the pool that small buffers share
+    result: () => Buffer.alloc(100_000, 'x'),
+    view: () => one,
+  },
+  {
+    name: 'many spaces',
+    request: (number) => `find ${number}`,
+    conditions: (number) => byId(`${number}`),
+    result: () => Buffer.from('[{"a":1}]'),
+    view: (number) => many[number % many.length] as RecordSpace,
+  },
+];
+
+for (const { name, request, conditions, result, view } of shapes) {
+  t.test(`many times what RECORD_CACHE_BYTES holds: ${name}`, async (t) => {
+    const cache = new ResultCache(limit);
+    await collect();
+    const before = process.memoryUsage();
+    for (let number = 0; number < amount; number++) {
+      await cache.load(view(number), request(number), conditions(number), async () => result(number));
+    }
+    await collect();
+    const after = process.memoryUsage();
+    let kept = 0;
+    let bytes = 0;
+    for (let number = 0; number < amount; number++) {
+      const found = cache.get(view(number), request(number));
+      if (found === undefined) continue;
+      kept++;
+      bytes += found.byteLength + request(number).length;
+    }
+    t.ok(kept > 0, 'something is kept');
+    t.ok(bytes <= limit, `${kept} results with ${bytes} bytes are kept, of ${limit}`);
+    const growth = after.heapUsed + after.external - before.heapUsed - before.external;
+    t.ok(growth < 2 * limit, `the process grew by ${growth} bytes`);
+    t.comment(`${name}: ${kept} of ${amount} are kept, ${bytes} bytes of ${limit}; +${growth}`);
+  });
+}
+
+t.test('a result that is dropped takes nothing any more', async (t) => {
+  const cache = new ResultCache(64 * mebibyte);
+  await collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let number = 0; number < 20_000; number++) {
+    await cache.load(one, `find ${number}`, byId(`${number}`), async () => Buffer.from('[]'));
+  }
+  cache.begin(one.id, null)();
+  await collect();
+  const growth = process.memoryUsage().heapUsed - before;
+  t.equal(cache.get(one, 'find 19999'), undefined);
+  t.ok(growth < 4 * mebibyte, `${growth} bytes are left of 20,000 results`);
+});
+
+t.test('0 keeps nothing', async (t) => {
+  const cache = new ResultCache(0);
+  await cache.load(one, 'find', null, async () => Buffer.from('[]'));
+  t.equal(cache.get(one, 'find'), undefined);
+});
