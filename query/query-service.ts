@@ -11,6 +11,7 @@ import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
 import { ReadWriteLock } from '../common/limits/read-write-lock.ts';
 import type { Log } from '../common/log/log.ts';
 import type { Projects } from '../common/metadata/projects.ts';
+import type { Metrics } from '../common/metrics/create-metrics.ts';
 import { queryExamples } from './examples.ts';
 import { createStructureCache } from './input/structure-cache.ts';
 import { createAuthorize } from './login/authorize.ts';
@@ -89,6 +90,8 @@ export interface QueryDeps {
   /** Whether no other process has this store. */
   readonly alone: boolean;
   readonly log?: Pick<Log, 'warn'>;
+  /** Absent: nobody measures. */
+  readonly metrics?: Pick<Metrics, 'cache' | 'batch'>;
   readonly projects: Projects;
   readonly authenticate: Authenticate;
   /** Absent: argon2id. */
@@ -128,7 +131,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
     hasher,
     table: new RecordsTable(db, database),
     catalogue: createSpaceCatalogue(args),
-    structures: createStructureCache(scopes),
+    structures: createStructureCache(scopes, args.metrics?.cache('structures')),
     newId: createUuidV7(),
     writes: new InFlightWrites(),
     versions: args.versions ?? createLocalVersions(),
@@ -145,7 +148,8 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const throttle = new LoginThrottle(loginThrottleDefaults, { shared: args.sharedFailures });
   const checks = new HashChecks({ hasher, throttle });
   const lookups = new RecordLookups(deps);
-  const cache = args.cache ?? new ResultCache(args.alone ? config.recordCacheBytes : 0);
+  const cache =
+    args.cache ?? new ResultCache(args.alone ? config.recordCacheBytes : 0, args.metrics?.cache('records'));
   const beginWrite = createBeginWrite({ cache, versions: deps.versions });
   const idsByValue: FindStoredDeps['idsByValue'] = async (space, wanted, signal) =>
     (await lookups.find(space, wanted, signal)).map(({ _id }) => _id);
@@ -158,7 +162,10 @@ export function queryRoutes(args: QueryDeps): Route[] {
     lookups,
     reader: new RecordReader({ ...deps, checks, lookups }),
   };
-  const groupCommit = createGroupCommit({ ...deps, pendingLimit, insertLimit });
+  const groupCommit = createGroupCommit({
+    ...{ ...deps, pendingLimit, insertLimit },
+    onStatement: args.metrics?.batch('record_inserts'),
+  });
   const statementLimit = db.cluster === undefined ? changeLimits.statementLimit : clusterStatementLimit;
   const changeCommit = createChangeCommit({ ...deps, ...changeLimits, statementLimit });
   const spaces = new Spaces({ ...unique, maxSpaces: config.maxSpaces });
@@ -187,9 +194,10 @@ function routeOf(
   { config, authenticate, openSpace }: QueryDeps & { readonly openSpace: OpenSpace },
   deps: OperationDeps,
 ): Route {
-  const { method, path, run } = operation;
+  const { name, method, path, run } = operation;
   const bodyLimit = operation.body === 'records' ? config.maxRecordsBytes : config.maxRecordBytes;
   return {
+    operation: name,
     method,
     path,
     handler: (request) =>

@@ -100,6 +100,11 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     this.#queuedBytes += chunk.byteLength;
   }
 
+  /** Whose request it is, once that is known. */
+  get account(): string | null {
+    return this.#account;
+  }
+
   identify(account: string): void {
     this.#account = account;
     for (const { claim } of this.#queue) claim?.release();

@@ -86,7 +86,8 @@ async function start(
   factories: readonly ServiceFactory[],
   worker: { readonly index: number; readonly link: SupervisorLink } | null,
 ): Promise<void> {
-  const services = await openServices(config, log);
+  const metrics = createMetrics({ worker: worker?.index ?? 1 });
+  const services = await openServices(config, log, metrics);
   const { users, tokens, tokenCheck } = services;
   // one process does what is done once
   const first = worker === null || worker.index === 1;
@@ -100,7 +101,6 @@ async function start(
   const baseUrl = (): string => config.publicUrl ?? listenedUrl(config, server?.port ?? config.port);
   const running: Service[] = [];
   const uploads = worker === null ? createUploadLedger() : ledgerOf(worker.link);
-  const metrics = createMetrics({ worker: worker?.index ?? 1 });
   for (const factory of factories) running.push(await factory({ ...services, uploads, metrics }, baseUrl));
   const readiness = [
     { name: 'the database', check: (signal: AbortSignal) => services.db.ready(signal) },
@@ -201,5 +201,16 @@ function measureProcess(metrics: Metrics, { server, db }: { server: HttpServer; 
     'sluice_database_statements_in_flight',
     'Statements that the database has not answered',
     () => db.statementsInFlight,
+  );
+  const { unidentified, small, large } = server.bodyMemory;
+  metrics.gauge(
+    'sluice_body_memory_used_bytes',
+    'Memory that bodies of requests hold, without those of uploads',
+    () => unidentified.used + small.used + large.used,
+  );
+  metrics.gauge(
+    'sluice_bodies_waiting',
+    'Times that a request waits for memory for its body',
+    () => small.waiting + large.waiting,
   );
 }

@@ -10,6 +10,7 @@ import {
 import { ApiError } from '../../common/errors/api-error.ts';
 import { deadlineExceeded } from '../../common/errors/catalogue.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import type { Metrics } from '../../common/metrics/create-metrics.ts';
 import type { RecordAddress, RecordsTable } from '../sql/records-table.ts';
 import type { Assignment } from '../sql/update-sql.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -59,6 +60,8 @@ export function createChangeCommit(args: {
   now?: () => Date;
   /** Shared with others that change the same rows; absent: there are none. */
   lock?: ReadWriteLock;
+  /** Absent: nobody measures. */
+  metrics?: Pick<Metrics, 'batch'>;
 }): ChangeCommit {
   const { db, table, pendingLimit, statementLimit, recordLimit, lock, now = () => new Date() } = args;
 
@@ -125,6 +128,7 @@ export function createChangeCommit(args: {
     sizeLimit: statementLimit,
     countLimit: recordLimit,
     lock,
+    onStatement: args.metrics?.batch('record_changes'),
     run: make,
   });
   return {

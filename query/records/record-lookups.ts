@@ -1,5 +1,6 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { type Queued, StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
+import type { Metrics } from '../../common/metrics/create-metrics.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { rowColumns, type StoredRow } from './record-row.ts';
@@ -32,13 +33,18 @@ export class RecordLookups {
   readonly #table: RecordsTable;
   readonly #queues: StatementQueues<Lookup, readonly StoredRow[]>;
 
-  constructor({ db, table }: { db: Database; table: RecordsTable }) {
+  constructor({
+    db,
+    table,
+    metrics,
+  }: { db: Database; table: RecordsTable; metrics?: Pick<Metrics, 'batch'> }) {
     this.#db = db;
     this.#table = table;
     this.#queues = new StatementQueues({
       pendingLimit: waitingLimit,
       full: 'too many look-ups wait',
       sizeLimit: lookupsPerStatement,
+      onStatement: metrics?.batch('record_lookups'),
       run: (lookups) => this.#run(lookups),
     });
   }

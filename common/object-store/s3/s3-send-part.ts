@@ -1,6 +1,7 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Attempt } from '../../abort/deadline.ts';
 import { untilAborted } from '../../abort/until-aborted.ts';
+import type { ObserveCall } from '../../calls/observe-call.ts';
 import type { Http1Pool } from '../../http-client/http1-pool.ts';
 import type { Part } from '../object-store.ts';
 import { escapeUri, type S3Address } from './s3-address.ts';
@@ -73,6 +74,26 @@ export function createPartSender(args: {
       config.systemClockOffset = date - Date.now();
     }
     throw failure;
+  };
+}
+
+/** Names the two requests as the SDK does. */
+export function observedParts(send: PartSender, observe: ObserveCall): PartSender {
+  return (request, attempt) => {
+    const call = request.query.partNumber === undefined ? 'PutObject' : 'UploadPart';
+    return observe('s3', call, () => send(request, attempt), { signal: stopOf(attempt) });
+  };
+}
+
+/** As a signal tells it, without the cost of one. */
+function stopOf(attempt: Attempt): Pick<AbortSignal, 'aborted' | 'reason'> {
+  return {
+    get aborted() {
+      return attempt.stopped;
+    },
+    get reason() {
+      return attempt.reason;
+    },
   };
 }
 
