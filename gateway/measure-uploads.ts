@@ -88,7 +88,7 @@ function measuredWriter(
     },
     async complete(last) {
       await writer.complete(last);
-      counts.parts++;
+      if (last.size > 0) counts.parts++;
       end('stored');
     },
     abort() {
