@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { bootstrap } from '../auth/bootstrap.ts';
 import { createTokenDesk, type TokenOrder } from '../auth/issue-token.ts';
 import { type Config, readConfig } from '../config/read-config.ts';
+import { secretsOf } from '../config/secrets-of.ts';
 import { shuttingDown, stillStarting } from '../errors/catalogue.ts';
 import { healthRoutes, type ReadinessCheck } from '../http/health-routes.ts';
 import { type HttpServer, startHttpServer } from '../http/http-server.ts';
@@ -64,15 +65,16 @@ export async function runProcess(factories: readonly ServiceFactory[]): Promise<
   helpIfAsked(help);
   try {
     const config = readConfig(process.env);
+    const secrets = secretsOf(config);
     const worker = readWorkerArguments(process.argv.slice(2));
     if (worker !== null) {
       const link = linkToSupervisor();
-      const log = createLog(config.logLevel, { worker: worker.index });
+      const log = createLog(config.logLevel, { facts: { worker: worker.index }, secrets });
       await start({ ...config, port: worker.port }, log, factories, { index: worker.index, link });
     } else if (config.workers > 1) {
-      await superviseWorkers(config, createLog(config.logLevel));
+      await superviseWorkers(config, createLog(config.logLevel, { secrets }));
     } else {
-      await start(config, createLog(config.logLevel), factories, null);
+      await start(config, createLog(config.logLevel, { secrets }), factories, null);
     }
   } catch (error) {
     failStart(error);
