@@ -9,6 +9,7 @@ export function secretsOf(config: Config): readonly string[] {
     config.loginTokenSecret,
     clickhouse?.password,
     s3?.credentials?.secretAccessKey,
+    ...(config.tracing?.secrets ?? []),
     redis?.password,
     redis?.mode === 'sentinel' ? redis.sentinelPassword : undefined,
   ].filter((secret) => secret !== undefined);

@@ -1,6 +1,7 @@
 import type * as Uws from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
+import type { RequestSpan } from '../tracing/tracing.ts';
 import type { BodyMemory } from './body-memory.ts';
 import type { ChunkJoiner } from './chunk-joiner.ts';
 import type { HttpRequest, QueryPairs } from './http-types.ts';
@@ -52,6 +53,8 @@ export class Exchange implements HttpRequest {
   status = 0;
   /** Bytes of the answer's body that were given to the connection. */
   sentBytes = 0;
+  /** Its span, where requests are traced. */
+  span: RequestSpan | undefined;
   /** What to say of it when it is over, if something went wrong. */
   failure: Failure | null = null;
   /** Bytes of the body that metrics know of. */

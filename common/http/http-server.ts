@@ -2,6 +2,8 @@ import type * as Uws from 'uWebSockets.js';
 import type { BlockList } from 'node:net';
 import { shuttingDown } from '../errors/catalogue.ts';
 import type { Log } from '../log/log.ts';
+import { withActiveSpan } from '../tracing/active-span.ts';
+import type { RequestTracing } from '../tracing/tracing.ts';
 import { type BodyMemory, createBodyMemory } from './body-memory.ts';
 import { ChunkJoiner } from './chunk-joiner.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -32,6 +34,8 @@ export interface HttpServerOptions {
   readonly routes: readonly Route[];
   /** Told of every request that is over. */
   readonly observer?: HttpObserver;
+  /** Absent: nothing is traced. */
+  readonly tracing?: RequestTracing | undefined;
   readonly log: Log;
 }
 
@@ -68,7 +72,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     res.onAborted(() => exchange.connectionLost());
     if (!exchange.body.complete) res.onData((chunk, isLast) => exchange.body.push(chunk, isLast));
     active.add(exchange);
-    void serve(exchange).finally(() => {
+    exchange.span = options.tracing?.begin(exchange.method, (name) => exchange.header(name));
+    void withActiveSpan(exchange.span, () => serve(exchange)).finally(() => {
       exchange.body.releaseMemory();
       active.delete(exchange);
       observe(exchange);
@@ -86,6 +91,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     countBytes(exchange);
     const request = finished(exchange);
     observer?.answered(request);
+    exchange.span?.end(request, exchange.failure?.code);
     logRequest(log, request, exchange);
   };
 

@@ -1,4 +1,5 @@
 import type { Log } from '../log/log.ts';
+import type { ActiveSpan } from '../tracing/active-span.ts';
 import type { FinishedRequest } from './http-observer.ts';
 
 /** What went wrong with a request, as its line in the log tells it. */
@@ -17,7 +18,15 @@ export interface Failure {
 export function logRequest(
   log: Log,
   request: FinishedRequest,
-  { failure, aborted }: { readonly failure: Failure | null; readonly aborted: boolean },
+  {
+    failure,
+    aborted,
+    span,
+  }: {
+    readonly failure: Failure | null;
+    readonly aborted: boolean;
+    readonly span: ActiveSpan | undefined;
+  },
 ): void {
   const facts = {
     requestId: request.id,
@@ -29,6 +38,7 @@ export function logRequest(
     bytesOut: request.bytesOut,
     milliseconds: Math.round(request.seconds * 1e6) / 1000,
     ...(aborted ? { clientGone: true } : {}),
+    ...(span === undefined ? {} : { traceId: span.traceId }),
   };
   if (failure === null) {
     log.debug(facts, 'request answered');

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { bootstrap } from '../auth/bootstrap.ts';
 import { createTokenDesk, type TokenOrder } from '../auth/issue-token.ts';
 import { type Config, readConfig } from '../config/read-config.ts';
+import type { TracingConfig } from '../config/read-tracing.ts';
 import { secretsOf } from '../config/secrets-of.ts';
 import { shuttingDown, stillStarting } from '../errors/catalogue.ts';
 import { healthRoutes, type ReadinessCheck } from '../http/health-routes.ts';
@@ -10,6 +11,7 @@ import type { Route } from '../http/http-types.ts';
 import { createLog, type Log } from '../log/log.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
 import { metricsRoute } from '../metrics/metrics-route.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { closeTimeout } from './close-timeout.ts';
 import { type Commands, runCommand, serveControlSocket } from './control-socket.ts';
 import { failStart } from './fail-start.ts';
@@ -88,7 +90,10 @@ async function start(
   factories: readonly ServiceFactory[],
   worker: { readonly index: number; readonly link: SupervisorLink } | null,
 ): Promise<void> {
-  const metrics = createMetrics({ worker: worker?.index ?? 1 });
+  const tracing = config.tracing === undefined ? undefined : await loadTracing(config.tracing, log);
+  const measured = createMetrics({ worker: worker?.index ?? 1 });
+  const observeCall = tracing?.traced(measured.observeCall) ?? measured.observeCall;
+  const metrics = { ...measured, observeCall };
   const services = await openServices(config, log, metrics);
   const { users, tokens, tokenCheck } = services;
   // one process does what is done once
@@ -124,6 +129,7 @@ async function start(
     sharedPort: worker !== null,
     routes,
     observer: metrics.observer,
+    tracing,
     log,
   });
   measureProcess(metrics, { server, db: services.db });
@@ -149,6 +155,7 @@ async function start(
     await socket?.close();
     for (const service of running) await service.close();
     await services.close();
+    await tracing?.close();
   };
   const stopNow = stopOnSignals({
     stop,
@@ -188,6 +195,12 @@ async function start(
   const sweep = running.find((service) => service.sweep !== undefined)?.sweep;
   if (sweep !== undefined) link.answer('sweep', (keys: string[]) => sweep(keys));
   link.tell('listening', { url: baseUrl(), commands: Object.keys(commands) });
+}
+
+/** The SDK is loaded only where there is a collector. */
+async function loadTracing(config: TracingConfig, log: Log): Promise<Tracing> {
+  const { openTracing } = await import('../tracing/open-tracing.ts');
+  return openTracing(config, log);
 }
 
 function ledgerOf(link: SupervisorLink): UploadLedger {

@@ -2,6 +2,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import type { ObserveCall } from '../../calls/observe-call.ts';
+import { traceHeaders } from '../../tracing/active-span.ts';
 import { type S3Place, usesPathStyle } from './s3-address.ts';
 import { isStatus } from './s3-failure.ts';
 import type { S3StoreOptions, S3Timing } from './s3-options.ts';
@@ -68,6 +69,14 @@ export function connectS3(
       (args) =>
         observe('s3', commandName.replace(/Command$/, ''), () => next(args), { isMissing }),
     { step: 'initialize', name: 'observe' },
+  );
+  client.middlewareStack.add(
+    (next) => (args) => {
+      Object.assign((args.request as { headers: Record<string, string> }).headers, traceHeaders());
+      return next(args);
+    },
+    // before it is signed
+    { step: 'build', name: 'trace' },
   );
   return { client, agent };
 }

@@ -3,6 +3,7 @@ import type { Attempt } from '../../abort/deadline.ts';
 import { untilAborted } from '../../abort/until-aborted.ts';
 import type { ObserveCall } from '../../calls/observe-call.ts';
 import type { Http1Pool } from '../../http-client/http1-pool.ts';
+import { traceHeaders } from '../../tracing/active-span.ts';
 import type { Part } from '../object-store.ts';
 import { escapeUri, type S3Address } from './s3-address.ts';
 import { readFailure } from './s3-error-answer.ts';
@@ -55,7 +56,7 @@ export function createPartSender(args: {
         method: 'PUT',
         path,
         query: queryPart,
-        headers: { ...headers, host: base.host, 'content-length': `${part.size}` },
+        headers: { ...headers, ...traceHeaders(), host: base.host, 'content-length': `${part.size}` },
       },
       credentials,
       new Date(Date.now() + config.systemClockOffset),
