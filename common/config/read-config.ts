@@ -102,7 +102,11 @@ const gibibyte = 1024 ** 3;
 
 /** Reads the configuration from environment variables. Throws a ConfigError that lists every bad one. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const reader = new EnvReader(env);
+  return readConfigFrom(new EnvReader(env));
+}
+
+/** The same of what a reader reads. */
+export function readConfigFrom(reader: EnvReader): Config {
   const config: Config = {
     host: reader.text('HOST') ?? '127.0.0.1',
     port: reader.integer('PORT', 8080, 0, 65535),
