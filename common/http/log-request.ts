@@ -41,7 +41,7 @@ export function logRequest(
     ...(span === undefined ? {} : { traceId: span.traceId }),
   };
   if (failure === null) {
-    log.debug(facts, 'request answered');
+    log.debug(facts, 'answered');
     return;
   }
   const { level, text, code, err } = failure;

@@ -59,7 +59,7 @@ t.test('one line a request', async (t) => {
   t.strictSame(more, []);
   t.match(insert, {
     level: 20,
-    msg: 'request answered',
+    msg: 'answered',
     operation: 'insert',
     method: 'POST',
     status: 200,
