@@ -56,7 +56,7 @@ export type ServiceFactory = (services: ProcessServices, baseUrl: () => string) 
 const help = `
 Usage: npm start (all services), npm run gateway, npm run query
 
-Takes no arguments: settings are environment variables, which README.md lists. The most important ones:
+Takes no arguments: settings are environment variables, which docs/configuration.md lists. The most important ones:
   HOST, PORT       where to listen (127.0.0.1, 8080)
   DATA_DIR         where the database and the files are kept (./data)
   BOOTSTRAP_TOKEN  the first access token (random)
