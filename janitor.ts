@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { readConfig } from './common/config/read-config.ts';
+import { secretsOf } from './common/config/secrets-of.ts';
 import { sendCommand } from './common/lifecycle/control-socket.ts';
 import { failStart } from './common/lifecycle/fail-start.ts';
 import { helpIfAsked } from './common/lifecycle/help.ts';
@@ -30,7 +31,7 @@ try {
   let text = await sendCommand({ dataDir: config.dataDir, command: 'janitor', order, timeout });
   if (text === null) {
     requireData(config);
-    const services = await openServices(config, createLog(config.logLevel));
+    const services = await openServices(config, createLog(config.logLevel, { secrets: secretsOf(config) }));
     const gateway = await gatewayService(
       { ...services, uploads: createUploadLedger(), metrics: createMetrics({ worker: 1 }) },
       () => '',

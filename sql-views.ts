@@ -4,6 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { type Config, readConfig } from './common/config/read-config.ts';
+import { secretsOf } from './common/config/secrets-of.ts';
 import { sendCommand } from './common/lifecycle/control-socket.ts';
 import { failStart } from './common/lifecycle/fail-start.ts';
 import { openServices } from './common/lifecycle/open-services.ts';
@@ -37,7 +38,9 @@ function readOrder(): ViewsOrder | null {
 }
 
 async function executeAlone(config: Config, order: ViewsOrder): Promise<string> {
-  const log = createLog(config.logLevel === 'info' ? 'warn' : config.logLevel);
+  const log = createLog(config.logLevel === 'info' ? 'warn' : config.logLevel, {
+    secrets: secretsOf(config),
+  });
   const services = await openServices(config, log);
   try {
     return await makeSpaceViews(services, order);

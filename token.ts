@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { createTokenDesk, developerEmail, type TokenOrder } from './common/auth/issue-token.ts';
 import { type Config, readConfig } from './common/config/read-config.ts';
+import { secretsOf } from './common/config/secrets-of.ts';
 import { sendCommand } from './common/lifecycle/control-socket.ts';
 import { failStart } from './common/lifecycle/fail-start.ts';
 import { helpIfAsked } from './common/lifecycle/help.ts';
@@ -59,7 +60,9 @@ function readDuration(text: string | undefined): number | null {
 async function executeAlone(config: Config, order: TokenOrder): Promise<string> {
   requireData(config);
   // standard output has what was asked for; the rest is for failures
-  const log = createLog(config.logLevel === 'info' ? 'warn' : config.logLevel);
+  const log = createLog(config.logLevel === 'info' ? 'warn' : config.logLevel, {
+    secrets: secretsOf(config),
+  });
   const services = await openServices(config, log);
   try {
     return await createTokenDesk(services).execute(order);

@@ -11,7 +11,7 @@ import { gatewayExamples } from './examples.ts';
 import { createFileLinks } from './file-links.ts';
 import { createJanitor } from './janitor/janitor.ts';
 import { sweepUploads } from './janitor/sweep-uploads.ts';
-import { measureUploads } from './measure-uploads.ts';
+import { countedCalls, measuredStore, measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
 import { gatewayRoutes } from './routes.ts';
 
@@ -27,8 +27,13 @@ const downloadLimits = { limit: 1000, minRate: 8192, ratePeriod: 10_000, waitLim
 /** The upload gateway on the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   const { config, log, db, database, deployment, authenticate, projects, redis, uploads, metrics } = services;
-  const { store, largestPart, objectUrl } = await openObjectStore(config, log);
-  const table = createCloudFiles({ db, database });
+  const {
+    store: bareStore,
+    largestPart,
+    objectUrl,
+  } = await openObjectStore(config, log, countedCalls(metrics));
+  const store = measuredStore(bareStore, metrics);
+  const table = createCloudFiles({ db, database, metrics });
   // the embedded engine is this process's alone, so nobody misses rows that it has yet to get
   const wal =
     config.clickhouse === undefined
@@ -43,7 +48,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     waitLimit: config.uploadWaitTimeout,
   });
   const downloads = new DownloadSlots(downloadLimits);
-  measureUploads(metrics, { uploads, memory });
+  measureUploads(metrics, { uploads, memory, memoryBytes: config.uploadMemoryBytes, downloads });
   const janitor = createJanitor({
     ...{ store, cloudFiles, deployment, uploads, log },
     staleAfter: config.janitorStaleAfter,

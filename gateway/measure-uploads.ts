@@ -1,12 +1,22 @@
+import type { ObserveCall } from '../common/calls/observe-call.ts';
 import type { UploadLedger } from '../common/lifecycle/workers/upload-ledger.ts';
 import type { Metrics } from '../common/metrics/create-metrics.ts';
+import type { ObjectStore, ObjectWriter } from '../common/object-store/object-store.ts';
+import type { DownloadSlots } from './download/download-slots.ts';
 import type { UploadMemory } from './memory/upload-memory.ts';
 
 /** What the gateway adds to the metrics of its process. */
 export function measureUploads(
   metrics: Metrics,
-  { uploads, memory }: { uploads: UploadLedger; memory: UploadMemory },
+  args: {
+    readonly uploads: UploadLedger;
+    readonly memory: UploadMemory;
+    /** The most that it may hold. */
+    readonly memoryBytes: number;
+    readonly downloads: DownloadSlots;
+  },
 ): void {
+  const { uploads, memory, memoryBytes, downloads } = args;
   metrics.gauge(
     'sluice_uploads_in_flight',
     'Uploads whose file has begun, and which are not over',
@@ -19,8 +29,71 @@ export function measureUploads(
   );
   metrics.gauge(
     'sluice_upload_memory_used_bytes',
-    'Memory that uploads hold; UPLOAD_MEMORY_BYTES is the most',
+    'Memory that uploads hold; sluice_upload_memory_limit_bytes is the most',
     () => memory.used,
   );
+  metrics.gauge('sluice_upload_memory_limit_bytes', 'UPLOAD_MEMORY_BYTES', () => memoryBytes);
   metrics.gauge('sluice_uploads_waiting', 'Uploads that wait for memory', () => memory.waiting);
+  metrics.gauge('sluice_downloads_in_flight', 'Downloads that hold a slot', () => downloads.inFlight);
+  metrics.gauge(
+    'sluice_downloads_waiting',
+    'Accounts and addresses that wait for a slot',
+    () => downloads.waiting,
+  );
+}
+
+/** What the calls of an object store are measured with. */
+export function countedCalls(metrics: Metrics): { observe: ObserveCall; onRetry: () => void } {
+  let retries = 0;
+  metrics.counter('sluice_s3_retries_total', 'Requests to S3 that were sent again', () => retries);
+  return {
+    observe: metrics.observeCall,
+    onRetry() {
+      retries++;
+    },
+  };
+}
+
+/** A store that counts the parts in which uploads come, and the uploads that end without a file. */
+export function measuredStore(store: ObjectStore, metrics: Metrics): ObjectStore {
+  const counts = { parts: 0, stored: 0, aborted: 0 };
+  metrics.counter('sluice_upload_parts_total', 'Parts that were stored', () => counts.parts);
+  metrics.counter('sluice_uploads_stored_total', 'Files that were stored', () => counts.stored);
+  metrics.counter(
+    'sluice_uploads_aborted_total',
+    'Files that were begun and taken back',
+    () => counts.aborted,
+  );
+  return {
+    ...store,
+    async create(key, description, signal) {
+      return measuredWriter(await store.create(key, description, signal), counts);
+    },
+  };
+}
+
+function measuredWriter(
+  writer: ObjectWriter,
+  counts: { parts: number; stored: number; aborted: number },
+): ObjectWriter {
+  let over = false;
+  const end = (how: 'stored' | 'aborted'): void => {
+    if (!over) counts[how]++;
+    over = true;
+  };
+  return {
+    async writePart(part) {
+      await writer.writePart(part);
+      counts.parts++;
+    },
+    async complete(last) {
+      await writer.complete(last);
+      if (last.size > 0) counts.parts++;
+      end('stored');
+    },
+    abort() {
+      end('aborted');
+      return writer.abort();
+    },
+  };
 }

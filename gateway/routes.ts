@@ -10,13 +10,20 @@ export type GatewayDeps = UploadDeps & DownloadDeps & LinkDeps;
 export function gatewayRoutes(deps: GatewayDeps): Route[] {
   return [
     {
+      operation: 'upload',
       method: 'POST',
       path: '/_f_/:project/upload',
       handler: endUploads(deps.uploads, uploadOperation(deps)),
       transfersBytes: true,
     },
-    { method: 'POST', path: '/_f_/:project/:name/link', handler: linkOperation(deps) },
-    { method: 'GET', path: '/_f_/:project/:name', handler: downloadOperation(deps), transfersBytes: true },
+    { operation: 'link', method: 'POST', path: '/_f_/:project/:name/link', handler: linkOperation(deps) },
+    {
+      operation: 'download',
+      method: 'GET',
+      path: '/_f_/:project/:name',
+      handler: downloadOperation(deps),
+      transfersBytes: true,
+    },
   ];
 }
 

@@ -12,6 +12,7 @@ import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
 import { ReadWriteLock } from '../common/limits/read-write-lock.ts';
 import type { Log } from '../common/log/log.ts';
 import type { Projects } from '../common/metadata/projects.ts';
+import type { Metrics } from '../common/metrics/create-metrics.ts';
 import { queryExamples } from './examples.ts';
 import { createStructureCache } from './input/structure-cache.ts';
 import { createAuthorize } from './login/authorize.ts';
@@ -106,6 +107,8 @@ export interface QueryDeps {
   readonly log?: Pick<Log, 'warn'>;
   /** Absent: writes go to the table at once. */
   readonly pending?: PendingRecords | undefined;
+  /** Absent: nobody measures. */
+  readonly metrics?: Pick<Metrics, 'cache' | 'batch'>;
   readonly projects: Projects;
   readonly authenticate: Authenticate;
   /** Absent: argon2id. */
@@ -150,7 +153,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
     hasher,
     table: new RecordsTable(db, database),
     catalogue: createSpaceCatalogue(args),
-    structures: createStructureCache(scopes),
+    structures: createStructureCache(scopes, args.metrics?.cache('structures')),
     newId: createUuidV7(),
     writes: new InFlightWrites(),
     versions: args.versions ?? createLocalVersions(),
@@ -167,7 +170,8 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const throttle = new LoginThrottle(loginThrottleDefaults, { shared: args.sharedFailures });
   const checks = new HashChecks({ hasher, throttle });
   const lookups = new RecordLookups(deps);
-  const cache = args.cache ?? new ResultCache(args.alone ? config.recordCacheBytes * (1 - recordShare) : 0);
+  const cacheBytes = args.alone ? config.recordCacheBytes * (1 - recordShare) : 0;
+  const cache = args.cache ?? new ResultCache(cacheBytes, args.metrics?.cache('records'));
   const beginWrite = createBeginWrite({ cache, versions: deps.versions });
   const idsByValue: FindStoredDeps['idsByValue'] = async (space, wanted, signal) =>
     (await lookups.find(space, wanted, signal)).map(({ _id }) => _id);
@@ -180,7 +184,10 @@ export function queryRoutes(args: QueryDeps): Route[] {
     lookups,
     reader: new RecordReader({ ...deps, checks, lookups }),
   };
-  const groupCommit = createGroupCommit({ ...deps, pendingLimit, insertLimit });
+  const groupCommit = createGroupCommit({
+    ...{ ...deps, pendingLimit, insertLimit },
+    onStatement: args.metrics?.batch('record_inserts'),
+  });
   const statementLimit = db.cluster === undefined ? changeLimits.statementLimit : clusterStatementLimit;
   const changeCommit = createChangeCommit({ ...deps, ...changeLimits, statementLimit });
   const statements = createStatementWrites({ ...deps, beginWrite, groupCommit, changeCommit });
@@ -214,9 +221,10 @@ function routeOf(
   { config, authenticate, openSpace }: QueryDeps & { readonly openSpace: OpenSpace },
   deps: OperationDeps,
 ): Route {
-  const { method, path, run } = operation;
+  const { name, method, path, run } = operation;
   const bodyLimit = operation.body === 'records' ? config.maxRecordsBytes : config.maxRecordBytes;
   return {
+    operation: name,
     method,
     path,
     handler: (request) =>

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Invalidation, Mark } from '../invalidation/invalidation.ts';
 import type { Log } from '../log/log.ts';
+import { CacheCounts } from '../metrics/cache-counts.ts';
 import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
 import type { SharedTokens } from './shared-tokens.ts';
 import type { TokenGate } from './token-gate.ts';
@@ -64,8 +65,9 @@ export function createTokenCheck(args: {
   alone?: boolean;
   sharing?: TokenSharing | undefined;
   gate?: TokenGate;
+  counts?: CacheCounts;
 }): TokenCheck {
-  const { tokens, log, alone = true, sharing, gate } = args;
+  const { tokens, log, alone = true, sharing, gate, counts = new CacheCounts() } = args;
   const trustFor = alone ? tokenTrust.alone : tokenTrust.untold;
   const known = new LRUCache<string, Seen>({ max: cachedTokens });
   // apart, so that guessing tokens can't push out the good ones
@@ -158,7 +160,7 @@ export function createTokenCheck(args: {
   return {
     checkKnown(text) {
       const hash = hashToken(text);
-      const seen = cached(hash);
+      const seen = counts.count(cached(hash));
       return seen === null ? null : judge(hash, seen);
     },
     async check(text, signal) {

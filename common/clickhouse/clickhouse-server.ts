@@ -9,6 +9,7 @@ import {
 import { ApiError } from '../errors/api-error.ts';
 import { databaseUnavailable, deadlineExceeded } from '../errors/catalogue.ts';
 import { Semaphore } from '../limits/semaphore.ts';
+import { traceHeaders } from '../tracing/active-span.ts';
 import { type Answer, beginning, readAnswer, whole } from './clickhouse-answer.ts';
 import { engineFailure, statementFailure } from './engine-failure.ts';
 import { textLiteral } from './literal.ts';
@@ -232,6 +233,7 @@ async function send(
     clickhouse_settings: settings as ClickHouseSettings,
     query_id: queryId,
     abort_signal: signal,
+    http_headers: traceHeaders(),
     // the client would read an error of any length
     ignore_error_response: true,
   });

@@ -1,17 +1,22 @@
+import { type ObserveCall, unobserved } from '../calls/observe-call.ts';
 import type { Database, ReadStatement } from './database.ts';
 
-/** A database that knows how many statements are under way. */
+/** A database that knows how many statements are under way, and tells of each what became of it. */
 export interface CountedDatabase extends Database {
   /** Streams count until they have been read. */
   readonly statementsInFlight: number;
 }
 
-export function countStatements(db: Database): CountedDatabase {
+export function countStatements(db: Database, observe: ObserveCall = unobserved): CountedDatabase {
   let inFlight = 0;
-  const counted = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+  const counted = async <Result>(
+    call: string,
+    { signal }: { readonly signal?: AbortSignal | undefined },
+    work: () => Promise<Result>,
+  ): Promise<Result> => {
     inFlight++;
     try {
-      return await work();
+      return await observe('engine', call, work, { signal });
     } finally {
       inFlight--;
     }
@@ -30,10 +35,11 @@ export function countStatements(db: Database): CountedDatabase {
     get statementsInFlight() {
       return inFlight;
     },
-    command: (statement) => counted(() => db.command(statement)),
-    rows: <Row>(statement: ReadStatement) => counted(() => db.rows<Row>(statement)),
-    insert: (statement) => counted(() => db.insert(statement)),
-    stream: async (statement) => countedChunks(await counted(() => db.stream(statement))),
+    command: (statement) => counted('command', statement, () => db.command(statement)),
+    rows: <Row>(statement: ReadStatement) => counted('rows', statement, () => db.rows<Row>(statement)),
+    insert: (statement) => counted('insert', statement, () => db.insert(statement)),
+    stream: async (statement) =>
+      countedChunks(await counted('stream', statement, () => db.stream(statement))),
     ready: (signal) => db.ready(signal),
     close: () => db.close(),
   };

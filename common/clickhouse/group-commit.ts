@@ -57,6 +57,8 @@ export function createGroupCommit(args: {
   lock?: ReadWriteLock;
   /** Absent: what comes while an INSERT is under way is the next one. */
   gather?: Gather;
+  /** Told how many requests share an INSERT. */
+  onStatement?: ((requests: number) => void) | undefined;
 }): GroupCommit {
   const { db, pendingLimit, insertLimit, lock, gather } = args;
 
@@ -118,6 +120,7 @@ export function createGroupCommit(args: {
     sizeLimit: insertLimit,
     lock,
     gather,
+    onStatement: args.onStatement,
     run: store,
   });
   return {

@@ -1,5 +1,6 @@
 import { overloaded } from '../errors/catalogue.ts';
 import { ReadWriteLock } from '../limits/read-write-lock.ts';
+import { type ActiveSpan, activeSpan, withActiveSpan } from '../tracing/active-span.ts';
 
 /** What one request wants a statement to do, together with those of others. */
 export interface Queued {
@@ -22,6 +23,8 @@ export interface Queued {
 export type Waiting<Item, Result> = Item & {
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
+  /** Of the request that it is for. */
+  readonly span?: ActiveSpan | undefined;
 };
 
 /** Items that are about to come: the next statement waits for them a little, because it costs the same with them. */
@@ -45,6 +48,8 @@ export interface StatementQueuesOptions<Item, Result> {
   readonly lock?: ReadWriteLock | undefined;
   /** Absent: what comes while a statement is under way is the next one. */
   readonly gather?: Gather | undefined;
+  /** Told how many items share a statement. */
+  readonly onStatement?: ((items: number) => void) | undefined;
   /** Makes the statement. Never rejects; it settles each item by its own outcome. */
   readonly run: (items: readonly Waiting<Item, Result>[]) => Promise<void>;
 }
@@ -71,7 +76,7 @@ export class StatementQueues<Item extends Queued, Result> {
     this.#admit(account, size);
     try {
       return await new Promise<Result>((resolve, reject) => {
-        const waiting = { ...item, resolve, reject };
+        const waiting = { ...item, resolve, reject, span: activeSpan() };
         const queue = this.#queues.get(item.queue);
         if (queue !== undefined) {
           queue.push(waiting);
@@ -103,7 +108,7 @@ export class StatementQueues<Item extends Queued, Result> {
   }
 
   async #drain(name: string, queue: FairQueue<Waiting<Item, Result>>): Promise<void> {
-    const { gather, run } = this.#options;
+    const { gather, run, onStatement } = this.#options;
     const isLocked = (item: Item): boolean => this.#isLocked(item);
     while (queue.size > 0) {
       if (gather !== undefined && queue.size < gather.expected()) await this.#gathered(name, queue, gather);
@@ -113,7 +118,10 @@ export class StatementQueues<Item extends Queued, Result> {
         continue;
       }
       const lockKeys = items.flatMap(({ lockKey }) => lockKey ?? []);
-      await this.#lock.shared(lockKeys, () => run(items));
+      onStatement?.(items.length);
+      // of the requests that share it, one has it in its trace
+      const [{ span } = {}] = items;
+      await this.#lock.shared(lockKeys, () => withActiveSpan(span, () => run(items)));
     }
     this.#queues.delete(name);
   }

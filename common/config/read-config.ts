@@ -7,6 +7,7 @@ import { largestPart } from '../object-store/s3/s3-part-sizes.ts';
 import { type ClickhouseConfig, readClickhouse } from './read-clickhouse.ts';
 import { type RedisConfig, readRedis } from './read-redis.ts';
 import { readS3, type S3Config } from './read-s3.ts';
+import { readTracing, type TracingConfig } from './read-tracing.ts';
 import { readMetricsToken, readWorkers } from './read-workers.ts';
 import { EnvReader } from './validators.ts';
 
@@ -79,6 +80,8 @@ export interface Config {
   /** Who has it may read `/metrics`; undefined: only who asks from this machine itself. Never logged. */
   readonly metricsToken: string | undefined;
   readonly logLevel: LogLevel;
+  /** undefined: nothing is traced. */
+  readonly tracing: TracingConfig | undefined;
 }
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -99,7 +102,11 @@ const gibibyte = 1024 ** 3;
 
 /** Reads the configuration from environment variables. Throws a ConfigError that lists every bad one. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const reader = new EnvReader(env);
+  return readConfigFrom(new EnvReader(env));
+}
+
+/** The same of what a reader reads. */
+export function readConfigFrom(reader: EnvReader): Config {
   const config: Config = {
     host: reader.text('HOST') ?? '127.0.0.1',
     port: reader.integer('PORT', 8080, 0, 65535),
@@ -148,6 +155,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     workers: readWorkers(reader),
     metricsToken: readMetricsToken(reader),
     logLevel: reader.oneOf('LOG_LEVEL', 'info', logLevels),
+    tracing: readTracing(reader),
   };
   checkUploadMemory(config, reader.problems);
   if (config.s3?.publicBucket === true && config.fileLinks === 'private') {

@@ -48,6 +48,7 @@ export class Dispatcher {
     if (exchange.method === 'OPTIONS') return this.#describeMethods(exchange);
     const { route, params } = this.#router.match(exchange.method, exchange.path);
     exchange.route = route.path;
+    exchange.operation = route.operation ?? '';
     if (route.localOnly === true && !isLocal(exchange)) throw nothingHere();
     if (route.sameOriginOnly === true && exchange.header('origin') !== undefined) throw crossOriginRefused();
     if (route.allowPlainHttp !== true && !this.#transport.allows(peer, exchange)) {

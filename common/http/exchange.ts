@@ -1,10 +1,12 @@
 import type * as Uws from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
+import type { RequestSpan } from '../tracing/tracing.ts';
 import type { BodyMemory } from './body-memory.ts';
 import type { ChunkJoiner } from './chunk-joiner.ts';
 import type { HttpRequest, QueryPairs } from './http-types.ts';
 import { IncomingBody } from './incoming-body.ts';
+import type { Failure } from './log-request.ts';
 import { parseQueryString } from './query-string.ts';
 
 const requestIdPattern = /^[A-Za-z0-9._-]{8,64}$/;
@@ -45,8 +47,16 @@ export class Exchange implements HttpRequest {
   onGivenUp: ((reason: Error) => void) | null = null;
   /** Pattern of the route that it matched, for metrics: never its path. */
   route = '';
+  /** Name of its operation. */
+  operation = '';
   /** Of the answer, once its head is sent. */
   status = 0;
+  /** Bytes of the answer's body that were given to the connection. */
+  sentBytes = 0;
+  /** Its span, where requests are traced. */
+  span: RequestSpan | undefined;
+  /** What to say of it when it is over, if something went wrong. */
+  failure: Failure | null = null;
   /** Bytes of the body that metrics know of. */
   countedBytes = 0;
   /** The request timeout no longer counts. */

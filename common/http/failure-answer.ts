@@ -1,28 +1,26 @@
 import { ApiError } from '../errors/api-error.ts';
 import { renderError, visibleError } from '../errors/render-error.ts';
-import type { Log } from '../log/log.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpResponse } from './http-types.ts';
+import type { Failure } from './log-request.ts';
 
-/** Logs what went wrong with a request, and makes the answer that the client may see. */
-export function failureAnswer(exchange: Exchange, thrown: unknown, log: Log): HttpResponse {
+/** Notes what went wrong with a request, for its line in the log, and makes the answer that the client may see. */
+export function failureAnswer(exchange: Exchange, thrown: unknown): HttpResponse {
   const error = visibleError(exchange.abortReason ?? thrown);
-  const facts = {
-    requestId: exchange.id,
-    method: exchange.method,
-    path: exchange.path,
-    status: error.status,
-    code: error.code,
-  };
-  if (exchange.aborted) log.debug({ ...facts, err: thrown }, 'request ended without its client');
-  else if (thrown instanceof ApiError && error.status > 500 && thrown.cause !== undefined) {
-    // a store that is away or overloaded, which its operator should hear of
-    log.warn({ ...facts, err: thrown }, 'request failed for now');
-  } else if (thrown instanceof ApiError && error.status !== 500) log.debug(facts, 'request refused');
-  else log.error({ ...facts, err: thrown }, 'request failed');
+  exchange.failure = { ...howFailed(exchange, thrown, error), code: error.code };
   return {
     status: error.status,
     headers: { 'content-type': 'application/json; charset=utf-8', ...error.headers },
     body: renderError(error, exchange),
   };
+}
+
+function howFailed({ aborted }: Exchange, thrown: unknown, { status }: ApiError): Omit<Failure, 'code'> {
+  if (aborted) return { level: 'debug', text: 'request ended without its client', err: thrown };
+  if (thrown instanceof ApiError && status > 500 && thrown.cause !== undefined) {
+    // a store that is away or overloaded, which its operator should hear of
+    return { level: 'warn', text: 'request failed for now', err: thrown };
+  }
+  if (thrown instanceof ApiError && status !== 500) return { level: 'info', text: 'request refused' };
+  return { level: 'error', text: 'request failed', err: thrown };
 }

@@ -42,6 +42,11 @@ export class FairBudget {
     return this.#used;
   }
 
+  /** Claims that wait. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   /** Claims an amount, which is held at once or waits. Throws 503 when too many claims of the account wait. */
   claim(account: string, amount: number, onGranted: () => void = () => {}): Claim {
     const entry: Entry = { account, amount, onGranted, granted: false, release: () => this.#release(entry) };

@@ -22,8 +22,9 @@ export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => A
   const failed = failedChecks(checks);
   const alive = { status: 200, headers, body: '{"status":"ok"}' };
   return [
-    { method: 'GET', path: '/healthz', allowPlainHttp: true, handler: () => alive },
+    { operation: 'healthz', method: 'GET', path: '/healthz', allowPlainHttp: true, handler: () => alive },
     {
+      operation: 'health',
       method: 'GET',
       path: '/health',
       allowPlainHttp: true,
@@ -33,6 +34,7 @@ export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => A
       }),
     },
     {
+      operation: 'readyz',
       method: 'GET',
       path: '/readyz',
       allowPlainHttp: true,

@@ -1,10 +1,27 @@
+/** A request that is over. */
+export interface FinishedRequest {
+  /** Also the `X-Request-Id` of the answer. */
+  readonly id: string;
+  /** Pattern of the route, or '' when none matched: never the path. */
+  readonly route: string;
+  /** Name of the operation, '' with no route. */
+  readonly operation: string;
+  readonly method: string;
+  /** null when nobody took the answer. */
+  readonly status: number | null;
+  /** From its head to the end of its answer. */
+  readonly seconds: number;
+  /** Whose it is, once that is known. */
+  readonly userId: string | null;
+  /** Of the body that has arrived. */
+  readonly bytesIn: number;
+  /** Of the answer's body that were sent. */
+  readonly bytesOut: number;
+}
+
 /** Told what the server does, for metrics. Called once or a few times a request: it must be quick, and never throw. */
 export interface HttpObserver {
-  /**
-   * A request is over.
-   * @param route pattern of the route, or '' when none matched @param status null when nobody took the answer
-   */
-  answered(route: string, method: string, status: number | null, seconds: number): void;
+  answered(request: FinishedRequest): void;
   /** So many more bytes of a request's body have arrived. */
   received(route: string, bytes: number): void;
 }

@@ -2,15 +2,18 @@ import type * as Uws from 'uWebSockets.js';
 import type { BlockList } from 'node:net';
 import { shuttingDown } from '../errors/catalogue.ts';
 import type { Log } from '../log/log.ts';
-import { createBodyMemory } from './body-memory.ts';
+import { withActiveSpan } from '../tracing/active-span.ts';
+import type { RequestTracing } from '../tracing/tracing.ts';
+import { type BodyMemory, createBodyMemory } from './body-memory.ts';
 import { ChunkJoiner } from './chunk-joiner.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Exchange } from './exchange.ts';
 import { failureAnswer } from './failure-answer.ts';
-import type { HttpObserver } from './http-observer.ts';
+import type { FinishedRequest, HttpObserver } from './http-observer.ts';
 import type { HttpResponse, Route } from './http-types.ts';
 import { Linger, shortLinger } from './linger.ts';
 import { listenOn } from './listen-on.ts';
+import { logRequest } from './log-request.ts';
 import { loadUws } from './uws.ts';
 import { tickMilliseconds, Watchdog } from './watchdog.ts';
 import { isStream, restIsSmall, writeStream, writeWhole } from './write-response.ts';
@@ -31,6 +34,8 @@ export interface HttpServerOptions {
   readonly routes: readonly Route[];
   /** Told of every request that is over. */
   readonly observer?: HttpObserver;
+  /** Absent: nothing is traced. */
+  readonly tracing?: RequestTracing | undefined;
   readonly log: Log;
 }
 
@@ -38,6 +43,8 @@ export interface HttpServer {
   readonly port: number;
   /** Requests that are not over. */
   readonly activeRequests: number;
+  /** What bodies of requests hold. */
+  readonly bodyMemory: BodyMemory;
   /** From now on each answer closes its connection, so that clients look for another server. */
   announceStop(): void;
   /**
@@ -65,7 +72,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     res.onAborted(() => exchange.connectionLost());
     if (!exchange.body.complete) res.onData((chunk, isLast) => exchange.body.push(chunk, isLast));
     active.add(exchange);
-    void serve(exchange).finally(() => {
+    exchange.span = options.tracing?.begin(exchange.method, (name) => exchange.header(name));
+    void withActiveSpan(exchange.span, () => serve(exchange)).finally(() => {
       exchange.body.releaseMemory();
       active.delete(exchange);
       observe(exchange);
@@ -80,10 +88,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     exchange.countedBytes = received;
   };
   const observe = (exchange: Exchange): void => {
-    if (observer === undefined) return;
     countBytes(exchange);
-    const seconds = (performance.now() - exchange.startedAt) / 1000;
-    observer.answered(exchange.route, exchange.method, exchange.headSent ? exchange.status : null, seconds);
+    const request = finished(exchange);
+    observer?.answered(request);
+    exchange.span?.end(request, exchange.failure?.code);
+    logRequest(log, request, exchange);
   };
 
   const serve = async (exchange: Exchange): Promise<void> => {
@@ -92,12 +101,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       const answer = dispatcher.dispatch(exchange);
       response = answer instanceof Promise ? await unlessGivenUp(exchange, answer) : answer;
     } catch (thrown) {
-      response = failureAnswer(exchange, thrown, log);
+      response = failureAnswer(exchange, thrown);
     }
     try {
       await send(exchange, response);
     } catch (thrown) {
-      const failed = failureAnswer(exchange, thrown, log);
+      const failed = failureAnswer(exchange, thrown);
       if (exchange.aborted) return;
       // a cut connection tells the client that the answer is not complete
       if (exchange.headSent) exchange.res.close();
@@ -112,10 +121,6 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       ...response.headers,
       'x-request-id': exchange.id,
     };
-    log.debug(
-      { requestId: exchange.id, method: exchange.method, path: exchange.path, status: response.status },
-      'answered',
-    );
     exchange.status = response.status;
     if (isStream(response.body)) await writeStream(exchange, response, headers, draining);
     else if (mayGoOn(exchange, response)) writeWhole(exchange, response, headers, draining);
@@ -158,6 +163,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     get activeRequests() {
       return active.size;
     },
+    bodyMemory: shared.memory,
     announceStop() {
       draining = true;
     },
@@ -166,6 +172,20 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       closing ??= close(drainTimeout);
       return closing;
     },
+  };
+}
+
+function finished(exchange: Exchange): FinishedRequest {
+  return {
+    id: exchange.id,
+    route: exchange.route,
+    operation: exchange.operation,
+    method: exchange.method,
+    status: exchange.headSent ? exchange.status : null,
+    seconds: (performance.now() - exchange.startedAt) / 1000,
+    userId: exchange.body.account,
+    bytesIn: exchange.body.received,
+    bytesOut: exchange.sentBytes,
   };
 }
 

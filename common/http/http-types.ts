@@ -84,6 +84,8 @@ export interface Route {
   /** Segments are fixed text or `:name`, such as `/:project/:space`. Fixed text wins over a parameter. */
   readonly path: string;
   readonly handler: Handler;
+  /** What it is called in metrics, logs and traces; absent: it is not told from others there. */
+  readonly operation?: string;
   /** Probes are answered without TLS as well. */
   readonly allowPlainHttp?: boolean;
   /** There for requests of this machine itself only; 404 for others. */

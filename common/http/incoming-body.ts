@@ -1,4 +1,5 @@
 import { overloaded } from '../errors/catalogue.ts';
+import { activeSpan, withActiveSpan } from '../tracing/active-span.ts';
 import { type BodyMemory, type MemoryKind, smallBody } from './body-memory.ts';
 import type { ChunkJoiner, JoinedChunks } from './chunk-joiner.ts';
 import type { Claim } from './fair-budget.ts';
@@ -100,6 +101,11 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     this.#queuedBytes += chunk.byteLength;
   }
 
+  /** Whose request it is, once that is known. */
+  get account(): string | null {
+    return this.#account;
+  }
+
   identify(account: string): void {
     this.#account = account;
     for (const { claim } of this.#queue) claim?.release();
@@ -107,7 +113,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
 
   consume(sink: BodySink): void {
     if (this.#sink !== null) throw new Error('a request body can be consumed once');
-    this.#sink = sink;
+    this.#sink = inSpan(sink);
     if (this.#failure !== null) {
       this.#settled = true;
       sink.fail(this.#failure);
@@ -262,4 +268,15 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     this.lastActivity = performance.now();
     this.#flow.resume();
   }
+}
+
+/** The native callbacks know of no request: what a sink does belongs to the span of the request that gave it. */
+function inSpan(sink: BodySink): BodySink {
+  const span = activeSpan();
+  if (span === undefined) return sink;
+  return {
+    write: (chunk) => withActiveSpan(span, () => sink.write(chunk)),
+    end: () => withActiveSpan(span, () => sink.end()),
+    fail: (error) => withActiveSpan(span, () => sink.fail(error)),
+  };
 }

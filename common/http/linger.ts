@@ -77,6 +77,7 @@ function writeUnended(exchange: Exchange, response: HttpResponse, headers: Heade
   const { res } = exchange;
   const content = Buffer.from((response.body as string | Uint8Array | undefined) ?? '');
   const sent = exchange.method === 'HEAD' ? Buffer.alloc(0) : content;
+  exchange.sentBytes = sent.byteLength;
   res.cork(() => {
     writeHead(exchange, response.status, headers);
     res.writeHeader('content-length', String(content.byteLength));

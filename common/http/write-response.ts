@@ -39,6 +39,8 @@ export function writeWhole(
   const { res } = exchange;
   const body = response.body as string | Uint8Array | undefined;
   exchange.body.discard();
+  const empty = exchange.method === 'HEAD' || response.status === 204 || response.status === 304;
+  if (body !== undefined && !empty) exchange.sentBytes = Buffer.byteLength(body);
   res.cork(() => {
     writeHead(exchange, response.status, headers);
     if (exchange.method === 'HEAD') {
@@ -122,6 +124,7 @@ export async function writeStream(
 /** Writes one chunk and waits until the client has room for the next. */
 async function writeChunk(exchange: Exchange, chunk: Uint8Array, length: number | undefined): Promise<void> {
   const { res } = exchange;
+  exchange.sentBytes += chunk.byteLength;
   if (length === undefined) {
     let fits = true;
     res.cork(() => {

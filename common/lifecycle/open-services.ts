@@ -4,6 +4,7 @@ import { createSharedTokens } from '../auth/shared-tokens.ts';
 import { createStoredKeys } from '../auth/signing-keys.ts';
 import { createTokenCheck, type TokenCheck } from '../auth/token-check.ts';
 import { createTokenGate } from '../auth/token-gate.ts';
+import { type ObserveCall, unobserved } from '../calls/observe-call.ts';
 import { type CountedDatabase, countStatements } from '../clickhouse/count-statements.ts';
 import { openDatabase } from '../clickhouse/open-database.ts';
 import type { Config } from '../config/read-config.ts';
@@ -17,6 +18,7 @@ import { migrate } from '../metadata/migrate.ts';
 import { migrations } from '../metadata/migrations.ts';
 import { createProjects, type Projects } from '../metadata/projects.ts';
 import { createUsers, type Users } from '../metadata/users.ts';
+import type { Metrics } from '../metrics/create-metrics.ts';
 import { makeDurably } from '../object-store/file-system/durable-directories.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { restoreFatalSignals } from './restore-fatal-signals.ts';
@@ -41,15 +43,22 @@ export interface Services {
   close(): Promise<void>;
 }
 
-/** Opens the stores that the configuration names and brings their tables up to date. */
-export async function openServices(config: Config, log: Log): Promise<Services> {
+/**
+ * Opens the stores that the configuration names and brings their tables up to date.
+ * @param metrics absent: nobody measures
+ */
+export async function openServices(
+  config: Config,
+  log: Log,
+  { observeCall = unobserved, cache }: Partial<Pick<Metrics, 'observeCall' | 'cache'>> = {},
+): Promise<Services> {
   try {
     await makeDurably(config.dataDir, 0o700);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     throw new Error(`the data directory ${config.dataDir} can't be made (${code})`, { cause });
   }
-  const db = countStatements(await openDatabase(config, log));
+  const db = countStatements(await openDatabase(config, log), observeCall);
   if (config.clickhouse === undefined) restoreFatalSignals();
   const database = databaseName(config);
   for (const { version, name } of await migrate(db, database, migrations)) {
@@ -57,7 +66,7 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
   }
   const deployment = await openDeployment({ db, database });
   const tokens = createAccessTokens({ db, database, deployment });
-  const redis = config.redis === undefined ? undefined : await connectRedis(config.redis, log);
+  const redis = config.redis === undefined ? undefined : await connectRedis(config.redis, log, observeCall);
   // the embedded engine serves one process
   const alone = config.clickhouse === undefined;
   const invalidation = redis === undefined || alone ? undefined : createRedisInvalidation({ redis, log });
@@ -71,6 +80,7 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
   const tokenCheck = createTokenCheck({
     ...{ tokens, log, alone, sharing },
     gate: createTokenGate({ tokens, deployment }),
+    ...(cache && { counts: cache('tokens') }),
   });
   return {
     config,
@@ -95,7 +105,7 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
 }
 
 /** The client is loaded only where there is a Redis. */
-async function connectRedis(config: RedisConfig, log: Log): Promise<RedisConnection> {
+async function connectRedis(config: RedisConfig, log: Log, observe: ObserveCall): Promise<RedisConnection> {
   const { openRedis } = await import('../redis/open-redis.ts');
-  return openRedis(config, log);
+  return openRedis(config, log, undefined, observe);
 }

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { bootstrap } from '../auth/bootstrap.ts';
 import { createTokenDesk, type TokenOrder } from '../auth/issue-token.ts';
 import { type Config, readConfig } from '../config/read-config.ts';
+import type { TracingConfig } from '../config/read-tracing.ts';
+import { secretsOf } from '../config/secrets-of.ts';
 import { shuttingDown, stillStarting } from '../errors/catalogue.ts';
 import { healthRoutes, type ReadinessCheck } from '../http/health-routes.ts';
 import { type HttpServer, startHttpServer } from '../http/http-server.ts';
@@ -9,6 +11,7 @@ import type { Route } from '../http/http-types.ts';
 import { createLog, type Log } from '../log/log.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
 import { metricsRoute } from '../metrics/metrics-route.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { closeTimeout } from './close-timeout.ts';
 import { type Commands, runCommand, serveControlSocket } from './control-socket.ts';
 import { failStart } from './fail-start.ts';
@@ -53,7 +56,7 @@ export type ServiceFactory = (services: ProcessServices, baseUrl: () => string) 
 const help = `
 Usage: npm start (all services), npm run gateway, npm run query
 
-Takes no arguments: settings are environment variables, which README.md lists. The most important ones:
+Takes no arguments: settings are environment variables, which docs/configuration.md lists. The most important ones:
   HOST, PORT       where to listen (127.0.0.1, 8080)
   DATA_DIR         where the database and the files are kept (./data)
   BOOTSTRAP_TOKEN  the first access token (random)
@@ -64,15 +67,16 @@ export async function runProcess(factories: readonly ServiceFactory[]): Promise<
   helpIfAsked(help);
   try {
     const config = readConfig(process.env);
+    const secrets = secretsOf(config);
     const worker = readWorkerArguments(process.argv.slice(2));
     if (worker !== null) {
       const link = linkToSupervisor();
-      const log = createLog(config.logLevel, { worker: worker.index });
+      const log = createLog(config.logLevel, { facts: { worker: worker.index }, secrets });
       await start({ ...config, port: worker.port }, log, factories, { index: worker.index, link });
     } else if (config.workers > 1) {
-      await superviseWorkers(config, createLog(config.logLevel));
+      await superviseWorkers(config, createLog(config.logLevel, { secrets }));
     } else {
-      await start(config, createLog(config.logLevel), factories, null);
+      await start(config, createLog(config.logLevel, { secrets }), factories, null);
     }
   } catch (error) {
     failStart(error);
@@ -86,7 +90,11 @@ async function start(
   factories: readonly ServiceFactory[],
   worker: { readonly index: number; readonly link: SupervisorLink } | null,
 ): Promise<void> {
-  const services = await openServices(config, log);
+  const tracing = config.tracing === undefined ? undefined : await loadTracing(config.tracing, log);
+  const measured = createMetrics({ worker: worker?.index ?? 1 });
+  const observeCall = tracing?.traced(measured.observeCall) ?? measured.observeCall;
+  const metrics = { ...measured, observeCall };
+  const services = await openServices(config, log, metrics);
   const { users, tokens, tokenCheck } = services;
   // one process does what is done once
   const first = worker === null || worker.index === 1;
@@ -100,7 +108,6 @@ async function start(
   const baseUrl = (): string => config.publicUrl ?? listenedUrl(config, server?.port ?? config.port);
   const running: Service[] = [];
   const uploads = worker === null ? createUploadLedger() : ledgerOf(worker.link);
-  const metrics = createMetrics({ worker: worker?.index ?? 1 });
   for (const factory of factories) running.push(await factory({ ...services, uploads, metrics }, baseUrl));
   const readiness = [
     { name: 'the database', check: (signal: AbortSignal) => services.db.ready(signal) },
@@ -122,6 +129,7 @@ async function start(
     sharedPort: worker !== null,
     routes,
     observer: metrics.observer,
+    tracing,
     log,
   });
   measureProcess(metrics, { server, db: services.db });
@@ -147,6 +155,7 @@ async function start(
     await socket?.close();
     for (const service of running) await service.close();
     await services.close();
+    await tracing?.close();
   };
   const stopNow = stopOnSignals({
     stop,
@@ -188,6 +197,12 @@ async function start(
   link.tell('listening', { url: baseUrl(), commands: Object.keys(commands) });
 }
 
+/** The SDK is loaded only where there is a collector. */
+async function loadTracing(config: TracingConfig, log: Log): Promise<Tracing> {
+  const { openTracing } = await import('../tracing/open-tracing.ts');
+  return openTracing(config, log);
+}
+
 function ledgerOf(link: SupervisorLink): UploadLedger {
   return createUploadLedger(
     (news, sent) => link.tell('uploads', news, sent),
@@ -201,5 +216,16 @@ function measureProcess(metrics: Metrics, { server, db }: { server: HttpServer; 
     'sluice_database_statements_in_flight',
     'Statements that the database has not answered',
     () => db.statementsInFlight,
+  );
+  const { unidentified, small, large } = server.bodyMemory;
+  metrics.gauge(
+    'sluice_body_memory_used_bytes',
+    'Memory that bodies of requests hold, without those of uploads',
+    () => unidentified.used + small.used + large.used,
+  );
+  metrics.gauge(
+    'sluice_bodies_waiting',
+    'Times that a request waits for memory for its body',
+    () => small.waiting + large.waiting,
   );
 }

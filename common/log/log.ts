@@ -1,10 +1,34 @@
+import { isatty } from 'node:tty';
 import { destination, type Logger, pino } from 'pino';
 import type { LogLevel } from '../config/read-config.ts';
+import { createRedaction } from './redact.ts';
+import { terminalLine } from './terminal-line.ts';
 
-/** JSON lines on standard error. No token, body or header is ever put into one. */
+/** What happened, on standard error. No token, body or header is ever put into a line. */
 export type Log = Pick<Logger, 'fatal' | 'error' | 'warn' | 'info' | 'debug'>;
 
-/** @param facts that stand in every line */
-export function createLog(level: LogLevel, facts: Readonly<Record<string, unknown>> = {}): Log {
-  return pino({ level, base: { pid: process.pid, ...facts } }, destination({ fd: 2, sync: true }));
+export interface LogOptions {
+  /** They stand in every line. */
+  readonly facts?: Readonly<Record<string, unknown>>;
+  /** Texts that no line may hold. */
+  readonly secrets?: readonly string[];
+  /** Absent: standard error, which is a terminal or not. */
+  readonly output?: { readonly write: (text: string) => void; readonly terminal: boolean };
+}
+
+/** JSON lines for machines; lines for people where a terminal shows them. */
+export function createLog(level: LogLevel, { facts = {}, secrets = [], output }: LogOptions = {}): Log {
+  const redacted = createRedaction(secrets);
+  const terminal = output?.terminal ?? isatty(2);
+  const stream = output ?? destination({ fd: 2, sync: true });
+  const colours = terminal && process.env.NO_COLOR === undefined && process.env.TERM !== 'dumb';
+  return pino(
+    { level, base: { pid: process.pid, ...facts } },
+    {
+      write(line: string) {
+        const clean = redacted(line);
+        stream.write(terminal ? terminalLine(clean, { colours }) : clean);
+      },
+    },
+  );
 }

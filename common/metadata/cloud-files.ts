@@ -3,6 +3,8 @@ import type { Database } from '../clickhouse/database.ts';
 import { createGroupCommit } from '../clickhouse/group-commit.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
 import { topologyOf } from '../clickhouse/topology.ts';
+import { CacheCounts } from '../metrics/cache-counts.ts';
+import type { Metrics } from '../metrics/create-metrics.ts';
 import { FileLookup } from './file-lookup.ts';
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
 import { timestampText } from './row-values.ts';
@@ -75,16 +77,28 @@ export interface FileTable extends CloudFiles {
 }
 
 /** @param args.database name of the database that holds the metadata tables */
-export function createCloudFiles({ db, database }: { db: Database; database: string }): FileTable {
+export function createCloudFiles({
+  db,
+  database,
+  metrics,
+}: {
+  db: Database;
+  database: string;
+  metrics?: Pick<Metrics, 'cache' | 'batch'>;
+}): FileTable {
   const table = `${database}.cloud_files`;
   const home = 'cloud_files';
   const { rowsEverywhere } = topologyOf(db);
   // one INSERT costs milliseconds and a part, however few its rows: uploads that end together share one
   let announced = 0;
   const gather = { expected: () => announced, wait: gatherWait };
-  const groupCommit = createGroupCommit({ db, pendingLimit, insertLimit, gather });
+  const counts = metrics?.cache('files') ?? new CacheCounts();
+  const onInsert = metrics?.batch('file_inserts');
+  const onLookup = metrics?.batch('file_lookups');
+  const groupCommit = createGroupCommit({ db, pendingLimit, insertLimit, gather, onStatement: onInsert });
   const known = new LRUCache<string, CloudFile>({ max: cachedFiles });
   const lookup = new FileLookup<CloudFile>(async (names, signal) => {
+    onLookup?.(names.length);
     const among = names.map(textLiteral).join(', ');
     const sql = `SELECT ${selection} FROM ${table} WHERE name IN (${among})`;
     const rows = await db.rows<Row>({ sql, signal, home });
@@ -117,12 +131,13 @@ export function createCloudFiles({ db, database }: { db: Database; database: str
       note(file);
     },
     async insertRows(rows) {
+      onInsert?.(rows.length);
       const lines = Buffer.concat(rows.map(({ line }) => line));
       await db.insert({ table, columns: fileColumns, lines, home });
     },
     remember: note,
     async findByName(name, signal) {
-      const cached = known.get(name);
+      const cached = counts.count(known.get(name));
       if (cached !== undefined) return cached;
       const file = await lookup.find(name, signal);
       if (file !== null) known.set(name, file);

@@ -13,6 +13,7 @@ export function metricsRoute(args: { token: string | undefined; read: () => Prom
   const wanted = token === undefined ? null : digest(`Bearer ${token}`);
   let reading: Promise<string> | null = null;
   return {
+    operation: 'metrics',
     method: 'GET',
     path: '/metrics',
     allowPlainHttp: true,

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { ObserveCall } from '../calls/observe-call.ts';
 import type { Config } from '../config/read-config.ts';
 import type { Log } from '../log/log.ts';
 import { fileSystemPartBytes } from './file-system/file-system-part.ts';
@@ -15,7 +16,11 @@ export interface OpenedObjectStore {
 }
 
 /** The store that the configuration names. The S3 client is loaded only where it is used. */
-export async function openObjectStore(config: Config, log: Log): Promise<OpenedObjectStore> {
+export async function openObjectStore(
+  config: Config,
+  log: Log,
+  { observe, onRetry }: { observe?: ObserveCall; onRetry?: () => void } = {},
+): Promise<OpenedObjectStore> {
   const { s3 } = config;
   if (s3 === undefined) {
     const store = await createFileSystemStore({ root: join(config.dataDir, 'files') });
@@ -29,7 +34,8 @@ export async function openObjectStore(config: Config, log: Log): Promise<OpenedO
       ...s3,
       ...sizes,
       maxSockets: writeSockets(config.uploadMemoryBytes),
-      timing: { request: config.s3RequestTimeout },
+      timing: { request: config.s3RequestTimeout, ...(onRetry && { onRetry }) },
+      ...(observe && { observe }),
       log,
     }),
     largestPart: largestPart(sizes),

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type ObserveCall, unobserved } from '../calls/observe-call.ts';
 import type { RedisConfig } from '../config/read-redis.ts';
 import type { Log } from '../log/log.ts';
 import { createRedisClient, isReplyError, type RedisTimes } from './redis-client.ts';
@@ -24,6 +25,7 @@ export async function openRedis(
   config: RedisConfig,
   log: Log,
   times: RedisTimes = usualTimes,
+  observe: ObserveCall = unobserved,
 ): Promise<RedisConnection> {
   const outage = new RedisOutage(log);
   const client = createRedisClient(config, times);
@@ -56,7 +58,9 @@ export async function openRedis(
   const connected = client.connect().catch((error: unknown) => outage.begin(reasonOf(error, config)));
   await Promise.race([connected, failedOrReady, sleep(times.connect, undefined, { ref: false })]);
 
-  const send = async <Answer>(command: () => Promise<Answer>): Promise<Answer> => {
+  const send = <Answer>(call: string, command: () => Promise<Answer>): Promise<Answer> =>
+    observe('redis', call, () => sendNow(command));
+  const sendNow = async <Answer>(command: () => Promise<Answer>): Promise<Answer> => {
     if (client.status !== 'ready') throw new RedisFailure('Redis is away', false);
     if (waiting >= commandLimit) throw new RedisFailure('too many commands wait for Redis', false);
     waiting++;
@@ -90,13 +94,13 @@ export async function openRedis(
   };
 
   return {
-    run: (script, keys, args) => send(() => evaluate(script, [keys.length, ...keys, ...args])),
-    get: (key) => send(() => client.get(key)),
+    run: (script, keys, args) => send('script', () => evaluate(script, [keys.length, ...keys, ...args])),
+    get: (key) => send('get', () => client.get(key)),
     async set(key, value, lifetime) {
-      await send(() => client.set(key, value, 'PX', lifetime));
+      await send('set', () => client.set(key, value, 'PX', lifetime));
     },
     async remove(key) {
-      await send(() => client.del(key));
+      await send('remove', () => client.del(key));
     },
     listen(channel, onMessage) {
       const listener = createRedisListener(createRedisClient(config, times), channel, onMessage);

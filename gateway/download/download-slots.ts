@@ -55,6 +55,11 @@ export class DownloadSlots {
     this.#watcher.unref();
   }
 
+  /** Downloads that hold a slot. */
+  get inFlight(): number {
+    return this.#open.size;
+  }
+
   /** Owners who wait. */
   get waiting(): number {
     return this.#waiting.size;

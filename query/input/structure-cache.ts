@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { invalidStructure, missingStructure } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
+import { CacheCounts } from '../../common/metrics/cache-counts.ts';
 import { type ParsedStructure, parseStructure, readStructure } from '../structure/parse-structure.ts';
 import type { SpacePath, Structure } from '../structure/structure.ts';
 
@@ -16,14 +17,15 @@ export interface StructureCache {
 }
 
 /** @param scopes that `authOptions` may name */
-export function createStructureCache(scopes: readonly string[]): StructureCache {
+export function createStructureCache(scopes: readonly string[], counts = new CacheCounts()): StructureCache {
   const known = new LRUCache<string, Structure>({
     maxSize: keptCharacters,
     sizeCalculation: (_, text) => text.length,
   });
   const cachedFor = (key: string, path: SpacePath): Structure | undefined => {
     const cached = known.get(key);
-    return cached?.projectSlug === path.projectSlug && cached.slug === path.slug ? cached : undefined;
+    const fits = cached?.projectSlug === path.projectSlug && cached.slug === path.slug;
+    return counts.count(fits ? cached : undefined);
   };
   const cachedOr = (key: string, path: SpacePath, parse: () => ParsedStructure): Structure => {
     const cached = cachedFor(key, path);

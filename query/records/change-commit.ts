@@ -5,6 +5,7 @@ import { joinPermits, permitted, StatementTimeout } from '../../common/clickhous
 import { ApiError } from '../../common/errors/api-error.ts';
 import { deadlineExceeded } from '../../common/errors/catalogue.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import type { Metrics } from '../../common/metrics/create-metrics.ts';
 import type { RecordAddress, RecordsTable } from '../sql/records-table.ts';
 import { rowColumns, type StoredRow } from './record-row.ts';
 import type { RecordChange } from './record-writes.ts';
@@ -40,6 +41,8 @@ export function createChangeCommit(args: {
   now?: () => Date;
   /** Shared with others that change the same rows; absent: there are none. */
   lock?: ReadWriteLock;
+  /** Absent: nobody measures. */
+  metrics?: Pick<Metrics, 'batch'>;
 }): ChangeCommit {
   const { db, table, pendingLimit, statementLimit, recordLimit, lock, now = () => new Date() } = args;
 
@@ -106,6 +109,7 @@ export function createChangeCommit(args: {
     sizeLimit: statementLimit,
     countLimit: recordLimit,
     lock,
+    onStatement: args.metrics?.batch('record_changes'),
     run: make,
   });
   return {

@@ -1,5 +1,6 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { type Queued, StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
+import type { Metrics } from '../../common/metrics/create-metrics.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { PendingRecords } from './pending-records.ts';
@@ -36,7 +37,13 @@ export class RecordLookups {
   readonly #pending: PendingRecords | undefined;
 
   /** @param args.pending absent: the table has all records */
-  constructor(args: { db: Database; table: RecordsTable; pending?: PendingRecords | undefined }) {
+  constructor(args: {
+    db: Database;
+    table: RecordsTable;
+    pending?: PendingRecords | undefined;
+    metrics?: Pick<Metrics, 'batch'>;
+  }) {
+    const { metrics } = args;
     this.#db = args.db;
     this.#table = args.table;
     this.#pending = args.pending;
@@ -44,6 +51,7 @@ export class RecordLookups {
       pendingLimit: waitingLimit,
       full: 'too many look-ups wait',
       sizeLimit: lookupsPerStatement,
+      onStatement: metrics?.batch('record_lookups'),
       run: (lookups) => this.#run(lookups),
     });
   }

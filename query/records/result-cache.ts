@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { CacheCounts } from '../../common/metrics/cache-counts.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
@@ -59,16 +60,21 @@ export class ResultCache {
   readonly #views = new WeakMap<RecordSpace, number>();
   #nextView = 1;
   readonly #largest: number;
-  hits = 0;
+  readonly #counts: CacheCounts;
 
   /** @param bytes of results with their keys; 0: nothing is kept */
-  constructor(bytes: number) {
+  constructor(bytes: number, counts = new CacheCounts()) {
+    this.#counts = counts;
     this.#largest = bytes * largestShare;
     this.#entries = new LRUCache<Entry, true>({
       maxSize: Math.max(1, bytes),
       sizeCalculation: (_, entry) => sizeOf(entry),
       dispose: (_, entry) => this.#forget(entry),
     });
+  }
+
+  get hits(): number {
+    return this.#counts.hits;
   }
 
   /** Bytes that a result may have to be kept. */
@@ -79,10 +85,9 @@ export class ResultCache {
   /** A kept result; undefined: there is none. @param request what a request of this view asks for, as it came */
   get(view: RecordSpace, request: string): Uint8Array | undefined {
     const entry = this.#spaces.get(view.id)?.byKey.get(this.#keyOf(view, request));
-    if (entry === undefined || entry.result === null) return undefined;
+    if (entry === undefined || entry.result === null) return this.#counts.count(undefined);
     this.#entries.get(entry);
-    this.hits++;
-    return entry.result;
+    return this.#counts.count(entry.result);
   }
 
   /**

@@ -12,6 +12,8 @@ import { CountLimit } from '../../common/limits/count-limit.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import type { Projects } from '../../common/metadata/projects.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
+import { CacheCounts } from '../../common/metrics/cache-counts.ts';
+import type { Metrics } from '../../common/metrics/create-metrics.ts';
 import type { RecordHeaders } from '../input/record-headers.ts';
 import type { BeginWrite } from '../records/begin-write.ts';
 import type { Hasher } from '../records/hasher.ts';
@@ -63,6 +65,8 @@ export interface SpacesDeps {
   /** Tells other processes of changes; absent: they find out by themselves when what they know is stale. */
   readonly invalidation?: Invalidation | undefined;
   readonly beginWrite: BeginWrite;
+  /** Absent: nobody measures. */
+  readonly metrics?: Pick<Metrics, 'cache'>;
   /** Absent: other processes write to the store as well. */
   readonly keyFilter?: KeyFilter | undefined;
 }
@@ -86,6 +90,7 @@ const returnLimit = { per: 60_000, limit: 20 };
 export class Spaces {
   readonly #deps: SpacesDeps;
   readonly #known: KnownSpaces;
+  readonly #counts: CacheCounts;
   readonly #returns = new ChangeLimit(returnLimit);
   readonly #lock = new KeyedLock();
   readonly #limit: CountLimit;
@@ -95,6 +100,7 @@ export class Spaces {
 
   constructor(deps: SpacesDeps) {
     this.#deps = deps;
+    this.#counts = deps.metrics?.cache('spaces') ?? new CacheCounts();
     this.#limit = new CountLimit({
       limit: deps.maxSpaces,
       count: (ownerId, signal) => deps.catalogue.countOfOwner(ownerId, signal),
@@ -109,7 +115,7 @@ export class Spaces {
   /** A space that was opened with this structure before; null: it has to be resolved. */
   resolveKnown(request: SpaceRequest): RecordSpace | null {
     const id = this.#idOf(request);
-    const space = this.#seen(id, request);
+    const space = this.#counts.count(this.#seen(id, request));
     if (space === null) return null;
     request.onOpened?.(id);
     this.#keepFresh(id);

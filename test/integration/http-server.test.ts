@@ -572,16 +572,20 @@ t.test('what is there for this machine alone is not there for others', async (t)
 });
 
 t.test('an observer is told of every request by its pattern, and of the bytes that came', async (t) => {
-  const told: [string, string, number | null][] = [];
+  const told: unknown[] = [];
   const bytes = new Map<string, number>();
   const { server, baseUrl } = await serve(
     t,
-    [echo, { method: 'GET', path: '/never', handler: () => new Promise(() => {}) }, hello],
+    [
+      { ...echo, operation: 'echo' },
+      { method: 'GET', path: '/never', handler: () => new Promise(() => {}) },
+      hello,
+    ],
     {
       observer: {
-        answered(route, method, status, seconds) {
+        answered({ route, operation, method, status, seconds, bytesIn, bytesOut }) {
           t.ok(seconds >= 0);
-          told.push([route, method, status]);
+          told.push([route, operation, method, status, bytesIn, bytesOut > 0]);
         },
         received: (route, more) => bytes.set(route, (bytes.get(route) ?? 0) + more),
       },
@@ -596,10 +600,10 @@ t.test('an observer is told of every request by its pattern, and of the bytes th
   gone.socket.destroy();
   while (server.activeRequests > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   t.strictSame(told, [
-    ['/echo', 'POST', 200],
-    ['/hello', 'GET', 200],
-    ['', 'GET', 404],
-    ['/never', 'GET', null],
+    ['/echo', 'echo', 'POST', 200, 7, true],
+    ['/hello', '', 'GET', 200, 0, true],
+    ['', '', 'GET', 404, 0, true],
+    ['/never', '', 'GET', null, 0, false],
   ]);
   t.strictSame([...bytes], [['/echo', 7]]);
 });

@@ -4,6 +4,7 @@
  * can share a real engine. It runs as a process of its own (start-chdb-server.ts), which ends with its parent.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Answer } from './chdb-server/answer.ts';
@@ -23,6 +24,8 @@ interface Settings {
   readonly cluster?: string;
   /** Of the cluster. */
   readonly shards?: number;
+  /** Folder that backups may be written to. */
+  readonly backups?: string;
 }
 
 /** What a test may want to know of a statement that came. */
@@ -33,6 +36,15 @@ export interface SeenStatement {
   readonly connection: number;
 }
 
+/** An engine writes backups where its configuration lets it. */
+function backupArguments(): string[] {
+  const { backups, path } = settings;
+  if (backups === undefined) return [];
+  const file = `${path}.xml`;
+  writeFileSync(file, `<clickhouse><backups><allowed_path>${backups}</allowed_path></backups></clickhouse>`);
+  return [`--config-file=${file}`];
+}
+
 const bodyLimit = 512 * 1024 * 1024;
 const seenLimit = 5000;
 
@@ -41,7 +53,7 @@ const cluster =
   settings.cluster === undefined
     ? null
     : oneNodeCluster(settings.cluster, `${settings.path}.xml`, settings.shards);
-const engine = new Engine(settings.path, cluster?.connectionArgs);
+const engine = new Engine(settings.path, cluster?.connectionArgs ?? backupArguments());
 const faults = new Faults();
 const seen: SeenStatement[] = [];
 /** The ids that clients gave to what runs. */

@@ -39,6 +39,8 @@ export interface ChdbServerOptions {
   readonly cluster?: string;
   /** Of the cluster; absent: one. With more there are only plans. */
   readonly shards?: number;
+  /** Folder into which `BACKUP ... TO File` may write. */
+  readonly backups?: string;
 }
 
 export async function startChdbServer(options: ChdbServerOptions = {}): Promise<ChdbServer> {

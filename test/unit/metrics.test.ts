@@ -1,19 +1,34 @@
 import t from 'tap';
+import type { FinishedRequest } from '../../common/http/http-observer.ts';
 import { createMetrics } from '../../common/metrics/create-metrics.ts';
 import { metricsRoute } from '../../common/metrics/metrics-route.ts';
 import { renderMetrics } from '../../common/metrics/render-metrics.ts';
 import { fakeRequest } from '../services/fake-request.ts';
+
+const finished: FinishedRequest = {
+  id: 'request-1',
+  route: '',
+  operation: '',
+  method: 'GET',
+  status: 200,
+  seconds: 0,
+  userId: null,
+  bytesIn: 0,
+  bytesOut: 0,
+};
 
 t.test(
   'requests are counted by pattern, method and status, and by nothing that clients choose',
   async (t) => {
     const metrics = createMetrics({ worker: 3 });
     const { observer } = metrics;
-    observer.answered('/:project/:space', 'GET', 200, 0.002);
-    observer.answered('/:project/:space', 'GET', 200, 0.2);
-    observer.answered('', 'BREW', 405, 0);
-    observer.answered('', 'PROPFIND', 405, 0);
-    observer.answered('/_f_/:project/upload', 'POST', null, 4);
+    const find = { ...finished, route: '/:project/:space', operation: 'find', method: 'GET' };
+    observer.answered({ ...find, seconds: 0.002, bytesOut: 10 });
+    observer.answered({ ...find, seconds: 0.2, bytesOut: 5 });
+    observer.answered({ ...finished, method: 'BREW', status: 405 });
+    observer.answered({ ...finished, method: 'PROPFIND', status: 405 });
+    const upload = { route: '/_f_/:project/upload', operation: 'upload', method: 'POST' };
+    observer.answered({ ...finished, ...upload, status: null, seconds: 4 });
     observer.received('/_f_/:project/upload', 10);
     observer.received('/_f_/:project/upload', 5);
     let level = 7;
@@ -27,8 +42,11 @@ t.test(
       'sluice_http_requests_total{route="/:project/:space",method="GET",status="200",worker="3"} 2',
       'sluice_http_requests_total{route="none",method="other",status="405",worker="3"} 2',
       'sluice_http_requests_total{route="/_f_/:project/upload",method="POST",status="499",worker="3"} 1',
-      'sluice_http_request_duration_seconds_bucket{le="0.0025",route="/:project/:space",method="GET",worker="3"} 1',
-      'sluice_http_request_duration_seconds_bucket{le="+Inf",route="/:project/:space",method="GET",worker="3"} 2',
+      'sluice_http_request_duration_seconds_bucket{le="0.0025",operation="find",status="200",worker="3"} 1',
+      'sluice_http_request_duration_seconds_bucket{le="+Inf",operation="find",status="200",worker="3"} 2',
+      'sluice_http_request_duration_seconds_count{operation="upload",status="499",worker="3"} 1',
+      'sluice_http_request_duration_seconds_count{operation="none",status="405",worker="3"} 2',
+      'sluice_http_response_body_bytes_total{route="/:project/:space",worker="3"} 15',
       'sluice_http_request_body_bytes_total{route="/_f_/:project/upload",worker="3"} 15',
       'level{worker="3"} 9',
       'total{worker="3"} 9',
@@ -39,6 +57,46 @@ t.test(
     t.notMatch(text, /BREW|PROPFIND/);
   },
 );
+
+t.test('calls are timed by how they ended', async (t) => {
+  const { observeCall, json } = createMetrics({ worker: 1 });
+  const failing = (reason: unknown) => () => Promise.reject(reason);
+  t.equal(await observeCall('engine', 'rows', async () => 7), 7, 'the answer is the answer');
+  const gone = AbortSignal.abort(new Error('the client went away'));
+  const late = AbortSignal.abort(new DOMException('too late', 'TimeoutError'));
+  const refusal = new Error('404');
+  for (const [reason, options] of [
+    [new Error('broken'), {}],
+    [late.reason, { signal: late }],
+    [gone.reason, { signal: gone }],
+    [refusal, { isMissing: (error: unknown) => error === refusal }],
+  ] as const) {
+    await t.rejects(observeCall('s3', 'HeadObject', failing(reason), options), reason as Error);
+  }
+  const text = await renderMetrics([await json()], []);
+  const count = (labels: string) => `sluice_call_duration_seconds_count{${labels},worker="1"}`;
+  t.match(text, `${count('system="engine",call="rows",outcome="ok"')} 1`);
+  t.match(text, `${count('system="s3",call="HeadObject",outcome="error"')} 2`);
+  t.match(text, `${count('system="s3",call="HeadObject",outcome="aborted"')} 1`);
+  t.match(text, `${count('system="s3",call="HeadObject",outcome="missing"')} 1`);
+});
+
+t.test('caches and batches', async (t) => {
+  const metrics = createMetrics({ worker: 1 });
+  const counts = metrics.cache('records');
+  t.equal(counts.count(undefined), undefined);
+  t.equal(counts.count(null), null);
+  t.equal(counts.count('found'), 'found');
+  t.equal(metrics.cache('records'), counts, 'a cache that is asked for twice is one');
+  metrics.batch('record_lookups')(3);
+  for (let scrape = 0; scrape < 2; scrape++) {
+    const text = await renderMetrics([await metrics.json()], []);
+    t.match(text, 'sluice_cache_requests_total{cache="records",result="hit",worker="1"} 1');
+    t.match(text, 'sluice_cache_requests_total{cache="records",result="miss",worker="1"} 2');
+    t.match(text, 'sluice_batch_requests_bucket{le="4",batch="record_lookups",worker="1"} 1');
+    t.match(text, 'sluice_batch_requests_bucket{le="2",batch="record_lookups",worker="1"} 0');
+  }
+});
 
 t.test('series of several workers stand beside each other, also after a trip as JSON', async (t) => {
   const processes = await Promise.all(

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import t from 'tap';
 import { ConfigError, readConfig } from '../../common/config/read-config.ts';
+import { thrownBy } from '../services/thrown-by.ts';
 
 function problems(env: Record<string, string>): readonly string[] {
   try {
@@ -405,4 +406,36 @@ t.test('Redis behind Sentinels, and as a cluster', async (t) => {
     t.equal(found.length, 1, found.join());
     t.notMatch(found.join(), /hunter2/);
   }
+});
+
+t.test('traces: on where a collector is named, and by the names of OpenTelemetry', async (t) => {
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
+  t.equal(readConfig({}).tracing, undefined);
+  t.match(readConfig(endpoint).tracing, { protocol: 'http/protobuf', secrets: [] });
+  t.match(
+    readConfig({
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://collector/v1/traces',
+      OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20c2VjcmV0, x-key=other-secret',
+    }).tracing,
+    { protocol: 'http/json', secrets: ['Basic%20c2VjcmV0', 'Basic c2VjcmV0', 'other-secret'] },
+  );
+  for (const off of [{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }]) {
+    t.equal(readConfig({ ...endpoint, ...off }).tracing, undefined);
+  }
+  t.equal(readConfig({ OTEL_SERVICE_NAME: 'sluice', OTEL_TRACES_SAMPLER: 'always_on' }).tracing, undefined);
+  for (const [key, value] of [
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
+    ['OTEL_EXPORTER_OTLP_TIMEOUT', '10s'],
+    ['OTEL_TRACES_SAMPLER', 'sometimes'],
+    ['OTEL_TRACES_EXPORTER', 'zipkin'],
+    ['OTEL_BSP_MAX_QUEUE_SIZE', '0'],
+  ] as const) {
+    const { problems } = thrownBy(() => readConfig({ ...endpoint, [key]: value })) as ConfigError;
+    t.match(problems, [new RegExp(`^${key} is `)], key);
+  }
+  const ratio = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '2' };
+  const { problems } = thrownBy(() => readConfig({ ...endpoint, ...ratio })) as ConfigError;
+  t.match(problems, [/^OTEL_TRACES_SAMPLER_ARG is "2"/]);
 });

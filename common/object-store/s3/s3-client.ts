@@ -1,7 +1,10 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import type { ObserveCall } from '../../calls/observe-call.ts';
+import { traceHeaders } from '../../tracing/active-span.ts';
 import { type S3Place, usesPathStyle } from './s3-address.ts';
+import { isStatus } from './s3-failure.ts';
 import type { S3StoreOptions, S3Timing } from './s3-options.ts';
 
 /** A connection is closed before the server would: S3 keeps idle ones for longer. Milliseconds. */
@@ -23,11 +26,13 @@ export function connectS3(
     maxSockets,
     timing,
     log,
+    observe,
   }: {
     readonly credentials: S3ClientConfig['credentials'];
     readonly maxSockets: number;
     readonly timing: Pick<S3Timing, 'connect'>;
     readonly log: S3StoreOptions['log'];
+    readonly observe: ObserveCall;
   },
 ): S3Connection {
   const { endpoint, region } = place;
@@ -58,5 +63,24 @@ export function connectS3(
       },
     },
   });
+  client.middlewareStack.add(
+    (next, { commandName = 'unknown' }) =>
+      // the SDK names commands after their classes
+      (args) =>
+        observe('s3', commandName.replace(/Command$/, ''), () => next(args), { isMissing }),
+    { step: 'initialize', name: 'observe' },
+  );
+  client.middlewareStack.add(
+    (next) => (args) => {
+      Object.assign((args.request as { headers: Record<string, string> }).headers, traceHeaders());
+      return next(args);
+    },
+    // before it is signed
+    { step: 'build', name: 'trace' },
+  );
   return { client, agent };
+}
+
+function isMissing(error: unknown): boolean {
+  return isStatus(error, 404);
 }

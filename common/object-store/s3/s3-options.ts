@@ -1,3 +1,4 @@
+import type { ObserveCall } from '../../calls/observe-call.ts';
 import type { Log } from '../../log/log.ts';
 import type { S3Place } from './s3-address.ts';
 
@@ -14,6 +15,8 @@ export interface S3StoreOptions extends S3Place {
   /** Connections for parts, and as many for small requests; reading objects has its own. */
   readonly maxSockets?: number;
   readonly timing?: Partial<S3Timing>;
+  /** Absent: nobody measures. */
+  readonly observe?: ObserveCall;
 }
 
 /** Milliseconds. */
@@ -33,6 +36,8 @@ export interface S3Timing {
   /** The pause before retry n is random, up to firstPause * 2^n and no more than longestPause. */
   readonly firstPause: number;
   readonly longestPause: number;
+  /** Called before each retry. */
+  readonly onRetry?: () => void;
 }
 
 /** So that within one request's time at least four attempts can hang. */

@@ -21,7 +21,7 @@ export interface RetryLimits {
  * that succeeds within the grace is a success.
  */
 export async function retrying<T>(
-  timing: Pick<S3Timing, 'firstPause' | 'longestPause'>,
+  timing: Pick<S3Timing, 'firstPause' | 'longestPause' | 'onRetry'>,
   { total, attempt, grace = 0 }: RetryLimits,
   signal: AbortSignal,
   work: (attempt: Attempt) => Promise<T>,
@@ -42,6 +42,7 @@ export async function retrying<T>(
       const pause = Math.random() * Math.min(timing.longestPause, timing.firstPause * 2 ** tries);
       if (performance.now() + pause + least > end) throw error;
       await pauseFor(pause, signal);
+      timing.onRetry?.();
     }
   }
 }

@@ -1,7 +1,9 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Attempt } from '../../abort/deadline.ts';
 import { untilAborted } from '../../abort/until-aborted.ts';
+import type { ObserveCall } from '../../calls/observe-call.ts';
 import type { Http1Pool } from '../../http-client/http1-pool.ts';
+import { traceHeaders } from '../../tracing/active-span.ts';
 import type { Part } from '../object-store.ts';
 import { escapeUri, type S3Address } from './s3-address.ts';
 import { readFailure } from './s3-error-answer.ts';
@@ -54,7 +56,7 @@ export function createPartSender(args: {
         method: 'PUT',
         path,
         query: queryPart,
-        headers: { ...headers, host: base.host, 'content-length': `${part.size}` },
+        headers: { ...headers, ...traceHeaders(), host: base.host, 'content-length': `${part.size}` },
       },
       credentials,
       new Date(Date.now() + config.systemClockOffset),
@@ -73,6 +75,26 @@ export function createPartSender(args: {
       config.systemClockOffset = date - Date.now();
     }
     throw failure;
+  };
+}
+
+/** Names the two requests as the SDK does. */
+export function observedParts(send: PartSender, observe: ObserveCall): PartSender {
+  return (request, attempt) => {
+    const call = request.query.partNumber === undefined ? 'PutObject' : 'UploadPart';
+    return observe('s3', call, () => send(request, attempt), { signal: stopOf(attempt) });
+  };
+}
+
+/** As a signal tells it, without the cost of one. */
+function stopOf(attempt: Attempt): Pick<AbortSignal, 'aborted' | 'reason'> {
+  return {
+    get aborted() {
+      return attempt.stopped;
+    },
+    get reason() {
+      return attempt.reason;
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import { DeleteObjectCommand, HeadBucketCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
+import { unobserved } from '../../calls/observe-call.ts';
 import { Http1Pool } from '../../http-client/http1-pool.ts';
 import { assertKeyPrefix, assertObjectKey } from '../object-key.ts';
 import type { ObjectStore } from '../object-store.ts';
@@ -13,7 +14,7 @@ import { givenMetadata, givenType } from './s3-metadata.ts';
 import { type S3StoreOptions, s3Timing } from './s3-options.ts';
 import { partBytesFor } from './s3-part-sizes.ts';
 import { readObject } from './s3-read.ts';
-import { createPartSender } from './s3-send-part.ts';
+import { createPartSender, observedParts } from './s3-send-part.ts';
 import { S3Writer } from './s3-writer.ts';
 
 /** Connections for parts, and as many for small requests; many parts at once gain nothing, and each holds memory. */
@@ -25,19 +26,21 @@ const closePatience = 5_000;
 
 /** Keeps objects in a bucket of S3, or of a server that speaks its protocol. Nothing is sent before it is needed. */
 export function createS3Store(options: S3StoreOptions): ObjectStore {
-  const { bucket, log } = options;
+  const { bucket, log, observe = unobserved } = options;
   const timing = s3Timing(options.timing);
   const writing = connectS3(options, {
     credentials: options.credentials,
     maxSockets: options.maxSockets ?? writeSockets,
     timing,
     log,
+    observe,
   });
   const reading = connectS3(options, {
     credentials: writing.client.config.credentials,
     maxSockets: readSockets,
     timing,
     log,
+    observe,
   });
   const { client } = writing;
   const address = s3Address(client.config, options);
@@ -50,7 +53,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     bucket,
     client,
     address,
-    sendPart: createPartSender({ client, pool, address, timing }),
+    sendPart: observedParts(createPartSender({ client, pool, address, timing }), observe),
     timing,
     checksums: { on: true },
     cleanups: new Cleanups(),

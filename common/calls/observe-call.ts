@@ -1,0 +1,34 @@
+/** What the service asks things of. */
+export type System = 'engine' | 's3' | 'redis';
+
+/** `missing`: the answer was that there is no such thing. `aborted`: whoever wanted it has gone. */
+export type Outcome = 'ok' | 'missing' | 'aborted' | 'error';
+
+export interface CallOptions {
+  /** Tells a call that was given up from one that failed. */
+  readonly signal?: Pick<AbortSignal, 'aborted' | 'reason'> | undefined;
+  /** Whether a failure is the answer that there is no such thing. */
+  readonly isMissing?: (error: unknown) => boolean;
+}
+
+/**
+ * Does one call to another system, and notes how long it took and how it ended. Settles as the work does.
+ * @param call what is asked, of a small fixed set: never a name that a client chose
+ */
+export type ObserveCall = <Result>(
+  system: System,
+  call: string,
+  work: () => Promise<Result>,
+  options?: CallOptions,
+) => Promise<Result>;
+
+/** For who measures nothing. */
+export const unobserved: ObserveCall = (_system, _call, work) => work();
+
+export function outcomeOf(error: unknown, { signal, isMissing }: CallOptions = {}): Outcome {
+  if (isMissing?.(error) === true) return 'missing';
+  if (signal?.aborted !== true) return 'error';
+  // a deadline that passed is a failure of the other side
+  const { name } = (signal.reason ?? {}) as Partial<Error>;
+  return name === 'TimeoutError' || name === 'DeadlinePassed' ? 'error' : 'aborted';
+}

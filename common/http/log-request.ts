@@ -1,0 +1,49 @@
+import type { Log } from '../log/log.ts';
+import type { ActiveSpan } from '../tracing/active-span.ts';
+import type { FinishedRequest } from './http-observer.ts';
+
+/** What went wrong with a request, as its line in the log tells it. */
+export interface Failure {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly text: string;
+  /** Of the answer, from the catalogue of errors. */
+  readonly code: string;
+  readonly err?: unknown;
+}
+
+/**
+ * The one line of a request. Its path, query, headers and body are not in it, because any of them may hold a token; the
+ * operation and the code of the error tell what was asked and why it was refused.
+ */
+export function logRequest(
+  log: Log,
+  request: FinishedRequest,
+  {
+    failure,
+    aborted,
+    span,
+  }: {
+    readonly failure: Failure | null;
+    readonly aborted: boolean;
+    readonly span: ActiveSpan | undefined;
+  },
+): void {
+  const facts = {
+    requestId: request.id,
+    operation: request.operation,
+    method: request.method,
+    status: request.status,
+    userId: request.userId,
+    bytesIn: request.bytesIn,
+    bytesOut: request.bytesOut,
+    milliseconds: Math.round(request.seconds * 1e6) / 1000,
+    ...(aborted ? { clientGone: true } : {}),
+    ...(span === undefined ? {} : { traceId: span.traceId }),
+  };
+  if (failure === null) {
+    log.debug(facts, 'answered');
+    return;
+  }
+  const { level, text, code, err } = failure;
+  log[level]({ ...facts, code, ...(err === undefined ? {} : { err }) }, text);
+}

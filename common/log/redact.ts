@@ -1,0 +1,33 @@
+const mark = '***';
+/** What is shorter stands in many lines that do not mean it. */
+const shortestSecret = 8;
+
+/** What a secret looks like, wherever it stands; what is in the first group stays. */
+const shapes: readonly RegExp[] = [
+  // access tokens (auth/sealed-token.ts); a name may stand right before one
+  /()sluice_[A-Za-z0-9_-]{43,}/g,
+  // login tokens, and other JSON Web Tokens
+  /()eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g,
+  /\b((?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}/gi,
+  // links that expire, and signed addresses of S3
+  /\b((?:x-amz-)?(?:signature|security-token)(?:=|%3d))[^&"\s\\]+/gi,
+];
+
+/**
+ * Takes secrets out of a line of JSON, as the last thing before it is written: no code puts one in, but a message of
+ * something else may repeat what a client sent, and a name that a client chose may hold its token.
+ * @param secrets texts that are secret whatever they look like, such as passwords from the environment
+ */
+export function createRedaction(secrets: readonly string[]): (line: string) => string {
+  const texts = secrets
+    .filter((secret) => secret.length >= shortestSecret)
+    // a longer one may hold a shorter one
+    .sort((a, b) => b.length - a.length)
+    .flatMap((secret) => [...new Set([JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])]);
+  return (line) => {
+    let clean = line;
+    for (const text of texts) clean = clean.replaceAll(text, mark);
+    for (const shape of shapes) clean = clean.replace(shape, `$1${mark}`);
+    return clean;
+  };
+}

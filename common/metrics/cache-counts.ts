@@ -1,0 +1,12 @@
+/** How often a cache had what it was asked for. */
+export class CacheCounts {
+  hits = 0;
+  misses = 0;
+
+  /** Counts one question, and answers what was found. */
+  count<Found>(found: Found): Found {
+    if (found === undefined || found === null) this.misses++;
+    else this.hits++;
+    return found;
+  }
+}

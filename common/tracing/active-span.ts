@@ -1,0 +1,29 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** A piece of a traced request's work, for all that others need to know of it. */
+export interface ActiveSpan {
+  readonly traceId: string;
+  /** https://www.w3.org/TR/trace-context/#traceparent-header */
+  readonly traceparent: string;
+}
+
+/** Not switched on, and so without a cost, before the first span is active. */
+const storage = new AsyncLocalStorage<ActiveSpan>();
+
+/** What this code runs for; undefined: for no request, or nothing is traced. */
+export function activeSpan(): ActiveSpan | undefined {
+  return storage.getStore();
+}
+
+/** Runs work as a part of a span. */
+export function withActiveSpan<Result>(span: ActiveSpan | undefined, work: () => Result): Result {
+  return span === undefined ? work() : storage.run(span, work);
+}
+
+/** What tells another system which trace a request to it belongs to. */
+export function traceHeaders(): Readonly<Record<string, string>> {
+  const span = storage.getStore();
+  return span === undefined ? noHeaders : { traceparent: span.traceparent };
+}
+
+const noHeaders = Object.freeze({});

@@ -1,0 +1,251 @@
+/** What the pages say of an environment variable that the code does not know: its meaning, and a default in words. */
+export interface VariableText {
+  readonly meaning: string;
+  /** Where the code has no plain default. */
+  readonly default?: string;
+}
+
+export interface VariableGroup {
+  readonly title: string;
+  readonly text?: string;
+  readonly variables: Readonly<Record<string, VariableText>>;
+}
+
+const otlp = 'https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/';
+
+export const variableGroups: readonly VariableGroup[] = [
+  {
+    title: 'Address',
+    text: 'HTTPS is required for all requests that do not come from this machine itself: set the two TLS files, or TRUSTED_PROXIES for a proxy that takes HTTPS ([reverse-proxies.md](reverse-proxies.md)).',
+    variables: {
+      HOST: { default: '127.0.0.1', meaning: 'the IP address to listen on, or `localhost`' },
+      PORT: { meaning: 'the port to listen on; 0 takes any free port and prints it' },
+      PUBLIC_URL: { default: 'from HOST and PORT', meaning: 'the base address that clients see' },
+      TLS_CERT_FILE: {
+        meaning: 'the certificate, a PEM file; together with TLS_KEY_FILE the server speaks HTTPS',
+      },
+      TLS_KEY_FILE: { meaning: 'the key of the certificate, a PEM file' },
+      TRUSTED_PROXIES: {
+        meaning:
+          'addresses or CIDRs whose `X-Forwarded-Proto` and `X-Forwarded-For` count, separated by commas; a proxy on this machine (127.0.0.1) has to be listed as well',
+      },
+      CORS_ORIGINS: { default: '*', meaning: 'origins whose pages may call the API, separated by commas' },
+    },
+  },
+  {
+    title: 'Data and accounts',
+    variables: {
+      DATA_DIR: {
+        default: './data',
+        meaning: 'where the database and the files are kept, as far as they are not elsewhere',
+      },
+      BOOTSTRAP_TOKEN: {
+        default: 'random, printed once',
+        meaning: 'the first access token of an empty store, 16 to 256 characters',
+      },
+      LOGIN_TOKEN_SECRET: {
+        default: 'a key in the store',
+        meaning:
+          'signs login tokens, 32 to 1024 characters. Processes that share it accept each other’s tokens; a new one ends all of them',
+      },
+      LOGIN_TOKEN_TTL_MS: { meaning: 'how long a login token is good' },
+      ALLOW_CLEAR_ALL_SPACES: {
+        meaning: 'whether `clear-all-spaces: true` may delete all records of a project',
+      },
+    },
+  },
+  {
+    title: 'Files',
+    variables: {
+      MAX_UPLOAD_BYTES: { meaning: 'the largest file that may be uploaded; larger ones get 413' },
+      FILE_LINKS: {
+        meaning:
+          '`public`: whoever has an s3Link can read its file. `private`: the owner’s token, or a link that expires, is needed',
+      },
+      PUBLIC_FILES_URL: {
+        meaning:
+          'base of s3Link when something else, such as a CDN, serves the files. It then decides who may read them: FILE_LINKS is for our own addresses',
+      },
+      UPLOAD_MEMORY_BYTES: {
+        meaning: 'what all uploads of a process may hold in memory; an upload that finds none waits its turn',
+      },
+      UPLOAD_PART_BYTES: {
+        meaning: 'size of a part in S3; it grows by itself where a file would need more than 10,000 parts',
+      },
+      UPLOAD_MIN_RATE: {
+        meaning:
+          'bytes a second: an upload that is slower over UPLOAD_MIN_RATE_PERIOD_MS is cut (408) while others wait for its memory',
+      },
+      UPLOAD_MIN_RATE_PERIOD_MS: { meaning: 'the time over which that rate is taken' },
+      UPLOAD_WAIT_TIMEOUT_MS: {
+        meaning: 'an upload that waits for memory gets 503 when nothing at all has moved for this long',
+      },
+      JANITOR_STALE_AFTER_MS: { meaning: 'an upload that gets no more parts for this long is aborted' },
+      JANITOR_GRACE_MS: {
+        meaning:
+          'what is younger is left alone, and the least time between the two looks after which a row without its file goes',
+      },
+      JANITOR_INTERVAL_MS: { meaning: 'time between two runs of the janitor' },
+    },
+  },
+  {
+    title: 'Records',
+    variables: {
+      MAX_RECORD_BYTES: { meaning: 'the largest body of a request with one record' },
+      MAX_RECORDS_BYTES: { meaning: 'the largest body of a request with an array of records' },
+      MAX_SPACES: { meaning: 'record spaces that one account may have; more get 403' },
+      MAX_PROJECTS: { meaning: 'projects that one account may have; more get 403' },
+      RECORD_CACHE_BYTES: {
+        meaning:
+          'memory for records and answers of reads, in a process that has its store to itself; 0 keeps none',
+      },
+      READ_TIMEOUT_MS: {
+        meaning:
+          'how long the engine may work for one read of a client, or for the next bytes of a list; then 503 `deadline_exceeded`',
+      },
+      READ_MIN_RATE: {
+        meaning:
+          'bytes a second: a list that is read more slowly over READ_MIN_RATE_PERIOD_MS is cut while others wait for its place',
+      },
+      READ_MIN_RATE_PERIOD_MS: { meaning: 'the time over which that rate is taken' },
+    },
+  },
+  {
+    title: 'S3',
+    text: 'Files are stored in a bucket as soon as S3_BUCKET is set.',
+    variables: {
+      S3_BUCKET: { meaning: 'the bucket' },
+      S3_ENDPOINT: { default: 'AWS', meaning: 'address of another S3 server' },
+      S3_REGION: { default: 'us-east-1', meaning: 'the region of the bucket' },
+      S3_ACCESS_KEY_ID: {
+        default: 'the AWS SDK’s usual chain',
+        meaning: 'the key; without it the environment, files or the instance’s role are asked',
+      },
+      S3_SECRET_ACCESS_KEY: { meaning: 'the secret of the key' },
+      S3_FORCE_PATH_STYLE: {
+        default: 'true with S3_ENDPOINT, else false',
+        meaning: 'whether the bucket is named in the path, and not in the host name',
+      },
+      S3_PUBLIC_BUCKET: {
+        meaning:
+          'whether everybody may read the bucket, so that an s3Link is the object’s own address; not with FILE_LINKS=private',
+      },
+      S3_REQUEST_TIMEOUT_MS: {
+        meaning: 'what S3 does not do within this time, with all retries, has failed',
+      },
+    },
+  },
+  {
+    title: 'ClickHouse',
+    text: 'Records and accounts are kept on a ClickHouse server as soon as CLICKHOUSE_URL is set ([clickhouse.md](clickhouse.md)).',
+    variables: {
+      CLICKHOUSE_URL: {
+        meaning:
+          'http or https address of a server (25.11 or later), without user and password; or several of servers with the same data, separated by commas and the same for all processes',
+      },
+      CLICKHOUSE_USER: { default: 'default', meaning: 'who we are to the server' },
+      CLICKHOUSE_PASSWORD: { default: 'none', meaning: 'the password of that user' },
+      CLICKHOUSE_DATABASE: {
+        default: 'sluice',
+        meaning: 'the database that holds all tables; made when it is missing',
+      },
+      CLICKHOUSE_CA_FILE: {
+        default: 'the authorities that Node knows',
+        meaning: 'who signed the servers’ certificates, a PEM file',
+      },
+      CLICKHOUSE_CLUSTER: {
+        meaning:
+          '*experimental*: the cluster, as named in `system.clusters`, over which tables are replicated and sharded',
+      },
+      CLICKHOUSE_EXPERIMENTAL_CLUSTER: {
+        meaning: 'has to be `true` for CLICKHOUSE_CLUSTER: no test has met a real cluster yet',
+      },
+    },
+  },
+  {
+    title: 'Redis',
+    text: 'Redis 7.0 or later, or Valkey, for what several processes must agree on ([redis.md](redis.md)). One of the first three says where it is.',
+    variables: {
+      REDIS_URL: {
+        meaning:
+          '`redis://[[user]:password@]host[:port][/database]`, or `rediss://` for TLS; a database for Sluice alone',
+      },
+      REDIS_SENTINELS: { meaning: 'Sentinels, as `host[:port]` separated by commas' },
+      REDIS_CLUSTER_NODES: { meaning: 'some nodes of a Redis Cluster, as `host[:port]` separated by commas' },
+      REDIS_SENTINEL_NAME: { meaning: 'the name by which Sentinels know the master' },
+      REDIS_SENTINEL_USERNAME: { meaning: 'who we are to the Sentinels' },
+      REDIS_SENTINEL_PASSWORD: { meaning: 'the password of that user' },
+      REDIS_DATABASE: { meaning: 'the database behind Sentinels' },
+      REDIS_USERNAME: { meaning: 'who we are to Redis, where REDIS_URL does not say it' },
+      REDIS_PASSWORD: { meaning: 'the password of that user' },
+      REDIS_TLS: { meaning: 'whether Sentinels and clusters speak TLS' },
+      REDIS_TLS_CA_FILE: {
+        default: 'the system’s authorities',
+        meaning: 'the only certificates that are trusted, a PEM file; also with `rediss://`',
+      },
+    },
+  },
+  {
+    title: 'Processes and limits of time',
+    variables: {
+      WORKERS: { meaning: 'processes on one port, up to one a core; more than one need CLICKHOUSE_URL' },
+      BODY_IDLE_TIMEOUT_MS: {
+        meaning: 'a body that brings nothing for this long gets 408; an answer that nobody takes is cut',
+      },
+      REQUEST_TIMEOUT_MS: { meaning: 'a request that is not answered within this time gets 503' },
+      DRAIN_DELAY_MS: {
+        meaning:
+          'how long requests are still served after SIGTERM while `/readyz` answers 503, so that a load balancer notices',
+      },
+      DRAIN_TIMEOUT_MS: { meaning: 'how long running requests may go on after that' },
+    },
+  },
+  {
+    title: 'Logs and metrics',
+    variables: {
+      LOG_LEVEL: {
+        meaning:
+          'the least important lines that are written. Lines are for people where standard error is a terminal, and JSON elsewhere ([operations.md](operations.md#logs))',
+      },
+      METRICS_TOKEN: {
+        meaning:
+          'who sends it as a bearer token may read `/metrics`; without one only this machine itself may, and not through a proxy',
+      },
+    },
+  },
+  {
+    title: 'Traces',
+    text: `OpenTelemetry’s own variables ([what they mean](${otlp})). Nothing is traced, and nothing of OpenTelemetry is loaded, while no endpoint is set.`,
+    variables: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: {
+        meaning: 'base address of a collector that speaks OTLP over HTTP, such as `http://collector:4318`',
+      },
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: { meaning: 'the same for traces alone, with the whole path' },
+      OTEL_EXPORTER_OTLP_PROTOCOL: { meaning: 'how spans are written; gRPC is not supported' },
+      OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: {
+        default: 'OTEL_EXPORTER_OTLP_PROTOCOL',
+        meaning: 'the same for traces alone',
+      },
+      OTEL_EXPORTER_OTLP_HEADERS: {
+        meaning:
+          'headers that the collector wants, as `name=value` separated by commas; values are never logged',
+      },
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: { meaning: 'the same for traces alone' },
+      OTEL_EXPORTER_OTLP_TIMEOUT: { meaning: 'milliseconds for a batch of spans' },
+      OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: { meaning: 'the same for traces alone' },
+      OTEL_SERVICE_NAME: { default: 'sluice', meaning: 'what the service is called in traces' },
+      OTEL_RESOURCE_ATTRIBUTES: { meaning: 'what else to say of it, as `name=value` separated by commas' },
+      OTEL_TRACES_SAMPLER: { meaning: 'which traces are kept' },
+      OTEL_TRACES_SAMPLER_ARG: {
+        default: '1',
+        meaning: 'the share of traces that a `traceidratio` sampler keeps',
+      },
+      OTEL_TRACES_EXPORTER: { meaning: '`none` switches traces off' },
+      OTEL_SDK_DISABLED: { meaning: '`true` switches traces off' },
+      OTEL_BSP_SCHEDULE_DELAY: { meaning: 'milliseconds between two batches of spans' },
+      OTEL_BSP_EXPORT_TIMEOUT: { default: '30000', meaning: 'milliseconds until a batch is given up' },
+      OTEL_BSP_MAX_QUEUE_SIZE: { meaning: 'spans that may wait; more are dropped' },
+      OTEL_BSP_MAX_EXPORT_BATCH_SIZE: { meaning: 'spans of one batch' },
+    },
+  },
+];
