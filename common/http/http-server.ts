@@ -2,6 +2,7 @@ import type * as Uws from 'uWebSockets.js';
 import type { BlockList } from 'node:net';
 import { shuttingDown } from '../errors/catalogue.ts';
 import type { Log } from '../log/log.ts';
+import type { RequestLimiter } from '../rate-limits/request-limiter.ts';
 import { createBodyMemory } from './body-memory.ts';
 import { ChunkJoiner } from './chunk-joiner.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -29,6 +30,8 @@ export interface HttpServerOptions {
   /** Milliseconds from a request's last byte to its answer's head, except on routes that transfer bytes. */
   readonly requestTimeout: number;
   readonly routes: readonly Route[];
+  /** Absent: an address may send what it likes. */
+  readonly addressLimiter?: RequestLimiter | undefined;
   /** Told of every request that is over. */
   readonly observer?: HttpObserver;
   readonly log: Log;
@@ -66,7 +69,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     if (!exchange.body.complete) res.onData((chunk, isLast) => exchange.body.push(chunk, isLast));
     active.add(exchange);
     void serve(exchange).finally(() => {
-      exchange.body.releaseMemory();
+      exchange.over();
       active.delete(exchange);
       observe(exchange);
       if (active.size === 0) onIdle();

@@ -18,6 +18,7 @@ import { migrations } from '../metadata/migrations.ts';
 import { createProjects, type Projects } from '../metadata/projects.ts';
 import { createUsers, type Users } from '../metadata/users.ts';
 import { makeDurably } from '../object-store/file-system/durable-directories.ts';
+import { openLimiters, type RequestLimiters } from '../rate-limits/open-limiters.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { restoreFatalSignals } from './restore-fatal-signals.ts';
 
@@ -32,6 +33,7 @@ export interface Services {
   readonly users: Users;
   readonly tokens: AccessTokens;
   readonly tokenCheck: TokenCheck;
+  readonly limiters: RequestLimiters;
   readonly authenticate: Authenticate;
   readonly projects: Projects;
   /** undefined: what processes must agree on is kept in this one. */
@@ -72,6 +74,7 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
     ...{ tokens, log, alone, sharing },
     gate: createTokenGate({ tokens, deployment }),
   });
+  const limiters = openLimiters(config, { redis, log });
   return {
     config,
     log,
@@ -81,11 +84,14 @@ export async function openServices(config: Config, log: Log): Promise<Services> 
     users: createUsers({ db, database }),
     tokens,
     tokenCheck,
-    authenticate: createAuthenticate(tokenCheck),
+    limiters,
+    authenticate: createAuthenticate(tokenCheck, limiters.token),
     projects: createProjects({ db, database, maxProjects: config.maxProjects }),
     redis,
     invalidation,
     async close() {
+      limiters.address?.close();
+      limiters.token?.close();
       await tokenCheck.close();
       await invalidation?.close();
       await redis?.close();

@@ -121,6 +121,7 @@ async function start(
     ...config,
     sharedPort: worker !== null,
     routes,
+    addressLimiter: services.limiters.address,
     observer: metrics.observer,
     log,
   });

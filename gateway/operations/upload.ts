@@ -18,6 +18,7 @@ import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
 import { type FilePart, type ReceivedFile, receiveFile } from '../multipart/receive-file.ts';
 import { objectMetadata } from '../object-metadata.ts';
+import type { CountedFile, StorageQuota } from '../storage-quota.ts';
 
 /** What a form may hold beside its file: boundaries, headers, other fields. */
 const formOverheadBytes = 1024 * 1024;
@@ -36,6 +37,8 @@ export interface UploadDeps {
   readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes' | 'concurrentParts'>;
   readonly memory: UploadMemory;
   readonly maxUploadBytes: number;
+  /** Absent: an account may store what it likes. */
+  readonly quota?: StorageQuota | undefined;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
   readonly uploads: UploadLedger;
@@ -54,6 +57,8 @@ export function uploadOperation(deps: UploadDeps): Handler {
     if ((request.body.contentLength ?? 0) > maxBodyBytes) throw payloadTooLarge(deps.maxUploadBytes, 'File');
     // nothing of the body is read before the token is known to be good
     const { userId } = await deps.authenticate(request);
+    const leastBytes = Math.max(0, (request.body.contentLength ?? 0) - formOverheadBytes);
+    await deps.quota?.check(userId, leastBytes, request.signal);
 
     const id = randomUUID();
     const { deploymentId } = deps;
@@ -81,9 +86,11 @@ export function uploadOperation(deps: UploadDeps): Handler {
       },
     });
     const rowIsOver = deps.cloudFiles.announce();
+    let counted: CountedFile | undefined;
+    let stored = false;
     try {
       try {
-        await completeObject(deps, request, { received, userId, projectSlug });
+        counted = await completeObject(deps, request, { received, userId, projectSlug });
       } finally {
         received.release();
       }
@@ -91,9 +98,11 @@ export function uploadOperation(deps: UploadDeps): Handler {
       const { part, size, crc32 } = received;
       const file: CloudFile = { ...describe(part), size, crc32, createdAt: now, updatedAt: now };
       await storeRow(deps, request, file);
+      stored = true;
       return answer(file, deps.fileUrl(file));
     } finally {
       rowIsOver();
+      counted?.(stored);
     }
   };
 }
@@ -128,18 +137,25 @@ function draftFile(
   };
 }
 
-/** Makes the object visible, in a project that exists. Until then a client that has gone away leaves nothing. */
+/**
+ * Makes the object visible, in a project that exists, and counts it to its owner's quota. Until then a client that has
+ * gone away leaves nothing.
+ */
 async function completeObject(
-  { projects }: UploadDeps,
+  { projects, quota }: UploadDeps,
   { signal }: HttpRequest,
   upload: { received: ReceivedFile; userId: string; projectSlug: string },
-): Promise<void> {
-  const { writer, last } = upload.received;
+): Promise<CountedFile | undefined> {
+  const { writer, last, size } = upload.received;
+  let counted: CountedFile | undefined;
   try {
     await projects.ensure(upload.userId, upload.projectSlug, signal);
+    counted = await quota?.claim(upload.userId, size, signal);
     // rejects when the signal is aborted
     await writer.complete(last);
+    return counted;
   } catch (error) {
+    counted?.(false);
     await writer.abort();
     throw error;
   }

@@ -37,6 +37,7 @@ export async function serveGatewayOn(
     namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),
     madeBetween: async (after, before) =>
       [...rows.values()].filter(({ createdAt }) => createdAt >= after && createdAt < before),
+    usedBy: async () => ({ files: 0, bytes: 0 }),
     async remove(name) {
       rows.delete(name);
     },
