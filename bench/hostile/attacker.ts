@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -65,7 +64,8 @@ export class Attacker {
     socket.on('data', (chunk: Buffer) => {
       if (head.length < 16) head += chunk.toString('latin1', 0, 16);
     });
-    if (!socket.closed) await once(socket, 'close');
+    // not `once`, which rejects when the connection was reset
+    if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
     this.count(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1] ?? 'cut off');
   }
 }

@@ -76,6 +76,7 @@ const watch = setInterval(
 );
 const beside = await client.run(seconds);
 clearInterval(watch);
+const attacked = attackers.process.exitCode === null;
 await attackers.stop();
 progress('the attack is over');
 const after = await client.run(5);
@@ -84,6 +85,7 @@ console.log(machineLine(describeMachine()));
 console.log(`\n${seconds} s beside ${only.length} hostile cases\n`);
 printTimes(alone, beside);
 const failures = [...alone.failures, ...beside.failures, ...after.failures];
+if (!attacked) failures.push('the attackers ended before the client: this measured nothing');
 console.log(`\nfailed requests of the client: ${failures.length}`);
 for (const failure of failures.slice(0, 10)) console.log(`- ${failure}`);
 console.log(`\nRSS, MiB: ${Math.round(before / mebibyte)} before; ${resident.join(', ')}`);

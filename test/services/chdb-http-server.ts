@@ -23,6 +23,7 @@ interface Settings {
   readonly cluster?: string;
   /** Of the cluster. */
   readonly shards?: number;
+  readonly sessions?: number;
 }
 
 /** What a test may want to know of a statement that came. */
@@ -41,7 +42,7 @@ const cluster =
   settings.cluster === undefined
     ? null
     : oneNodeCluster(settings.cluster, `${settings.path}.xml`, settings.shards);
-const engine = new Engine(settings.path, cluster?.connectionArgs);
+const engine = new Engine(settings.path, cluster?.connectionArgs, settings.sessions);
 const faults = new Faults();
 const seen: SeenStatement[] = [];
 /** The ids that clients gave to what runs. */

@@ -39,6 +39,8 @@ export interface ChdbServerOptions {
   readonly cluster?: string;
   /** Of the cluster; absent: one. With more there are only plans. */
   readonly shards?: number;
+  /** Statements with equal settings that it runs at once; absent: 8. */
+  readonly sessions?: number;
 }
 
 export async function startChdbServer(options: ChdbServerOptions = {}): Promise<ChdbServer> {
