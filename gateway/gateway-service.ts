@@ -14,6 +14,7 @@ import { sweepUploads } from './janitor/sweep-uploads.ts';
 import { countedCalls, measuredStore, measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
 import { gatewayRoutes } from './routes.ts';
+import { StorageQuota } from './storage-quota.ts';
 
 /** Within what a stop may take in all. Milliseconds. */
 const takeBackTimeout = 10_000;
@@ -48,6 +49,11 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     waitLimit: config.uploadWaitTimeout,
   });
   const downloads = new DownloadSlots(downloadLimits);
+  const { storageQuota: limits } = config;
+  const quota =
+    limits.files > 0 || limits.bytes > 0
+      ? new StorageQuota({ limits, use: (account, signal) => cloudFiles.usedBy(account, signal) })
+      : undefined;
   measureUploads(metrics, { uploads, memory, memoryBytes: config.uploadMemoryBytes, downloads });
   const janitor = createJanitor({
     ...{ store, cloudFiles, deployment, uploads, log },
@@ -78,6 +84,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       memory,
       downloads,
       maxUploadBytes: config.maxUploadBytes,
+      quota,
       fileLinks: config.fileLinks,
       fileUrl,
       downloadUrl,

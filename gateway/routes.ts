@@ -1,5 +1,4 @@
-import type { Handler, Route } from '../common/http/http-types.ts';
-import type { UploadLedger } from '../common/lifecycle/workers/upload-ledger.ts';
+import type { Route } from '../common/http/http-types.ts';
 import { type DownloadDeps, downloadOperation } from './operations/download.ts';
 import { type LinkDeps, linkOperation } from './operations/link.ts';
 import { type UploadDeps, uploadOperation } from './operations/upload.ts';
@@ -13,7 +12,7 @@ export function gatewayRoutes(deps: GatewayDeps): Route[] {
       operation: 'upload',
       method: 'POST',
       path: '/_f_/:project/upload',
-      handler: endUploads(deps.uploads, uploadOperation(deps)),
+      handler: uploadOperation(deps),
       transfersBytes: true,
     },
     { operation: 'link', method: 'POST', path: '/_f_/:project/:name/link', handler: linkOperation(deps) },
@@ -25,15 +24,4 @@ export function gatewayRoutes(deps: GatewayDeps): Route[] {
       transfersBytes: true,
     },
   ];
-}
-
-/** An upload is over when its answer is ready: by then it has cleaned up. */
-function endUploads(uploads: UploadLedger, handler: Handler): Handler {
-  return async (request) => {
-    try {
-      return await handler(request);
-    } finally {
-      uploads.end(request);
-    }
-  };
 }

@@ -39,27 +39,36 @@ export async function countFiles(folder: string): Promise<number> {
   return entries.filter((entry) => entry.isFile()).length;
 }
 
-/** One field of TEXT. */
-export function textStructure(slug: string): string {
-  return JSON.stringify({
-    name: slug,
-    description: '',
-    projectSlug: 'bench',
-    slug,
-    recordStructure: [
-      {
-        ...{ name: 'text', slug: 'text', type: 'TEXT', required: false, unique: false, hashed: false },
-        ...{ description: '', comment: '' },
-      },
-    ],
-  });
+type Field = Readonly<Record<string, string | boolean>>;
+
+function structureOf(slug: string, fields: readonly Field[], project: string): string {
+  const plain = { type: 'TEXT', required: false, unique: false, hashed: false, description: '', comment: '' };
+  const recordStructure = fields.map((field) => ({ ...plain, ...field }));
+  return JSON.stringify({ name: slug, description: '', projectSlug: project, slug, recordStructure });
 }
 
-export async function insertOne(url: string, slug: string): Promise<void> {
-  const answer = await fetch(`${url}/bench/${slug}/_single_`, {
+/** One field of TEXT. */
+export function textStructure(slug: string, project = 'bench'): string {
+  return structureOf(slug, [{ name: 'text', slug: 'text' }], project);
+}
+
+/** The same, and a hashed one. */
+export function passwordStructure(slug: string, project = 'bench'): string {
+  const password = { name: 'password', slug: 'password', hashed: true };
+  return structureOf(slug, [{ name: 'text', slug: 'text', unique: true }, password], project);
+}
+
+export async function insertOne(
+  url: string,
+  slug: string,
+  args: { project?: string; token?: string; structure?: string; values?: object } = {},
+): Promise<void> {
+  const { project = 'bench', token = benchToken, values = { text: 'first' } } = args;
+  const { structure = textStructure(slug, project) } = args;
+  const answer = await fetch(`${url}/${project}/${slug}/_single_`, {
     method: 'POST',
-    headers: { authorization, structure: textStructure(slug), 'content-type': 'application/json' },
-    body: JSON.stringify({ text: 'first' }),
+    headers: { authorization: `Bearer ${token}`, structure, 'content-type': 'application/json' },
+    body: JSON.stringify(values),
   });
   if (answer.status !== 200)
     throw new Error(`inserting into ${slug}: ${answer.status} ${await answer.text()}`);

@@ -1,5 +1,6 @@
 import { unauthorized } from '../errors/catalogue.ts';
 import type { HttpRequest } from '../http/http-types.ts';
+import type { RequestLimiter } from '../rate-limits/request-limiter.ts';
 import type { TokenCheck } from './token-check.ts';
 
 /** Who sends a request. */
@@ -20,7 +21,8 @@ const refusals = {
   revoked: 'The access token has been revoked',
 } as const;
 
-export function createAuthenticate(tokenCheck: TokenCheck): Authenticate {
+/** @param limiter absent: a token may send what it likes */
+export function createAuthenticate(tokenCheck: TokenCheck, limiter?: RequestLimiter): Authenticate {
   return async (request) => {
     const header = request.header('authorization');
     if (header === undefined || header.trim() === '') {
@@ -33,6 +35,8 @@ export function createAuthenticate(tokenCheck: TokenCheck): Authenticate {
     const result = tokenCheck.checkKnown(token) ?? (await tokenCheck.check(token, request.signal));
     if (typeof result === 'string') throw unauthorized(refusals[result]);
     request.body.identify(result.userId);
+    const admission = limiter?.admit(result.id, (end) => request.onOver(end));
+    if (admission !== undefined) await admission;
     return { userId: result.userId, tokenId: result.id };
   };
 }

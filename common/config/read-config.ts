@@ -4,7 +4,9 @@ import { resolve } from 'node:path';
 import { readLimitDefaults } from '../clickhouse/read-limits.ts';
 import { fileSystemPartBytes } from '../object-store/file-system/file-system-part.ts';
 import { largestPart } from '../object-store/s3/s3-part-sizes.ts';
+import type { RequestLimits } from '../rate-limits/request-limiter.ts';
 import { type ClickhouseConfig, readClickhouse } from './read-clickhouse.ts';
+import { readRequestLimits, readStorageQuota, type StorageQuota } from './read-limits.ts';
 import { type RedisConfig, readRedis } from './read-redis.ts';
 import { readS3, type S3Config } from './read-s3.ts';
 import { readTracing, type TracingConfig } from './read-tracing.ts';
@@ -60,6 +62,11 @@ export interface Config {
   /** Record spaces, and projects, that an account may have. */
   readonly maxSpaces: number;
   readonly maxProjects: number;
+  /** Requests of one access token, and of one address. */
+  readonly tokenLimits: RequestLimits;
+  readonly addressLimits: RequestLimits;
+  /** What an account may store of files. */
+  readonly storageQuota: StorageQuota;
   readonly publicFilesUrl: string | undefined;
   readonly fileLinks: 'public' | 'private';
   readonly allowClearAllSpaces: boolean;
@@ -143,6 +150,9 @@ export function readConfigFrom(reader: EnvReader): Config {
     maxRecordsBytes: reader.integer('MAX_RECORDS_BYTES', 16 * 1024 ** 2, 1024, gibibyte / 4),
     maxSpaces: reader.integer('MAX_SPACES', 10_000, 1, 10_000_000),
     maxProjects: reader.integer('MAX_PROJECTS', 1000, 1, 10_000_000),
+    tokenLimits: readRequestLimits(reader, 'TOKEN'),
+    addressLimits: readRequestLimits(reader, 'ADDRESS'),
+    storageQuota: readStorageQuota(reader),
     publicFilesUrl: reader.baseUrl('PUBLIC_FILES_URL'),
     fileLinks: reader.oneOf('FILE_LINKS', 'public', ['public', 'private']),
     allowClearAllSpaces: reader.boolean('ALLOW_CLEAR_ALL_SPACES', false),

@@ -82,6 +82,13 @@ export const tooManyProjects = (limit: number) =>
     status: 403,
     message: `The account has ${limit} projects, and may not have more`,
   });
+/** @param what the account may not store more of */
+export const quotaExceeded = (what: string) =>
+  new ApiError({
+    code: 'quota_exceeded',
+    status: 403,
+    message: `The account may not store more than ${what}`,
+  });
 
 // 404, 405, 408, 413, 416, 429, 431
 export const notFound = (message: string) => new ApiError({ code: 'not_found', status: 404, message });
@@ -129,6 +136,17 @@ export const tooManyAttempts = (wait: number) =>
     message: `Too many failed attempts to log in: try again in ${wait} s`,
     headers: { 'retry-after': String(wait) },
   });
+
+/** @param wait milliseconds until another request would be admitted */
+export const rateLimited = (wait: number) => {
+  const seconds = Math.max(1, Math.ceil(wait / 1000));
+  return new ApiError({
+    code: 'rate_limited',
+    status: 429,
+    message: `Too many requests: try again in ${seconds} s`,
+    headers: { 'retry-after': String(seconds) },
+  });
+};
 
 // 5xx
 export const internalError = (cause?: unknown) =>

@@ -6,6 +6,8 @@ import {
   nothingHere,
   shuttingDown,
 } from '../errors/catalogue.ts';
+import type { RequestLimiter } from '../rate-limits/request-limiter.ts';
+import { addressOwner } from './address-owner.ts';
 import { type CorsPolicy, createCorsPolicy } from './cors.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpResponse, Route } from './http-types.ts';
@@ -24,6 +26,7 @@ export class Dispatcher {
   readonly #cors: CorsPolicy;
   readonly #transport: TransportPolicy;
   readonly #trustedProxies: BlockList | undefined;
+  readonly #addressLimiter: RequestLimiter | undefined;
   /** Everything is refused from now on. */
   closed = false;
 
@@ -32,11 +35,13 @@ export class Dispatcher {
     corsOrigins: readonly string[];
     tls: boolean;
     trustedProxies: BlockList | undefined;
+    addressLimiter?: RequestLimiter | undefined;
   }) {
     this.#router = new Router(args.routes);
     this.#cors = createCorsPolicy(args.corsOrigins);
     this.#transport = createTransportPolicy(args);
     this.#trustedProxies = args.trustedProxies;
+    this.#addressLimiter = args.addressLimiter;
   }
 
   /** What the route's handler answers. Throws what refuses the request. */
@@ -56,7 +61,10 @@ export class Dispatcher {
     }
     exchange.params = params;
     exchange.transfersBytes = route.transfersBytes === true;
-    return route.handler(exchange);
+    if (this.#addressLimiter === undefined || route.allowPlainHttp === true) return route.handler(exchange);
+    const sender = addressOwner(exchange.address);
+    const admission = this.#addressLimiter.admit(sender, (end) => exchange.onOver(end));
+    return admission === undefined ? route.handler(exchange) : admission.then(() => route.handler(exchange));
   }
 
   /** What CORS adds to any answer to this request. */

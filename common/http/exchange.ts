@@ -67,6 +67,7 @@ export class Exchange implements HttpRequest {
   #query: QueryPairs | null = null;
   #controller: AbortController | null = null;
   #abortReason: Error | null = null;
+  #onOver: (() => void)[] | null = null;
 
   constructor(
     res: Uws.HttpResponse,
@@ -138,6 +139,17 @@ export class Exchange implements HttpRequest {
   giveUp(reason: Error): void {
     this.abort(reason);
     this.onGivenUp?.(reason);
+  }
+
+  onOver(listener: () => void): void {
+    this.#onOver ??= [];
+    this.#onOver.push(listener);
+  }
+
+  /** Nothing more is to be done for it. */
+  over(): void {
+    this.body.releaseMemory();
+    for (const listener of this.#onOver ?? []) listener();
   }
 
   /** The native side reports that the connection is gone. */

@@ -2,6 +2,7 @@ import type * as Uws from 'uWebSockets.js';
 import type { BlockList } from 'node:net';
 import { shuttingDown } from '../errors/catalogue.ts';
 import type { Log } from '../log/log.ts';
+import type { RequestLimiter } from '../rate-limits/request-limiter.ts';
 import { withActiveSpan } from '../tracing/active-span.ts';
 import type { RequestTracing } from '../tracing/tracing.ts';
 import { type BodyMemory, createBodyMemory } from './body-memory.ts';
@@ -32,6 +33,8 @@ export interface HttpServerOptions {
   /** Milliseconds from a request's last byte to its answer's head, except on routes that transfer bytes. */
   readonly requestTimeout: number;
   readonly routes: readonly Route[];
+  /** Absent: an address may send what it likes. */
+  readonly addressLimiter?: RequestLimiter | undefined;
   /** Told of every request that is over. */
   readonly observer?: HttpObserver;
   /** Absent: nothing is traced. */
@@ -74,7 +77,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     active.add(exchange);
     exchange.span = options.tracing?.begin(exchange.method, (name) => exchange.header(name));
     void withActiveSpan(exchange.span, () => serve(exchange)).finally(() => {
-      exchange.body.releaseMemory();
+      exchange.over();
       active.delete(exchange);
       observe(exchange);
       if (active.size === 0) onIdle();

@@ -23,6 +23,8 @@ export interface HttpRequest {
   /** Who sent it, as far as trusted proxies tell. */
   readonly address: string;
   readonly body: RequestBody;
+  /** Has something done when the answer is sent, or given up. */
+  onOver(listener: () => void): void;
 }
 
 /** Takes a body as it arrives. After `end` or `fail` nothing more is called. */

@@ -20,6 +20,7 @@ import { createProjects, type Projects } from '../metadata/projects.ts';
 import { createUsers, type Users } from '../metadata/users.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
 import { makeDurably } from '../object-store/file-system/durable-directories.ts';
+import { openLimiters, type RequestLimiters } from '../rate-limits/open-limiters.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { restoreFatalSignals } from './restore-fatal-signals.ts';
 
@@ -34,6 +35,7 @@ export interface Services {
   readonly users: Users;
   readonly tokens: AccessTokens;
   readonly tokenCheck: TokenCheck;
+  readonly limiters: RequestLimiters;
   readonly authenticate: Authenticate;
   readonly projects: Projects;
   /** undefined: what processes must agree on is kept in this one. */
@@ -82,6 +84,7 @@ export async function openServices(
     gate: createTokenGate({ tokens, deployment }),
     ...(cache && { counts: cache('tokens') }),
   });
+  const limiters = openLimiters(config, { redis, log });
   return {
     config,
     log,
@@ -91,11 +94,14 @@ export async function openServices(
     users: createUsers({ db, database }),
     tokens,
     tokenCheck,
-    authenticate: createAuthenticate(tokenCheck),
+    limiters,
+    authenticate: createAuthenticate(tokenCheck, limiters.token),
     projects: createProjects({ db, database, maxProjects: config.maxProjects }),
     redis,
     invalidation,
     async close() {
+      limiters.address?.close();
+      limiters.token?.close();
       await tokenCheck.close();
       await invalidation?.close();
       await redis?.close();

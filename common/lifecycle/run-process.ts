@@ -128,6 +128,7 @@ async function start(
     ...config,
     sharedPort: worker !== null,
     routes,
+    addressLimiter: services.limiters.address,
     observer: metrics.observer,
     tracing,
     log,

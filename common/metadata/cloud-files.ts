@@ -27,6 +27,12 @@ export interface CloudFile {
   readonly updatedAt: Date;
 }
 
+/** What files an account has stored. */
+export interface StorageUse {
+  readonly files: number;
+  readonly bytes: number;
+}
+
 export interface CloudFiles {
   /** Tells that a row will come soon, so that others wait for it a little. Call what it answers when it is over. */
   announce(): () => void;
@@ -37,6 +43,8 @@ export interface CloudFiles {
   namesWithRow(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Rows that were made between two times, newest first. */
   madeBetween(after: Date, before: Date, limit: number, signal: AbortSignal): Promise<readonly CloudFile[]>;
+  /** Files whose rows are durable, of one account. */
+  usedBy(ownerId: string, signal: AbortSignal): Promise<StorageUse>;
   /** Removes the row of a file whose object is not there. */
   remove(name: string, signal: AbortSignal): Promise<void>;
 }
@@ -161,6 +169,12 @@ export function createCloudFiles({
         home,
       });
       return rows.map(fileOf);
+    },
+    async usedBy(ownerId, signal) {
+      const sql = `SELECT toFloat64(count()) AS files, toFloat64(sum(size)) AS bytes FROM ${table}
+         WHERE owner_id = ${textLiteral(ownerId)}`;
+      const [row] = await db.rows<StorageUse>({ sql, signal, home });
+      return row ?? { files: 0, bytes: 0 };
     },
     async remove(name, signal) {
       const sql = `DELETE FROM ${rowsEverywhere(table)} WHERE name = ${textLiteral(name)}`;

@@ -44,11 +44,13 @@ export interface ObjectWriter {
   writePart(part: Part): Promise<void>;
   /**
    * Stores the last part, which may be short or empty, and makes the object visible and durable. Waits for parts
-   * that are under way. When it rejects, nothing is left under the key, as far as the store can be reached: a store that
-   * does not answer is tried further behind.
+   * that are under way. When it rejects, what was written is being dropped: `abort` resolves when it is.
    */
   complete(last: Part): Promise<void>;
-  /** Drops what was written, as `complete` does that fails. Safe to call twice and after a failed `complete`; never rejects. */
+  /**
+   * Drops what was written. Resolves when nothing is left under the key, as far as the store can be reached within a
+   * time of its own. Safe to call twice and after a failed `complete`; never rejects.
+   */
   abort(): Promise<void>;
 }
 

@@ -89,6 +89,22 @@ export const variableGroups: readonly VariableGroup[] = [
     },
   },
   {
+    title: 'Rate limits and quotas',
+    variables: {
+      TOKEN_RATE: { meaning: 'requests a second that one access token may send; more get 429. 0: no limit' },
+      TOKEN_BURST: { meaning: 'requests that it may send at once after a silence' },
+      TOKEN_MAX_IN_FLIGHT: { meaning: 'requests of one access token that are not over. 0: no limit' },
+      ADDRESS_RATE: {
+        meaning:
+          'requests a second that one address may send, whatever its tokens; more get 429. 0: no limit',
+      },
+      ADDRESS_BURST: { meaning: 'requests that it may send at once after a silence' },
+      ADDRESS_MAX_IN_FLIGHT: { meaning: 'requests of one address that are not over. 0: no limit' },
+      MAX_STORED_FILES: { meaning: 'files that one account may store; more get 403. 0: no limit' },
+      MAX_STORED_BYTES: { meaning: 'bytes of files that one account may store; more get 403. 0: no limit' },
+    },
+  },
+  {
     title: 'Records',
     variables: {
       MAX_RECORD_BYTES: { meaning: 'the largest body of a request with one record' },

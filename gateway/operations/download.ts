@@ -1,12 +1,13 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { linkRefused } from '../../common/errors/catalogue.ts';
+import { addressOwner } from '../../common/http/address-owner.ts';
 import type { Handler, HttpRequest, StreamBody } from '../../common/http/http-types.ts';
 import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ByteRange, ObjectStore } from '../../common/object-store/object-store.ts';
 import { parseRange } from '../byte-range.ts';
 import { isNotModified, rangeApplies } from '../conditional.ts';
 import { servingHeaders } from '../content-type-policy.ts';
-import { addressOwner, type DownloadSlots } from '../download/download-slots.ts';
+import type { DownloadSlots } from '../download/download-slots.ts';
 import type { FileLinks } from '../file-links.ts';
 import { isStoredName } from '../file-name.ts';
 import { fileNotFound, objectBytes } from '../object-bytes.ts';

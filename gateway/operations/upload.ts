@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { createSharedDeadline } from '../../common/abort/shared-deadline.ts';
-import { waitAtMost } from '../../common/abort/wait-at-most.ts';
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { internalError, invalidSlug, payloadTooLarge } from '../../common/errors/catalogue.ts';
 import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
@@ -18,13 +17,12 @@ import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
 import { type FilePart, type ReceivedFile, receiveFile } from '../multipart/receive-file.ts';
 import { objectMetadata } from '../object-metadata.ts';
+import type { CountedFile, StorageQuota } from '../storage-quota.ts';
 
 /** What a form may hold beside its file: boundaries, headers, other fields. */
 const formOverheadBytes = 1024 * 1024;
 /** How long the store may take for a file's row, or to take the object back. Milliseconds. */
 const commitTimeout = 30_000;
-/** How long a client waits for an object to be taken back. Milliseconds. */
-const takeBackPatience = 1_000;
 const commitDeadline = createSharedDeadline(commitTimeout);
 
 export interface UploadDeps {
@@ -36,6 +34,8 @@ export interface UploadDeps {
   readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes' | 'concurrentParts'>;
   readonly memory: UploadMemory;
   readonly maxUploadBytes: number;
+  /** Absent: an account may store what it likes. */
+  readonly quota?: StorageQuota | undefined;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
   readonly uploads: UploadLedger;
@@ -47,55 +47,74 @@ type Draft = Omit<CloudFile, 'size' | 'crc32' | 'createdAt' | 'updatedAt'>;
 
 /** POST /_f_/{project_slug}/upload (interface.md section 4.1). */
 export function uploadOperation(deps: UploadDeps): Handler {
+  const { uploads } = deps;
   return async (request) => {
-    const projectSlug = readProjectSlug(request);
-    const boundary = readBoundary(request.header('content-type'));
-    const maxBodyBytes = deps.maxUploadBytes + formOverheadBytes;
-    if ((request.body.contentLength ?? 0) > maxBodyBytes) throw payloadTooLarge(deps.maxUploadBytes, 'File');
-    // nothing of the body is read before the token is known to be good
-    const { userId } = await deps.authenticate(request);
-
-    const id = randomUUID();
-    const { deploymentId } = deps;
-    const describe = (part: FilePart) => draftFile(part, { id, deploymentId, ownerId: userId, projectSlug });
-    const received = await receiveFile({
-      boundary,
-      body: request.body,
-      rules: deps.store,
-      memory: deps.memory,
-      maxFileBytes: deps.maxUploadBytes,
-      maxBodyBytes,
-      signal: request.signal,
-      begin: async (part, signal) => {
-        const draft = describe(part);
-        deps.uploads.begin(request, draft.objectKey);
-        return deps.store.create(
-          draft.objectKey,
-          {
-            contentType: draft.contentType,
-            metadata: objectMetadata(draft),
-            served: storedHeaders(draft.contentType, draft.originalName, draft.name),
-          },
-          signal,
-        );
-      },
-    });
-    const rowIsOver = deps.cloudFiles.announce();
+    // no answer waits for what a failure leaves to be taken back; until then the upload is not over
+    const cleanups: Promise<void>[] = [];
     try {
-      try {
-        await completeObject(deps, request, { received, userId, projectSlug });
-      } finally {
-        received.release();
-      }
-      const now = new Date();
-      const { part, size, crc32 } = received;
-      const file: CloudFile = { ...describe(part), size, crc32, createdAt: now, updatedAt: now };
-      await storeRow(deps, request, file);
-      return answer(file, deps.fileUrl(file));
+      return await storeUpload(deps, request, (cleanup) => cleanups.push(cleanup));
     } finally {
-      rowIsOver();
+      if (cleanups.length === 0) uploads.end(request);
+      else void Promise.allSettled(cleanups).then(() => uploads.end(request));
     }
   };
+}
+
+async function storeUpload(
+  deps: UploadDeps,
+  request: HttpRequest,
+  behind: (cleanup: Promise<void>) => void,
+): Promise<HttpResponse> {
+  const projectSlug = readProjectSlug(request);
+  const boundary = readBoundary(request.header('content-type'));
+  const maxBodyBytes = deps.maxUploadBytes + formOverheadBytes;
+  if ((request.body.contentLength ?? 0) > maxBodyBytes) throw payloadTooLarge(deps.maxUploadBytes, 'File');
+  // nothing of the body is read before the token is known to be good
+  const { userId } = await deps.authenticate(request);
+  const leastBytes = Math.max(0, (request.body.contentLength ?? 0) - formOverheadBytes);
+  await deps.quota?.check(userId, leastBytes, request.signal);
+
+  const id = randomUUID();
+  const { deploymentId } = deps;
+  const describe = (part: FilePart) => draftFile(part, { id, deploymentId, ownerId: userId, projectSlug });
+  const received = await receiveFile({
+    boundary,
+    body: request.body,
+    rules: deps.store,
+    memory: deps.memory,
+    maxFileBytes: deps.maxUploadBytes,
+    maxBodyBytes,
+    signal: request.signal,
+    behind,
+    begin: async (part, signal) => {
+      const draft = describe(part);
+      deps.uploads.begin(request, draft.objectKey);
+      return deps.store.create(
+        draft.objectKey,
+        {
+          contentType: draft.contentType,
+          metadata: objectMetadata(draft),
+          served: storedHeaders(draft.contentType, draft.originalName, draft.name),
+        },
+        signal,
+      );
+    },
+  });
+  const rowIsOver = deps.cloudFiles.announce();
+  let counted: CountedFile | undefined;
+  let stored = false;
+  try {
+    counted = await completeObject(deps, request, { received, userId, projectSlug, behind });
+    const now = new Date();
+    const { part, size, crc32 } = received;
+    const file: CloudFile = { ...describe(part), size, crc32, createdAt: now, updatedAt: now };
+    await storeRow(deps, request, file);
+    stored = true;
+    return answer(file, deps.fileUrl(file));
+  } finally {
+    rowIsOver();
+    counted?.(stored);
+  }
 }
 
 function readProjectSlug(request: HttpRequest): string {
@@ -128,19 +147,33 @@ function draftFile(
   };
 }
 
-/** Makes the object visible, in a project that exists. Until then a client that has gone away leaves nothing. */
+/**
+ * Makes the object visible, in a project that exists, and counts it to its owner's quota. Until then a client that has
+ * gone away leaves nothing.
+ */
 async function completeObject(
-  { projects }: UploadDeps,
+  { projects, quota }: UploadDeps,
   { signal }: HttpRequest,
-  upload: { received: ReceivedFile; userId: string; projectSlug: string },
-): Promise<void> {
-  const { writer, last } = upload.received;
+  upload: {
+    received: ReceivedFile;
+    userId: string;
+    projectSlug: string;
+    behind: (cleanup: Promise<void>) => void;
+  },
+): Promise<CountedFile | undefined> {
+  const { writer, last, size, release } = upload.received;
+  let counted: CountedFile | undefined;
   try {
     await projects.ensure(upload.userId, upload.projectSlug, signal);
+    counted = await quota?.claim(upload.userId, size, signal);
     // rejects when the signal is aborted
     await writer.complete(last);
+    release();
+    return counted;
   } catch (error) {
-    await writer.abort();
+    counted?.(false);
+    // until then the store may still read what the memory holds
+    upload.behind(writer.abort().then(release));
     throw error;
   }
 }
@@ -157,15 +190,14 @@ async function storeRow(
   try {
     await cloudFiles.insert(file, commitDeadline());
   } catch (cause) {
-    // known to be open until it is done; the answer waits for a moment only
+    // known to be open until it is done; the answer does not wait for it
     uploads.begin(file, file.objectKey);
-    const takenBack = store
+    store
       .delete(file.objectKey, AbortSignal.timeout(commitTimeout))
       .catch((error: unknown) => {
         log.error({ requestId: request.id, objectKey: file.objectKey, err: error }, 'an object has no row');
       })
       .finally(() => uploads.end(file));
-    await waitAtMost(takenBack, takeBackPatience);
     throw internalError(cause);
   }
 }

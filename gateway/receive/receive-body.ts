@@ -36,6 +36,8 @@ export interface ReceiveBodyArgs {
   readonly memory: UploadMemory;
   readonly maxBodyBytes: number;
   readonly signal: AbortSignal;
+  /** Takes what goes on behind a failure, and never rejects. Absent: the failure waits for it. */
+  readonly behind?: (cleanup: Promise<void>) => void;
   /** Of a form, or of the bytes as they come. */
   readonly reader: (object: ObjectStage) => BodyReader;
 }
@@ -43,7 +45,7 @@ export interface ReceiveBodyArgs {
 /**
  * Takes a body and stores the object that its reader finds in it, no faster than store and memory allow; nothing is
  * read before there is memory for it. Rejects with 408, 413, 503 or what the reader, the store or the body failed
- * with, after the object has been aborted, so that nothing is left.
+ * with; the object is aborted behind that, so that nothing is left.
  */
 export function receiveBody(args: ReceiveBodyArgs): Promise<ReceivedObject> {
   return new Promise((resolve, reject) => {
@@ -183,10 +185,11 @@ class BodyReception {
     this.#state = 'settled';
     this.#stopped.abort(error);
     this.#lease.idle();
-    void this.#parts.abort().then(() => {
-      this.#lease.close();
-      this.#reject(error);
-    });
+    const { behind } = this.#args;
+    const dropped = this.#parts.abort().then(() => this.#lease.close());
+    behind?.(dropped);
+    if (behind !== undefined) this.#reject(error);
+    else void dropped.then(() => this.#reject(error));
   }
 }
 

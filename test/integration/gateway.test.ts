@@ -15,6 +15,7 @@ import { formBody, plentyOfMemory } from '../services/multipart-harness.ts';
 import { testDeployment } from '../services/new-file.ts';
 import { plentyOfSlots } from '../services/plenty-of-slots.ts';
 import { silentLog } from '../services/silent-log.ts';
+import { untilEmpty } from '../services/until-empty.ts';
 
 /** The gateway behind a real server, over a real file system store; rows are kept in memory. */
 async function serveGateway(t: Test, maxUploadBytes = 10_000_000) {
@@ -132,7 +133,7 @@ t.test('a file above the limit gets a 413 that the client can read, with and wit
     duplex: 'half',
   } as RequestInit);
   t.match(await chunked.json(), { statusCode: 413, code: 'payload_too_large' });
-  t.strictSame(await readdir(join(root, 'tmp')), []);
+  t.strictSame(await untilEmpty(() => readdir(join(root, 'tmp'))), []);
   t.strictSame(await readdir(join(root, 'objects')), []);
 });
 

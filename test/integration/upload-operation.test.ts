@@ -14,6 +14,7 @@ import { type FakeRequestArgs, fakeRequest, responseBytes } from '../services/fa
 import { formBody, inChunks, plentyOfMemory } from '../services/multipart-harness.ts';
 import { testDeployment } from '../services/new-file.ts';
 import { silentLog } from '../services/silent-log.ts';
+import { untilEmpty } from '../services/until-empty.ts';
 
 const owner = '7c0ce7f0-6f0e-4a51-8a62-1f0c8a3d0b11';
 const never = new AbortController().signal;
@@ -123,7 +124,7 @@ t.test('refuses before it reads anything of the body', async (t) => {
     const request = uploadRequest(goodBody, args);
     await t.rejects(Promise.resolve(upload(request)), { code }, name);
     t.equal(request.consumed, false, name);
-    t.strictSame(await filesLeft(), []);
+    t.strictSame(await untilEmpty(filesLeft), []);
     t.strictSame(ensured, []);
   }
 });
@@ -153,7 +154,7 @@ t.test('a refused body leaves no file, no row and no project', async (t) => {
   for (const [name, body, code] of cases) {
     const { upload, filesLeft, rows, ensured } = await setUp(t);
     await t.rejects(Promise.resolve(upload(uploadRequest(body))), { code }, name);
-    t.strictSame(await filesLeft(), [], name);
+    t.strictSame(await untilEmpty(filesLeft), [], name);
     t.strictSame([rows, ensured], [[], []], name);
   }
 });
@@ -175,7 +176,7 @@ t.test('a client that goes away before the end leaves nothing', async (t) => {
       },
     });
     await t.rejects(Promise.resolve(upload(request)), { message: 'gone' });
-    t.strictSame(await filesLeft(), [], `after ${bytes} bytes`);
+    t.strictSame(await untilEmpty(filesLeft), [], `after ${bytes} bytes`);
     t.strictSame(rows, []);
   }
 });
@@ -194,7 +195,7 @@ t.test(
     });
     const request: HttpRequest = uploadRequest(goodBody, { signal: controller.signal });
     await t.rejects(Promise.resolve(upload(request)), { message: 'gone' });
-    t.strictSame(await filesLeft(), []);
+    t.strictSame(await untilEmpty(filesLeft), []);
     t.strictSame(rows, []);
   },
 );
@@ -224,7 +225,7 @@ t.test('a row that cannot be stored takes the object with it, and the answer is 
     code: 'internal_error',
     cause: { message: 'disk full' },
   });
-  t.strictSame(await filesLeft(), []);
+  t.strictSame(await untilEmpty(filesLeft), []);
 });
 
 t.test('an object that cannot be taken back is logged', async (t) => {
@@ -256,7 +257,7 @@ t.test('a store without room fails the upload and leaves nothing', async (t) => 
   await rm(join(root, 'objects'), { recursive: true });
   await writeFile(join(root, 'objects'), 'a file where a folder should be');
   await t.rejects(Promise.resolve(upload(uploadRequest(goodBody))));
-  t.strictSame(await readdir(join(root, 'tmp')), []);
+  t.strictSame(await untilEmpty(() => readdir(join(root, 'tmp'))), []);
   t.notOk(
     existsSync(join(root, 'meta', owner, 'demo')) &&
       (await readdir(join(root, 'meta', owner, 'demo'))).length,

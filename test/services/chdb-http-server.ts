@@ -26,6 +26,7 @@ interface Settings {
   readonly shards?: number;
   /** Folder that backups may be written to. */
   readonly backups?: string;
+  readonly sessions?: number;
 }
 
 /** What a test may want to know of a statement that came. */
@@ -53,7 +54,7 @@ const cluster =
   settings.cluster === undefined
     ? null
     : oneNodeCluster(settings.cluster, `${settings.path}.xml`, settings.shards);
-const engine = new Engine(settings.path, cluster?.connectionArgs ?? backupArguments());
+const engine = new Engine(settings.path, cluster?.connectionArgs ?? backupArguments(), settings.sessions);
 const faults = new Faults();
 const seen: SeenStatement[] = [];
 /** The ids that clients gave to what runs. */

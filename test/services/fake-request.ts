@@ -33,6 +33,7 @@ export function fakeRequest(args: FakeRequestArgs = {}): HttpRequest & { readonl
     get consumed() {
       return consumed;
     },
+    onOver() {},
     body: {
       contentLength: args.contentLength,
       consume(sink) {

@@ -37,6 +37,7 @@ export async function serveGatewayOn(
     namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),
     madeBetween: async (after, before) =>
       [...rows.values()].filter(({ createdAt }) => createdAt >= after && createdAt < before),
+    usedBy: async () => ({ files: 0, bytes: 0 }),
     async remove(name) {
       rows.delete(name);
     },
@@ -48,6 +49,7 @@ export async function serveGatewayOn(
     ratePeriod: 1e9,
     waitLimit: 60_000,
   });
+  const ledger = createUploadLedger();
   const server = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
@@ -66,7 +68,7 @@ export async function serveGatewayOn(
       memory,
       maxUploadBytes: options.maxUploadBytes ?? 100_000_000,
       fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
-      uploads: createUploadLedger(),
+      uploads: ledger,
       downloads: plentyOfSlots(),
       links: createFileLinks(createConfiguredKeys('a secret of a test, long enough for it')),
       downloadUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
@@ -84,5 +86,5 @@ export async function serveGatewayOn(
     form.set('file', new Blob([content]), 'f.bin');
     return fetch(`${baseUrl}/_f_/demo/upload`, { method: 'POST', body: form, ...init });
   };
-  return { server, baseUrl, cloudFiles, rows, log, memory, state, upload };
+  return { server, baseUrl, cloudFiles, rows, log, memory, ledger, state, upload };
 }

@@ -41,6 +41,8 @@ export interface ChdbServerOptions {
   readonly shards?: number;
   /** Folder into which `BACKUP ... TO File` may write. */
   readonly backups?: string;
+  /** Statements with equal settings that it runs at once; absent: 8. */
+  readonly sessions?: number;
 }
 
 export async function startChdbServer(options: ChdbServerOptions = {}): Promise<ChdbServer> {

@@ -15,8 +15,6 @@ const timing = {
   connect: 5_000,
   settle: 200,
   cleanup: 30_000,
-  // so that tests see what is left, and not what is still on its way
-  patience: 30_000,
   firstPause: 1,
   longestPause: 10,
 };

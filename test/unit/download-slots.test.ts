@@ -1,5 +1,6 @@
 import t from 'tap';
-import { addressOwner, type DownloadSlot, DownloadSlots } from '../../gateway/download/download-slots.ts';
+import { addressOwner } from '../../common/http/address-owner.ts';
+import { type DownloadSlot, DownloadSlots } from '../../gateway/download/download-slots.ts';
 
 function slotsOf(limit: number) {
   const clock = { now: 0 };

@@ -31,6 +31,9 @@ t.test('defaults', async (t) => {
     clickhouse: undefined,
     s3: undefined,
     s3RequestTimeout: 60_000,
+    tokenLimits: { rate: 0, burst: 100, inFlight: 0 },
+    addressLimits: { rate: 0, burst: 100, inFlight: 0 },
+    storageQuota: { files: 0, bytes: 0 },
     maxRecordBytes: 1_048_576,
     maxRecordsBytes: 16_777_216,
     fileLinks: 'public',
@@ -438,4 +441,15 @@ t.test('traces: on where a collector is named, and by the names of OpenTelemetry
   const ratio = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '2' };
   const { problems } = thrownBy(() => readConfig({ ...endpoint, ...ratio })) as ConfigError;
   t.match(problems, [/^OTEL_TRACES_SAMPLER_ARG is "2"/]);
+});
+
+t.test('rate limits and quotas', async (t) => {
+  const env = { TOKEN_RATE: '10', TOKEN_BURST: '20', ADDRESS_MAX_IN_FLIGHT: '30', MAX_STORED_BYTES: '40' };
+  t.match(readConfig(env), {
+    tokenLimits: { rate: 10, burst: 20, inFlight: 0 },
+    addressLimits: { rate: 0, burst: 100, inFlight: 30 },
+    storageQuota: { files: 0, bytes: 40 },
+  });
+  t.match(problems({ ADDRESS_RATE: '-1' })[0], /^ADDRESS_RATE is "-1"/);
+  t.match(problems({ TOKEN_BURST: '0' })[0], /^TOKEN_BURST is "0"/);
 });

@@ -172,7 +172,6 @@ t.test('times follow from that of a request', async (t) => {
     quiet: 15_000,
     settle: 2_000,
     cleanup: 30_000,
-    patience: 1_000,
     firstPause: 100,
     longestPause: 5_000,
   });

@@ -8,14 +8,14 @@ export class Cleanups {
   readonly #underWay = new Set<Promise<void>>();
 
   /**
-   * Begins the work, and resolves when it is done or after so many milliseconds. Answers false when there is too much
-   * under way: then it is not begun. @param work never rejects, and ends by itself
+   * Begins the work, and resolves when it is done. Answers false when there is too much under way: then it is not
+   * begun. @param work never rejects, and ends by itself
    */
-  async run(work: () => Promise<void>, patience: number): Promise<boolean> {
+  async run(work: () => Promise<void>): Promise<boolean> {
     if (this.#underWay.size >= mostAtOnce) return false;
     const done = work().finally(() => this.#underWay.delete(done));
     this.#underWay.add(done);
-    await waitAtMost(done, patience);
+    await done;
     return true;
   }
 

@@ -25,12 +25,12 @@ const rounds = 5;
 
 /**
  * Takes back what a writer may have left, within a time of its own, because the request that failed may be long gone.
- * It is waited for a moment only, and goes on behind: where the store does not answer, the client has waited enough.
+ * No answer to a client waits for it.
  * Never rejects: what could not be removed is logged, and left to the janitor.
  */
 export async function removeLeftovers(context: S3Context, leftovers: Leftovers): Promise<void> {
-  const { cleanups, timing, log } = context;
-  const begun = await cleanups.run(() => takeBack(context, leftovers), timing.patience);
+  const { cleanups, log } = context;
+  const begun = await cleanups.run(() => takeBack(context, leftovers));
   if (!begun) log.warn(leftovers, 'a failed object is left to the janitor: too many are being taken back');
 }
 

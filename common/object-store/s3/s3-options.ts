@@ -31,8 +31,6 @@ export interface S3Timing {
   readonly settle: number;
   /** What taking back a failed object may take. */
   readonly cleanup: number;
-  /** How long whoever wrote it waits for that; then it goes on behind. */
-  readonly patience: number;
   /** The pause before retry n is random, up to firstPause * 2^n and no more than longestPause. */
   readonly firstPause: number;
   readonly longestPause: number;
@@ -52,7 +50,6 @@ export function s3Timing(given: Partial<S3Timing> = {}): S3Timing {
     quiet: share,
     settle: Math.min(2_000, share),
     cleanup: Math.min(30_000, request),
-    patience: Math.min(1_000, share),
     firstPause: 100,
     longestPause: 5_000,
     ...given,

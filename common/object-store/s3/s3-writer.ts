@@ -63,13 +63,13 @@ export class S3Writer implements ObjectWriter {
       this.#state = 'complete';
     } catch (error) {
       this.#state = 'failed';
-      await this.abort();
+      void this.abort();
       throw error;
     }
     this.#outer.removeEventListener('abort', this.#onOuterAbort);
     // it is complete; but a begin that was tried twice may have begun two
     if (this.#doubts.upload > 0) {
-      await removeLeftovers(this.#context, {
+      void removeLeftovers(this.#context, {
         key: this.#target.key,
         uploadId: undefined,
         unknownUpload: true,

@@ -6,7 +6,7 @@ import { dropped } from './one-node-cluster.ts';
 const interfaceOnly =
   /^(query|query_id|insert_deduplication_token|database|default_format|user|password|session_id|session_timeout|session_check|role|wait_end_of_query|buffer_size|compress|decompress|quota_key|readonly|enable_http_compression|add_http_cors_header|send_progress_in_http_headers|cancel_http_readonly_queries_on_client_close|param_.*)$/;
 
-const sessionsPerSettings = 8;
+const usualSessions = 8;
 const differentSettings = 16;
 const queueLimit = 10_000;
 
@@ -14,12 +14,17 @@ const queueLimit = 10_000;
 export class Engine {
   readonly #pools = new Map<string, SessionPool>();
   readonly #cluster: boolean;
+  readonly #sessions: number;
   readonly #open: (setup: readonly string[]) => Session;
 
-  /** @param connectionArgs as on the command line of `clickhouse local` */
-  constructor(path: string, connectionArgs: readonly string[] = []) {
+  /**
+   * @param connectionArgs as on the command line of `clickhouse local`
+   * @param sessions for requests with equal settings
+   */
+  constructor(path: string, connectionArgs: readonly string[] = [], sessions = usualSessions) {
     const chdb = loadChdb();
     this.#cluster = connectionArgs.length > 0;
+    this.#sessions = sessions;
     this.#open = (setup) => {
       const session = new chdb.Session(path, { connectionArgs: [...connectionArgs] });
       try {
@@ -42,7 +47,7 @@ export class Engine {
       pool = new SessionPool({
         name: key,
         open: () => this.#open(setup),
-        limit: sessionsPerSettings,
+        limit: this.#sessions,
         queueLimit,
       });
       pool.warm();

@@ -1,0 +1,71 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** One hostile case at work, with an account of its own. */
+export class Attacker {
+  readonly url: string;
+  readonly authorization: string;
+  readonly signal: AbortSignal;
+  /** How often what came of it: a status, or how a connection ended. */
+  readonly outcomes: Record<string, number> = {};
+
+  constructor(args: { url: string; token: string; signal: AbortSignal }) {
+    this.url = args.url;
+    this.authorization = `Bearer ${args.token}`;
+    this.signal = args.signal;
+  }
+
+  count(outcome: string | number): void {
+    this.outcomes[outcome] = (this.outcomes[outcome] ?? 0) + 1;
+  }
+
+  /** Milliseconds; less when all is over. */
+  async pause(milliseconds: number): Promise<void> {
+    await sleep(milliseconds, undefined, { signal: this.signal }).catch(() => {});
+  }
+
+  /** Does something again and again, so many at a time, until all is over. @param pause milliseconds after each */
+  async keep(many: number, pause: number, work: () => Promise<void>): Promise<void> {
+    const one = async (): Promise<void> => {
+      await this.pause(Math.random() * pause);
+      while (!this.signal.aborted) {
+        await work().catch(() => {
+          if (!this.signal.aborted) this.count('cut off');
+        });
+        await this.pause(pause);
+      }
+    };
+    await Promise.all(Array.from({ length: many }, one));
+  }
+
+  /** A whole request. Its answer is dropped. */
+  async ask(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<void> {
+    const headers = { authorization: this.authorization, ...init.headers };
+    const signal = AbortSignal.any([this.signal, AbortSignal.timeout(120_000)]);
+    const answer = await fetch(this.url + path, { ...init, headers, signal });
+    this.count(answer.status);
+    await answer.arrayBuffer();
+  }
+
+  /** A request whose bytes are written by hand. @returns what ends its connection */
+  open(head: readonly string[], authorization = this.authorization): Socket {
+    const { hostname, port } = new URL(this.url);
+    const socket = connect(Number(port), hostname);
+    // what it means is counted when the connection ends
+    socket.on('error', () => {});
+    socket.write([...head, 'Host: hostile', `Authorization: ${authorization}`, '', ''].join('\r\n'));
+    this.signal.addEventListener('abort', () => socket.destroy(), { once: true });
+    return socket;
+  }
+
+  /** Waits until the connection ends, and counts the status that it had been answered with. */
+  async ended(socket: Socket): Promise<void> {
+    let head = '';
+    socket.on('data', (chunk: Buffer) => {
+      if (head.length < 16) head += chunk.toString('latin1', 0, 16);
+    });
+    // not `once`, which rejects when the connection was reset
+    if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
+    this.count(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1] ?? 'cut off');
+  }
+}

@@ -1,0 +1,187 @@
+/** What a review found that one client could take from all. Each rate is far above what held up others then. */
+import { randomBytes } from 'node:crypto';
+import * as structures from '../query/direct-store.ts';
+import type { Attacker } from './attacker.ts';
+
+export type Case = (attacker: Attacker) => Promise<void>;
+
+/** Where the set-up put many small records, a few large ones, users, and a file; of each case its own. */
+export interface Prepared {
+  readonly file: string;
+}
+
+const project = 'hostile';
+const textStructure = (slug: string): string => structures.textStructure(slug, project);
+const mebibyte = 1024 * 1024;
+const json = { 'content-type': 'application/json' };
+const rows = { structure: textStructure('rows') };
+
+/** So many chunks of one byte each, as a client may frame them. */
+function oneByteChunks(many: number): Buffer {
+  return Buffer.from('1\r\n \r\n'.repeat(many));
+}
+
+/** Writes a piece again and again until the connection ends. @returns when it has */
+async function flood(attacker: Attacker, socket: ReturnType<Attacker['open']>, piece: Buffer, every: number) {
+  const ended = attacker.ended(socket);
+  while (!socket.destroyed && !attacker.signal.aborted) {
+    if (socket.writableLength < mebibyte) socket.write(piece);
+    await attacker.pause(every);
+  }
+  await ended;
+}
+
+/** 1: bodies in chunks of one byte, 6 MB each. */
+const smallChunks: Case = (attacker) =>
+  attacker.keep(4, 500, () => {
+    const head = ['POST /hostile/rows HTTP/1.1', `structure: ${rows.structure}`];
+    return flood(attacker, attacker.open([...head, 'Transfer-Encoding: chunked']), oneByteChunks(1000), 100);
+  });
+
+/** 2: the same from strangers, on fifty connections. */
+const strangersBodies: Case = (attacker) =>
+  attacker.keep(50, 10_000, async () => {
+    const head = ['POST /hostile/rows HTTP/1.1', 'Transfer-Encoding: chunked'];
+    const socket = attacker.open(head, `Bearer ${randomBytes(32).toString('base64url')}`);
+    socket.write(oneByteChunks(5000));
+    await attacker.ended(socket);
+  });
+
+/** 3: small on the wire, large in memory. */
+const jsonBombs: Case = (attacker) => {
+  const objects = `[{"text":[${'{},'.repeat(5 * mebibyte)}{}]}]`;
+  const numbers = `[${'{"text":"x"},'.repeat(700_000)}{"text":"x"}]`;
+  return attacker.keep(1, 5000, async () => {
+    for (const body of [objects, numbers]) {
+      await attacker.ask('/hostile/rows', { method: 'POST', body, headers: { ...rows, ...json } });
+    }
+  });
+};
+
+/** 3: a body that is right, and takes long to read. */
+const largeBodies: Case = (attacker) => {
+  const body = JSON.stringify(
+    Array.from({ length: 40_000 }, (_, i) => ({ text: `${i} ${'x'.repeat(200)}` })),
+  );
+  return attacker.keep(1, 10_000, () =>
+    attacker.ask('/hostile/rows', { method: 'POST', body, headers: { ...rows, ...json } }),
+  );
+};
+
+/** 4 and 5: lists that are hardly read. */
+const slowReaders: Case = (attacker) =>
+  attacker.keep(24, 200, async () => {
+    const slug = Math.random() < 0.5 ? 'rows' : 'large';
+    const socket = attacker.open([`GET /hostile/${slug} HTTP/1.1`, `structure: ${textStructure(slug)}`]);
+    const ended = attacker.ended(socket);
+    socket.pause();
+    const sip = setInterval(() => socket.read(100), 1000);
+    await Promise.race([ended, attacker.pause(40_000)]);
+    clearInterval(sip);
+    socket.destroy();
+    await ended;
+  });
+
+/** 6: bodies that bring a byte every five seconds. */
+const drippingBodies: Case = (attacker) =>
+  attacker.keep(24, 200, () => {
+    const head = ['POST /hostile/rows HTTP/1.1', `structure: ${rows.structure}`];
+    return flood(
+      attacker,
+      attacker.open([...head, `Content-Length: ${15 * mebibyte}`]),
+      Buffer.from(' '),
+      5000,
+    );
+  });
+
+/** 7: reads without an index. */
+const fullScans: Case = (attacker) =>
+  attacker.keep(8, 250, () =>
+    attacker.ask(`/hostile/rows/_single_?text=${Math.random()}`, { headers: rows }),
+  );
+
+/** 8: spaces, made and asked for. */
+const manySpaces: Case = (attacker) => {
+  let made = 0;
+  return attacker.keep(2, 200, async () => {
+    const slug = `space-${made++}`;
+    const headers = { structure: textStructure(slug), ...json };
+    await attacker.ask(`/hostile/never-${slug}`, { headers: { structure: textStructure(`never-${slug}`) } });
+    await attacker.ask(`/hostile/${slug}/_single_`, { method: 'POST', body: '{"text":"x"}', headers });
+  });
+};
+
+/** 9: tokens, file names and questions after the stores, of nobody. */
+const strangersLooks: Case = (attacker) =>
+  attacker.keep(4, 200, async () => {
+    const authorization = `Bearer ${randomBytes(32).toString('base64url')}`;
+    await attacker.ask('/hostile/rows', { headers: { ...rows, authorization } });
+    const id = crypto.randomUUID();
+    await attacker.ask(`/_f_/hostile/${id}_a.bin`, { headers: { authorization: '' } });
+    await attacker.ask('/readyz');
+  });
+
+/** 10: downloads that are hardly read. */
+const slowDownloads =
+  ({ file }: Prepared): Case =>
+  (attacker) =>
+    attacker.keep(100, 1000, async () => {
+      const socket = attacker.open([`GET ${file} HTTP/1.1`]);
+      const ended = attacker.ended(socket);
+      socket.pause();
+      await Promise.race([ended, attacker.pause(60_000)]);
+      socket.destroy();
+      await ended;
+    });
+
+/** 11: uploads in chunks of one byte. */
+const smallUploads: Case = (attacker) =>
+  attacker.keep(3, 1000, () => {
+    const head = ['POST /_f_/hostile/upload HTTP/1.1', 'Content-Type: multipart/form-data; boundary=b'];
+    const socket = attacker.open([...head, 'Transfer-Encoding: chunked']);
+    const part = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';
+    socket.write(`${part.length.toString(16)}\r\n${part}\r\n`);
+    return flood(attacker, socket, oneByteChunks(1000), 100);
+  });
+
+/** 16: passwords, by login and by conditions on a hashed field. */
+const passwordGuesses: Case = (attacker) => {
+  const structure = structures.passwordStructure('users', project);
+  const resources = JSON.stringify({ mustExistSpaceStructures: [JSON.parse(structure)] });
+  return attacker.keep(4, 250, async () => {
+    const guess = Math.random().toString(36);
+    await attacker.ask(`/hostile/users/_single_?text=ada&password=${guess}`, { headers: { structure } });
+    await attacker.ask('/hostile/function/login', {
+      method: 'POST',
+      body: JSON.stringify({ text: `user ${Math.floor(Math.random() * 1000)}`, password: guess }),
+      headers: { 'function-resources': resources, ...json },
+    });
+  });
+};
+
+/** 4: records as large as they may be, written and read. */
+const largeRecords: Case = (attacker) => {
+  const body = JSON.stringify({ text: 'x'.repeat(1_000_000) });
+  const headers = { structure: textStructure('large'), ...json };
+  return attacker.keep(2, 2000, () =>
+    attacker.ask('/hostile/large/_single_', { method: 'POST', body, headers }),
+  );
+};
+
+export function hostileCases(prepared: Prepared): Readonly<Record<string, Case>> {
+  return {
+    smallChunks,
+    strangersBodies,
+    jsonBombs,
+    largeBodies,
+    slowReaders,
+    drippingBodies,
+    fullScans,
+    manySpaces,
+    strangersLooks,
+    slowDownloads: slowDownloads(prepared),
+    smallUploads,
+    passwordGuesses,
+    largeRecords,
+  };
+}

@@ -1,0 +1,24 @@
+import type { Config } from '../config/read-config.ts';
+import type { Log } from '../log/log.ts';
+import type { RedisConnection } from '../redis/redis-connection.ts';
+import { RequestLimiter, type RequestLimits } from './request-limiter.ts';
+import { createSharedLimiter } from './shared-limiter.ts';
+
+/** Absent: there is no limit. */
+export interface RequestLimiters {
+  readonly token: RequestLimiter | undefined;
+  readonly address: RequestLimiter | undefined;
+}
+
+/** The limiters that the configuration asks for. */
+export function openLimiters(
+  { tokenLimits, addressLimits }: Pick<Config, 'tokenLimits' | 'addressLimits'>,
+  { redis, log }: { redis: RedisConnection | undefined; log: Log },
+): RequestLimiters {
+  const open = (kind: string, limits: RequestLimits): RequestLimiter | undefined => {
+    if (limits.rate === 0 && limits.inFlight === 0) return undefined;
+    const shared = redis === undefined ? undefined : createSharedLimiter({ redis, kind, limits, log });
+    return new RequestLimiter({ limits, shared });
+  };
+  return { token: open('token', tokenLimits), address: open('address', addressLimits) };
+}

@@ -1,0 +1,116 @@
+import { LRUCache } from 'lru-cache';
+import { rateLimited } from '../errors/catalogue.ts';
+import type { SharedLimiter } from './shared-limiter.ts';
+
+/** What one sender may ask for. 0: no limit. */
+export interface RequestLimits {
+  /** Requests a second. */
+  readonly rate: number;
+  /** Requests that a sender who was silent may send at once. At least 1. */
+  readonly burst: number;
+  /** Requests that are not over. */
+  readonly inFlight: number;
+}
+
+/** A token bucket: it holds so many requests, and fills with the rate up to the burst. */
+interface Bucket {
+  requests: number;
+  filledAt: number;
+  /** Other processes let the sender ask for nothing until then. */
+  refusedUntil: number;
+}
+
+/** Whoever is not remembered has a full bucket: with more senders than these, the limit gets looser, never stricter. */
+const rememberedSenders = 65_536;
+/** What a sender with too many requests in flight is told to wait, and waits for the others' word. Milliseconds. */
+const inFlightWait = { told: 1000, shared: 100 };
+/** How often other processes hear of what is in flight here. Milliseconds. */
+const reportEvery = 15_000;
+
+/** Limits the requests of each sender, such as an access token or an address. */
+export class RequestLimiter {
+  readonly #limits: RequestLimits;
+  readonly #shared: SharedLimiter | undefined;
+  readonly #now: () => number;
+  readonly #buckets = new LRUCache<string, Bucket>({ max: rememberedSenders });
+  readonly #inFlight = new Map<string, number>();
+  readonly #reporter: NodeJS.Timeout | undefined;
+
+  /** @param args.shared absent: this process counts alone @param args.now milliseconds of a clock that never goes back */
+  constructor(args: { limits: RequestLimits; shared?: SharedLimiter | undefined; now?: () => number }) {
+    this.#limits = args.limits;
+    this.#shared = args.shared;
+    this.#now = args.now ?? (() => performance.now());
+    if (args.shared !== undefined && args.limits.inFlight > 0) {
+      this.#reporter = setInterval(() => this.#report(), reportEvery).unref();
+    }
+  }
+
+  /**
+   * Counts a request, or throws 429. Answers a promise only where other processes have to be asked; it rejects with 429.
+   * @param onOver takes what is to be called when the request is over
+   */
+  admit(sender: string, onOver: (end: () => void) => void): Promise<void> | undefined {
+    const wait = this.#take(sender);
+    if (wait > 0) throw rateLimited(wait);
+    const end = this.#begin(sender);
+    onOver(end);
+    if (this.#shared === undefined) return undefined;
+    return this.#askOthers(this.#shared, sender).catch((error: unknown) => {
+      end();
+      throw error;
+    });
+  }
+
+  close(): void {
+    clearInterval(this.#reporter);
+  }
+
+  /** Answers 0, or the milliseconds until a request would be admitted, and then nothing is counted. */
+  #take(sender: string): number {
+    const { rate, burst, inFlight } = this.#limits;
+    const now = this.#now();
+    const bucket = this.#buckets.get(sender);
+    if (bucket !== undefined && bucket.refusedUntil > now) return bucket.refusedUntil - now;
+    if (inFlight > 0 && (this.#inFlight.get(sender) ?? 0) >= inFlight) return inFlightWait.told;
+    if (rate === 0) return 0;
+    const filled = bucket ?? { requests: burst, filledAt: now, refusedUntil: 0 };
+    filled.requests = Math.min(burst, filled.requests + ((now - filled.filledAt) * rate) / 1000);
+    filled.filledAt = now;
+    if (bucket === undefined) this.#buckets.set(sender, filled);
+    if (filled.requests < 1) return ((1 - filled.requests) * 1000) / rate;
+    filled.requests--;
+    return 0;
+  }
+
+  /** @returns what tells, once, that the request is over */
+  #begin(sender: string): () => void {
+    if (this.#limits.inFlight === 0) return () => {};
+    this.#inFlight.set(sender, (this.#inFlight.get(sender) ?? 0) + 1);
+    let over = false;
+    return () => {
+      if (over) return;
+      over = true;
+      const left = (this.#inFlight.get(sender) as number) - 1;
+      if (left > 0) this.#inFlight.set(sender, left);
+      else this.#inFlight.delete(sender);
+      this.#shared?.report(sender, left);
+    };
+  }
+
+  async #askOthers(shared: SharedLimiter, sender: string): Promise<void> {
+    const answer = await shared.admit(sender, this.#inFlight.get(sender) ?? 0);
+    if (answer === 'admitted') return;
+    const wait = answer === 'in-flight' ? inFlightWait.shared : answer.wait;
+    // a flood that is refused asks no more than this
+    const refusedUntil = this.#now() + wait;
+    const bucket = this.#buckets.get(sender);
+    if (bucket !== undefined) bucket.refusedUntil = refusedUntil;
+    else this.#buckets.set(sender, { requests: 0, filledAt: this.#now(), refusedUntil });
+    throw rateLimited(wait);
+  }
+
+  #report(): void {
+    for (const [sender, count] of this.#inFlight) this.#shared?.report(sender, count);
+  }
+}
