@@ -34,7 +34,6 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: space,
     also: inBody(space, `${space}/_find_`),
-    populates: true,
     run: find,
   },
   {
@@ -44,7 +43,6 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: `${space}/_single_`,
     also: inBody(`${space}/_single_`, `${space}/_single_/_find_`),
-    populates: true,
     run: findOne,
   },
   {
@@ -53,7 +51,6 @@ export const operations: readonly Operation[] = [
     readsOnly: true,
     method: 'GET',
     path: `${space}/search`,
-    populates: true,
     run: search,
   },
   {

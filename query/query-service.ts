@@ -162,15 +162,18 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const statementLimit = db.cluster === undefined ? changeLimits.statementLimit : clusterStatementLimit;
   const changeCommit = createChangeCommit({ ...deps, ...changeLimits, statementLimit });
   const spaces = new Spaces({ ...unique, maxSpaces: config.maxSpaces });
+  const authorize = createAuthorize({ ...reading, spaces });
   const openSpace = createOpenSpace({
     ...reading,
     spaces,
-    authorize: createAuthorize({ ...reading, spaces }),
+    authorize,
     clear: operations.find(({ name }) => name === 'clear') as Operation,
     allowClear: config.allowClearAllSpaces,
   });
   const operationDeps: OperationDeps = {
     ...reading,
+    spaces,
+    authorize,
     records: createRecordStore({ ...unique, reader: reading.reader, groupCommit }),
     changes: createRecordChanges({ ...unique, changeCommit }),
     verifyCredentials: createVerifyCredentials(reading),

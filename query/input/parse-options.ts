@@ -8,7 +8,7 @@ export interface Sort {
   readonly descending: boolean;
 }
 
-/** The `options` header. `token` and `populate` are accepted and have no effect here. */
+/** The `options` header. `token` and `populate` are read elsewhere (unparsed-options.ts, parse-populate.ts). */
 export interface Options {
   readonly paramRelationship: 'And' | 'Or';
   /** Null: all records. */

@@ -11,9 +11,10 @@ import type { RecordStore } from '../records/store-records.ts';
 import type { ClearDeps } from '../space/clear-records.ts';
 import type { OperationIdentity } from '../space/open-space.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import type { PopulateDeps } from './populate.ts';
 
 /** What operations are made of. */
-export interface OperationDeps extends ClearDeps {
+export interface OperationDeps extends ClearDeps, PopulateDeps {
   readonly reader: RecordReader;
   readonly cache: ResultCache;
   readonly records: RecordStore;

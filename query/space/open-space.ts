@@ -18,8 +18,6 @@ export type OperationFamily = 'find' | 'insert' | 'update' | 'delete';
 export interface OperationIdentity {
   readonly name: string;
   readonly family: OperationFamily | null;
-  /** `populate` of the options is for it. */
-  readonly populates?: true;
   /** It makes no space where there is none, unless the space would begin with records. */
   readonly readsOnly?: true;
   /** It makes records where there are none, although it is no insert. */
@@ -77,7 +75,7 @@ export function createOpenSpace(
     const asked = { request, space, projectSlug: path.projectSlug };
     if (space.stored.auth !== null || space.structure.auth !== null) await authorize({ ...asked, operation });
     if (headers.clearAllSpaces || clear) await authorize({ ...asked, operation: deps.clear });
-    refuseUnbuilt(request, operation, space);
+    refuseUnbuilt(operation, space);
     if (headers.clearAllSpaces) await clearProject(deps, space.projectId, request.signal);
     else if (clear && !space.missing) await clearSpace(deps, space, request.signal);
     return space;

@@ -1,21 +1,12 @@
 import { notImplemented } from '../../common/errors/catalogue.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
-import { unparsedOptions } from '../input/unparsed-options.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { OperationIdentity } from './open-space.ts';
 
 /**
- * `webhooks` of a structure and `populate` of the options are taken, but nothing acts on them yet: where they would
- * have to act the answer is 501, before anything is read or written, and not a result that lacks something.
+ * `webhooks` of a structure are taken, but nothing calls them yet: where they would have to be called the answer is 501,
+ * before anything is written.
  */
-export function refuseUnbuilt(request: HttpRequest, operation: OperationIdentity, space: RecordSpace): void {
-  if (operation.populates) {
-    const { populate } = unparsedOptions(request);
-    const wanted = Array.isArray(populate)
-      ? populate.length > 0
-      : populate !== undefined && populate !== null;
-    if (wanted) throw notImplemented('populate in the options');
-  }
+export function refuseUnbuilt(operation: OperationIdentity, space: RecordSpace): void {
   const webhooks = space.structure.webhooks ?? space.stored.webhooks;
   if (webhooks === null) return;
   const inserts = operation.family === 'insert' || operation.makesRecords;

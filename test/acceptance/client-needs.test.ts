@@ -1,0 +1,48 @@
+/** What applications on the published client need beside the plain record operations. */
+import { type Config, getSchemaCreator, type Space } from 'nobox-client';
+import t from 'tap';
+import { removeData, startSluice } from '../services/start-sluice.ts';
+
+const sluice = await startSluice();
+t.teardown(async () => {
+  await sluice.stop();
+  await removeData(sluice);
+});
+
+const config: Config = { endpoint: sluice.baseUrl, project: 'needs', token: sluice.token };
+const createSchema = getSchemaCreator(config, { type: 'rowed' });
+
+interface User {
+  email: string;
+  password?: string;
+}
+interface Post {
+  title: string;
+  authorId: string;
+  author?: User;
+}
+
+function schemaOf<T extends object>(space: string, structure: object, more: object = {}) {
+  return createSchema<T>({ space, description: '', structure, ...more } as unknown as Space<T>);
+}
+
+const users = schemaOf<User>('User', {
+  email: { type: String, unique: true },
+  password: { type: String, hashed: true },
+});
+
+t.test('populate', async (t) => {
+  const posts = schemaOf<Post>('Post', { title: String, authorId: String });
+  const author = (await users.insertOne({ email: 'ada@x', password: 'p' })) as User & { id: string };
+  await posts.insert([
+    { title: 'first', authorId: author.id },
+    { title: 'second', authorId: 'nobody' },
+  ]);
+  const fields = { from: 'User', foreignKey: 'id', localKey: 'authorId', newField: 'author' };
+  const options = { populate: [{ space: 'User', fields }] };
+  t.match(await posts.find({}, options), [{ title: 'first', author }, { author: null }]);
+  t.match(await posts.findOne({ title: 'first' }, options), { author });
+  t.match(await posts.search({ searchText: 'FIRST', searchableFields: ['title'] }, options as never), [
+    { author },
+  ]);
+});
