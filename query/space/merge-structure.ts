@@ -31,6 +31,7 @@ export function mergeStructure(stored: Structure, requested: Structure, mutate: 
     ...requested,
     fields: assignSlots(fields, stored.fields),
     clear: false,
+    loginParams: [],
     initialData: [],
     // a request that says nothing of these leaves them as they are
     auth: requested.auth === null ? stored.auth : { ...requested.auth, token: null },

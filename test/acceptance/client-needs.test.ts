@@ -1,5 +1,5 @@
 /** What applications on the published client need beside the plain record operations. */
-import { type Config, getSchemaCreator, type Space } from 'nobox-client';
+import { type Config, getFunctions, getSchemaCreator, type Space } from 'nobox-client';
 import t from 'tap';
 import { removeData, startSluice } from '../services/start-sluice.ts';
 
@@ -45,4 +45,19 @@ t.test('populate', async (t) => {
   t.match(await posts.search({ searchText: 'FIRST', searchableFields: ['title'] }, options as never), [
     { author },
   ]);
+});
+
+t.test('login by email and a code that is not hashed', async (t) => {
+  const space = {
+    space: 'Member',
+    description: '',
+    structure: { email: String, otp: Number },
+    functionOptions: { login: { compulsoryParams: ['email', 'otp'] } },
+  };
+  const members = createSchema<{ email: string; otp: number }>(space as never);
+  const member = await members.insertOne({ email: 'ada@x', otp: 1234 });
+  const { login } = getFunctions(config);
+  const answer = (otp: number) => login({ body: { email: 'ada@x', otp }, space: space as never });
+  t.match(await answer(1234), { token: String, user: member });
+  t.equal(await answer(1), null);
 });
