@@ -61,3 +61,17 @@ t.test('login by email and a code that is not hashed', async (t) => {
   t.match(await answer(1234), { token: String, user: member });
   t.equal(await answer(1), null);
 });
+
+t.test('an error tells all that is wrong in its message', async (t) => {
+  const things = schemaOf<{ a: number; b: boolean }>('Thing', { a: Number, b: Boolean });
+  const failed = async (call: Promise<unknown>): Promise<string> =>
+    call.then(
+      () => 'no error',
+      (error: unknown) => JSON.stringify(error),
+    );
+  t.match(await failed(things.insertOne({ a: 'x', b: 'y' } as never)), /'a' should.*'b' should/);
+  t.match(
+    await failed(things.find({ nosuch: 1 } as never)),
+    /'nosuch' is not in the structure, which has 'a', 'b'/,
+  );
+});
