@@ -195,17 +195,24 @@ function routeOf(
   return {
     method,
     path,
-    handler: (request) =>
-      run(
+    handler(request) {
+      let parsed: Promise<unknown> | undefined;
+      const body = (): Promise<unknown> => {
+        parsed ??= readJson(request, bodyLimit);
+        return parsed;
+      };
+      return run(
         {
           request,
           async authenticate() {
             await authenticate(request);
           },
-          open: (reference) => openSpace(request, operation, reference),
-          body: () => readJson(request, bodyLimit),
+          open: (reference) =>
+            openSpace(request, operation, reference, operation.body === undefined ? undefined : body),
+          body,
         },
         deps,
-      ),
+      );
+    },
   };
 }

@@ -1,5 +1,5 @@
 import { validateChanges } from '../input/validate-changes.ts';
-import { validateRecord } from '../input/validate-record.ts';
+import { validateKeys } from '../input/validate-record.ts';
 import { recordJson } from '../records/record-row.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { jsonAnswer } from './json-answer.ts';
@@ -7,7 +7,7 @@ import type { OperationDeps, RunOperation } from './operation.ts';
 
 /**
  * POST /{project}/{space}/set-key-values: sets keys of the space's key group, its one record, and answers the group as
- * it is then. The first call makes it, and has to give what insertOne would have to.
+ * it is then. The first call makes it; required keys may come later.
  */
 export const setKeys: RunOperation = async ({ request, open, body }, deps) => {
   const { signal } = request;
@@ -32,6 +32,6 @@ async function make(
   keys: unknown,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const stored = await records.storeFirst(space, validateRecord(keys, space.structure), signal);
+  const stored = await records.storeFirst(space, validateKeys(keys, space.structure), signal);
   return stored === null ? null : recordJson(space.structure, stored);
 }

@@ -288,6 +288,7 @@ t.test('the fixed headers are true or false', async (t) => {
     'clear-all-spaces',
     'mutate',
     'use-pre-stored-structure',
+    'infer-structure',
   ];
   for (const name of names) {
     for (const text of [...hostileTexts, '', 'TRUE', '1', 'true, true', ' true']) {

@@ -79,6 +79,7 @@ t.test('the fixed headers', async (t) => {
     clearAllSpaces: false,
     mutate: true,
     usePreStoredStructure: false,
+    inferStructure: false,
   });
   t.strictSame(
     readAll({
@@ -87,6 +88,7 @@ t.test('the fixed headers', async (t) => {
       'clear-all-spaces': 'true',
       mutate: 'false',
       'use-pre-stored-structure': 'true',
+      'infer-structure': 'true',
     }),
     {
       autoCreateProject: false,
@@ -94,6 +96,7 @@ t.test('the fixed headers', async (t) => {
       clearAllSpaces: true,
       mutate: false,
       usePreStoredStructure: true,
+      inferStructure: true,
     },
   );
   const error = thrownBy(() =>
