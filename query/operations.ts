@@ -8,6 +8,7 @@ import { getTokenOwner } from './operations/get-token-owner.ts';
 import { insert } from './operations/insert.ts';
 import { insertOne } from './operations/insert-one.ts';
 import { login } from './operations/login.ts';
+import { missingFunction } from './operations/missing-function.ts';
 import type { Operation } from './operations/operation.ts';
 import { search } from './operations/search.ts';
 import { setKeys } from './operations/set-keys.ts';
@@ -113,6 +114,20 @@ export const operations: readonly Operation[] = [
     path: '/:project/function/login',
     body: 'record',
     run: login,
+  },
+  {
+    name: 'sendOtp',
+    family: null,
+    method: 'POST',
+    path: '/:project/function/send-otp',
+    run: missingFunction('sendOtp'),
+  },
+  {
+    name: 'sendPushNotifications',
+    family: null,
+    method: 'POST',
+    path: '/:project/function/send-push-notification',
+    run: missingFunction('sendPushNotifications'),
   },
   {
     name: 'setStructure',

@@ -5,7 +5,7 @@ import { inTurns } from '../../common/limits/in-turns.ts';
 import type { StoredValue } from '../structure/field.ts';
 import { readFieldValue } from '../structure/field-value.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
-import { type Complain, givenFields, isRecord } from './given-fields.ts';
+import { type Complain, givenFields, isRecord, withoutEmptyText } from './given-fields.ts';
 
 /** A record's values in the order of the structure's fields; null where there is none. */
 export type RecordValues = readonly (StoredValue | null)[];
@@ -85,7 +85,7 @@ function readRecord(body: object, structure: Structure, complain: Complain): Rec
   const given = givenFields(body, structure, complain);
   return structure.fields.map((field) => {
     // null counts as missing
-    const value = given.get(field) ?? null;
+    const value = withoutEmptyText(field, given.get(field) ?? null);
     if (value === null) {
       if (field.required && field.defaultValue === null) {
         complain(`Body field: ${shownName(field.name)} is required`);

@@ -2,7 +2,7 @@ import type { LoginTokens } from '../../common/auth/login-tokens.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
-import { slugProblem } from '../../common/metadata/slug.ts';
+import { spaceSlugProblem } from '../../common/metadata/slug.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { unparsedOptions } from '../input/unparsed-options.ts';
 import type { RecordReader } from '../records/record-reader.ts';
@@ -59,7 +59,7 @@ function covers({ scope }: SpaceAuth, { name, family }: OperationIdentity): bool
 
 /** A space is given by its slug, or as the published client does by its name, whose slug is in lower case. */
 export function namedSlugs(space: string): readonly string[] {
-  return [...new Set([space, space.toLowerCase()])].filter((slug) => slugProblem('', slug) === null);
+  return [...new Set([space, space.toLowerCase()])].filter((slug) => spaceSlugProblem(slug) === null);
 }
 
 function loginTokenOf(request: HttpRequest, { structure }: RecordSpace): string | null {

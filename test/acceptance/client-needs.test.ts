@@ -75,3 +75,46 @@ t.test('an error tells all that is wrong in its message', async (t) => {
     /'nosuch' is not in the structure, which has 'a', 'b'/,
   );
 });
+
+t.test("names are people's own", async (t) => {
+  const profiles = schemaOf<Record<string, unknown>>('User Profile', {
+    prénom: { type: String, unique: true },
+    'first name': String,
+    'a.b': Number,
+  });
+  const profile = await profiles.insertOne({ prénom: 'Zoë', 'first name': 'Z', 'a.b': 1 });
+  t.match(profile, { prénom: 'Zoë', 'first name': 'Z', 'a.b': 1 });
+  t.strictSame(await profiles.findOne({ prénom: 'Zoë', 'first name': 'Z', 'a.b': 1 }), profile);
+  const places = schemaOf<Record<string, unknown>>('Mon Équipe', { a: String });
+  const place = await places.insertOne({ a: 'x' });
+  t.strictSame(await places.find({}), [place]);
+});
+
+t.test('what forms and half-filled options send', async (t) => {
+  const things = schemaOf<{ a: string; age: number }>('Loose', { a: String, age: Number });
+  const made = await things.insertOne({ a: 'x', age: '' } as never);
+  t.match(made, { a: 'x', age: null });
+  await things.insertOne({ a: 'y', age: 2 });
+  const names = async (options: object) => (await things.find({}, options as never)).map(({ a }) => a);
+  t.strictSame(await names({ pagination: {} }), ['x', 'y']);
+  t.strictSame(await names({ sort: {} }), ['x', 'y']);
+  t.strictSame(await names({ sort: { order: 'desc' } }), ['x', 'y']);
+});
+
+t.test('functions that there are not are named', async (t) => {
+  for (const [path, name] of [
+    ['send-otp', 'sendOtp'],
+    ['send-push-notification', 'sendPushNotifications'],
+  ]) {
+    const response = await fetch(`${sluice.baseUrl}/needs/function/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${sluice.token}` },
+      body: '{}',
+    });
+    t.equal(response.status, 501);
+    t.match(await response.json(), {
+      code: 'not_implemented',
+      message: `The function ${name} is not implemented`,
+    });
+  }
+});

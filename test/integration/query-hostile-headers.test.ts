@@ -53,31 +53,37 @@ function refused(t: Test, answer: QueryAnswer, called: string, code?: string): v
   if (code !== undefined) t.equal(answer.code, code, name);
 }
 
-t.test('no slug but a good one names a project or a space, on no route', async (t) => {
-  const slugs = [
-    ...hostileTexts.filter((text) => !/^[A-Za-z0-9][\w-]*$/.test(text)),
-    'function',
-    '_f_',
-    '-a',
-    'a.b',
-    'a/b',
-    '..',
-    'x'.repeat(64),
-    'x'.repeat(50_000),
-    'a\n',
-  ];
-  for (const [index, slug] of slugs.entries()) {
-    for (const { method, suffix, body } of routes) {
-      const name = `slug ${index} ${method} ${suffix}`;
-      const good = slug === 'function' ? [] : [[slug, 'headers']];
-      for (const [project, own] of [...good, ['hostile', slug]] as [string, string][]) {
-        const path = `/${encodeURIComponent(project)}/${encodeURIComponent(own)}${suffix}`;
-        const call = { method, path, structure: structureOf(project, own, fields) };
-        refused(t, await harness.call(body === undefined ? call : { ...call, body }), name, 'invalid_slug');
+t.test(
+  'no slug but a good one names a project, and no text that is no name a space, on no route',
+  async (t) => {
+    const slugs = [
+      ...hostileTexts.filter((text) => !/^[A-Za-z0-9][\w-]*$/.test(text)),
+      'x'.repeat(201),
+      'function',
+      '_f_',
+      '-a',
+      'a.b',
+      'a/b',
+      '..',
+      'x'.repeat(64),
+      'x'.repeat(50_000),
+      'a\n',
+    ];
+    for (const [index, slug] of slugs.entries()) {
+      for (const { method, suffix, body } of routes) {
+        const name = `slug ${index} ${method} ${suffix}`;
+        const isName = !/^(\.|\.\.|function)$|\p{Cc}|\uFFFD|.{201}/u.test(slug);
+        const projects = slug === 'function' ? [] : [[slug, 'headers']];
+        const spaces = isName ? [] : [['hostile', slug]];
+        for (const [project, own] of [...projects, ...spaces] as [string, string][]) {
+          const path = `/${encodeURIComponent(project)}/${encodeURIComponent(own)}${suffix}`;
+          const call = { method, path, structure: structureOf(project, own, fields) };
+          refused(t, await harness.call(body === undefined ? call : { ...call, body }), name, 'invalid_slug');
+        }
       }
     }
-  }
-});
+  },
+);
 
 t.test('slugs that every object has are only slugs', async (t) => {
   for (const slug of ['constructor', 'toString', 'hasOwnProperty', 'valueOf', 'NULL', 'true', 'undefined']) {

@@ -152,11 +152,10 @@ t.test('owners do not see each other, whatever their slugs', async (t) => {
 t.test('slugs of the path', async (t) => {
   for (const [project, slug, count] of [
     ['_x', 'a', 1],
-    ['p', '_a', 1],
-    ['p', 'a b', 1],
+    ['p', 'a\n', 1],
+    ['p', '..', 1],
     ['p', 'function', 1],
-    ['p`', 'x'.repeat(64), 2],
-    ['p', '-', 1],
+    ['p`', 'x'.repeat(201), 2],
   ] as const) {
     const answer = await space(slug, [text('a')], project).find();
     t.match(answer, { status: 400, code: 'invalid_slug' });
