@@ -90,7 +90,6 @@ export const operations: readonly Operation[] = [
   {
     name: 'setKeys',
     family: 'update',
-    makesRecords: true,
     method: 'POST',
     path: `${space}/set-key-values`,
     body: 'record',

@@ -43,6 +43,8 @@ import type { FindStoredDeps } from './unique/find-stored.ts';
 import { openKeyFilter } from './unique/key-filter.ts';
 import { createRedisReservations } from './unique/redis-reservations.ts';
 import { createLocalReservations, type UniqueReservations } from './unique/unique-reservations.ts';
+import { webhookRoutes } from './webhooks/webhook-routes.ts';
+import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
 /** The query service on the stores of its process. */
 export const queryService: ServiceFactory = async (services) => {
@@ -61,14 +63,19 @@ export const queryService: ServiceFactory = async (services) => {
     redis === undefined
       ? undefined
       : createSharedFailures({ redis, keys: createStoredKeys(services), delays: failureDelays, log });
+  const webhooks = createWebhooks({ ...services, alone, allowed: config.webhookPrivateNetworks });
   const versions = alone ? createLocalVersions() : sharedVersions;
+  await webhooks.start();
   return {
-    routes: queryRoutes({ ...services, alone, reservations, versions, sharedFailures }),
+    routes: queryRoutes({ ...services, alone, reservations, versions, sharedFailures, webhooks }),
     // not Redis: most requests do without it
     readiness: [],
     examples: queryExamples,
     commands: { 'sql-views': (order) => makeSpaceViews(services, order as ViewsOrder) },
-    close: () => reservations.close(),
+    async close() {
+      await webhooks.close();
+      await reservations.close();
+    },
   };
 };
 
@@ -105,6 +112,8 @@ export interface QueryDeps {
   readonly cache?: ResultCache;
   /** Absent: failed logins are counted in this process. */
   readonly sharedFailures?: SharedFailures | undefined;
+  /** Absent: they are queued, and sent by this process as far as it can. */
+  readonly webhooks?: Webhooks;
 }
 
 /** Bytes of rows: what waits to be stored in this process, and what is gathered for one INSERT. */
@@ -170,19 +179,22 @@ export function queryRoutes(args: QueryDeps): Route[] {
     clear: operations.find(({ name }) => name === 'clear') as Operation,
     allowClear: config.allowClearAllSpaces,
   });
+  const webhooks = args.webhooks ?? createWebhooks(args);
   const operationDeps: OperationDeps = {
     ...reading,
+    webhooks,
     spaces,
     authorize,
     records: createRecordStore({ ...unique, reader: reading.reader, groupCommit }),
     changes: createRecordChanges({ ...unique, changeCommit }),
     verifyCredentials: createVerifyCredentials(reading),
   };
-  return operations.flatMap((operation) => {
+  const recordRoutes = operations.flatMap((operation) => {
     const route = routeOf(operation, { ...args, openSpace }, operationDeps);
     const tracked = { ...route, handler: deps.writes.tracked(route.handler) };
     return [tracked, ...(operation.also ?? []).map((other) => ({ ...tracked, ...other }))];
   });
+  return [...recordRoutes, ...webhookRoutes({ ...args, webhooks })];
 }
 
 function routeOf(

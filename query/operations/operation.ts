@@ -11,6 +11,7 @@ import type { RecordStore } from '../records/store-records.ts';
 import type { ClearDeps } from '../space/clear-records.ts';
 import type { OperationIdentity } from '../space/open-space.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { PopulateDeps } from './populate.ts';
 
 /** What operations are made of. */
@@ -24,6 +25,7 @@ export interface OperationDeps extends ClearDeps, PopulateDeps {
   readonly lock: ReadWriteLock;
   readonly loginTokens: LoginTokens;
   readonly verifyCredentials: VerifyCredentials;
+  readonly webhooks: Webhooks;
 }
 
 /** One request for an operation. */

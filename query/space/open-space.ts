@@ -8,7 +8,6 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { type ClearDeps, clearProject, clearSpace } from './clear-records.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import { inferredReference } from './inferred-reference.ts';
-import { refuseUnbuilt } from './refuse-unbuilt.ts';
 import type { SpaceCatalogue } from './space-catalogue.ts';
 import type { Spaces } from './spaces.ts';
 
@@ -21,8 +20,6 @@ export interface OperationIdentity {
   readonly family: OperationFamily | null;
   /** It makes no space where there is none, unless the space would begin with records. */
   readonly readsOnly?: true;
-  /** It makes records where there are none, although it is no insert. */
-  readonly makesRecords?: true;
 }
 
 /** Throws 401 when a space's `authOptions` want a login token for an operation and the request has no good one. */
@@ -94,7 +91,6 @@ export function createOpenSpace(
     const asked = { request, space, projectSlug: path.projectSlug };
     if (space.stored.auth !== null || space.structure.auth !== null) await authorize({ ...asked, operation });
     if (headers.clearAllSpaces || clear) await authorize({ ...asked, operation: deps.clear });
-    refuseUnbuilt(operation, space);
     if (headers.clearAllSpaces) await clearProject(deps, space.projectId, request.signal);
     else if (clear && !space.missing) await clearSpace(deps, space, request.signal);
     return space;

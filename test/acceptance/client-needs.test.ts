@@ -2,8 +2,9 @@
 import { type Config, getFunctions, getSchemaCreator, type Space } from 'nobox-client';
 import t from 'tap';
 import { removeData, startSluice } from '../services/start-sluice.ts';
+import { startWebhookReceiver } from '../services/webhook-receiver.ts';
 
-const sluice = await startSluice();
+const sluice = await startSluice({ env: { WEBHOOK_PRIVATE_NETWORKS: '127.0.0.1' } });
 t.teardown(async () => {
   await sluice.stop();
   await removeData(sluice);
@@ -117,4 +118,19 @@ t.test('functions that there are not are named', async (t) => {
       message: `The function ${name} is not implemented`,
     });
   }
+});
+
+t.test('webhooks', async (t) => {
+  const receiver = await startWebhookReceiver();
+  t.teardown(() => receiver.close());
+  const webhooks = { onInsertUrl: `${receiver.url}/made`, onUpdateUrl: `${receiver.url}/changed` };
+  const orders = schemaOf<{ item: string }>('Order', { item: String }, { webhooks });
+  const order = (await orders.insertOne({ item: 'tea' })) as { item: string; id: string };
+  await receiver.count(1);
+  const changed = await orders.updateOneById(order.id, { item: 'coffee' });
+  await receiver.count(2);
+  t.match(receiver.received, [
+    { path: '/made', body: { records: [order] } },
+    { path: '/changed', body: { records: [changed] } },
+  ]);
 });

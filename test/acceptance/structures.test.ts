@@ -122,16 +122,10 @@ t.test('a space begins with its initialData, once', async (t) => {
   t.strictSame((await made.find()).body, answers[0]?.body);
 });
 
-t.test('clear in a structure, and webhooks', async (t) => {
+t.test('clear in a structure', async (t) => {
   const fields: FieldInput[] = [{ name: 'a', type: 'TEXT' }];
   t.match(await space('clear', fields, { clear: true }).find(), {
     status: 400,
     body: { code: 'clear_not_allowed' },
   });
-  const hooked = space('hooked', fields, { webhooks: { onInsertUrl: 'https://example.com/' } });
-  t.match(await hooked.insert([{ a: 'x' }]), {
-    status: 501,
-    body: { code: 'not_implemented', statusCode: 501 },
-  });
-  t.strictSame((await hooked.find()).body, []);
 });
