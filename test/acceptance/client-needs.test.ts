@@ -134,3 +134,17 @@ t.test('webhooks', async (t) => {
     { path: '/changed', body: { records: [changed] } },
   ]);
 });
+
+t.test('/ is a page for people and JSON for programs', async (t) => {
+  const page = await fetch(sluice.baseUrl, {
+    headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
+  });
+  t.equal(page.status, 200);
+  t.match(page.headers.get('content-type'), /^text\/html/);
+  t.match(await page.text(), /<h1>Sluice<\/h1>/);
+  for (const headers of [{}, { accept: 'application/json, text/plain, */*' }]) {
+    const json = await fetch(sluice.baseUrl, { headers });
+    t.match(json.headers.get('content-type'), /^application\/json/);
+    t.match(await json.json(), { name: 'Sluice', documentation: 'docs/api.md' });
+  }
+});
