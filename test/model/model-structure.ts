@@ -46,8 +46,8 @@ function readField(raw: unknown): ModelField | null {
   if (!isObject(raw)) return null;
   const { name, slug, type } = raw;
   if (typeof name !== 'string' || name === '' || ours.includes(name)) return null;
-  if (typeof slug !== 'string' || !/^[A-Za-z0-9-][A-Za-z0-9_-]{0,62}$/.test(slug) || ours.includes(slug))
-    return null;
+  if (typeof slug !== 'string' || slug === '__proto__' || ours.includes(slug)) return null;
+  if (/^$|\p{Cc}|\uFFFD|.{201}/u.test(slug)) return null;
   if (!types.includes(type as string)) return null;
   const flags = [raw.required, raw.unique, raw.hashed].map((flag) => flag ?? false);
   if (flags.some((flag) => typeof flag !== 'boolean')) return null;
