@@ -8,6 +8,7 @@ import { getTokenOwner } from './operations/get-token-owner.ts';
 import { insert } from './operations/insert.ts';
 import { insertOne } from './operations/insert-one.ts';
 import { login } from './operations/login.ts';
+import { missingFunction } from './operations/missing-function.ts';
 import type { Operation } from './operations/operation.ts';
 import { search } from './operations/search.ts';
 import { setKeys } from './operations/set-keys.ts';
@@ -34,7 +35,6 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: space,
     also: inBody(space, `${space}/_find_`),
-    populates: true,
     run: find,
   },
   {
@@ -44,7 +44,6 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: `${space}/_single_`,
     also: inBody(`${space}/_single_`, `${space}/_single_/_find_`),
-    populates: true,
     run: findOne,
   },
   {
@@ -53,7 +52,6 @@ export const operations: readonly Operation[] = [
     readsOnly: true,
     method: 'GET',
     path: `${space}/search`,
-    populates: true,
     run: search,
   },
   {
@@ -92,7 +90,6 @@ export const operations: readonly Operation[] = [
   {
     name: 'setKeys',
     family: 'update',
-    makesRecords: true,
     method: 'POST',
     path: `${space}/set-key-values`,
     body: 'record',
@@ -116,6 +113,20 @@ export const operations: readonly Operation[] = [
     path: '/:project/function/login',
     body: 'record',
     run: login,
+  },
+  {
+    name: 'sendOtp',
+    family: null,
+    method: 'POST',
+    path: '/:project/function/send-otp',
+    run: missingFunction('sendOtp'),
+  },
+  {
+    name: 'sendPushNotifications',
+    family: null,
+    method: 'POST',
+    path: '/:project/function/send-push-notification',
+    run: missingFunction('sendPushNotifications'),
   },
   {
     name: 'setStructure',

@@ -48,6 +48,8 @@ import type { FindStoredDeps } from './unique/find-stored.ts';
 import { openKeyFilter } from './unique/key-filter.ts';
 import { createRedisReservations } from './unique/redis-reservations.ts';
 import { createLocalReservations, type UniqueReservations } from './unique/unique-reservations.ts';
+import { webhookRoutes } from './webhooks/webhook-routes.ts';
+import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
 /** The query service on the stores of its process. */
 export const queryService: ServiceFactory = async (services) => {
@@ -66,7 +68,9 @@ export const queryService: ServiceFactory = async (services) => {
     redis === undefined
       ? undefined
       : createSharedFailures({ redis, keys: createStoredKeys(services), delays: failureDelays, log });
+  const webhooks = createWebhooks({ ...services, alone, allowed: config.webhookPrivateNetworks });
   const versions = alone ? createLocalVersions() : sharedVersions;
+  await webhooks.start();
   const pending = alone
     ? await PendingRecords.open({
         ...services,
@@ -76,12 +80,13 @@ export const queryService: ServiceFactory = async (services) => {
       })
     : undefined;
   return {
-    routes: queryRoutes({ ...services, alone, pending, reservations, versions, sharedFailures }),
+    routes: queryRoutes({ ...services, alone, pending, reservations, versions, sharedFailures, webhooks }),
     // not Redis: most requests do without it
     readiness: [],
     examples: queryExamples,
     commands: { 'sql-views': (order) => makeSpaceViews(services, order as ViewsOrder) },
     async close() {
+      await webhooks.close();
       await reservations.close();
       await pending?.close();
     },
@@ -125,6 +130,8 @@ export interface QueryDeps {
   readonly cache?: ResultCache;
   /** Absent: failed logins are counted in this process. */
   readonly sharedFailures?: SharedFailures | undefined;
+  /** Absent: they are queued, and sent by this process as far as it can. */
+  readonly webhooks?: Webhooks;
 }
 
 /** Of the bytes for the cache, what records have; results have the rest. */
@@ -196,24 +203,30 @@ export function queryRoutes(args: QueryDeps): Route[] {
       ? statements
       : new LoggedWrites({ ...deps, pending, lookups, beginWrite, statements });
   const spaces = new Spaces({ ...unique, maxSpaces: config.maxSpaces });
+  const authorize = createAuthorize({ ...reading, spaces });
   const openSpace = createOpenSpace({
     ...reading,
     spaces,
-    authorize: createAuthorize({ ...reading, spaces }),
+    authorize,
     clear: operations.find(({ name }) => name === 'clear') as Operation,
     allowClear: config.allowClearAllSpaces,
   });
+  const webhooks = args.webhooks ?? createWebhooks(args);
   const operationDeps: OperationDeps = {
     ...reading,
+    webhooks,
+    spaces,
+    authorize,
     records: createRecordStore({ ...unique, reader: reading.reader, writes }),
     changes: createRecordChanges({ ...unique, writes }),
     verifyCredentials: createVerifyCredentials(reading),
   };
-  return operations.flatMap((operation) => {
+  const recordRoutes = operations.flatMap((operation) => {
     const route = routeOf(operation, { ...args, openSpace }, operationDeps);
     const tracked = { ...route, handler: deps.writes.tracked(route.handler) };
     return [tracked, ...(operation.also ?? []).map((other) => ({ ...tracked, ...other }))];
   });
+  return [...recordRoutes, ...webhookRoutes({ ...args, webhooks })];
 }
 
 function routeOf(
@@ -227,17 +240,24 @@ function routeOf(
     operation: name,
     method,
     path,
-    handler: (request) =>
-      run(
+    handler(request) {
+      let parsed: Promise<unknown> | undefined;
+      const body = (): Promise<unknown> => {
+        parsed ??= readJson(request, bodyLimit);
+        return parsed;
+      };
+      return run(
         {
           request,
           async authenticate() {
             await authenticate(request);
           },
-          open: (reference) => openSpace(request, operation, reference),
-          body: () => readJson(request, bodyLimit),
+          open: (reference) =>
+            openSpace(request, operation, reference, operation.body === undefined ? undefined : body),
+          body,
         },
         deps,
-      ),
+      );
+    },
   };
 }

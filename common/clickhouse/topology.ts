@@ -37,6 +37,8 @@ export const metadataTableNames = [
   'record_spaces',
   'signing_keys',
   'deployments',
+  'webhook_deliveries',
+  'webhook_processes',
 ] as const;
 
 /** Sharded tables, by the first word of the homes that their statements name. */

@@ -82,6 +82,8 @@ export interface Config {
   readonly drainDelay: number;
   /** How long requests that run may go on after that. */
   readonly drainTimeout: number;
+  /** Private networks that webhooks may call; undefined: none. */
+  readonly webhookPrivateNetworks: BlockList | undefined;
   /** Processes on one port. */
   readonly workers: number;
   /** Who has it may read `/metrics`; undefined: only who asks from this machine itself. Never logged. */
@@ -119,7 +121,7 @@ export function readConfigFrom(reader: EnvReader): Config {
     port: reader.integer('PORT', 8080, 0, 65535),
     publicUrl: reader.baseUrl('PUBLIC_URL'),
     tls: readTls(reader),
-    trustedProxies: readTrustedProxies(reader),
+    trustedProxies: readNetworks(reader, 'TRUSTED_PROXIES'),
     corsOrigins: reader.list('CORS_ORIGINS', ['*'], originProblem),
     dataDir: resolve(reader.text('DATA_DIR') ?? './data'),
     bootstrapToken: readBootstrapToken(reader),
@@ -162,6 +164,7 @@ export function readConfigFrom(reader: EnvReader): Config {
     requestTimeout: reader.integer('REQUEST_TIMEOUT_MS', 60_000, 100, 3_600_000),
     drainDelay: reader.integer('DRAIN_DELAY_MS', 0, 0, 600_000),
     drainTimeout: reader.integer('DRAIN_TIMEOUT_MS', 10_000, 0, 3_600_000),
+    webhookPrivateNetworks: readNetworks(reader, 'WEBHOOK_PRIVATE_NETWORKS'),
     workers: readWorkers(reader),
     metricsToken: readMetricsToken(reader),
     logLevel: reader.oneOf('LOG_LEVEL', 'info', logLevels),
@@ -217,9 +220,9 @@ function readTls(reader: EnvReader): Config['tls'] {
   return { certFile, keyFile };
 }
 
-function readTrustedProxies(reader: EnvReader): BlockList | undefined {
+function readNetworks(reader: EnvReader, key: string): BlockList | undefined {
   const list = new BlockList();
-  const items = reader.list('TRUSTED_PROXIES', [], (item) =>
+  const items = reader.list(key, [], (item) =>
     addAddress(list, item) ? null : 'it should be an IP address or a CIDR such as 10.0.0.0/8',
   );
   return items.length > 0 ? list : undefined;

@@ -1,9 +1,16 @@
 import { ApiError } from './api-error.ts';
+import { joinedProblems } from './joined-problems.ts';
 
-/** 400 with a machine code; the message is the first problem, `error` carries all of them. */
+/** 400 with a machine code; the message joins all problems, `error` lists them. */
 function badRequest(code: string, problems: string | readonly string[], cause?: unknown): ApiError {
   const list = typeof problems === 'string' ? [problems] : problems;
-  return new ApiError({ code, status: 400, message: list[0] ?? 'Bad Request', problems: list, cause });
+  return new ApiError({
+    code,
+    status: 400,
+    message: joinedProblems(list) || 'Bad Request',
+    problems: list,
+    cause,
+  });
 }
 
 // 400: what the client sent
@@ -194,5 +201,10 @@ export const databaseUnavailable = (cause: unknown) =>
     cause,
   });
 export const notReady = (problems: readonly string[]) =>
-  new ApiError({ code: 'not_ready', status: 503, message: problems[0] ?? 'Not ready', problems });
+  new ApiError({
+    code: 'not_ready',
+    status: 503,
+    message: joinedProblems(problems) || 'Not ready',
+    problems,
+  });
 export const stillStarting = () => notReady(['The server is starting; try again']);

@@ -5,6 +5,7 @@ import { type Config, readConfig } from '../config/read-config.ts';
 import type { TracingConfig } from '../config/read-tracing.ts';
 import { secretsOf } from '../config/secrets-of.ts';
 import { shuttingDown, stillStarting } from '../errors/catalogue.ts';
+import { frontPageRoute } from '../http/front-page.ts';
 import { healthRoutes, type ReadinessCheck } from '../http/health-routes.ts';
 import { type HttpServer, startHttpServer } from '../http/http-server.ts';
 import type { Route } from '../http/http-types.ts';
@@ -113,7 +114,9 @@ async function start(
     { name: 'the database', check: (signal: AbortSignal) => services.db.ready(signal) },
     ...running.flatMap(({ readiness }) => readiness),
   ];
+  const serviceRoutes = running.flatMap((service) => service.routes);
   const routes = [
+    frontPageRoute(serviceRoutes),
     ...healthRoutes(readiness, () => {
       if (stopping) return shuttingDown();
       return starting ? stillStarting() : null;
@@ -122,7 +125,7 @@ async function start(
       token: config.metricsToken,
       read: () => readAllMetrics({ metrics, link: worker?.link, worker: worker?.index ?? 1, log }),
     }),
-    ...running.flatMap((service) => service.routes),
+    ...serviceRoutes,
   ];
   server = await startHttpServer({
     ...config,

@@ -12,3 +12,23 @@ export function slugProblem(kind: string, slug: string): string | null {
     'use 1 to 63 letters, digits, "_" and "-", starting with a letter or a digit'
   );
 }
+
+const longestName = 200;
+const controlCharacter = /\p{Cc}/u;
+const loneSurrogate = /\p{Surrogate}/u;
+
+/** What is wrong with a text that people chose as a name, as the end of a sentence ("is empty"); null when nothing is. */
+export function nameProblem(name: string): string | null {
+  if (name === '') return 'is empty';
+  if (name.length > longestName) return `has more than ${longestName} characters`;
+  if (controlCharacter.test(name)) return 'has control characters';
+  // what bytes become that are not UTF-8
+  if (name.includes('\uFFFD') || loneSurrogate.test(name)) return 'is not valid UTF-8';
+  return null;
+}
+
+/** The same for the slug of a record space, which is any name that can stand in a path. */
+export function spaceSlugProblem(slug: string): string | null {
+  const problem = slug === '.' || slug === '..' ? 'can not stand in a path' : nameProblem(slug);
+  return problem === null ? null : `The record space slug ${JSON.stringify(slug.slice(0, 80))} ${problem}`;
+}

@@ -115,6 +115,10 @@ export const variableGroups: readonly VariableGroup[] = [
         meaning:
           'memory for records and answers of reads, in a process that has its store to itself; 0 keeps none',
       },
+      WEBHOOK_PRIVATE_NETWORKS: {
+        meaning:
+          'addresses or CIDRs of private networks that webhooks may call, separated by commas; others are refused',
+      },
       READ_TIMEOUT_MS: {
         meaning:
           'how long the engine may work for one read of a client, or for the next bytes of a list; then 503 `deadline_exceeded`',

@@ -48,13 +48,32 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
     else plain.push({ target: field, value: reading.value });
   }
   if (problems.found) throw invalidValue(problems.list());
-  const lacking: string[] = [];
+  const lacking = structure.loginParams.flatMap((name) => lackingParam(name, structure, body, seen) ?? []);
   if (plain.length === 0) lacking.push('Login needs a field that is not hashed, such as an email');
-  if (hashed.length === 0) lacking.push('Login needs a hashed field, such as a password');
+  // what proves who somebody is may be stored as it is, such as a code that is sent to them, where the structure says so
+  if (hashed.length === 0 && structure.loginParams.length === 0) {
+    lacking.push(
+      'Login needs a hashed field, such as a password, or functionOptions.login.compulsoryParams in the structure',
+    );
+  }
   if (hashed.length > maxHashed) lacking.push(`Login takes at most ${maxHashed} hashed fields`);
   if (plain.length > maxPlain) lacking.push(`Login takes at most ${maxPlain} fields that are not hashed`);
   if (lacking.length > 0) throw invalidCondition(lacking);
   return { relationship: 'And', plain, hashed };
+}
+
+function lackingParam(
+  name: string,
+  structure: Structure,
+  body: object,
+  seen: ReadonlySet<Field>,
+): string | null {
+  if (name === 'id') return Object.hasOwn(body, 'id') ? null : `Body field: 'id' is needed to log in`;
+  const field = structure.lookup.get(name);
+  if (field === undefined) {
+    return `functionOptions.login.compulsoryParams names ${shownName(name)}, which is not in the structure`;
+  }
+  return seen.has(field) ? null : `Body field: ${shownName(field.name)} is needed to log in`;
 }
 
 /**
@@ -73,13 +92,18 @@ export function identityKey(spaceId: string, { plain }: Pick<Conditions, 'plain'
 
 /**
  * The same by each unique value that is given, so that guesses at one user by several of them are no guesses at several
- * users. Always in one order, with the id at the end: whoever holds several of them never waits for one who waits for it.
+ * users. Without hashed values any of the others may be what is guessed: each counts by itself. Always in one order, with the id at the end: whoever holds several of them never waits for one who waits for it.
  */
-export function identityKeys(spaceId: string, { plain }: Pick<Conditions, 'plain'>): readonly string[] {
+export function identityKeys(
+  spaceId: string,
+  { plain, hashed }: Pick<Conditions, 'plain' | 'hashed'>,
+): readonly string[] {
   const keysOf = (conditions: readonly Condition[]): string[] =>
     [...new Set(conditions.map((condition) => identityKey(spaceId, { plain: [condition] })))].sort();
   const byId = keysOf(plain.filter(({ target }) => target === 'id'));
-  const byField = keysOf(plain.filter(({ target }) => typeof target !== 'string' && target.unique));
+  const byField = keysOf(
+    plain.filter(({ target }) => typeof target !== 'string' && (target.unique || hashed.length === 0)),
+  );
   const keys = [...byField, ...byId];
   return keys.length > 0 ? keys : [identityKey(spaceId, { plain })];
 }

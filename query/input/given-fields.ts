@@ -37,3 +37,8 @@ export function givenFields(
   }
   return given;
 }
+
+/** A form field that was left empty gives an empty text: for a NUMBER that may be missing it is no value. */
+export function withoutEmptyText({ type, required }: Field, value: unknown): unknown {
+  return value === '' && type === 'NUMBER' && !required ? null : value;
+}

@@ -12,6 +12,7 @@ import { hasLoneSurrogate, type ValueReading } from '../structure/field-value.ts
 import type { Structure } from '../structure/structure.ts';
 import { readConditionTime } from './condition-time.ts';
 import { readConditionValue } from './condition-value.ts';
+import { unknownCondition } from './unknown-condition.ts';
 
 /** A record matches when its value equals this one; one without a value never does. */
 export interface Condition {
@@ -53,10 +54,12 @@ export function parseConditions(
   const problems: string[] = [];
   const plain: Condition[] = [];
   const hashed: HashedCondition[] = [];
+  let listed = false;
   for (const [key, text] of pairs) {
     const field = structure.lookup.get(key);
     if (field === undefined && !isSystemKey(key)) {
-      problems.push(`Query field: ${shownName(key)} is not in the structure`);
+      problems.push(unknownCondition(key, structure, !listed));
+      listed = true;
       continue;
     }
     const reading = field === undefined ? readSystemValue(key, text) : readConditionValue(field.type, text);

@@ -8,7 +8,7 @@ export interface Sort {
   readonly descending: boolean;
 }
 
-/** The `options` header. `token` and `populate` are accepted and have no effect here. */
+/** The `options` header. `token` and `populate` are read elsewhere (unparsed-options.ts, parse-populate.ts). */
 export interface Options {
   readonly paramRelationship: 'And' | 'Or';
   /** Null: all records. */
@@ -59,6 +59,8 @@ function readPage(value: unknown, complain: Complain): Options['page'] {
     complain('pagination should be an object with limit and page');
     return null;
   }
+  // clients fill in what they have, which may be nothing
+  if (value.limit === undefined && value.page === undefined) return null;
   const limit = positive('limit', value.limit, complain);
   const page = value.page === undefined ? 1 : positive('page', value.page, complain);
   if (limit === null || page === null) return null;
@@ -86,7 +88,9 @@ function readSort(value: unknown, structure: Structure, complain: Complain): Sor
   if (order !== undefined && order !== 'asc' && order !== 'desc')
     complain('sort.order should be asc or desc');
   const descending = order === 'desc';
-  if (typeof by !== 'string' || by === '') {
+  // an order without a field to order by orders nothing
+  if (by === undefined || by === null || by === '') return null;
+  if (typeof by !== 'string') {
     complain('sort.by should be the name of a field, id, createdAt or updatedAt');
     return null;
   }

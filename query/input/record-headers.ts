@@ -10,6 +10,8 @@ export interface RecordHeaders {
   /** The stored structure may change to match the one of the request. */
   readonly mutate: boolean;
   readonly usePreStoredStructure: boolean;
+  /** The structure is the one that the body has. */
+  readonly inferStructure: boolean;
 }
 
 /** An absent header has the value that section 4.2 fixes for it. Throws a 400 that lists every bad value. */
@@ -29,6 +31,7 @@ export function readRecordHeaders(request: Pick<HttpRequest, 'header'>): RecordH
     clearAllSpaces: flag('clear-all-spaces', false),
     mutate: flag('mutate', true),
     usePreStoredStructure: flag('use-pre-stored-structure', false),
+    inferStructure: flag('infer-structure', false),
   };
   if (problems.length > 0) throw invalidHeader(problems);
   return headers;

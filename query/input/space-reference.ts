@@ -1,6 +1,6 @@
 import { invalidSlug } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
-import { slugProblem } from '../../common/metadata/slug.ts';
+import { slugProblem, spaceSlugProblem } from '../../common/metadata/slug.ts';
 import type { SpacePath, Structure } from '../structure/structure.ts';
 import { readRecordHeaders } from './record-headers.ts';
 import type { StructureCache } from './structure-cache.ts';
@@ -25,7 +25,7 @@ export function readSpaceReference(request: HttpRequest, structures: StructureCa
 /** The slugs of a path such as /{project}/{space}. Throws a 400 that lists what is wrong with them. */
 export function readPath(params: HttpRequest['params']): SpacePath {
   const { project = '', space = '' } = params;
-  const problems = [slugProblem('project', project), slugProblem('record space', space)].filter(
+  const problems = [slugProblem('project', project), spaceSlugProblem(space)].filter(
     (problem) => problem !== null,
   );
   // its path is where functions such as login are called

@@ -4,7 +4,7 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import { readFieldValue } from '../structure/field-value.ts';
 import type { Structure } from '../structure/structure.ts';
-import { givenFields, isRecord } from './given-fields.ts';
+import { givenFields, isRecord, withoutEmptyText } from './given-fields.ts';
 
 /** What is to become of the fields that a request names; null clears one. Never empty. */
 export type Changes = ReadonlyMap<Field, StoredValue | null>;
@@ -14,7 +14,8 @@ export function validateChanges(body: unknown, structure: Structure): Changes {
   if (!isRecord(body)) throw invalidBody('Request body should be a JSON object with at least one field');
   const problems = new Problems();
   const changes = new Map<Field, StoredValue | null>();
-  for (const [field, value] of givenFields(body, structure, problems.add)) {
+  for (const [field, given] of givenFields(body, structure, problems.add)) {
+    const value = withoutEmptyText(field, given);
     const name = shownName(field.name);
     if (value === null) {
       if (field.required) problems.add(`Body field: ${name} is required and can not be cleared`);

@@ -4,8 +4,8 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import { inTurns } from '../../common/limits/in-turns.ts';
 import type { StoredValue } from '../structure/field.ts';
 import { readFieldValue } from '../structure/field-value.ts';
-import type { Structure } from '../structure/structure.ts';
-import { type Complain, givenFields, isRecord } from './given-fields.ts';
+import { createStructure, type Structure } from '../structure/structure.ts';
+import { type Complain, givenFields, isRecord, withoutEmptyText } from './given-fields.ts';
 
 /** A record's values in the order of the structure's fields; null where there is none. */
 export type RecordValues = readonly (StoredValue | null)[];
@@ -28,6 +28,12 @@ export function validateRecord(body: unknown, structure: Structure): RecordValue
   const values = readRecord(body, structure, problems.add);
   if (problems.found) throw invalidValue(problems.list());
   return values;
+}
+
+/** Checks the first values of a key group, whose required keys may come later. Throws a 400 that lists every problem. */
+export function validateKeys(body: unknown, structure: Structure): RecordValues {
+  const fields = structure.fields.map((field) => ({ ...field, required: false }));
+  return validateRecord(body, createStructure({ ...structure, fields }));
 }
 
 /** Checks the body of insert. Rejects with a 400 that lists every problem with the index of its record. */
@@ -79,7 +85,7 @@ function readRecord(body: object, structure: Structure, complain: Complain): Rec
   const given = givenFields(body, structure, complain);
   return structure.fields.map((field) => {
     // null counts as missing
-    const value = given.get(field) ?? null;
+    const value = withoutEmptyText(field, given.get(field) ?? null);
     if (value === null) {
       if (field.required && field.defaultValue === null) {
         complain(`Body field: ${shownName(field.name)} is required`);

@@ -2,7 +2,7 @@ import type { LoginTokens } from '../../common/auth/login-tokens.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
-import { slugProblem } from '../../common/metadata/slug.ts';
+import { spaceSlugProblem } from '../../common/metadata/slug.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { unparsedOptions } from '../input/unparsed-options.ts';
 import type { RecordReader } from '../records/record-reader.ts';
@@ -24,7 +24,7 @@ export function createAuthorize(deps: {
     token: string,
     { request, space, projectSlug }: Parameters<Authorize>[0],
   ): Promise<boolean> => {
-    for (const slug of usersSlugs(rule.space)) {
+    for (const slug of namedSlugs(rule.space)) {
       const users = await spaces.find(uuidV5(space.ownerId, projectSlug, slug), request.signal);
       // only the first of them that exists is meant
       if (users !== null) return (await tokenOwner(deps, users, token, request.signal)) !== null;
@@ -57,9 +57,9 @@ function covers({ scope }: SpaceAuth, { name, family }: OperationIdentity): bool
   return family !== null && (scope.includes(family) || scope.includes(name));
 }
 
-/** The space is given by its slug, or as the published client does by its name, whose slug is in lower case. */
-function usersSlugs(space: string): readonly string[] {
-  return [...new Set([space, space.toLowerCase()])].filter((slug) => slugProblem('', slug) === null);
+/** A space is given by its slug, or as the published client does by its name, whose slug is in lower case. */
+export function namedSlugs(space: string): readonly string[] {
+  return [...new Set([space, space.toLowerCase()])].filter((slug) => spaceSlugProblem(slug) === null);
 }
 
 function loginTokenOf(request: HttpRequest, { structure }: RecordSpace): string | null {

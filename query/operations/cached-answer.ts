@@ -3,6 +3,7 @@ import type { Conditions } from '../input/parse-conditions.ts';
 import type { ResultCache } from '../records/result-cache.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { jsonAnswer, jsonStream } from './json-answer.ts';
+import type { Populate } from './populate.ts';
 
 interface CachedCall {
   readonly cache: ResultCache;
@@ -15,6 +16,8 @@ interface CachedCall {
 interface Reading<Result> {
   /** Null: any write to the space may change the result. */
   readonly conditions: Conditions | null;
+  /** Null: it has records of the space alone. What has others is not kept: writes to their spaces are not told here. */
+  readonly populate?: Populate | null;
   readonly read: () => Promise<Result>;
 }
 
@@ -26,14 +29,15 @@ function requestKey({ request, asked }: CachedCall): string {
 /** @param prepare reads the request; what is wrong with it is thrown */
 export async function cachedRecord(
   call: CachedCall,
-  prepare: () => Reading<string | null>,
+  prepare: () => Promise<Reading<string | null>>,
 ): Promise<HttpResponse> {
   const { cache, space } = call;
   const key = requestKey(call);
   const kept = cache.get(space, key);
   if (kept !== undefined) return jsonAnswer(kept);
-  const { conditions, read } = prepare();
+  const { conditions, populate, read } = await prepare();
   if (space.missing) return jsonAnswer('null');
+  if (populate) return jsonAnswer((await populate.one(await read())) ?? 'null');
   const checked = conditions !== null && conditions.hashed.length > 0;
   if (checked) return jsonAnswer((await read()) ?? 'null');
   const result = await cache.load(space, key, conditions, async () => Buffer.from((await read()) ?? 'null'));
@@ -43,14 +47,15 @@ export async function cachedRecord(
 /** The same for a list, which is streamed when it is too large to be kept. */
 export async function cachedList(
   call: CachedCall,
-  prepare: () => Reading<AsyncIterable<Uint8Array>>,
+  prepare: () => Promise<Reading<AsyncIterable<Uint8Array>>>,
 ): Promise<HttpResponse> {
   const { cache, space } = call;
   const key = requestKey(call);
   const kept = cache.get(space, key);
   if (kept !== undefined) return jsonAnswer(kept);
-  const { conditions, read } = prepare();
+  const { conditions, populate, read } = await prepare();
   if (space.missing) return jsonAnswer('[]');
+  if (populate) return jsonStream(populate.list(await read()));
   if (cache.largest === 0 || (conditions !== null && conditions.hashed.length > 0))
     return jsonStream(await read());
   let stream: AsyncIterable<Uint8Array> | null = null;

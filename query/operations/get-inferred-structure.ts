@@ -1,12 +1,11 @@
 import { readPath } from '../input/space-reference.ts';
 import { inferStructure } from '../structure/infer-structure.ts';
-import { structureText } from '../structure/structure.ts';
-import { jsonAnswer } from './json-answer.ts';
+import { structureAnswer } from './json-answer.ts';
 import type { RunOperation } from './operation.ts';
 
 /** POST /{project}/{space}/get-inferred-structure: the structure of a sample record; nothing is stored or made. */
 export const getInferredStructure: RunOperation = async ({ request, authenticate, body }) => {
   await authenticate();
   const path = readPath(request.params);
-  return jsonAnswer(structureText(inferStructure(await body(), path)));
+  return structureAnswer(inferStructure(await body(), path));
 };

@@ -4,7 +4,7 @@ import type { RunOperation } from './operation.ts';
 /** GET /{project}/{space}/get-key-values: the key group, or `null`. */
 export const getKeys: RunOperation = async ({ request, open }, { reader, cache }) => {
   const space = await open();
-  return cachedRecord({ cache, space, request, asked: 'getKeys' }, () => ({
+  return cachedRecord({ cache, space, request, asked: 'getKeys' }, async () => ({
     conditions: null,
     read: () => reader.oldest(space, request.signal),
   }));

@@ -11,9 +11,11 @@ import type { RecordStore } from '../records/store-records.ts';
 import type { ClearDeps } from '../space/clear-records.ts';
 import type { OperationIdentity } from '../space/open-space.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
+import type { PopulateDeps } from './populate.ts';
 
 /** What operations are made of. */
-export interface OperationDeps extends ClearDeps {
+export interface OperationDeps extends ClearDeps, PopulateDeps {
   readonly reader: RecordReader;
   readonly cache: ResultCache;
   readonly records: RecordStore;
@@ -23,6 +25,7 @@ export interface OperationDeps extends ClearDeps {
   readonly lock: ReadWriteLock;
   readonly loginTokens: LoginTokens;
   readonly verifyCredentials: VerifyCredentials;
+  readonly webhooks: Webhooks;
 }
 
 /** One request for an operation. */

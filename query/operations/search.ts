@@ -3,18 +3,22 @@ import { parseSearch } from '../input/parse-search.ts';
 import { containsSql } from '../sql/contains-sql.ts';
 import { cachedList } from './cached-answer.ts';
 import type { RunOperation } from './operation.ts';
+import { preparePopulate } from './populate.ts';
 
 /**
  * GET /{project}/{space}/search: a JSON array of the records in which any of the named TEXT fields contains the text,
  * which is taken literally, letter case ignored. The empty text is contained in every value.
  */
-export const search: RunOperation = async ({ request, open }, { reader, cache }) => {
+export const search: RunOperation = async ({ request, open }, deps) => {
+  const { reader, cache } = deps;
   const space = await open();
-  return cachedList({ cache, space, request, asked: `search ${request.rawQuery}` }, () => {
+  return cachedList({ cache, space, request, asked: `search ${request.rawQuery}` }, async () => {
     const { sort, page } = parseOptions(request.header('options'), space.structure);
     const { text, fields } = parseSearch(request.query, space.structure);
+    const populate = await preparePopulate(deps, request, space);
     // of a field without a value it is NULL, which WHERE takes as false
     const where = `(${fields.map((field) => containsSql(field, text)).join(' OR ')})`;
-    return { conditions: null, read: () => reader.stream(space, { where, sort, page }, request.signal) };
+    const read = () => reader.stream(space, { where, sort, page }, request.signal);
+    return { conditions: null, populate, read };
   });
 };

@@ -1,13 +1,14 @@
-import { validateChanges } from '../input/validate-changes.ts';
-import { validateRecord } from '../input/validate-record.ts';
+import { type Changes, validateChanges } from '../input/validate-changes.ts';
+import { validateKeys } from '../input/validate-record.ts';
 import { recordJson } from '../records/record-row.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import type { AnnouncedRecord } from '../webhooks/webhooks.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDeps, RunOperation } from './operation.ts';
 
 /**
  * POST /{project}/{space}/set-key-values: sets keys of the space's key group, its one record, and answers the group as
- * it is then. The first call makes it, and has to give what insertOne would have to.
+ * it is then. The first call makes it; required keys may come later.
  */
 export const setKeys: RunOperation = async ({ request, open, body }, deps) => {
   const { signal } = request;
@@ -17,21 +18,35 @@ export const setKeys: RunOperation = async ({ request, open, body }, deps) => {
   for (;;) {
     const id = await deps.reader.oldestId(space, signal);
     const group =
-      id === null
-        ? await make(deps, space, keys, signal)
-        : await deps.changes.update(space, { id }, wanted, signal);
-    if (group !== null) return jsonAnswer(group);
+      id === null ? await make(deps, space, keys, signal) : await change(deps, space, id, wanted, signal);
+    if (group !== null) return jsonAnswer(group.json);
     // it was made, or cleared, in between
   }
 };
 
 /** Makes the key group unless there is one by now. */
 async function make(
-  { records }: OperationDeps,
+  { records, webhooks }: OperationDeps,
   space: RecordSpace,
   keys: unknown,
   signal: AbortSignal,
-): Promise<string | null> {
-  const stored = await records.storeFirst(space, validateRecord(keys, space.structure), signal);
-  return stored === null ? null : recordJson(space.structure, stored);
+): Promise<AnnouncedRecord | null> {
+  const stored = await records.storeFirst(space, validateKeys(keys, space.structure), signal);
+  if (stored === null) return null;
+  const group = { id: stored.id, json: recordJson(space.structure, stored) };
+  await webhooks.announce(space, 'record.inserted', [group]);
+  return group;
+}
+
+async function change(
+  { changes, webhooks }: OperationDeps,
+  space: RecordSpace,
+  id: string,
+  wanted: Changes,
+  signal: AbortSignal,
+): Promise<AnnouncedRecord | null> {
+  const json = await changes.update(space, { id }, wanted, signal);
+  if (json === null) return null;
+  await webhooks.announce(space, 'record.updated', [{ id, json }]);
+  return { id, json };
 }

@@ -9,7 +9,7 @@ import type { RunOperation } from './operation.ts';
  * POST /{project}/{space}/update: changes fields of the record that findOne would answer, and answers it as it is then.
  * The record matches when it is changed: of several requests that take the next record of a kind, no two get the same.
  */
-export const updateOne: RunOperation = async ({ request, open, body }, { reader, changes }) => {
+export const updateOne: RunOperation = async ({ request, open, body }, { reader, changes, webhooks }) => {
   const { query, signal } = request;
   const space = await open();
   const options = parseOptions(request.header('options'), space.structure);
@@ -20,7 +20,10 @@ export const updateOne: RunOperation = async ({ request, open, body }, { reader,
     if (id === null) throw noMatch('No record matches the conditions');
     const stillWanted = (): Promise<boolean> => reader.matches(space, conditions, id, signal);
     const record = await changes.update(space, { id, stillWanted }, wanted, signal);
-    if (record !== null) return jsonAnswer(record);
+    if (record !== null) {
+      await webhooks.announce(space, 'record.updated', [{ id, json: record }]);
+      return jsonAnswer(record);
+    }
     // somebody else changed or deleted it in between: another one may match
   }
 };

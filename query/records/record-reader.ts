@@ -3,12 +3,14 @@ import { invalidCondition } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { Options } from '../input/parse-options.ts';
-import { conditionsSql, idsSql, keyedConditions } from '../sql/conditions-sql.ts';
+import { conditionsSql, firstByValueSql, idsSql, keyedConditions } from '../sql/conditions-sql.ts';
 import { orderSql } from '../sql/order-sql.ts';
 import { recordExpression } from '../sql/record-expression.ts';
 import type { RecordsTable, Selection } from '../sql/records-table.ts';
 import { valueSql } from '../sql/value-sql.ts';
+import type { StoredValue, Target } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import { slotOf } from '../structure/slots.ts';
 import type { HashChecks } from './hash-checks.ts';
 import { lookupOf, matchesAll } from './match-conditions.ts';
 import type { RecordLookups } from './record-lookups.ts';
@@ -119,6 +121,29 @@ export class RecordReader {
     const where = [...(narrowed.where ? [narrowed.where] : []), idsSql([id])].join(' AND ');
     return (
       (await this.#rows(space, { ...narrowed, where, columns: '1', tail: 'LIMIT 1' }, signal)).length > 0
+    );
+  }
+
+  /** For each of the values the oldest record that has it, in one statement. Values without one are left out. */
+  async firstByValues(
+    space: RecordSpace,
+    target: Target,
+    values: readonly StoredValue[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<StoredValue, StoredRow>> {
+    const rows = await this.#rows<StoredRow>(
+      space,
+      { columns: rowColumns, ...firstByValueSql(target, values) },
+      signal,
+    );
+    const byText = new Map(
+      rows.map((row) => [typeof target === 'string' ? row._id : row._doc[slotOf(target)], row]),
+    );
+    return new Map(
+      values.flatMap((value) => {
+        const row = byText.get(String(value));
+        return row === undefined ? [] : [[value, row] as const];
+      }),
     );
   }
 

@@ -10,6 +10,24 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import type { KeyFilter } from '../unique/key-filter.ts';
 import { collectUniqueValues, uniqueSlots } from '../unique/unique-values.ts';
 
+/** What the catalogue has instead of records when the question is settled: they are stored, or there were others. */
+export const begun = 'begun';
+
+/** Whether an entry's initial records are still to be stored. */
+export function areToBeStored(initialRecords: string): boolean {
+  return initialRecords !== '' && initialRecords !== begun;
+}
+
+/** Whether there is no record in a space. */
+export async function isEmpty(
+  { db, table }: { readonly db: Database; readonly table: RecordsTable },
+  { id, ownerId }: Pick<RecordSpace, 'id' | 'ownerId'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const statement = table.select(id, { columns: '1', tail: 'LIMIT 1' });
+  return (await db.rows({ ...statement, signal, account: ownerId })).length === 0;
+}
+
 /** Rows of a new space in the form that the catalogue keeps. */
 interface InitialRows {
   /** JSONEachRow. */

@@ -12,7 +12,7 @@ import { createStructure, type Structure } from '../structure/structure.ts';
  */
 export function mergeStructure(stored: Structure, requested: Structure, mutate: boolean): Structure {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
-  const problems = requested.fields.flatMap((field) => fieldProblems(bySlug.get(field.slug), field, mutate));
+  const problems = requested.fields.flatMap((field) => fieldProblems(bySlug.get(field.slug), field));
   if (problems.length > 0) throw structureConflict(problems);
   if (!mutate) return stored;
   const replaced = new Map(requested.fields.map((field) => [field.slug, field]));
@@ -31,6 +31,7 @@ export function mergeStructure(stored: Structure, requested: Structure, mutate: 
     ...requested,
     fields: assignSlots(fields, stored.fields),
     clear: false,
+    loginParams: [],
     initialData: [],
     // a request that says nothing of these leaves them as they are
     auth: requested.auth === null ? stored.auth : { ...requested.auth, token: null },
@@ -38,11 +39,9 @@ export function mergeStructure(stored: Structure, requested: Structure, mutate: 
   });
 }
 
-function fieldProblems(stored: Field | undefined, requested: Field, mutate: boolean): string[] {
+function fieldProblems(stored: Field | undefined, requested: Field): string[] {
   const name = shownName(requested.name);
-  if (stored === undefined) {
-    return mutate ? [] : [`Field ${name} is not in the stored structure, and mutate is false`];
-  }
+  if (stored === undefined) return [];
   if (stored.type !== requested.type) {
     return [`Field ${name} is stored as ${stored.type} and can not become ${requested.type}`];
   }

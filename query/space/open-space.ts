@@ -2,12 +2,12 @@ import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { clearNotAllowed } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { readRecordHeaders } from '../input/record-headers.ts';
-import { readSpaceReference, type SpaceReference } from '../input/space-reference.ts';
+import { readPath, readSpaceReference, type SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { type ClearDeps, clearProject, clearSpace } from './clear-records.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
-import { refuseUnbuilt } from './refuse-unbuilt.ts';
+import { inferredReference } from './inferred-reference.ts';
 import type { SpaceCatalogue } from './space-catalogue.ts';
 import type { Spaces } from './spaces.ts';
 
@@ -18,12 +18,8 @@ export type OperationFamily = 'find' | 'insert' | 'update' | 'delete';
 export interface OperationIdentity {
   readonly name: string;
   readonly family: OperationFamily | null;
-  /** `populate` of the options is for it. */
-  readonly populates?: true;
   /** It makes no space where there is none, unless the space would begin with records. */
   readonly readsOnly?: true;
-  /** It makes records where there are none, although it is no insert. */
-  readonly makesRecords?: true;
 }
 
 /** Throws 401 when a space's `authOptions` want a login token for an operation and the request has no good one. */
@@ -42,6 +38,8 @@ export type OpenSpace = (
   request: HttpRequest,
   operation: OperationIdentity,
   reference?: () => SpaceReference | Promise<SpaceReference>,
+  /** The parsed body; absent: the operation has none. */
+  body?: () => Promise<unknown>,
 ) => Promise<RecordSpace>;
 
 export function createOpenSpace(
@@ -59,9 +57,25 @@ export function createOpenSpace(
 ): OpenSpace {
   const { authenticate, authorize, structures, spaces, writes, allowClear } = deps;
 
-  return async (request, operation, reference = () => readSpaceReference(request, structures)) => {
+  /** By path and headers. */
+  const readReference = async (
+    request: HttpRequest,
+    ownerId: string,
+    body?: () => Promise<unknown>,
+  ): Promise<SpaceReference> => {
+    const { inferStructure, usePreStoredStructure } = readRecordHeaders(request);
+    if (!inferStructure || usePreStoredStructure || request.header('structure')) {
+      return readSpaceReference(request, structures);
+    }
+    const path = readPath(request.params);
+    // where there is nothing to infer from, the stored one is meant
+    if (body === undefined) return { path, structure: null };
+    return inferredReference(deps, { ownerId, path, body: await body() }, request.signal);
+  };
+
+  return async (request, operation, reference, body) => {
     const { userId: ownerId } = await authenticate(request);
-    const { path, structure } = await reference();
+    const { path, structure } = await (reference?.() ?? readReference(request, ownerId, body));
     const headers = readRecordHeaders(request);
     if (headers.clearAllSpaces && !allowClear) throw clearNotAllowed('clear-all-spaces: true');
     const clear = structure?.clear === true;
@@ -77,7 +91,6 @@ export function createOpenSpace(
     const asked = { request, space, projectSlug: path.projectSlug };
     if (space.stored.auth !== null || space.structure.auth !== null) await authorize({ ...asked, operation });
     if (headers.clearAllSpaces || clear) await authorize({ ...asked, operation: deps.clear });
-    refuseUnbuilt(request, operation, space);
     if (headers.clearAllSpaces) await clearProject(deps, space.projectId, request.signal);
     else if (clear && !space.missing) await clearSpace(deps, space, request.signal);
     return space;

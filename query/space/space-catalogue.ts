@@ -15,7 +15,7 @@ export interface CatalogueEntry {
   readonly structure: Structure;
   /** The newest version of a space counts. */
   readonly version: number;
-  /** What the space begins with, as text, until it is stored; empty when there is nothing to store. */
+  /** What the space begins with, as text, until it is stored; empty when nobody named any (initial-records.ts). */
   readonly initialRecords: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;

@@ -17,6 +17,9 @@ interface SpaceOfAccount {
   readonly email: string;
 }
 
+/** Characters of a view's name before the id. */
+const longestWords = 100;
+
 /** Milliseconds for one view. */
 const timeout = 30_000;
 
@@ -62,5 +65,7 @@ function spacesSql(database: string, { email, project }: ViewsOrder): string {
 
 /** Needs no quotes. The end tells spaces of several accounts apart that are called the same. */
 function viewName(projectSlug: string, slug: string, id: string): string {
-  return `${projectSlug}_${slug}_${id.slice(-12)}`.replaceAll('-', '_');
+  // the slug is any text; the id tells the views apart
+  const words = `${projectSlug}_${slug}`.replace(/[^A-Za-z0-9_]/g, '_').slice(0, longestWords);
+  return `${words}_${id.slice(-12)}`;
 }

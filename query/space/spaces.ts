@@ -25,7 +25,13 @@ import type { KeyFilter } from '../unique/key-filter.ts';
 import { ChangeLimit } from './change-limit.ts';
 import { checkSwitchedOn, switchedOn } from './check-switched-on.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
-import { prepareInitialRecords, storeInitialRecords } from './initial-records.ts';
+import {
+  areToBeStored,
+  begun,
+  isEmpty,
+  prepareInitialRecords,
+  storeInitialRecords,
+} from './initial-records.ts';
 import { KnownSpaces, type Look } from './known-spaces.ts';
 import { mergeStructure } from './merge-structure.ts';
 import type { CatalogueEntry, SpaceCatalogue } from './space-catalogue.ts';
@@ -227,11 +233,11 @@ export class Spaces {
     let entry = found;
     const { id, ownerId, projectId, structure } = entry;
     const space = { id, ownerId, projectId, structure, stored: structure };
-    if (entry.initialRecords !== '' && this.#known.versionOf(id) !== entry.version) {
+    if (areToBeStored(entry.initialRecords) && this.#known.versionOf(id) !== entry.version) {
       const end = this.#deps.beginWrite(id, null);
       await storeInitialRecords(this.#deps, space, entry.initialRecords, signal).finally(() => end());
-      const begun = { ...entry, version: entry.version + 1, initialRecords: '' };
-      if (await this.#deps.catalogue.store(begun, signal)) entry = begun;
+      const after = { ...entry, version: entry.version + 1, initialRecords: begun };
+      if (await this.#deps.catalogue.store(after, signal)) entry = after;
     }
     return this.#known.remember(space, entry.version, look);
   }
@@ -248,14 +254,29 @@ export class Spaces {
     const again = this.#known.hasMerged(entry.id, structure);
     const settled = again && (agrees(entry.structure, structure) || this.#keepsStrict(entry, structure));
     const merged = settled ? entry.structure : mergeStructure(entry.structure, structure, mutate);
-    if (settled || structureText(merged) === structureText(entry.structure)) {
-      return this.#known.addView(stored, structure, mutate);
-    }
-    if (again) this.#returns.note(entry.id);
+    const begins = mutate && structure.initialData.length > 0 && entry.initialRecords === '';
+    const same = settled || structureText(merged) === structureText(entry.structure);
+    if (same && !begins) return this.#known.addView(stored, structure, mutate);
+    if (again && !same) this.#returns.note(entry.id);
     const version = (this.#known.versionOf(entry.id) ?? entry.version) + 1;
-    const next = { ...entry, structure: merged, version, initialRecords: '', updatedAt: new Date() };
+    const initialRecords = begins
+      ? await this.#begin(stored, merged, structure, signal)
+      : entry.initialRecords && begun;
+    const next = { ...entry, structure: merged, version, initialRecords, updatedAt: new Date() };
     const changed = await this.#whenRulesHold(stored, merged, () => this.#store(next, signal), signal);
     return changed === null ? null : this.#known.addView(changed, structure, mutate);
+  }
+
+  /** What a space that exists begins with: the first request that names records decides, and they are for an empty one. */
+  async #begin(
+    space: RecordSpace,
+    merged: Structure,
+    { initialData }: Structure,
+    signal: AbortSignal,
+  ): Promise<string> {
+    if (!(await isEmpty(this.#deps, space, signal))) return begun;
+    const structure = createStructure({ ...merged, initialData });
+    return prepareInitialRecords(this.#deps, { ...space, structure }, signal);
   }
 
   /** Stores a version that follows the one that is known; null when another process was first. */

@@ -3,13 +3,16 @@ import { createStructure, type Structure } from '../structure/structure.ts';
 
 /**
  * A request's structure as it counts for a space: a field is required and unique when the stored structure says so,
- * and its values lie where the stored structure says.
+ * and its values lie where the stored structure says. A field that is not stored, because the request may not change
+ * the structure, is not there.
  */
 export function structureView(stored: Structure, requested: Structure): Structure {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
-  const fields = requested.fields.map((field): Field => {
-    const { required, unique, slot, keyed } = bySlug.get(field.slug) ?? field;
-    return { ...field, required, unique, slot, keyed };
+  const fields = requested.fields.flatMap((field): readonly Field[] => {
+    const known = bySlug.get(field.slug);
+    if (known === undefined) return [];
+    const { required, unique, slot, keyed } = known;
+    return [{ ...field, required, unique, slot, keyed }];
   });
   return createStructure({ ...requested, fields });
 }

@@ -1,5 +1,7 @@
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import type { Condition, Conditions } from '../input/parse-conditions.ts';
+import type { StoredValue, Target } from '../structure/field.ts';
+import type { Selection } from './records-table.ts';
 import { valueLiteral, valueSql } from './value-sql.ts';
 
 /** The plain conditions as an expression; null when there are none, which every record matches. */
@@ -30,4 +32,17 @@ export function keyedConditions({
   // the id is the key of the records themselves
   if (plain.some(({ target }) => target === 'id')) return [];
   return plain.filter(isKeyed).slice(0, 1);
+}
+
+/** For each value the oldest record that has it. */
+export function firstByValueSql(
+  target: Target,
+  values: readonly StoredValue[],
+): Pick<Selection, 'where' | 'keyed' | 'tail'> {
+  const sql = valueSql(target);
+  return {
+    where: `${sql} IN (${values.map(valueLiteral).join(', ')})`,
+    keyed: typeof target !== 'string' && target.keyed ? values.map((value) => ({ target, value })) : [],
+    tail: `ORDER BY _id LIMIT 1 BY ${sql}`,
+  };
 }

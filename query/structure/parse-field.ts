@@ -1,10 +1,8 @@
 import { shownName } from '../../common/errors/shown-name.ts';
+import { nameProblem } from '../../common/metadata/slug.ts';
 import { type Field, type FieldType, fieldTypes, isSystemKey } from './field.ts';
-import { hasLoneSurrogate, readFieldValue } from './field-value.ts';
+import { readFieldValue } from './field-value.ts';
 
-const slugPattern = /^[A-Za-z0-9-][A-Za-z0-9_-]{0,62}$/;
-const longestName = 128;
-const controlCharacter = /\p{Cc}/u;
 // what a header's bytes become when they are not UTF-8
 const replacement = '\uFFFD';
 
@@ -19,10 +17,10 @@ export function parseField(input: unknown, index: number, problems: string[]): F
   const label = typeof raw.name === 'string' && raw.name !== '' ? shownName(raw.name) : `at index ${index}`;
   const complain = (problem: string): void => void problems.push(`Field ${label} ${problem}`);
 
-  const nameIsWrong = nameProblem(raw.name);
-  if (nameIsWrong !== null) complain(nameIsWrong);
-  const slugIsWrong = slugProblem(raw.slug);
-  if (slugIsWrong !== null) complain(slugIsWrong);
+  for (const kind of ['name', 'slug'] as const) {
+    const problem = wordProblem(kind, raw[kind]);
+    if (problem !== null) complain(problem);
+  }
   const type = fieldTypes.find((known) => known === raw.type);
   if (type === undefined) complain(typeProblem(raw.type));
   const flag = (key: 'required' | 'unique' | 'hashed'): boolean => {
@@ -50,22 +48,16 @@ export function parseField(input: unknown, index: number, problems: string[]): F
   return problems.length === before ? field : null;
 }
 
-function nameProblem(name: unknown): string | null {
-  if (name === undefined || name === null || name === '') return 'lacks a name';
-  if (typeof name !== 'string') return 'has a name that is not text';
-  if (isSystemKey(name)) return 'has a reserved name: id, createdAt and updatedAt belong to every record';
-  if (name.length > longestName) return `has a name of more than ${longestName} characters`;
-  if (controlCharacter.test(name)) return 'has control characters in its name';
-  if (name.includes(replacement) || hasLoneSurrogate(name)) return 'has a name that is not valid UTF-8';
-  return null;
-}
-
-function slugProblem(slug: unknown): string | null {
-  if (slug === undefined || slug === null || slug === '') return 'lacks a slug';
-  if (typeof slug !== 'string') return 'has a slug that is not text';
-  if (isSystemKey(slug)) return `has the reserved slug ${shownName(slug)}`;
-  if (slugPattern.test(slug)) return null;
-  return `has the slug ${shownName(slug)}: use 1 to 63 letters, digits, "_" and "-", not starting with "_"`;
+function wordProblem(kind: 'name' | 'slug', word: unknown): string | null {
+  if (word === undefined || word === null || word === '') return `lacks a ${kind}`;
+  if (typeof word !== 'string') return `has a ${kind} that is not text`;
+  if (isSystemKey(word)) {
+    return `has the reserved ${kind} ${shownName(word)}: id, createdAt and updatedAt belong to every record`;
+  }
+  // the name may: it is only ever text
+  if (kind === 'slug' && word === '__proto__') return `has the reserved slug ${shownName(word)}`;
+  const problem = nameProblem(word);
+  return problem === null ? null : `has a ${kind} that ${problem}`;
 }
 
 function typeProblem(type: unknown): string {

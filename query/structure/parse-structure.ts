@@ -1,5 +1,6 @@
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { Field } from './field.ts';
+import { parseLoginParams } from './login-params.ts';
 import { nestedDeeperThan } from './nested-deeper-than.ts';
 import { parseField } from './parse-field.ts';
 import { parseSpaceAuth } from './space-auth.ts';
@@ -73,6 +74,7 @@ export function readStructure(input: unknown, scopes: readonly string[] | null =
           clear: clear === true,
           auth,
           webhooks,
+          loginParams: parseLoginParams(raw.functionOptions),
           initialData: initialData as readonly unknown[],
         });
   return { structure, problems, projectSlug, slug };

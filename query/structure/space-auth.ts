@@ -12,7 +12,7 @@ export interface SpaceAuth {
   readonly token: string | null;
 }
 
-const longestSpace = 128;
+const longestSpace = 200;
 /** More than there are to name. */
 const maxScopes = 100;
 

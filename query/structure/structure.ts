@@ -23,18 +23,20 @@ export interface Structure {
   /** Null: not said. */
   readonly auth: SpaceAuth | null;
   readonly webhooks: Webhooks | null;
+  /** Fields that login has to be given; empty: not said. Never part of a stored structure. */
+  readonly loginParams: readonly string[];
   /** Records that the space begins with, as the client sent them; never part of a stored structure. */
   readonly initialData: readonly unknown[];
 }
 
-type Optional = 'auth' | 'webhooks' | 'initialData';
+type Optional = 'auth' | 'webhooks' | 'loginParams' | 'initialData';
 
 export function createStructure(
   parts: Omit<Structure, 'lookup' | Optional> & Partial<Pick<Structure, Optional>>,
 ): Structure {
   const lookup = new Map<string, Field>();
   for (const field of parts.fields) lookup.set(field.name, field).set(field.slug, field);
-  return { auth: null, webhooks: null, initialData: [], ...parts, lookup };
+  return { auth: null, webhooks: null, loginParams: [], initialData: [], ...parts, lookup };
 }
 
 /**

@@ -32,7 +32,8 @@ function answerProblem(request: BadRequest, { status, headers, body }: RawAnswer
   const problems = error.error;
   if (!Array.isArray(problems) || problems.length === 0) return 'no list of problems';
   if (problems.some((text) => typeof text !== 'string' || text === '')) return 'a problem without words';
-  if (error.statusCode !== status || error.message !== problems[0]) return 'status or message differ';
+  if (error.statusCode !== status || !String(error.message).startsWith(String(problems[0])))
+    return 'status or message differ';
   if (typeof error.code !== 'string' || !/^[a-z_]+$/.test(error.code)) return 'no code';
   if (error.path !== request.target.split('?')[0]) return `path ${String(error.path)}`;
   if (Number.isNaN(Date.parse(String(error.timestamp)))) return 'no timestamp';

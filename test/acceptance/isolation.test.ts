@@ -205,6 +205,32 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       [{ status: 200 }, await asBob('/users/clear-records', { structure: users, method: 'DELETE' })],
     ],
     'POST /:project/function/login': async () => [[{ status: 401 }, await login(bob)]],
+    'POST /:project/function/send-otp': async () => [
+      [{ status: 501 }, await asBob('/function/send-otp', { body: credentials })],
+    ],
+    'POST /:project/function/send-push-notification': async () => [
+      [{ status: 501 }, await asBob('/function/send-push-notification', { body: credentials })],
+    ],
+    'GET /_webhooks_/secret': async () => {
+      const secretOf = async (token: string) =>
+        (await call({ baseUrl, token, path: '/_webhooks_/secret' })).body.secret as string;
+      t.not(await secretOf(alice), await secretOf(bob));
+      return [];
+    },
+    'GET /_webhooks_/deliveries': async () => {
+      const { body } = await call({ baseUrl, token: bob, path: '/_webhooks_/deliveries' });
+      t.strictSame(body, []);
+      return [];
+    },
+    'POST /_webhooks_/deliveries/:id/send': async () => {
+      const hooked = structureOf(project, 'hooked', [{ name: 'text', type: 'TEXT' }], {
+        webhooks: { onInsertUrl: 'http://127.0.0.1:9/' },
+      });
+      await request(alice, '/hooked', { structure: hooked, body: [{ text: 'of alice' }] });
+      const { body } = await call({ baseUrl, token: alice, path: '/_webhooks_/deliveries' });
+      const path = `/_webhooks_/deliveries/${body[0].id}/send`;
+      return [[{ status: 404 }, await call({ baseUrl, token: bob, path, method: 'POST' })]];
+    },
     'POST /:project/:space/set-structure': async () => [
       [
         { status: 200 },

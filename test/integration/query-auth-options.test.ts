@@ -183,35 +183,3 @@ t.test('emptying a space is deleting', async (t) => {
   t.equal((await guarded.find()).body.length, 1);
   t.strictSame((await harness.call({ path: '/p/emptied', structure, headers: { token: ada } })).body, []);
 });
-
-t.test('webhooks and populate are taken, and 501 where they would have to act', async (t) => {
-  const structure = structureOf('p', 'hooked', noteFields, {
-    webhooks: { onInsertUrl: 'https://example.com/x' },
-  });
-  const hooked = (more: Partial<QueryCall>) => harness.call({ path: '/p/hooked', structure, ...more });
-  t.strictSame((await hooked({})).body, []);
-  t.match(await hooked({ body: [{ text: 'x' }] }), { status: 501, code: 'not_implemented' });
-  t.match(await hooked({ path: '/p/hooked/_single_', body: { text: 'x' } }), { status: 501 });
-  t.strictSame((await hooked({})).body, [], 'nothing was stored');
-  const plain = structureOf('p', 'hooked', noteFields);
-  t.match(await hooked({ structure: plain, body: [{ text: 'x' }] }), { status: 501 }, 'they are stored');
-  const without = structureOf('p', 'hooked', noteFields, { webhooks: {} });
-  t.equal((await hooked({ structure: without, body: [{ text: 'x' }] })).status, 200);
-  t.equal((await hooked({ structure: plain, body: [{ text: 'x' }] })).status, 200);
-  const update = structureOf('p', 'updates', noteFields, {
-    webhooks: { onUpdateUrl: 'https://example.com/x' },
-  });
-  t.equal((await harness.call({ path: '/p/updates', structure: update, body: [{ text: 'x' }] })).status, 200);
-
-  const populating = (populate: unknown, more: Partial<QueryCall> = {}) =>
-    hooked({ structure: plain, headers: { options: JSON.stringify({ populate }) }, ...more });
-  const populate = [{ fields: { from: 'a', foreignKey: 'b', localKey: 'c', newField: 'd' }, space: 'x' }];
-  t.match(await populating(populate), { status: 501, code: 'not_implemented', problems: [/populate/] });
-  t.match(await populating(populate, { path: '/p/hooked/_single_' }), { status: 501 });
-  for (const nothing of [[], null, undefined]) t.equal((await populating(nothing)).status, 200);
-  t.equal(
-    (await populating(populate, { body: [{ text: 'x' }] })).status,
-    200,
-    'an insert has nothing to populate',
-  );
-});

@@ -117,11 +117,10 @@ t.test('slugs and names that are none make nothing', async (t) => {
     'id',
     'createdAt',
     'updatedAt',
-    'x'.repeat(64),
-    'é',
-    '_x',
+    'x'.repeat(201),
+    '__proto__',
   ]) {
-    if (!/^[A-Za-z0-9-][\w-]{0,62}$/.test(text) || /^(id|createdAt|updatedAt)$/.test(text)) {
+    if (/^(|id|createdAt|updatedAt|__proto__)$|\p{Cc}|\uFFFD|\p{Surrogate}|.{201}/u.test(text)) {
       refused(t, await one({ slug: text }), `slug ${text.slice(0, 20)}`, 'invalid_structure');
     }
     if (!/^(TEXT|NUMBER|BOOLEAN|ARRAY|OBJECT)$/.test(text)) {
@@ -135,7 +134,7 @@ t.test('slugs and names that are none make nothing', async (t) => {
     'id',
     'createdAt',
   ];
-  for (const name of [...bad, 'updatedAt', 'x'.repeat(129)]) {
+  for (const name of [...bad, 'updatedAt', 'x'.repeat(201)]) {
     refused(t, await one({ name, slug: 'a' }), `name ${name.slice(0, 20)}`, 'invalid_structure');
   }
   t.equal(await spacesMade(), made);

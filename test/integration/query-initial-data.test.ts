@@ -37,7 +37,7 @@ const rowsOf = async (slug: string): Promise<unknown[]> =>
 /** Texts of initial records that stay in the catalogue after they were stored. */
 const leftovers = () =>
   harness.db.rows({
-    sql: `SELECT slug FROM ${testDatabase}.record_spaces FINAL WHERE initial_records != ''`,
+    sql: `SELECT slug FROM ${testDatabase}.record_spaces FINAL WHERE initial_records NOT IN ('', 'begun')`,
   });
 
 t.test('the records are there once, in their order, with hashes and defaults', async (t) => {
@@ -68,11 +68,38 @@ t.test('what was deleted does not come back', async (t) => {
   t.strictSame((await space('cleared').find()).body, []);
 });
 
-t.test('an existing space gets none', async (t) => {
+t.test('an empty space gets them later, once', async (t) => {
+  await space('later', {}).make();
+  t.match(await space('later', { initialData: [{ nosuch: 1 }] }).find(), {
+    status: 400,
+    code: 'invalid_structure',
+    problems: [/'nosuch'/, /'email' is required/],
+  });
+  t.strictSame((await space('later', {}).find()).body, []);
+  const structure = structureOf('p', 'later', fields, { initialData });
+  const reading = { path: '/p/later', structure };
+  t.strictSame((await harness.call({ ...reading, headers: { mutate: 'false' } })).body, []);
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, i) =>
+      space('later', { initialData }, i % 2 ? harness.another() : harness).find(),
+    ),
+  );
+  for (const { body } of answers) t.match(body, [{ email: 'ada@x' }, { email: 'grace@x' }]);
+  await space('later').clear();
+  harness.forget();
+  t.strictSame((await space('later').find()).body, [], 'what was deleted does not come back');
+  t.strictSame((await space('later', { initialData: [{ email: 'new@x' }] }).find()).body, []);
+  t.strictSame(await leftovers(), []);
+});
+
+t.test('a space with records gets none, also not when it is empty later', async (t) => {
   const plain = space('existing', {});
-  await plain.make();
+  await plain.insertOne({ email: 'first@x' });
+  t.match((await space('existing').find()).body, [{ email: 'first@x' }]);
+  t.equal((await space('existing', { initialData: [{ nosuch: 1 }] }).find()).body.length, 1);
+  await plain.clear();
+  harness.forget();
   t.strictSame((await space('existing').find()).body, []);
-  t.strictSame((await space('existing', { initialData: [{ nosuch: 1 }] }).find()).body, []);
 });
 
 t.test('a space is not made with bad initial data; every problem is listed', async (t) => {

@@ -22,11 +22,18 @@ t.test('a structure gains and loses fields', async (t) => {
   const before = space('growing', [text('a')]);
   await before.insertOne({ a: 'one' });
   const grown = space('growing', [number('b', { defaultValue: 5 }), text('a'), text('c')]);
-  t.match(await grown.find('', {}, { mutate: 'false' }), {
+  t.match(await grown.insertOne({ a: 'x', c: 'y' }, { mutate: 'false' }), {
     status: 400,
-    code: 'structure_conflict',
-    problems: [/'b'.*mutate/, /'c'/],
+    code: 'invalid_value',
+    problems: [/'c' is not in the structure/],
   });
+  const frozen = (await grown.find('', {}, { mutate: 'false' })).body;
+  t.match(frozen, [{ a: 'one' }]);
+  t.strictSame(
+    Object.keys(frozen[0]),
+    ['id', 'a', 'createdAt', 'updatedAt'],
+    'as if the others were not there',
+  );
   t.match((await grown.find()).body, [{ a: 'one', b: null, c: null }]);
   t.match((await grown.insertOne({ a: 'two', c: 'x' }, { mutate: 'false' })).body, {
     a: 'two',
@@ -145,11 +152,10 @@ t.test('owners do not see each other, whatever their slugs', async (t) => {
 t.test('slugs of the path', async (t) => {
   for (const [project, slug, count] of [
     ['_x', 'a', 1],
-    ['p', '_a', 1],
-    ['p', 'a b', 1],
+    ['p', 'a\n', 1],
+    ['p', '..', 1],
     ['p', 'function', 1],
-    ['p`', 'x'.repeat(64), 2],
-    ['p', '-', 1],
+    ['p`', 'x'.repeat(201), 2],
   ] as const) {
     const answer = await space(slug, [text('a')], project).find();
     t.match(answer, { status: 400, code: 'invalid_slug' });

@@ -86,6 +86,7 @@ export class ModelService {
       createSpace: flag('auto-create-record-space', true),
       mutate: flag('mutate', true),
       makes: !operation.startsWith('GET'),
+      sets: operation.endsWith('-structure'),
     };
     const preStored = flag('use-pre-stored-structure', false);
     let { space } = call;
@@ -190,7 +191,10 @@ const operations: Readonly<Record<string, Operation>> = {
     const change = changeOf(body, opened, wrong);
     throwAny(wrong);
     if (space.records.length > 0) return change(space.records[0]);
-    return { kind: 'record', record: shown(insert([body as object], opened)[0] as ModelRecord, view) };
+    // what is required may come later
+    const fields = view.fields.map((field) => ({ ...field, required: false }));
+    const [group] = insert([body as object], { space, view: { ...view, fields } });
+    return { kind: 'record', record: shown(group as ModelRecord, view) };
   },
   'DELETE ': ({ pairs }, { space, view }) => {
     const wrong: Refusal[] = [];

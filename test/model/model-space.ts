@@ -15,6 +15,8 @@ export interface ModelRecord {
 
 export interface ModelSpace {
   stored: ModelStructure;
+  /** It was decided what it begins with. */
+  begun: boolean;
   /** In the order of insertion. */
   records: ModelRecord[];
 }

@@ -1,5 +1,5 @@
 import { type Refusal, Refused, refusal, throwAny } from './expected.ts';
-import { type ModelSpace, newRecord } from './model-space.ts';
+import { type ModelRecord, type ModelSpace, newRecord } from './model-space.ts';
 import { hasAll, type ModelStructure, mergedStructure, turnedOn, viewOf } from './model-structure.ts';
 import { isRecordBody, readNew, takenFields } from './write-rules.ts';
 
@@ -16,6 +16,8 @@ export interface SpaceCall {
   readonly createSpace: boolean;
   /** It makes the space where there is none; a read only does with initialData. */
   readonly makes: boolean;
+  /** It is about the structure itself. */
+  readonly sets: boolean;
 }
 
 export interface OpenedSpace {
@@ -57,7 +59,18 @@ export class ModelSpaces {
     // only what would be missing is changed by a structure that was seen before, so that clients do not take turns
     const settled =
       again && (hasAll(space.stored, structure) || this.#keepsStrict(key, space, structure, memory));
+    const before = space.stored;
     if (!settled) this.#change(key, space, call, structure, again ? memory : null);
+    if (call.mutate && structure.initialData.length > 0 && !space.begun) {
+      try {
+        // the first that names records decides
+        if (space.records.length === 0) space.records = beginning(structure.initialData, space.stored);
+      } catch (error) {
+        space.stored = before;
+        throw error;
+      }
+      space.begun = true;
+    }
     if (call.mutate && structureText !== null) memory.taken.add(takenKey);
     return { space, view: viewOf(space.stored, structure) };
   }
@@ -71,28 +84,18 @@ export class ModelSpaces {
     throwAny(missing);
     const stored = { ...(structure as ModelStructure), initialData: [] };
     const items = (structure as ModelStructure).initialData;
-    const read = items.map((item) => (isRecordBody(item) ? readNew(item, stored) : null));
-    const wrong = read.some((item) => item === null || item.problems.length > 0);
-    const records = read.map((item) => newRecord(item?.values ?? new Map()));
-    const repeats =
-      takenFields(
-        stored,
-        [],
-        records.map(({ values }) => values),
-      ).length > 0;
-    if (wrong || repeats) throw new Refused([refusal('invalid_structure', ['initialData'])]);
-    return { stored, records };
+    return { stored, begun: items.length > 0, records: beginning(items, stored) };
   }
 
   #change(
     key: string,
     space: ModelSpace,
-    { mutate }: SpaceCall,
+    { mutate, sets }: SpaceCall,
     structure: ModelStructure,
     /** Of a process to which this is a way back; null otherwise. */
     turning: ProcessMemory | null,
   ): void {
-    const merged = mergedStructure(space.stored, structure, mutate);
+    const merged = mergedStructure(space.stored, structure, mutate, sets);
     if ('conflicts' in merged) throw new Refused([conflict(merged.conflicts)]);
     if (merged.structure === space.stored) return;
     if (turning !== null && JSON.stringify(merged.structure) !== JSON.stringify(space.stored)) {
@@ -134,4 +137,16 @@ function conflict(names: readonly string[]): Refusal {
     'structure_conflict',
     [...new Set(names)].map((name) => `'${name}'`),
   );
+}
+
+/** The records that a space begins with. */
+function beginning(items: readonly unknown[], stored: ModelStructure): ModelRecord[] {
+  const read = items.map((item) => (isRecordBody(item) ? readNew(item, stored) : null));
+  const wrong = read.some((item) => item === null || item.problems.length > 0);
+  const records = read.map((item) => newRecord(item?.values ?? new Map()));
+  const values = records.map((record) => record.values);
+  if (wrong || takenFields(stored, [], values).length > 0) {
+    throw new Refused([refusal('invalid_structure', ['initialData'])]);
+  }
+  return records;
 }

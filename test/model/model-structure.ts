@@ -46,8 +46,8 @@ function readField(raw: unknown): ModelField | null {
   if (!isObject(raw)) return null;
   const { name, slug, type } = raw;
   if (typeof name !== 'string' || name === '' || ours.includes(name)) return null;
-  if (typeof slug !== 'string' || !/^[A-Za-z0-9-][A-Za-z0-9_-]{0,62}$/.test(slug) || ours.includes(slug))
-    return null;
+  if (typeof slug !== 'string' || slug === '__proto__' || ours.includes(slug)) return null;
+  if (/^$|\p{Cc}|\uFFFD|.{201}/u.test(slug)) return null;
   if (!types.includes(type as string)) return null;
   const flags = [raw.required, raw.unique, raw.hashed].map((flag) => flag ?? false);
   if (flags.some((flag) => typeof flag !== 'boolean')) return null;
@@ -90,11 +90,13 @@ export function mergedStructure(
   stored: ModelStructure,
   wanted: ModelStructure,
   mutate: boolean,
+  /** Its fields are to be stored, and not only used. */
+  sets: boolean,
 ): { readonly structure: ModelStructure } | { readonly conflicts: readonly string[] } {
   const conflicts = wanted.fields
     .filter((field) => {
       const before = bySlug(stored, field.slug);
-      if (before === undefined) return !mutate;
+      if (before === undefined) return sets && !mutate;
       return before.type !== field.type || before.hashed !== field.hashed;
     })
     .map(({ name }) => name);
@@ -118,9 +120,9 @@ export function fieldOf({ fields }: ModelStructure, word: string): ModelField | 
 
 /** A request's structure with the flags that count: those of the stored one. */
 export function viewOf(stored: ModelStructure, wanted: ModelStructure): ModelStructure {
-  const fields = wanted.fields.map((field) => {
-    const { required, unique } = bySlug(stored, field.slug) ?? field;
-    return { ...field, required, unique };
+  const fields = wanted.fields.flatMap((field) => {
+    const known = bySlug(stored, field.slug);
+    return known === undefined ? [] : [{ ...field, required: known.required, unique: known.unique }];
   });
   return { ...wanted, fields };
 }
@@ -149,7 +151,7 @@ export function shownStructure({ name, description, projectSlug, slug, fields }:
       ? field
       : { ...field, defaultValue: JSON.parse(shownText(field.type, defaultValue)) as unknown },
   );
-  return { name, description, projectSlug, slug, recordStructure };
+  return { name, description, projectSlug, slug, recordStructure, recordFieldStructures: recordStructure };
 }
 
 /** The structure of a sample record; null for what is none, or the names of values that have no type. */

@@ -36,19 +36,24 @@ export function readOptions(
     complain();
     return none;
   }
-  const { paramRelationship: relationship = 'And', pagination = null, sort = null } = raw;
+  const { paramRelationship: relationship = 'And' } = raw;
+  const given = raw.pagination ?? null;
+  const empty = isObject(given) && given.limit === undefined && given.page === undefined;
+  const pagination = empty ? null : given;
+  const sort = raw.sort ?? null;
   if (relationship !== 'And' && relationship !== 'Or') complain();
   const { limit, page = 1 } = isObject(pagination) ? pagination : {};
   if (pagination !== null && ![limit, page].every((count) => Number.isInteger(count) && Number(count) > 0))
     complain();
   const { by, order = 'asc' } = isObject(sort) ? sort : {};
   const compare = typeof by === 'string' ? sortBy(by, order === 'desc', view) : null;
-  if (sort !== null && (compare === null || (order !== 'asc' && order !== 'desc'))) complain();
+  const unsorted = isObject(sort) && (by === undefined || by === null || by === '');
+  if (sort !== null && ((compare === null && !unsorted) || (order !== 'asc' && order !== 'desc'))) complain();
   if (wrong.length > before) return none;
   return {
     either: relationship === 'Or',
     page: pagination === null ? null : { limit: Number(limit), page: Number(page) },
-    sort: sort === null ? null : compare,
+    sort: sort === null || unsorted ? null : compare,
   };
 }
 

@@ -23,14 +23,20 @@ function readBody(body: object, structure: ModelStructure): ReadBody {
     if (field === undefined) problems.push(`'${key}'`);
     else if (given.has(field)) problems.push(`'${field.name}'`);
     else {
-      const read = value === null ? null : readValue(field.type, value);
-      if (value !== null && read === null) {
+      const none = value === null || isLeftOut(field, value);
+      const read = none ? null : readValue(field.type, value);
+      if (!none && read === null) {
         problems.push(`Value for Body field: '${field.name}' should be a valid ${typeWord[field.type]}`);
       }
       given.set(field, read);
     }
   }
   return { given, problems };
+}
+
+/** A number that may be missing, as a form sends it that nobody filled in. */
+function isLeftOut({ type, required }: ModelField, value: unknown): boolean {
+  return value === '' && type === 'NUMBER' && !required;
 }
 
 /** What an update sets; null clears. */
@@ -60,9 +66,10 @@ export function readNew(
   return { values, problems: [...problems, ...missing] };
 }
 
-/** Whether the first that a body says of a field is null. */
-function givenNull(body: object, { name, slug }: ModelField): boolean {
-  return Object.entries(body).find(([key]) => key === name || key === slug)?.[1] === null;
+/** Whether the first that a body says of a field is that it has no value. */
+function givenNull(body: object, field: ModelField): boolean {
+  const value: unknown = Object.entries(body).find(([key]) => key === field.name || key === field.slug)?.[1];
+  return value === null || isLeftOut(field, value);
 }
 
 /**

@@ -12,6 +12,7 @@ import { createProjects } from '../../common/metadata/projects.ts';
 import { createUsers } from '../../common/metadata/users.ts';
 import { createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
 import { makeSpaceViews } from '../../query/space/space-views.ts';
+import { createDeliveries } from '../../query/webhooks/webhook-deliveries.ts';
 import { newFile } from './new-file.ts';
 import { testDatabase as database, type QueryCall, type QueryHarness, spaceOf } from './query-harness.ts';
 import { type FieldInput, structureOf } from './record-client.ts';
@@ -107,11 +108,41 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
     'DELETE /:project/:space/clear-records',
   );
   await driveStructures(harness, expect);
+  await driveWebhooks(harness, expect);
   await driveViews(harness.db);
   return called;
 }
 
-type Expect = (call: QueryCall, route: string) => Promise<unknown>;
+type Expect = (call: QueryCall, route: string, status?: number) => Promise<unknown>;
+
+async function driveWebhooks(harness: QueryHarness, expect: Expect): Promise<void> {
+  for (const name of ['send-otp', 'send-push-notification']) {
+    const route = `/function/${name}`;
+    await expect({ path: `/p${route}`, body: {} }, `POST /:project${route}`, 501);
+  }
+  const structure = structureOf('p', 'hooked', [{ name: 'a', type: 'TEXT' }], {
+    webhooks: { onInsertUrl: 'http://127.0.0.1:9/' },
+    initialData: [{ a: 'first' }],
+  });
+  // a space that exists by then is asked whether it is empty
+  await spaceOf(harness, 'p', 'hooked', structureOf('p', 'hooked', [{ name: 'a', type: 'TEXT' }])).make();
+  const path = '/p/hooked';
+  await expect({ path, structure, body: [{ a: 'x' }] }, 'POST /:project/:space');
+  const fields = { from: 'hooked', foreignKey: 'a', localKey: 'a', newField: 'same' };
+  const options = JSON.stringify({ populate: [{ space: 'hooked', fields }] });
+  await expect({ path, structure, headers: { options } }, 'GET /:project/:space');
+  await expect({ path: '/_webhooks_/secret' }, 'GET /_webhooks_/secret');
+  await expect({ path: '/_webhooks_/deliveries' }, 'GET /_webhooks_/deliveries');
+  const { body } = await harness.call({ path: '/_webhooks_/deliveries' });
+  await expect(
+    { method: 'POST', path: `/_webhooks_/deliveries/${body[0].id}/send` },
+    'POST /_webhooks_/deliveries/:id/send',
+  );
+  const deliveries = createDeliveries({ db: harness.db, database });
+  await deliveries.sayAlive('process');
+  await deliveries.pendingOf('process', 1);
+  for (const since of [null, new Date()]) await deliveries.orphans('process', since, 1);
+}
 
 async function driveStructures(harness: QueryHarness, expect: Expect): Promise<void> {
   const keys = structureOf('p', 'keys', [{ name: 'theme', type: 'TEXT' }]);

@@ -84,6 +84,7 @@ export async function openQueryHarness(
     /** What the routes, and each of `another`, know of each other; absent: nothing. */
     invalidation?: () => QueryDeps['invalidation'];
     versions?: () => NonNullable<QueryDeps['versions']>;
+    webhooks?: (db: Database) => NonNullable<QueryDeps['webhooks']>;
     /** Puts something between the service and the engine. */
     wrap?: (db: Database) => Database;
   } = {},
@@ -121,6 +122,7 @@ export async function openQueryHarness(
         ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
         ...(options.invalidation === undefined ? {} : { invalidation: options.invalidation() }),
         ...(options.versions === undefined ? {} : { versions: options.versions() }),
+        ...(options.webhooks === undefined ? {} : { webhooks: options.webhooks(db) }),
       }),
     );
   };

@@ -37,18 +37,20 @@ t.test('the keys of every record are passed over', async (t) => {
 
 t.test('what has no type or no usable name is listed', async (t) => {
   t.match(
-    thrownBy(() => inferStructure({ a: null, b: 1, c: null, 'd e': 1 }, path)),
+    thrownBy(() => inferStructure({ a: null, b: 1, c: null, 'd\ne': 1 }, path)),
     {
       status: 400,
       code: 'invalid_value',
-      problems: [/'a' is null/, /'c' is null/, /'d e'/],
+      problems: [/'a' is null/, /'c' is null/, /control/],
     },
   );
   t.match(
-    thrownBy(() => inferStructure({ 'a b': 1, _c: 1, 'd`; DROP TABLE x': 1, é: 1 }, path)),
+    thrownBy(() =>
+      inferStructure({ ['a'.repeat(201)]: 1, 'b\0': 1, 'a b': 1, 'd`; DROP TABLE x': 1, é: 1 }, path),
+    ),
     {
       code: 'invalid_structure',
-      problems: [/'a b'/, /'_c'/, /DROP/, /'é'/],
+      problems: [/more than 200/, /more than 200/, /control/, /control/],
     },
   );
   t.match(

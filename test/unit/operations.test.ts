@@ -12,7 +12,15 @@ t.test('families', async (t) => {
     insert: ['insert', 'insertOne'],
     update: ['updateOne', 'updateOneById', 'setKeys'],
     delete: ['deleteOneById', 'clear'],
-    none: ['getTokenOwner', 'login', 'setStructure', 'setInferredStructure', 'getInferredStructure'],
+    none: [
+      'getTokenOwner',
+      'login',
+      'sendOtp',
+      'sendPushNotifications',
+      'setStructure',
+      'setInferredStructure',
+      'getInferredStructure',
+    ],
   });
 });
 

@@ -60,9 +60,12 @@ t.test('every problem is listed', async (t) => {
   }
   t.match(problems({ pagination: { page: 1 } }), [/limit/]);
   t.match(problems({ pagination: [] }), [/pagination/]);
+  const none = { page: null, sort: null };
+  t.match(read({ pagination: {}, sort: { order: 'desc' } }), none, 'what is not said asks for nothing');
+  for (const by of ['', null]) t.match(read({ sort: { by } }), none);
   t.match(problems({ pagination: { limit: 2 ** 52, page: 3 } }), [/beyond/]);
   t.match(problems({ sort: 'age' }), [/sort/]);
-  for (const by of ['', 1, null, 'age`; DROP', '__proto__', 'constructor', '_id', 'secret']) {
+  for (const by of [1, {}, 'age`; DROP', '__proto__', 'constructor', '_id', 'secret']) {
     t.match(problems({ sort: { by, order: 'asc' } }), [/sort.by/], String(by));
   }
   for (const order of ['ASC', 'up', 1, null, '__proto__']) {
@@ -79,6 +82,7 @@ t.test('the fixed headers', async (t) => {
     clearAllSpaces: false,
     mutate: true,
     usePreStoredStructure: false,
+    inferStructure: false,
   });
   t.strictSame(
     readAll({
@@ -87,6 +91,7 @@ t.test('the fixed headers', async (t) => {
       'clear-all-spaces': 'true',
       mutate: 'false',
       'use-pre-stored-structure': 'true',
+      'infer-structure': 'true',
     }),
     {
       autoCreateProject: false,
@@ -94,6 +99,7 @@ t.test('the fixed headers', async (t) => {
       clearAllSpaces: true,
       mutate: false,
       usePreStoredStructure: true,
+      inferStructure: true,
     },
   );
   const error = thrownBy(() =>

@@ -57,7 +57,8 @@ export function badSlug(dice: Dice, token: string): BadRequest {
   const text = dice.chance(0.1) ? 'function' : `${dice.pick(['_', '.', ' ', '$', '\0', 'é'])}${dice.text()}`;
   const slug = dice.chance(0.15) ? dice.pick(brokenEncodings) : encodeURIComponent(text);
   const operation = dice.pick(operations);
-  const own = dice.chance(0.5) || text === 'function' ? [project, slug] : [slug, space];
+  // a space may have any name that can be read and has no control character
+  const own = text === 'function' || /^%|%00/.test(slug) ? [project, slug] : [slug, space];
   // where no pattern has room for two slugs and this suffix there is nothing either
   return request('slug', token, {
     ...operation,
@@ -141,7 +142,7 @@ export function badSample(dice: Dice, token: string): BadRequest {
   const target = `${path}/${dice.pick(['set', 'get'])}-inferred-structure`;
   const body = dice.pick([
     () => otherKind(dice, ['object']),
-    () => `{${JSON.stringify(`${dice.text()}!`)}:1}`,
+    () => `{${JSON.stringify(`${dice.text()}\0`)}:1}`,
     () => `{${JSON.stringify(dice.text())}:${dice.json()},"a":null}`,
     () => '{}',
   ])();
@@ -172,7 +173,7 @@ export function badOptions(dice: Dice, token: string): BadRequest {
     () => `{"pagination":${otherKind(dice, ['object', 'null'])}}`,
     () => `{"sort":${otherKind(dice, ['object', 'null'])}}`,
     () => `{"sort":{"by":${text.slice(0, -1)}!"}}`,
-    () => `{"sort":{"by":${otherKind(dice, ['string'])}}}`,
+    () => `{"sort":{"by":${otherKind(dice, ['string', 'null'])}}}`,
     () => `{"sort":{"by":"text","order":${text}}}`,
     () => '{"sort":{"by":"secret"}}',
   ])();

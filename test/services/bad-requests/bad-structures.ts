@@ -45,7 +45,7 @@ export function otherKind(dice: Dice, kinds: readonly string[]): string {
   }
 }
 
-const isSlug = (text: string): boolean => /^[A-Za-z0-9-][\w-]{0,62}$/.test(text);
+const isSlug = (text: string): boolean => !/^$|\p{Cc}|\uFFFD|\p{Surrogate}|.{201}/u.test(text);
 
 /** One field that is wrong, as JSON text. */
 function badField(dice: Dice): string {

@@ -1,0 +1,63 @@
+import type { HttpResponse, Route } from './http-types.ts';
+
+const title = 'Sluice';
+const about = 'A backend for files and records, over HTTP.';
+const documentation = 'docs/api.md';
+
+/**
+ * `/`: what this is. A page for people, whose browsers ask for HTML, and JSON for programs.
+ * @param routes of the process, which say whether the dashboard is there
+ */
+export function frontPageRoute(routes: readonly Pick<Route, 'path'>[]): Route {
+  const dashboard = routes.some(({ path }) => path.startsWith('/_console_')) ? '/_console_/' : null;
+  const json: HttpResponse = {
+    status: 200,
+    headers: { 'content-type': 'application/json; charset=utf-8', vary: 'accept' },
+    body: JSON.stringify({
+      name: title,
+      description: about,
+      documentation,
+      ...(dashboard === null ? {} : { dashboard }),
+      health: '/healthz',
+    }),
+  };
+  const page: HttpResponse = {
+    status: 200,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+      vary: 'accept',
+    },
+    body: pageText(dashboard),
+  };
+  return {
+    method: 'GET',
+    path: '/',
+    handler: (request) => (asksForHtml(request.header('accept')) ? page : json),
+  };
+}
+
+/** Browsers name it; other clients say nothing, or take everything. */
+function asksForHtml(accept: string | undefined): boolean {
+  return accept !== undefined && /(?:^|[,\s])text\/html(?:$|[,;\s])/i.test(accept);
+}
+
+function pageText(dashboard: string | null): string {
+  const way =
+    dashboard === null
+      ? 'Access tokens are made with <code>npm run token</code>.'
+      : `Register, log in and make access tokens in the <a href="${dashboard}">dashboard</a>.`;
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>${title}</title>
+<meta name="viewport" content="width=device-width">
+<style>body { font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 4rem auto; padding: 0 1rem }</style></head>
+<body>
+<h1>${title}</h1>
+<p>${about} This is its address: applications send their requests here.</p>
+<p>${way}</p>
+<p>The API is described in <code>${documentation}</code> of the project, and <code>README.md</code> says how to begin.</p>
+</body>
+</html>
+`;
+}

@@ -1,0 +1,92 @@
+import { invalidOptions } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
+import type { HttpRequest } from '../../common/http/http-types.ts';
+import { isSystemKey, type Target } from '../structure/field.ts';
+import type { Structure } from '../structure/structure.ts';
+import { unparsedOptions } from './unparsed-options.ts';
+
+/** One entry of `populate`: every record gets `newField` with the record of another space that its local key names. */
+export interface Population {
+  /** Slug or name. */
+  readonly space: string;
+  /** As it is written; only the other space can tell what it stands for. */
+  readonly foreignKey: string;
+  readonly localKey: Target;
+  readonly newField: string;
+}
+
+const most = 10;
+const longestName = 200;
+
+/**
+ * Reads `populate` of the options: `[{space, fields: {from, foreignKey, localKey, newField}}]`, as the published client
+ * writes it. `from` names the space where `space` does not. Throws a 400 that lists every problem.
+ */
+export function parsePopulate(
+  request: Pick<HttpRequest, 'header'>,
+  structure: Structure,
+): readonly Population[] {
+  const input = unparsedOptions(request).populate ?? [];
+  if (!Array.isArray(input)) throw invalidOptions(['Options: populate should be an array']);
+  if (input.length > most) {
+    throw invalidOptions([`Options: populate has ${input.length} entries; at most ${most} are allowed`]);
+  }
+  const problems: string[] = [];
+  const populations = (input as readonly unknown[]).flatMap((item, index) => {
+    const complain = (problem: string): void => void problems.push(`Options: populate[${index}]${problem}`);
+    return readPopulation(item, structure, complain) ?? [];
+  });
+  if (problems.length > 0) throw invalidOptions(problems);
+  return populations;
+}
+
+function readPopulation(
+  input: unknown,
+  structure: Structure,
+  complain: (problem: string) => void,
+): Population | null {
+  const { space, fields } = asObject(input);
+  const { from, foreignKey, localKey, newField } = asObject(fields);
+  const names = {
+    space: space ?? from,
+    'fields.foreignKey': foreignKey,
+    'fields.localKey': localKey,
+    'fields.newField': newField,
+  };
+  let named = true;
+  for (const [key, value] of Object.entries(names)) {
+    if (typeof value === 'string' && value !== '' && value.length <= longestName) continue;
+    complain(`.${key} should be a name`);
+    named = false;
+  }
+  if (!named) return null;
+  if (isSystemKey(newField as string) || newField === '__proto__') {
+    complain(`.fields.newField is ${shownName(newField as string)}, which is reserved`);
+  }
+  const target = readLocalKey(localKey as string, structure, complain);
+  if (target === null) return null;
+  return {
+    space: names.space as string,
+    foreignKey: foreignKey as string,
+    localKey: target,
+    newField: newField as string,
+  };
+}
+
+function readLocalKey(
+  name: string,
+  structure: Structure,
+  complain: (problem: string) => void,
+): Target | null {
+  if (name === 'id') return name;
+  const field = structure.lookup.get(name);
+  if (field === undefined)
+    complain(`.fields.localKey names ${shownName(name)}, which is not a field of the structure`);
+  else if (field.hashed) complain(`.fields.localKey names ${shownName(name)}, which is hashed`);
+  else return field;
+  return null;
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}

@@ -1,0 +1,182 @@
+import { invalidOptions } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
+import type { HttpRequest } from '../../common/http/http-types.ts';
+import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
+import { type Population, parsePopulate } from '../input/parse-populate.ts';
+import { namedSlugs } from '../login/authorize.ts';
+import type { RecordReader } from '../records/record-reader.ts';
+import { storedJson } from '../records/record-row.ts';
+import type { Authorize } from '../space/open-space.ts';
+import type { Spaces } from '../space/spaces.ts';
+import type { StoredValue, Target } from '../structure/field.ts';
+import { readFieldValue } from '../structure/field-value.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+
+export interface PopulateDeps {
+  readonly spaces: Spaces;
+  readonly authorize: Authorize;
+  readonly reader: RecordReader;
+}
+
+/** Adds to records what `populate` of the options asks for. */
+export interface Populate {
+  one(record: string | null): Promise<string | null>;
+  list(records: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
+}
+
+type JsonRecord = Record<string, unknown>;
+
+/** A population with the space that it looks into; null: there is none by this name, so nothing matches. */
+interface Source extends Population {
+  readonly from: { readonly space: RecordSpace; readonly target: Target } | null;
+}
+
+/** Records and characters for which the other spaces are asked at once. */
+const blockRecords = 500;
+const blockLength = 1024 ** 2;
+
+/**
+ * What the request's `populate` does; null when it asks for none. It reads spaces of the same account and project, and
+ * only those that the request may read. Throws 400 and 401.
+ */
+export async function preparePopulate(
+  { spaces, authorize, reader }: PopulateDeps,
+  request: HttpRequest,
+  space: RecordSpace,
+): Promise<Populate | null> {
+  const populations = parsePopulate(request, space.structure);
+  if (populations.length === 0) return null;
+  const { signal } = request;
+  const sources: Source[] = [];
+  for (const population of populations) {
+    const from = await findSpace(spaces, space, population.space, signal);
+    if (from !== null) {
+      const { projectSlug } = space.structure;
+      await authorize({ request, operation: { name: 'find', family: 'find' }, space: from, projectSlug });
+    }
+    sources.push({
+      ...population,
+      from: from === null ? null : { space: from, target: foreignKeyOf(population, from) },
+    });
+  }
+  const fill = (records: readonly JsonRecord[]): Promise<void> =>
+    fillAll({ reader, sources, records, signal });
+  return {
+    async one(record) {
+      if (record === null) return null;
+      const parsed = JSON.parse(record) as JsonRecord;
+      await fill([parsed]);
+      return JSON.stringify(parsed);
+    },
+    list: (records) => populatedList(records, fill),
+  };
+}
+
+async function findSpace(
+  spaces: Spaces,
+  { ownerId, structure }: RecordSpace,
+  name: string,
+  signal: AbortSignal,
+): Promise<RecordSpace | null> {
+  for (const slug of namedSlugs(name)) {
+    const found = await spaces.find(uuidV5(ownerId, structure.projectSlug, slug), signal);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** The key by which the other space is searched. Both keys have one type, or no value could match. */
+function foreignKeyOf({ space, foreignKey, localKey }: Population, from: RecordSpace): Target {
+  const refuse = (problem: string): Error =>
+    invalidOptions([
+      `Options: populate names the foreignKey ${shownName(foreignKey)} of the record space ${shownName(space)}, which ${problem}`,
+    ]);
+  const target = foreignKey === 'id' ? foreignKey : from.structure.lookup.get(foreignKey);
+  if (target === undefined) throw refuse('is not a field of its structure');
+  if (typeof target !== 'string' && target.hashed) throw refuse('is hashed');
+  const [foreign, local] = [typeOf(target), typeOf(localKey)];
+  if (foreign !== local) throw refuse(`is of type ${foreign}, and the localKey is of type ${local}`);
+  return target;
+}
+
+function typeOf(target: Target): string {
+  return typeof target === 'string' ? 'TEXT' : target.type;
+}
+
+async function fillAll(args: {
+  readonly reader: RecordReader;
+  readonly sources: readonly Source[];
+  readonly records: readonly JsonRecord[];
+  readonly signal: AbortSignal;
+}): Promise<void> {
+  const { reader, sources, records, signal } = args;
+  // keys are read before anything is added: a new field may be called like one
+  const keys = sources.map(({ localKey }) => records.map((record) => keyIn(record, localKey)));
+  for (const [index, { from, newField }] of sources.entries()) {
+    const found = new Map<StoredValue, unknown>();
+    const wanted = new Set((keys[index] ?? []).filter((key) => key !== null));
+    if (from !== null && wanted.size > 0) {
+      const rows = await reader.firstByValues(from.space, from.target, [...wanted], signal);
+      for (const [value, row] of rows) found.set(value, JSON.parse(storedJson(from.space.structure, row)));
+    }
+    records.forEach((record, at) => {
+      const key = keys[index]?.[at] ?? null;
+      record[newField] = key === null ? null : (found.get(key) ?? null);
+    });
+  }
+}
+
+/** The value of a record's local key as it is stored; null where it has none. */
+function keyIn(record: JsonRecord, localKey: Target): StoredValue | null {
+  if (typeof localKey === 'string') return record[localKey] as string;
+  const value = record[localKey.name] ?? null;
+  if (value === null) return null;
+  const reading = readFieldValue(localKey.type, value);
+  return 'value' in reading ? reading.value : null;
+}
+
+/** Populates a JSON array block by block, so that memory does not grow with the number of records. */
+async function* populatedList(
+  chunks: AsyncIterable<Uint8Array>,
+  fill: (records: readonly JsonRecord[]) => Promise<void>,
+): AsyncGenerator<Uint8Array> {
+  let separator = '[';
+  let block: JsonRecord[] = [];
+  let length = 0;
+  const populated = async (): Promise<Uint8Array> => {
+    await fill(block);
+    const text = block.map((record) => JSON.stringify(record)).join(',\n');
+    const bytes = Buffer.from(`${separator}${text}`);
+    separator = ',\n';
+    block = [];
+    length = 0;
+    return bytes;
+  };
+  for await (const line of linesOf(chunks)) {
+    // a line has what stands before its records, and the last one what stands behind: `[{…}`, `,{…}`, `]`
+    const text = line.slice(1).replace(/\]$/, '');
+    block.push(...(JSON.parse(`[${text}]`) as JsonRecord[]));
+    length += line.length;
+    if (block.length >= blockRecords || length >= blockLength) yield await populated();
+  }
+  if (block.length > 0) yield await populated();
+  yield Buffer.from(separator === '[' ? '[]' : ']');
+}
+
+const lineBreak = 10;
+
+/** There is no line break within a record: JSON escapes those of texts. */
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  let parts: Uint8Array[] = [];
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let at = chunk.indexOf(lineBreak); at >= 0; at = chunk.indexOf(lineBreak, from)) {
+      yield Buffer.concat([...parts, chunk.subarray(from, at)]).toString('utf8');
+      parts = [];
+      from = at + 1;
+    }
+    parts.push(chunk.slice(from));
+  }
+  const rest = Buffer.concat(parts).toString('utf8');
+  if (rest !== '') yield rest;
+}

@@ -1,0 +1,59 @@
+import { invalidBody } from '../../common/errors/catalogue.ts';
+import { inTurns } from '../../common/limits/in-turns.ts';
+import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
+import type { SpaceReference } from '../input/space-reference.ts';
+import type { StructureCache } from '../input/structure-cache.ts';
+import { isSystemKey } from '../structure/field.ts';
+import { inferStructure } from '../structure/infer-structure.ts';
+import { maxFields } from '../structure/parse-structure.ts';
+import { type SpacePath, type Structure, structureText } from '../structure/structure.ts';
+import type { Spaces } from './spaces.ts';
+
+/**
+ * The space of a request with `infer-structure: true`: with its stored structure, and with fields that the body has
+ * beside it. What is stored says what a field is; the body only says which are new.
+ */
+export async function inferredReference(
+  { spaces, structures }: { readonly spaces: Spaces; readonly structures: StructureCache },
+  { ownerId, path, body }: { readonly ownerId: string; readonly path: SpacePath; readonly body: unknown },
+  signal: AbortSignal,
+): Promise<SpaceReference> {
+  const stored = await spaces.find(uuidV5(ownerId, path.projectSlug, path.slug), signal);
+  const fresh = await newValues(body, stored?.structure ?? null, signal);
+  if (stored === null) {
+    return { path, structure: structures.readParsed(parsedText(inferStructure(fresh, path)), path) };
+  }
+  if (Object.keys(fresh).length === 0) return { path, structure: null };
+  const declared = parsedText(stored.structure);
+  const added = parsedText(inferStructure(fresh, path));
+  const recordStructure = [...declared.recordStructure, ...added.recordStructure];
+  return { path, structure: structures.readParsed({ ...declared, recordStructure }, path) };
+}
+
+interface StructureJson {
+  readonly recordStructure: readonly unknown[];
+}
+
+function parsedText(structure: Structure): StructureJson {
+  return JSON.parse(structureText(structure)) as StructureJson;
+}
+
+/** A value for each key of a record, or of any of several, that the structure does not know. */
+async function newValues(
+  body: unknown,
+  structure: Structure | null,
+  signal: AbortSignal,
+): Promise<Record<string, unknown>> {
+  const found = new Map<string, unknown>();
+  const add = (record: unknown): void => {
+    if (typeof record !== 'object' || record === null || Array.isArray(record)) return;
+    for (const [key, value] of Object.entries(record)) {
+      if (isSystemKey(key) || structure?.lookup.has(key)) continue;
+      if (found.get(key) !== undefined && found.get(key) !== null) continue;
+      found.set(key, value);
+      if (found.size > maxFields) throw invalidBody(`The body has more than ${maxFields} new fields`);
+    }
+  };
+  await inTurns(Array.isArray(body) ? body : [body], add, signal);
+  return Object.fromEntries(found);
+}

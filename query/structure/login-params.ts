@@ -1,0 +1,17 @@
+const most = 100;
+
+/**
+ * `functionOptions.login.compulsoryParams` of a structure: fields that login has to be given. They are the request's
+ * own and never stored, and what is not of this form says nothing: login is stricter without.
+ */
+export function parseLoginParams(functionOptions: unknown): readonly string[] {
+  const { login } = asObject(functionOptions);
+  const { compulsoryParams } = asObject(login);
+  if (!Array.isArray(compulsoryParams) || compulsoryParams.length > most) return [];
+  const names = (compulsoryParams as readonly unknown[]).filter((name) => typeof name === 'string');
+  return names.length === compulsoryParams.length ? [...new Set(names)] : [];
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}

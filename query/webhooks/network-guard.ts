@@ -1,0 +1,64 @@
+import { lookup } from 'node:dns/promises';
+import { BlockList, isIP } from 'node:net';
+
+/** Where no webhook goes: networks that only this machine and its neighbours reach, and addresses that wrap theirs. */
+const closed: readonly (readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'])[] = [
+  ['0.0.0.0', 8, 'ipv4'],
+  ['10.0.0.0', 8, 'ipv4'],
+  ['100.64.0.0', 10, 'ipv4'],
+  ['127.0.0.0', 8, 'ipv4'],
+  ['169.254.0.0', 16, 'ipv4'],
+  ['172.16.0.0', 12, 'ipv4'],
+  ['192.0.0.0', 24, 'ipv4'],
+  ['192.168.0.0', 16, 'ipv4'],
+  ['198.18.0.0', 15, 'ipv4'],
+  ['224.0.0.0', 3, 'ipv4'],
+  ['::', 127, 'ipv6'],
+  ['64:ff9b::', 96, 'ipv6'],
+  ['64:ff9b:1::', 48, 'ipv6'],
+  ['2001::', 32, 'ipv6'],
+  ['2002::', 16, 'ipv6'],
+  ['fc00::', 7, 'ipv6'],
+  ['fe80::', 10, 'ipv6'],
+  ['fec0::', 10, 'ipv6'],
+  ['ff00::', 8, 'ipv6'],
+];
+
+export interface Address {
+  readonly address: string;
+  readonly family: 4 | 6;
+}
+
+/**
+ * Finds the address that a call goes to. It is looked up for each call, and the connection is made to the very address
+ * that was checked: a name that means another one a moment later reaches nothing else.
+ */
+export type FindAddress = (host: string) => Promise<Address>;
+
+export class ClosedNetworkError extends Error {}
+
+/** @param allowed networks that webhooks may reach although they are private; undefined: none */
+export function createFindAddress(allowed: BlockList | undefined, resolve = resolveAll): FindAddress {
+  const refused = new BlockList();
+  for (const [network, prefix, family] of closed) refused.addSubnet(network, prefix, family);
+  const isOpen = ({ address, family }: Address): boolean => {
+    const kind = family === 4 ? 'ipv4' : 'ipv6';
+    return allowed?.check(address, kind) === true || !refused.check(address, kind);
+  };
+  return async (host) => {
+    const addresses = await resolve(host.replace(/^\[(.*)\]$/, '$1'));
+    const [first] = addresses;
+    // one closed address among several is enough: which one is taken would be chance
+    if (first === undefined || !addresses.every(isOpen)) {
+      throw new ClosedNetworkError('the address leads into a private network');
+    }
+    return first;
+  };
+}
+
+async function resolveAll(host: string): Promise<readonly Address[]> {
+  const family = isIP(host);
+  if (family !== 0) return [{ address: host, family: family as 4 | 6 }];
+  const found = await lookup(host, { all: true });
+  return found.map(({ address, family }) => ({ address, family: family === 4 ? 4 : 6 }));
+}

@@ -1,0 +1,73 @@
+import type { Authenticate } from '../../common/auth/authenticate.ts';
+import { invalidCondition } from '../../common/errors/catalogue.ts';
+import type { HttpResponse, Route } from '../../common/http/http-types.ts';
+import type { Delivery } from './webhook-deliveries.ts';
+import type { Webhooks } from './webhooks.ts';
+
+const usual = 50;
+const most = 500;
+
+/** What an account may see and do about its webhooks. */
+export function webhookRoutes({
+  webhooks,
+  authenticate,
+}: {
+  readonly webhooks: Webhooks;
+  readonly authenticate: Authenticate;
+}): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/_webhooks_/secret',
+      async handler(request) {
+        const { userId } = await authenticate(request);
+        return answer({ secret: await webhooks.secretOf(userId) });
+      },
+    },
+    {
+      method: 'GET',
+      path: '/_webhooks_/deliveries',
+      async handler(request) {
+        const { userId } = await authenticate(request);
+        const limit = readLimit(request.query);
+        return answer((await webhooks.recent(userId, limit, request.signal)).map(shown));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/_webhooks_/deliveries/:id/send',
+      async handler(request) {
+        const { userId } = await authenticate(request);
+        return answer(shown(await webhooks.sendAgain(userId, request.params.id ?? '', request.signal)));
+      },
+    },
+  ];
+}
+
+function readLimit(query: readonly (readonly [string, string])[]): number {
+  const text = query.find(([name]) => name === 'limit')?.[1] ?? String(usual);
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > most) throw invalidCondition([`limit should be a whole number from 1 to ${most}`]);
+  return limit;
+}
+
+function shown(delivery: Delivery): unknown {
+  const { id, event, project, space, url, state, attempts, status, problem, body } = delivery;
+  const { recordIds } = JSON.parse(body) as { readonly recordIds: readonly string[] };
+  return {
+    ...{ id, event, project, space, url, recordIds, state, attempts },
+    lastStatus: status === 0 ? null : status,
+    lastProblem: problem === '' ? null : problem,
+    createdAt: delivery.createdAt.toISOString(),
+    updatedAt: delivery.updatedAt.toISOString(),
+    nextAttemptAt: state === 'pending' ? delivery.nextAt.toISOString() : null,
+  };
+}
+
+function answer(value: unknown): HttpResponse {
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+    body: JSON.stringify(value),
+  };
+}
