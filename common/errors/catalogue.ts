@@ -1,7 +1,8 @@
 import { ApiError } from './api-error.ts';
+import type { ErrorCode } from './error-codes.ts';
 
 /** 400 with a machine code; the message is the first problem, `error` carries all of them. */
-function badRequest(code: string, problems: string | readonly string[], cause?: unknown): ApiError {
+function badRequest(code: ErrorCode, problems: string | readonly string[], cause?: unknown): ApiError {
   const list = typeof problems === 'string' ? [problems] : problems;
   return new ApiError({ code, status: 400, message: list[0] ?? 'Bad Request', problems: list, cause });
 }

@@ -20,9 +20,6 @@ export function failureAnswer(exchange: Exchange, thrown: unknown, log: Log): Ht
     log.warn({ ...facts, err: thrown }, 'request failed for now');
   } else if (thrown instanceof ApiError && error.status !== 500) log.debug(facts, 'request refused');
   else log.error({ ...facts, err: thrown }, 'request failed');
-  return {
-    status: error.status,
-    headers: { 'content-type': 'application/json; charset=utf-8', ...error.headers },
-    body: renderError(error, exchange),
-  };
+  const { id, path } = exchange;
+  return { status: error.status, ...renderError(error, { id, path, accept: exchange.header('accept') }) };
 }
