@@ -3,21 +3,18 @@ import type { UploadLedger } from '../common/lifecycle/workers/upload-ledger.ts'
 import { type DownloadDeps, downloadOperation } from './operations/download.ts';
 import { type LinkDeps, linkOperation } from './operations/link.ts';
 import { type UploadDeps, uploadOperation } from './operations/upload.ts';
+import { type GatewayOperation, gatewayOperations } from './operations.ts';
 
 export type GatewayDeps = UploadDeps & DownloadDeps & LinkDeps;
 
 /** Every address of the upload gateway. */
 export function gatewayRoutes(deps: GatewayDeps): Route[] {
-  return [
-    {
-      method: 'POST',
-      path: '/_f_/:project/upload',
-      handler: endUploads(deps.uploads, uploadOperation(deps)),
-      transfersBytes: true,
-    },
-    { method: 'POST', path: '/_f_/:project/:name/link', handler: linkOperation(deps) },
-    { method: 'GET', path: '/_f_/:project/:name', handler: downloadOperation(deps), transfersBytes: true },
-  ];
+  const handlers: Readonly<Record<GatewayOperation['name'], Handler>> = {
+    upload: endUploads(deps.uploads, uploadOperation(deps)),
+    link: linkOperation(deps),
+    download: downloadOperation(deps),
+  };
+  return gatewayOperations.map(({ name, ...route }) => ({ ...route, handler: handlers[name] }));
 }
 
 /** An upload is over when its answer is ready: by then it has cleaned up. */

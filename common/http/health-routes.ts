@@ -1,6 +1,7 @@
 import { untilAborted } from '../abort/until-aborted.ts';
 import type { ApiError } from '../errors/api-error.ts';
 import { notReady } from '../errors/catalogue.ts';
+import { healthWithTime, healthz, readyz } from '../openapi/process-operations.ts';
 import type { Route } from './http-types.ts';
 
 /** Something the service can't work without. Rejects when it doesn't answer. */
@@ -22,10 +23,11 @@ export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => A
   const failed = failedChecks(checks);
   const alive = { status: 200, headers, body: '{"status":"ok"}' };
   return [
-    { method: 'GET', path: '/healthz', allowPlainHttp: true, handler: () => alive },
+    { method: 'GET', path: '/healthz', api: healthz, allowPlainHttp: true, handler: () => alive },
     {
       method: 'GET',
       path: '/health',
+      api: healthWithTime,
       allowPlainHttp: true,
       handler: () => ({
         ...alive,
@@ -35,6 +37,7 @@ export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => A
     {
       method: 'GET',
       path: '/readyz',
+      api: readyz,
       allowPlainHttp: true,
       async handler() {
         const reason = unready();

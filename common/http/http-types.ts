@@ -1,3 +1,4 @@
+import type { ApiOperation } from '../openapi/api-operation.ts';
 import type { MemoryKind } from './body-memory.ts';
 
 /** Name-value pairs of the query string in order of appearance, percent-decoded. */
@@ -84,6 +85,8 @@ export interface Route {
   /** Segments are fixed text or `:name`, such as `/:project/:space`. Fixed text wins over a parameter. */
   readonly path: string;
   readonly handler: Handler;
+  /** How the description of the API shows it; absent: it does not. */
+  readonly api?: ApiOperation;
   /** Probes are answered without TLS as well. */
   readonly allowPlainHttp?: boolean;
   /** There for requests of this machine itself only; 404 for others. */

@@ -9,6 +9,7 @@ import type { Route } from '../http/http-types.ts';
 import { createLog, type Log } from '../log/log.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
 import { metricsRoute } from '../metrics/metrics-route.ts';
+import { descriptionRoutes } from '../openapi/description-routes.ts';
 import { closeTimeout } from './close-timeout.ts';
 import { type Commands, runCommand, serveControlSocket } from './control-socket.ts';
 import { failStart } from './fail-start.ts';
@@ -120,7 +121,7 @@ async function start(
   server = await startHttpServer({
     ...config,
     sharedPort: worker !== null,
-    routes,
+    routes: [...routes, ...descriptionRoutes({ routes, publicUrl: config.publicUrl, baseUrl })],
     observer: metrics.observer,
     log,
   });

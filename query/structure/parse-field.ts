@@ -2,8 +2,8 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import { type Field, type FieldType, fieldTypes, isSystemKey } from './field.ts';
 import { hasLoneSurrogate, readFieldValue } from './field-value.ts';
 
-const slugPattern = /^[A-Za-z0-9-][A-Za-z0-9_-]{0,62}$/;
-const longestName = 128;
+export const fieldSlugPattern = /^[A-Za-z0-9-][A-Za-z0-9_-]{0,62}$/;
+export const longestName = 128;
 const controlCharacter = /\p{Cc}/u;
 // what a header's bytes become when they are not UTF-8
 const replacement = '\uFFFD';
@@ -64,7 +64,7 @@ function slugProblem(slug: unknown): string | null {
   if (slug === undefined || slug === null || slug === '') return 'lacks a slug';
   if (typeof slug !== 'string') return 'has a slug that is not text';
   if (isSystemKey(slug)) return `has the reserved slug ${shownName(slug)}`;
-  if (slugPattern.test(slug)) return null;
+  if (fieldSlugPattern.test(slug)) return null;
   return `has the slug ${shownName(slug)}: use 1 to 63 letters, digits, "_" and "-", not starting with "_"`;
 }
 
