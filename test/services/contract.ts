@@ -141,12 +141,15 @@ function escaped(name: string): string {
   return encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'));
 }
 
-let whole: Promise<Contract> | null = null;
+function once(tables: () => readonly Route[]): () => Promise<Contract> {
+  let made: Promise<Contract> | null = null;
+  return () => {
+    made ??= documentOf(processRoutes(tables())).then((document) => new Contract(document));
+    return made;
+  };
+}
 
 /** Of a process that serves everything. One for a test process. */
-export function wholeContract(): Promise<Contract> {
-  whole ??= documentOf(processRoutes([...gatewayTable(), ...queryTable()])).then(
-    (document) => new Contract(document),
-  );
-  return whole;
-}
+export const wholeContract = once(() => [...gatewayTable(), ...queryTable()]);
+/** Of the query service alone. */
+export const queryContract = once(queryTable);

@@ -12,7 +12,7 @@ import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
-import { wholeContract } from './contract.ts';
+import { queryContract } from './contract.ts';
 import { fakeRequest, responseBytes } from './fake-request.ts';
 import { guardSpaces } from './space-guard.ts';
 import { type ChdbServer, startChdbServer } from './start-chdb-server.ts';
@@ -207,7 +207,7 @@ class ContractError extends Error {}
 
 /** Throws when an answer is not as /openapi.json describes it. */
 async function keepsContract(call: QueryCall, answer: HttpResponse): Promise<void> {
-  const contract = await wholeContract();
+  const contract = await queryContract();
   const problem = contract.problemOf({
     method: call.method ?? (call.body === undefined ? 'GET' : 'POST'),
     path: call.path,
