@@ -61,12 +61,13 @@ export interface ApiOperation {
   readonly head?: { readonly summary: string; readonly statuses: readonly number[] };
 }
 
-/** Errors of every route that needs HTTPS and does any work. */
+/** Errors of every route that needs HTTPS. */
+export const doorErrors: readonly ErrorCode[] = ['malformed_request', 'https_required', 'shutting_down'];
+
+/** Errors of every such route that does any work. */
 export const usualErrors: readonly ErrorCode[] = [
-  'malformed_request',
-  'https_required',
+  ...doorErrors,
   'internal_error',
-  'shutting_down',
   'overloaded',
   'deadline_exceeded',
 ];

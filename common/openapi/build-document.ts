@@ -200,7 +200,9 @@ function headOf(api: ApiOperation, head: NonNullable<ApiOperation['head']>): Api
       .filter(([status]) => head.statuses.includes(Number(status)))
       .map(([status, answer]) => [status, withoutBody(answer)]),
   );
-  return { ...rest, id: `${api.id}Head`, summary: head.summary, answers };
+  // RFC 9110 section 14.2: Range means something for GET only
+  const errors = api.errors.filter((code) => code !== 'range_not_satisfiable');
+  return { ...rest, errors, id: `${api.id}Head`, summary: head.summary, answers };
 }
 
 /** The schema as JSON, with what it refers to added to the components. */

@@ -1,5 +1,5 @@
 import type { Route } from '../http/http-types.ts';
-import { type ApiOperation, usualErrors } from './api-operation.ts';
+import { type ApiOperation, doorErrors } from './api-operation.ts';
 import { buildDocument, type DocumentInfo, type JsonObject } from './build-document.ts';
 import { curl } from './curl.ts';
 import { docsRoutes } from './docs-page.ts';
@@ -46,7 +46,7 @@ export function descriptionRoutes(args: {
   const route: Route = {
     method: 'GET',
     path: '/openapi.json',
-    api: { ...details, errors: usualErrors },
+    api: { ...details, errors: doorErrors },
     handler(request) {
       const version = wantedVersion(request);
       const text = texts.get(version) ?? documentText(describe(), version);

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { nothingHere } from '../errors/catalogue.ts';
 import type { HttpResponse, Route } from '../http/http-types.ts';
-import { type ApiOperation, usualErrors } from './api-operation.ts';
+import { type ApiOperation, doorErrors } from './api-operation.ts';
 
 /** Scripts and styles of the page, by name. Their addresses begin with `_`, as no project's do. */
 const prefix = '/_docs_';
@@ -132,7 +132,7 @@ const pageOperation: ApiOperation = {
   description: 'A page that renders this description and tries calls.',
   access: 'none',
   answers: { 200: { description: 'The page', content: { 'text/html': { schema: { type: 'string' } } } } },
-  errors: usualErrors,
+  errors: doorErrors,
 };
 
 const fileOperation: ApiOperation = {
@@ -151,5 +151,5 @@ const fileOperation: ApiOperation = {
       },
     },
   },
-  errors: [...usualErrors, 'not_found'],
+  errors: [...doorErrors, 'not_found'],
 };
