@@ -1,6 +1,6 @@
 /**
  * Requests made from the description of the API, as they should be and bent: each is answered, none with a failure of the
- * server, and each answer is as described, which the harness checks for all. OPENAPI_FUZZ=20000 sends that many, as CI does;
+ * server, and each answer is as described, which the harness checks for all. OPENAPI_FUZZ=20000 sends that many;
  * OPENAPI_FUZZ_SEED=n repeats a run.
  */
 import fc from 'fast-check';
