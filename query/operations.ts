@@ -4,6 +4,7 @@ import { find } from './operations/find.ts';
 import { findOne } from './operations/find-one.ts';
 import { getInferredStructure } from './operations/get-inferred-structure.ts';
 import { getKeys } from './operations/get-keys.ts';
+import { getOpenApi } from './operations/get-openapi.ts';
 import { getTokenOwner } from './operations/get-token-owner.ts';
 import { insert } from './operations/insert.ts';
 import { insertOne } from './operations/insert-one.ts';
@@ -61,6 +62,14 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: `${space}/get-key-values`,
     run: getKeys,
+  },
+  {
+    name: 'getOpenApi',
+    family: 'find',
+    readsOnly: true,
+    method: 'GET',
+    path: `${space}/openapi.json`,
+    run: getOpenApi,
   },
   { name: 'insert', family: 'insert', method: 'POST', path: space, body: 'records', run: insert },
   {

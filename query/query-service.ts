@@ -20,6 +20,9 @@ import { failureDelays } from './login/failure-delays.ts';
 import { LoginThrottle, loginThrottleDefaults } from './login/login-throttle.ts';
 import { createSharedFailures, type SharedFailures } from './login/shared-failures.ts';
 import { createVerifyCredentials } from './login/verify-credentials.ts';
+import { describeOperation } from './openapi/describe-operation.ts';
+import { describeSpace } from './openapi/space-document.ts';
+import { anySpace } from './openapi/space-model.ts';
 import type { Operation, OperationDeps } from './operations/operation.ts';
 import { operations, scopes } from './operations.ts';
 import { createBeginWrite } from './records/begin-write.ts';
@@ -103,7 +106,8 @@ export interface QueryDeps {
     | 'allowClearAllSpaces'
     | 'loginTokenSecret'
     | 'loginTokenTtl'
-  >;
+  > &
+    Partial<Pick<Config, 'publicUrl'>>;
   readonly db: Database;
   /** Name of the database that holds all tables. */
   readonly database: string;
@@ -220,11 +224,17 @@ export function queryRoutes(args: QueryDeps): Route[] {
     records: createRecordStore({ ...unique, reader: reading.reader, writes }),
     changes: createRecordChanges({ ...unique, writes }),
     verifyCredentials: createVerifyCredentials(reading),
+    describeSpace: (structure) => describeSpace(structure, config.publicUrl ?? '/'),
   };
+  const model = anySpace(scopes);
   const recordRoutes = operations.flatMap((operation) => {
     const route = routeOf(operation, { ...args, openSpace }, operationDeps);
-    const tracked = { ...route, handler: deps.writes.tracked(route.handler) };
-    return [tracked, ...(operation.also ?? []).map((other) => ({ ...tracked, ...other }))];
+    const handler = deps.writes.tracked(route.handler);
+    const also = (operation.also ?? []).map((other) => ({
+      ...{ ...route, ...other, handler },
+      api: describeOperation(operation, model, other),
+    }));
+    return [{ ...route, handler, api: describeOperation(operation, model) }, ...also];
   });
   return [...recordRoutes, ...webhookRoutes({ ...args, webhooks })];
 }

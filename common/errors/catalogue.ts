@@ -1,8 +1,9 @@
 import { ApiError } from './api-error.ts';
+import type { ErrorCode } from './error-codes.ts';
 import { joinedProblems } from './joined-problems.ts';
 
 /** 400 with a machine code; the message joins all problems, `error` lists them. */
-function badRequest(code: string, problems: string | readonly string[], cause?: unknown): ApiError {
+function badRequest(code: ErrorCode, problems: string | readonly string[], cause?: unknown): ApiError {
   const list = typeof problems === 'string' ? [problems] : problems;
   return new ApiError({
     code,

@@ -1,5 +1,6 @@
 import { ApiError } from './api-error.ts';
 import { internalError } from './catalogue.ts';
+import { errorCodes } from './error-codes.ts';
 
 /** The one error body of the service; see the "Errors" section of docs/api.md. */
 export interface ErrorBody {
@@ -17,15 +18,83 @@ export function visibleError(thrown: unknown): ApiError {
   return thrown instanceof ApiError ? thrown : internalError(thrown);
 }
 
-export function renderError(error: ApiError, request: { path: string; id: string }): string {
+/** The same for who asks for RFC 9457, in that standard's form. */
+export interface ProblemBody {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  instance: string;
+  code: string;
+  errors: readonly string[];
+  timestamp: string;
+  requestId: string;
+}
+
+interface FailedRequest {
+  readonly path: string;
+  readonly id: string;
+  /** Its Accept header. */
+  readonly accept: string | undefined;
+}
+
+/** Begins the `type` of a problem; its machine code ends it. */
+export const problemTypePrefix = 'urn:problem-type:sluice:';
+const problemType = 'application/problem+json';
+
+/** Headers and body of the answer that says what went wrong, in the form that the client asks for. */
+export function renderError(
+  error: ApiError,
+  { path, id, accept }: FailedRequest,
+): { headers: Readonly<Record<string, string>>; body: string } {
+  const timestamp = new Date().toISOString();
+  if (accept !== undefined && prefersProblem(accept)) {
+    const problem: ProblemBody = {
+      type: `${problemTypePrefix}${error.code}`,
+      title: errorCodes[error.code].title,
+      status: error.status,
+      detail: error.message,
+      instance: uriReference(path),
+      code: error.code,
+      errors: error.problems,
+      timestamp,
+      requestId: id,
+    };
+    return { headers: { 'content-type': problemType, ...error.headers }, body: JSON.stringify(problem) };
+  }
   const body: ErrorBody = {
     statusCode: error.status,
     code: error.code,
     message: error.message,
     error: error.problems,
-    path: request.path,
-    timestamp: new Date().toISOString(),
-    requestId: request.id,
+    path,
+    timestamp,
+    requestId: id,
   };
-  return JSON.stringify(body);
+  return {
+    headers: { 'content-type': 'application/json; charset=utf-8', ...error.headers },
+    body: JSON.stringify(body),
+  };
+}
+
+/** Whether an Accept header names problem details, and likes our own form no better (RFC 9110 section 12.5.1). */
+function prefersProblem(accept: string): boolean {
+  const wanted = accept.toLowerCase();
+  if (!wanted.includes(problemType)) return false;
+  let problem = 0;
+  let json = 0;
+  for (const range of wanted.split(',')) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='));
+    const quality = weight === undefined ? 1 : Number(weight.slice(2)) || 0;
+    if (type === problemType) problem = Math.max(problem, quality);
+    else if (type === 'application/json') json = Math.max(json, quality);
+  }
+  return problem > 0 && problem >= json;
+}
+
+/** RFC 3986: what may not stand in an address is percent-encoded. A path that begins with `//` would name a host. */
+function uriReference(path: string): string {
+  const encoded = path.replace(/[^!#-;=?-[\]_a-z~]|%(?![\dA-Fa-f]{2})/gu, encodeURIComponent);
+  return encoded.startsWith('//') ? `/.${encoded}` : encoded;
 }

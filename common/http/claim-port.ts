@@ -25,11 +25,13 @@ export async function claimPort(address: {
   const uws = loadUws();
   const app = uws.App().any('/*', (res, req) => {
     const error = stillStarting();
-    const body = renderError(error, { path: req.getUrl(), id: randomUUID() });
+    const id = randomUUID();
+    const { headers, body } = renderError(error, { path: req.getUrl(), id, accept: req.getHeader('accept') });
     res.cork(() => {
       res.writeStatus(`${error.status} ${STATUS_CODES[error.status]}`);
-      res.writeHeader('content-type', 'application/json; charset=utf-8');
-      res.writeHeader('retry-after', '1');
+      for (const [name, value] of Object.entries({ ...headers, 'x-request-id': id })) {
+        res.writeHeader(name, value);
+      }
       res.end(body, true);
     });
   });

@@ -8,11 +8,8 @@ import type { Failure } from './log-request.ts';
 export function failureAnswer(exchange: Exchange, thrown: unknown): HttpResponse {
   const error = visibleError(exchange.abortReason ?? thrown);
   exchange.failure = { ...howFailed(exchange, thrown, error), code: error.code };
-  return {
-    status: error.status,
-    headers: { 'content-type': 'application/json; charset=utf-8', ...error.headers },
-    body: renderError(error, exchange),
-  };
+  const { id, path } = exchange;
+  return { status: error.status, ...renderError(error, { id, path, accept: exchange.header('accept') }) };
 }
 
 function howFailed({ aborted }: Exchange, thrown: unknown, { status }: ApiError): Omit<Failure, 'code'> {

@@ -1,6 +1,7 @@
 import { untilAborted } from '../abort/until-aborted.ts';
 import type { ApiError } from '../errors/api-error.ts';
 import { notReady } from '../errors/catalogue.ts';
+import { healthWithTime, healthz, readyz } from '../openapi/process-operations.ts';
 import type { Route } from './http-types.ts';
 
 /** Something the service can't work without. Rejects when it doesn't answer. */
@@ -22,11 +23,19 @@ export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => A
   const failed = failedChecks(checks);
   const alive = { status: 200, headers, body: '{"status":"ok"}' };
   return [
-    { operation: 'healthz', method: 'GET', path: '/healthz', allowPlainHttp: true, handler: () => alive },
+    {
+      operation: 'healthz',
+      method: 'GET',
+      path: '/healthz',
+      api: healthz,
+      allowPlainHttp: true,
+      handler: () => alive,
+    },
     {
       operation: 'health',
       method: 'GET',
       path: '/health',
+      api: healthWithTime,
       allowPlainHttp: true,
       handler: () => ({
         ...alive,
@@ -37,6 +46,7 @@ export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => A
       operation: 'readyz',
       method: 'GET',
       path: '/readyz',
+      api: readyz,
       allowPlainHttp: true,
       async handler() {
         const reason = unready();

@@ -1,3 +1,4 @@
+import type { ApiOperation } from '../openapi/api-operation.ts';
 import type { MemoryKind } from './body-memory.ts';
 
 /** Name-value pairs of the query string in order of appearance, percent-decoded. */
@@ -88,6 +89,8 @@ export interface Route {
   readonly handler: Handler;
   /** What it is called in metrics, logs and traces; absent: it is not told from others there. */
   readonly operation?: string;
+  /** How the description of the API shows it; absent: it does not. */
+  readonly api?: ApiOperation;
   /** Probes are answered without TLS as well. */
   readonly allowPlainHttp?: boolean;
   /** There for requests of this machine itself only; 404 for others. */

@@ -46,8 +46,9 @@ export function writeWhole(
     if (exchange.method === 'HEAD') {
       res.endWithoutBody(body === undefined ? 0 : Buffer.byteLength(body), closeConnection);
     } else if (response.status === 204 || response.status === 304) {
-      // RFC 9110 section 8.6: no Content-Length in a 204
-      res.endWithoutBody(undefined, closeConnection);
+      // RFC 9110 section 8.6: no Content-Length in a 204. An argument that is undefined would be one of 2^63
+      if (closeConnection) res.writeHeader('connection', 'close');
+      res.endWithoutBody();
     } else {
       res.end(body ?? '', closeConnection);
     }

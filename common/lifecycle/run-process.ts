@@ -12,6 +12,7 @@ import type { Route } from '../http/http-types.ts';
 import { createLog, type Log } from '../log/log.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
 import { metricsRoute } from '../metrics/metrics-route.ts';
+import { descriptionRoutes } from '../openapi/description-routes.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { closeTimeout } from './close-timeout.ts';
 import { type Commands, runCommand, serveControlSocket } from './control-socket.ts';
@@ -130,7 +131,7 @@ async function start(
   server = await startHttpServer({
     ...config,
     sharedPort: worker !== null,
-    routes,
+    routes: [...routes, ...descriptionRoutes({ routes, publicUrl: config.publicUrl, baseUrl })],
     addressLimiter: services.limiters.address,
     observer: metrics.observer,
     tracing,

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { unauthorized } from '../errors/catalogue.ts';
 import type { Route } from '../http/http-types.ts';
+import { metrics } from '../openapi/process-operations.ts';
 import { metricsContentType } from './render-metrics.ts';
 
 /**
@@ -16,6 +17,7 @@ export function metricsRoute(args: { token: string | undefined; read: () => Prom
     operation: 'metrics',
     method: 'GET',
     path: '/metrics',
+    api: metrics,
     allowPlainHttp: true,
     localOnly: wanted === null,
     sameOriginOnly: true,

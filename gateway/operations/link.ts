@@ -17,7 +17,7 @@ export interface LinkDeps {
 
 const maxBodyBytes = 1024;
 /** As long as S3's own links may live. Seconds. */
-const longestLife = 7 * 24 * 3600;
+export const longestLife = 7 * 24 * 3600;
 
 /** POST /_f_/{project_slug}/{name}/link: an address that opens the file for a while, also for who has no token. */
 export function linkOperation({ authenticate, cloudFiles, links, downloadUrl }: LinkDeps): Handler {

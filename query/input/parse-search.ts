@@ -11,8 +11,8 @@ export interface Search {
 }
 
 /** Characters (UTF-16) of a text to search for. */
-const longestText = 1000;
-const maxFields = 100;
+export const longestText = 1000;
+export const maxSearchedFields = 100;
 
 /**
  * Reads the query of a search: `searchText` once, and `searchableFields[]` (as axios writes arrays) or
@@ -27,7 +27,7 @@ export function parseSearch(pairs: QueryPairs, structure: Structure): Search {
     if (key === 'searchText') {
       texts.push(value);
     } else if (key === 'searchableFields[]' || key === 'searchableFields') {
-      if (++named > maxFields) continue;
+      if (++named > maxSearchedFields) continue;
       const field = structure.lookup.get(value);
       const problem = fieldProblem(field);
       if (problem !== null) problems.push(`Query field: ${key} names ${shownName(value)}, which ${problem}`);
@@ -39,8 +39,8 @@ export function parseSearch(pairs: QueryPairs, structure: Structure): Search {
     }
   }
   if (named === 0) problems.push('Query field: searchableFields is missing: name at least one TEXT field');
-  if (named > maxFields)
-    problems.push(`The query has ${named} searchableFields; at most ${maxFields} are allowed`);
+  if (named > maxSearchedFields)
+    problems.push(`The query has ${named} searchableFields; at most ${maxSearchedFields} are allowed`);
   const text = texts[0] ?? '';
   if (texts.length !== 1) {
     problems.push(

@@ -1,6 +1,7 @@
 import type { LoginTokens } from '../../common/auth/login-tokens.ts';
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import type { JsonObject } from '../../common/openapi/build-document.ts';
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { VerifyCredentials } from '../login/verify-credentials.ts';
@@ -11,6 +12,7 @@ import type { RecordStore } from '../records/store-records.ts';
 import type { ClearDeps } from '../space/clear-records.ts';
 import type { OperationIdentity } from '../space/open-space.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import type { Structure } from '../structure/structure.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { PopulateDeps } from './populate.ts';
 
@@ -26,6 +28,8 @@ export interface OperationDeps extends ClearDeps, PopulateDeps {
   readonly loginTokens: LoginTokens;
   readonly verifyCredentials: VerifyCredentials;
   readonly webhooks: Webhooks;
+  /** The OpenAPI document of a space with this structure. */
+  readonly describeSpace: (structure: Structure) => JsonObject;
 }
 
 /** One request for an operation. */

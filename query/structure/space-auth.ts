@@ -12,9 +12,9 @@ export interface SpaceAuth {
   readonly token: string | null;
 }
 
-const longestSpace = 200;
+export const longestSpace = 200;
 /** More than there are to name. */
-const maxScopes = 100;
+export const maxScopes = 100;
 
 /** Every operation that may need a login. */
 const allFamilies = ['find', 'insert', 'update', 'delete'];

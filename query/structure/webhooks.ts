@@ -4,7 +4,7 @@ export interface Webhooks {
   readonly onUpdateUrl: string | null;
 }
 
-const longestUrl = 2048;
+export const longestUrl = 2048;
 
 export function parseWebhooks(input: unknown, problems: string[]): Webhooks | null {
   if (input === undefined || input === null) return null;

@@ -166,6 +166,10 @@ t.test('every route: what another owns is not read, changed or listed', async (t
     'GET /:project/:space/get-key-values': async () => [
       [{ status: 200, body: null }, await asBob('/keys/get-key-values', { structure: keys })],
     ],
+    'GET /:project/:space/openapi.json': async () => [
+      [{ status: 404 }, await asBob('/nowhere/openapi.json', {})],
+      [{ status: 404 }, await asBob('/guarded/openapi.json', { headers: { token: loginToken } })],
+    ],
     'GET /:project/:space/get-token-owner': async () => [
       [
         { status: 401 },
@@ -297,6 +301,8 @@ t.test('every route: what another owns is not read, changed or listed', async (t
   }
   // her rules still hold in her space, whatever bob did to his
   t.equal((await request(alice, '/guarded', { headers: preStored })).status, 401);
+  t.equal((await request(alice, '/guarded/openapi.json', {})).status, 401);
+  t.equal((await request(alice, '/guarded/openapi.json', { headers: { token: loginToken } })).status, 200);
 });
 
 t.test('whatever somebody tries, what others have is neither read nor changed', async (t) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { visibleError } from '../../common/errors/render-error.ts';
+import { renderError, visibleError } from '../../common/errors/render-error.ts';
 import type { HttpResponse } from '../../common/http/http-types.ts';
 import { parseQueryString } from '../../common/http/query-string.ts';
 import { Router } from '../../common/http/router.ts';
@@ -14,6 +14,7 @@ import { createProjects } from '../../common/metadata/projects.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { PendingRecords } from '../../query/records/pending-records.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
+import { queryContract } from './contract.ts';
 import { fakeRequest, responseBytes } from './fake-request.ts';
 import { silentLog } from './silent-log.ts';
 import { guardSpaces } from './space-guard.ts';
@@ -188,11 +189,14 @@ export async function openQueryHarness(
     try {
       const response = await respondBy(by, call);
       const text = (await responseBytes(response)).toString('utf8');
+      await keepsContract(call, { ...response, body: text });
       return { status: response.status, code: null, problems: [], body: JSON.parse(text), text };
     } catch (thrown) {
       const error = visibleError(thrown);
       // what is hidden from clients is what a test must show
-      if (error.status === 500) throw thrown;
+      if (error.status === 500 || thrown instanceof ContractError) throw thrown;
+      const request = { path: call.path, id: 'request-1', accept: undefined };
+      await keepsContract(call, { status: error.status, ...renderError(error, request) });
       return { status: error.status, code: error.code, problems: error.problems, body: null, text: '' };
     }
   };
@@ -218,6 +222,22 @@ export async function openQueryHarness(
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+class ContractError extends Error {}
+
+/** Throws when an answer is not as /openapi.json describes it. */
+async function keepsContract(call: QueryCall, answer: HttpResponse): Promise<void> {
+  const contract = await queryContract();
+  const problem = contract.problemOf({
+    method: call.method ?? (call.body === undefined ? 'GET' : 'POST'),
+    path: call.path,
+    status: answer.status,
+    // the server adds this one
+    headers: { 'x-request-id': 'request-1', ...answer.headers },
+    body: answer.body as string,
+  });
+  if (problem !== null) throw new ContractError(problem);
 }
 
 /** One space of a harness, with a structure to send along. */

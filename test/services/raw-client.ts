@@ -44,6 +44,7 @@ export function createRawClient(baseUrl: string): RawClient {
       socket ??= open();
       const own = socket;
       own.write(bytes);
+      const head = Buffer.from(bytes.subarray(0, 5)).toString() === 'HEAD ';
       const answer = await new Promise<RawAnswer>((resolve, reject) => {
         const finish = (act: () => void): void => {
           clearTimeout(timer);
@@ -55,7 +56,7 @@ export function createRawClient(baseUrl: string): RawClient {
           own.destroy();
         }, deadline);
         onChange = () => {
-          const whole = readAnswer(received);
+          const whole = readAnswer(received, head);
           if (whole !== null) {
             received = received.subarray(whole.size);
             finish(() => resolve(whole.answer));
@@ -78,7 +79,8 @@ export function createRawClient(baseUrl: string): RawClient {
   };
 }
 
-function readAnswer(bytes: Buffer): { answer: RawAnswer; size: number } | null {
+/** @param head to a HEAD: its length is that of what is not sent */
+function readAnswer(bytes: Buffer, head: boolean): { answer: RawAnswer; size: number } | null {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return null;
   const [line = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
@@ -88,7 +90,7 @@ function readAnswer(bytes: Buffer): { answer: RawAnswer; size: number } | null {
       return [text.slice(0, colon).toLowerCase(), text.slice(colon + 1).trim()] as const;
     }),
   );
-  const size = end + 4 + Number(headers.get('content-length') ?? 0);
+  const size = end + 4 + (head ? 0 : Number(headers.get('content-length') ?? 0));
   if (bytes.byteLength < size) return null;
   const status = Number(line.split(' ')[1]);
   return { answer: { status, headers, body: bytes.subarray(end + 4, size) }, size };

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { listenForContract } from './contract-listener.ts';
 
 const root = join(import.meta.dirname, '../..');
 const startTimeout = 60_000;
@@ -78,16 +79,16 @@ export async function runToEnd(
 /** Starts the server and waits until it listens; it is killed when the test process ends. */
 export async function startSluice(options: StartOptions = {}): Promise<Sluice> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-test-')));
-  const child = runScript(options.script ?? 'main.ts', [], {
-    PORT: '0',
-    DATA_DIR: dataDir,
-    BOOTSTRAP_TOKEN: acceptanceToken,
-    ...options.env,
-  });
+  const contract = await listenForContract();
+  const env = { PORT: '0', DATA_DIR: dataDir, BOOTSTRAP_TOKEN: acceptanceToken, ...options.env };
+  const child = runScript(options.script ?? 'main.ts', [], { ...env, ...contract.env }, contract.nodeArgs);
   const output = collectOutput(child);
   const killWithUs = (): void => void child.kill('SIGKILL');
   process.once('exit', killWithUs);
   const exited = once(child, 'exit').finally(() => process.off('exit', killWithUs));
+  // what fails there is told by whoever waits for the end
+  const gone = exited.finally(() => contract.end());
+  gone.catch(() => {});
 
   const baseUrl = await new Promise<string>((resolve, reject) => {
     const fail = (reason: string): void => reject(new Error(`${reason}: ${output.stderr}${output.stdout}`));
@@ -118,19 +119,19 @@ export async function startSluice(options: StartOptions = {}): Promise<Sluice> {
     async stop() {
       if (child.exitCode === null && child.signalCode === null) {
         child.kill('SIGTERM');
-        await exited;
       }
+      await gone;
       return child.exitCode;
     },
     async ended() {
-      await exited;
+      await gone;
       return child.exitCode;
     },
     async kill() {
       if (child.exitCode === null && child.signalCode === null) {
         child.kill('SIGKILL');
-        await exited;
       }
+      await gone;
     },
     restart: (env) => startSluice({ ...options, dataDir, env: { ...options.env, ...env } }),
   };

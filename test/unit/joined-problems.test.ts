@@ -3,7 +3,9 @@ import { invalidValue } from '../../common/errors/catalogue.ts';
 import { renderError } from '../../common/errors/render-error.ts';
 
 const rendered = (problems: readonly string[]) =>
-  JSON.parse(renderError(invalidValue(problems), { path: '/p/s', id: 'request' })) as {
+  JSON.parse(
+    renderError(invalidValue(problems), { path: '/p/s', id: 'request', accept: undefined }).body,
+  ) as {
     message: string;
     error: string[];
   };

@@ -1,0 +1,83 @@
+import type { ErrorCode } from '../errors/error-codes.ts';
+import type { Schema } from './schema.ts';
+
+/** Who may ask. `optional`: with a token or without. `metrics`: with a token of its own, where one is set. */
+export type Access = 'token' | 'none' | 'optional' | 'metrics';
+
+export interface ApiParameter {
+  readonly name: string;
+  /** Parameters of a path are made from the path itself. */
+  readonly in: 'query' | 'header';
+  readonly description: string;
+  readonly required?: boolean;
+  /** Of the text. An object: its properties are parameters of their own. */
+  readonly schema?: Schema;
+  /** Of the JSON that the text is; instead of `schema`. */
+  readonly json?: Schema;
+  readonly example?: unknown;
+}
+
+export interface ApiMedia {
+  readonly schema: Schema;
+  readonly example?: unknown;
+  /** Headers of a form's parts, by the names of the parts. */
+  readonly partHeaders?: Readonly<Record<string, Readonly<Record<string, ApiHeader>>>>;
+}
+
+export interface ApiHeader {
+  readonly description: string;
+  readonly schema: Schema;
+  /** Absent: it is there in some answers only. */
+  readonly always?: true;
+}
+
+export interface ApiAnswer {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, ApiHeader>>;
+  /** By media type; absent: no body. */
+  readonly content?: Readonly<Record<string, ApiMedia>>;
+}
+
+/** How the description of the API shows a route. Method and path are the route's. */
+export interface ApiOperation {
+  /** Unique among all routes. */
+  readonly id: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly access: Access;
+  readonly parameters?: readonly ApiParameter[];
+  /** What the parameters of the path stand for, by name; absent for slugs of projects and spaces. */
+  readonly pathParameters?: Readonly<
+    Record<string, { readonly description: string; readonly schema: Schema }>
+  >;
+  readonly body?: { readonly description: string; readonly content: Readonly<Record<string, ApiMedia>> };
+  /** What a success answers, by status. */
+  readonly answers: Readonly<Record<number, ApiAnswer>>;
+  readonly errors: readonly ErrorCode[];
+  /** Commands to paste into a shell that has an access token in TOKEN. @param base address without trailing slash */
+  readonly sample?: (base: string) => string;
+  /** GET only: there is a HEAD of its own to be shown, with answers of these statuses. */
+  readonly head?: { readonly summary: string; readonly statuses: readonly number[] };
+}
+
+/** Errors of every route that needs HTTPS. */
+export const doorErrors: readonly ErrorCode[] = ['malformed_request', 'https_required', 'shutting_down'];
+
+/** Errors of every such route that does any work. */
+export const usualErrors: readonly ErrorCode[] = [
+  ...doorErrors,
+  'internal_error',
+  'overloaded',
+  'deadline_exceeded',
+];
+
+/** Errors of looking at the database, which tells whose a token is. */
+export const databaseErrors: readonly ErrorCode[] = ['not_ready'];
+
+/** Errors of reading a body of JSON. */
+export const bodyErrors: readonly ErrorCode[] = ['invalid_body', 'payload_too_large', 'request_timeout'];
+
+export function jsonContent(schema: Schema, example?: unknown): Readonly<Record<string, ApiMedia>> {
+  return { 'application/json': { schema, ...(example === undefined ? {} : { example }) } };
+}

@@ -1,0 +1,230 @@
+import type { Route } from '../http/http-types.ts';
+import { slugPattern } from '../metadata/slug.ts';
+import type { ApiAnswer, ApiHeader, ApiMedia, ApiOperation, ApiParameter } from './api-operation.ts';
+import { errorAnswers } from './error-answers.ts';
+import { type Schema, target } from './schema.ts';
+
+/** JSON of an OpenAPI document. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+export type JsonObject = { readonly [key: string]: Json };
+
+export interface DocumentInfo {
+  readonly title: string;
+  readonly description: string;
+  /** Of the server that answers, as browsers see it: absolute, or `/`. */
+  readonly server: string;
+  /** The same for commands to paste: absolute. Without trailing slash. */
+  readonly base: string;
+  /** Parameters of paths that are not open, such as the project of a space's own document. */
+  readonly fixed?: Readonly<Record<string, string>>;
+}
+
+/** Versions of the interface are not told apart (interface.md section 9); this one is of its description. */
+const apiVersion = '1.0.0';
+
+const securitySchemes: JsonObject = {
+  accessToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'An access token, as `npm run token` makes them. It must not be in code that runs at clients.',
+  },
+  metricsToken: { type: 'http', scheme: 'bearer', description: 'METRICS_TOKEN, where that is set' },
+};
+
+const requestId: ApiHeader = {
+  description: 'Names the request, in logs too: the one that it brought, or a new one',
+  schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{8,64}$' },
+  always: true,
+};
+
+/** The description of some routes, as OpenAPI 3.1. */
+export function buildDocument(info: DocumentInfo, routes: readonly Route[]): JsonObject {
+  const paths: Record<string, Record<string, Json>> = {};
+  const schemas = new Map<string, Schema>();
+  const tags = new Set<string>();
+  for (const { method, path, api } of routes) {
+    if (api === undefined) continue;
+    tags.add(api.tag);
+    const address = addressOf(path, info);
+    const item = paths[address] ?? {};
+    paths[address] = item;
+    item[methodKey(method)] = operationObject(api, path, info, schemas);
+    if (api.head !== undefined) item.head = operationObject(headOf(api, api.head), path, info, schemas);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: info.title,
+      description: info.description,
+      version: apiVersion,
+      license: { name: 'Apache 2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0.html' },
+    },
+    servers: [{ url: info.server }],
+    tags: [...tags].map((name) => ({ name })),
+    paths,
+    components: { schemas: namedSchemas(schemas), securitySchemes },
+  };
+}
+
+/** No version of OpenAPI before 3.2 knows the method QUERY. */
+function methodKey(method: Route['method']): string {
+  return method === 'QUERY' ? 'x-query' : method.toLowerCase();
+}
+
+function addressOf(path: string, { fixed = {} }: DocumentInfo): string {
+  return path.replace(/:(\w+)/g, (_, name: string) => fixed[name] ?? `{${name}}`);
+}
+
+function operationObject(
+  api: ApiOperation,
+  path: string,
+  info: DocumentInfo,
+  schemas: Map<string, Schema>,
+): JsonObject {
+  const plain = (schema: Schema): Json => collect(schema, schemas);
+  const parameters = [
+    ...pathParameters(api, path, info, plain),
+    ...(api.parameters ?? []).map((parameter) => parameterObject(parameter, plain)),
+  ];
+  const answers = { ...api.answers, ...errorAnswers(api.errors) };
+  return {
+    operationId: api.id,
+    tags: [api.tag],
+    summary: api.summary,
+    ...(api.description === undefined ? {} : { description: api.description }),
+    security: security(api.access),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(api.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            description: api.body.description,
+            required: true,
+            content: contentObject(api.body.content, plain),
+          },
+        }),
+    responses: mapValues(answers, (answer) => answerObject(answer, plain)),
+    ...(api.sample === undefined
+      ? {}
+      : { 'x-codeSamples': [{ lang: 'Shell', label: 'curl', source: api.sample(info.base) }] }),
+  };
+}
+
+function security(access: ApiOperation['access']): Json {
+  switch (access) {
+    case 'token':
+      return [{ accessToken: [] }];
+    case 'optional':
+      return [{}, { accessToken: [] }];
+    case 'metrics':
+      return [{}, { metricsToken: [] }];
+    case 'none':
+      return [];
+  }
+}
+
+const slugs: Readonly<Record<string, { description: string; schema: Schema; example: string }>> = {
+  project: slugParameter('Slug of the project', 'demo'),
+  space: slugParameter('Slug of the record space; not `function`', 'people'),
+};
+
+function slugParameter(description: string, example: string) {
+  return { description, schema: { type: 'string', pattern: slugPattern.source }, example } as const;
+}
+
+function pathParameters(
+  api: ApiOperation,
+  path: string,
+  { fixed = {} }: DocumentInfo,
+  plain: (schema: Schema) => Json,
+): JsonObject[] {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
+  return names
+    .filter((name) => fixed[name] === undefined)
+    .map((name) => {
+      const known = api.pathParameters?.[name] ?? slugs[name];
+      if (known === undefined) throw new Error(`${api.id} has no description of {${name}}`);
+      const { schema, ...more } = known;
+      return { name, in: 'path', required: true, ...more, schema: plain(schema) };
+    });
+}
+
+function parameterObject(parameter: ApiParameter, plain: (schema: Schema) => Json): JsonObject {
+  const { schema, json, example, required = false, ...rest } = parameter;
+  const shown = example === undefined ? {} : { example: example as Json };
+  if (json !== undefined)
+    return { ...rest, required, content: { 'application/json': { schema: plain(json), ...shown } } };
+  const style = schema?.type === 'object' || schema?.type === 'array' ? { style: 'form', explode: true } : {};
+  return { ...rest, required, ...style, schema: plain(schema as Schema), ...shown };
+}
+
+function contentObject(
+  content: Readonly<Record<string, ApiMedia>>,
+  plain: (schema: Schema) => Json,
+): JsonObject {
+  return mapValues(content, ({ schema, example, partHeaders }) => ({
+    schema: plain(schema),
+    ...(example === undefined ? {} : { example: example as Json }),
+    ...(partHeaders === undefined
+      ? {}
+      : { encoding: mapValues(partHeaders, (headers) => ({ headers: headersObject(headers, plain) })) }),
+  }));
+}
+
+function answerObject(answer: ApiAnswer, plain: (schema: Schema) => Json): JsonObject {
+  const { description, headers, content } = answer;
+  return {
+    description,
+    headers: headersObject({ 'X-Request-Id': requestId, ...headers }, plain),
+    ...(content === undefined ? {} : { content: contentObject(content, plain) }),
+  };
+}
+
+function headersObject(
+  headers: Readonly<Record<string, ApiHeader>>,
+  plain: (schema: Schema) => Json,
+): JsonObject {
+  return mapValues(headers, ({ description, schema, always }) => ({
+    description,
+    ...(always === true ? { required: true } : {}),
+    schema: plain(schema),
+  }));
+}
+
+function headOf(api: ApiOperation, head: NonNullable<ApiOperation['head']>): ApiOperation {
+  const { sample: _, description: __, ...rest } = api;
+  const withoutBody = ({ content: ___, ...answer }: ApiAnswer): ApiAnswer => answer;
+  const answers = Object.fromEntries(
+    Object.entries(api.answers)
+      .filter(([status]) => head.statuses.includes(Number(status)))
+      .map(([status, answer]) => [status, withoutBody(answer)]),
+  );
+  // RFC 9110 section 14.2: Range means something for GET only
+  const errors = api.errors.filter((code) => code !== 'range_not_satisfiable');
+  return { ...rest, errors, id: `${api.id}Head`, summary: head.summary, answers };
+}
+
+/** The schema as JSON, with what it refers to added to the components. */
+function collect(schema: Schema, schemas: Map<string, Schema>): Json {
+  const visit = (part: unknown): void => {
+    if (typeof part !== 'object' || part === null) return;
+    const to = (part as Schema)[target];
+    if (to !== undefined && !schemas.has(to.name)) {
+      schemas.set(to.name, to.schema);
+      visit(to.schema);
+    }
+    for (const value of Object.values(part)) visit(value);
+  };
+  visit(schema);
+  return schema as Json;
+}
+
+function namedSchemas(schemas: ReadonlyMap<string, Schema>): JsonObject {
+  const byName = [...schemas].sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(byName) as unknown as JsonObject;
+}
+
+function mapValues<Value>(values: Readonly<Record<string, Value>>, map: (value: Value) => Json): JsonObject {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, map(value)]));
+}

@@ -1,0 +1,97 @@
+import { type ErrorCode, errorCodes } from '../errors/error-codes.ts';
+import { problemTypePrefix } from '../errors/render-error.ts';
+import type { ApiAnswer, ApiHeader } from './api-operation.ts';
+import { dateTime, exactObject, named, type Schema } from './schema.ts';
+
+const messages: Schema = { type: 'array', items: { type: 'string' }, minItems: 1 };
+const allCodes = Object.keys(errorCodes);
+
+const errorSchema = named(
+  'Error',
+  exactObject(
+    {
+      statusCode: { type: 'integer', description: 'The status of the answer' },
+      code: { type: 'string', enum: allCodes, description: 'Stable, for programs' },
+      message: { type: 'string', description: 'The first problem' },
+      error: { ...messages, description: 'Every problem that was found' },
+      path: { type: 'string', description: 'As it was sent' },
+      timestamp: dateTime,
+      requestId: { type: 'string', description: 'Also in the header X-Request-Id' },
+    },
+    {
+      description: 'What went wrong',
+      example: {
+        statusCode: 400,
+        code: 'invalid_value',
+        message: "Value for Body field: 'age' should be a valid number",
+        error: ["Value for Body field: 'age' should be a valid number"],
+        path: '/demo/people',
+        timestamp: '2026-01-01T00:00:00.000Z',
+        requestId: '5a1f3a5c-3c1c-4a3e-9d6a-0a5e4c6c2b11',
+      },
+    },
+  ),
+);
+
+const problemSchema = named(
+  'Problem',
+  exactObject(
+    {
+      type: { type: 'string', format: 'uri', description: `${problemTypePrefix} and the code` },
+      title: { type: 'string', description: 'The same for all problems of a type' },
+      status: { type: 'integer', description: 'The status of the answer' },
+      detail: { type: 'string', description: 'The first problem' },
+      instance: { type: 'string', format: 'uri-reference', description: 'The path that was asked for' },
+      code: { type: 'string', enum: allCodes },
+      errors: { ...messages, description: 'Every problem that was found' },
+      timestamp: dateTime,
+      requestId: { type: 'string' },
+    },
+    {
+      description:
+        'The same as Error, as problem details (RFC 9457), for who accepts application/problem+json',
+    },
+  ),
+);
+
+const headersByStatus: Readonly<Record<number, Readonly<Record<string, ApiHeader>>>> = {
+  401: {
+    'WWW-Authenticate': { description: 'Bearer', schema: { type: 'string' }, always: true },
+  },
+  416: {
+    'Content-Range': { description: 'The size of the file', schema: { type: 'string' }, always: true },
+  },
+  429: { 'Retry-After': retryAfter() },
+  503: { 'Retry-After': retryAfter() },
+};
+
+function retryAfter(): ApiHeader {
+  return {
+    description: 'Seconds after which to try again',
+    schema: { type: 'string', pattern: '^[1-9][0-9]*$' },
+    always: true,
+  };
+}
+
+/** The answers to what goes wrong, by status. */
+export function errorAnswers(codes: readonly ErrorCode[]): Readonly<Record<number, ApiAnswer>> {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of new Set(codes)) {
+    const { status } = errorCodes[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return Object.fromEntries([...byStatus].map(([status, own]) => [status, answerOf(status, own)]));
+}
+
+function answerOf(status: number, codes: readonly ErrorCode[]): ApiAnswer {
+  const only = { properties: { code: { type: 'string', enum: codes } } } as const;
+  const headers = headersByStatus[status];
+  return {
+    description: codes.map((code) => `\`${code}\`: ${errorCodes[code].title}`).join('\n\n'),
+    ...(headers === undefined ? {} : { headers }),
+    content: {
+      'application/json': { schema: { allOf: [errorSchema, only] } },
+      'application/problem+json': { schema: { allOf: [problemSchema, only] } },
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import type { ErrorCode } from '../errors/error-codes.ts';
+import { type ApiOperation, jsonContent } from './api-operation.ts';
+import { dateTime, exactObject, type Schema } from './schema.ts';
+
+/** How the description of the API shows what every process answers of itself. */
+
+const tag = 'Health';
+const status: Schema = { type: 'string', enum: ['ok'] };
+const noStore = {
+  'Cache-Control': { description: 'no-store', schema: { type: 'string' }, always: true },
+} as const;
+const errors: readonly ErrorCode[] = ['malformed_request', 'shutting_down'];
+
+function health(id: string, summary: string, more: readonly ErrorCode[], schema: Schema): ApiOperation {
+  return {
+    id,
+    tag,
+    summary,
+    description: 'Needs neither a token nor HTTPS.',
+    access: 'none',
+    answers: { 200: { description: 'It is', headers: noStore, content: jsonContent(schema) } },
+    errors: [...errors, ...more],
+    sample: (base) => `curl -sS ${base}/${id}`,
+  };
+}
+
+export const healthz = health('healthz', 'Is the process alive?', [], exactObject({ status }));
+export const healthWithTime = health(
+  'health',
+  'Is the process alive, and what time is it?',
+  [],
+  exactObject({ status, timestamp: dateTime }),
+);
+export const readyz = health('readyz', 'Do the stores answer?', ['not_ready'], exactObject({ status }));
+
+export const metrics: ApiOperation = {
+  id: 'metrics',
+  tag,
+  summary: 'Read what the workers measure',
+  description:
+    'For Prometheus. Without METRICS_TOKEN only the machine itself may ask; others get 404. Not for web pages.',
+  access: 'metrics',
+  answers: {
+    200: {
+      description: 'The text format of Prometheus',
+      headers: noStore,
+      content: { 'text/plain': { schema: { type: 'string' } } },
+    },
+  },
+  errors: [
+    ...errors,
+    'unauthorized',
+    'cross_origin_refused',
+    'not_found',
+    'internal_error',
+    'deadline_exceeded',
+  ],
+  sample: (base) => `curl -sS ${base}/metrics`,
+};

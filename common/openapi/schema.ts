@@ -1,0 +1,81 @@
+/** JSON Schema (2020-12), as much of it as the description uses, and OpenAPI 3.0 can say in its own way. */
+export interface Schema {
+  readonly type?: SchemaType | readonly SchemaType[];
+  readonly title?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | Schema;
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly enum?: readonly (string | number | boolean | null)[];
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly anyOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly not?: Schema;
+  readonly default?: unknown;
+  readonly example?: unknown;
+  /** `application/octet-stream`: bytes. */
+  readonly contentMediaType?: string;
+  readonly $ref?: string;
+  readonly [target]?: NamedSchema;
+}
+
+type SchemaType = 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean' | 'null';
+
+/** A schema that stands once in the components of a document. */
+export interface NamedSchema {
+  readonly name: string;
+  readonly schema: Schema;
+}
+
+/** Where a reference keeps what it refers to, so that a document can collect it. JSON does not show it. */
+export const target = Symbol('target');
+
+export function named(name: string, schema: Schema): Schema {
+  return { $ref: `#/components/schemas/${name}`, [target]: { name, schema } };
+}
+
+/** What a schema refers to. */
+export function resolved(schema: Schema): Schema {
+  return schema[target]?.schema ?? schema;
+}
+
+/** The same, or null. Not for a reference: OpenAPI 3.0 has no way to say that. */
+export function nullable(schema: Schema): Schema {
+  const { type, enum: values } = schema;
+  if (type === undefined) return schema;
+  const types = [type].flat() as SchemaType[];
+  return {
+    ...schema,
+    type: [...types, 'null'],
+    ...(values === undefined ? {} : { enum: [...values, null] }),
+  };
+}
+
+export const bytes: Schema = { type: 'string', contentMediaType: 'application/octet-stream' };
+export const dateTime: Schema = { type: 'string', format: 'date-time' };
+
+/** An object of exactly these properties, of which all but the optional ones are there. */
+export function exactObject(
+  properties: Readonly<Record<string, Schema>>,
+  { optional = [], ...more }: { readonly optional?: readonly string[] } & Schema = {},
+): Schema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return {
+    type: 'object',
+    properties,
+    // OpenAPI 3.0 has no empty list here
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: false,
+    ...more,
+  };
+}

@@ -1,0 +1,172 @@
+import {
+  type ApiAnswer,
+  type ApiHeader,
+  type ApiOperation,
+  bodyErrors,
+  databaseErrors,
+  jsonContent,
+  usualErrors,
+} from '../common/openapi/api-operation.ts';
+import { curl, keeping } from '../common/openapi/curl.ts';
+import { bytes, dateTime, exactObject, named, type Schema } from '../common/openapi/schema.ts';
+import { longestLife } from './operations/link.ts';
+
+const tag = 'Files';
+const string: Schema = { type: 'string' };
+
+/** interface.md section 2.1 */
+const cloudFile = named(
+  'CloudFile',
+  exactObject({
+    _id: { type: 'string', format: 'uuid', description: 'Unique file identifier' },
+    name: { type: 'string', description: 'Generated file name that includes the unique id' },
+    originalName: { type: 'string', description: 'The file name as uploaded' },
+    ownedBy: { type: 'string', description: 'Id of the user who uploaded the file' },
+    s3Link: { type: 'string', format: 'uri', description: 'Address of the file' },
+    updatedAt: dateTime,
+    createdAt: dateTime,
+  }),
+);
+
+function upload(base: string): string {
+  const url = `${base}/_f_/demo/upload`;
+  return `echo hello > hello.txt\n${curl({ url, more: [`-F 'file=@hello.txt'`] })}`;
+}
+
+function nameOfUpload(base: string): string {
+  const [make, ...send] = upload(base).split('\n');
+  return `${make}\n${keeping('NAME', 'name', send.join('\n'))}\n`;
+}
+
+function header(description: string, always = true): ApiHeader {
+  return { description, schema: string, ...(always ? { always: true } : {}) };
+}
+
+const versionHeaders = {
+  ETag: header('Of the file, which never changes'),
+  'Last-Modified': header('When it was uploaded'),
+  'Cache-Control': header('Whether others may keep it'),
+};
+
+function fileAnswer(description: string, more: Readonly<Record<string, ApiHeader>> = {}): ApiAnswer {
+  const served = {
+    'Content-Disposition': header('inline for media that runs nothing, attachment for all else'),
+    'Content-Security-Policy': header('Nothing in the file may act'),
+    'X-Content-Type-Options': header('nosniff'),
+    'Accept-Ranges': header('bytes'),
+  };
+  const headers = { ...versionHeaders, ...served, ...more };
+  return { description, headers, content: { '*/*': { schema: bytes } } };
+}
+
+const fileName = {
+  name: {
+    description: 'The `name` of a CloudFile',
+    schema: { type: 'string', minLength: 1 },
+  },
+} as const;
+
+function conditional(name: string, description: string) {
+  return { name, in: 'header', description, schema: string } as const;
+}
+
+const storeErrors = [...usualErrors, ...databaseErrors];
+
+/** How the description of the API shows the operations of the gateway, by their names in its table. */
+export const descriptions = {
+  upload: {
+    id: 'upload',
+    tag,
+    summary: 'Upload a file',
+    description:
+      'The file is durable when the answer comes. Other parts of the form are ignored. The project is made when it does not exist.',
+    access: 'token',
+    body: {
+      description: 'A form with the file, and its file name, in the part `file`',
+      content: {
+        'multipart/form-data': {
+          schema: { type: 'object', required: ['file'], properties: { file: bytes } },
+          partHeaders: {
+            file: {
+              'Content-MD5': header('Base64; a file with other bytes is refused', false),
+              'x-checksum-crc32': header('Base64 of four bytes, or eight hexadecimal digits', false),
+            },
+          },
+        },
+      },
+    },
+    answers: { 200: { description: 'What is known of the file', content: jsonContent(cloudFile) } },
+    errors: [
+      ...storeErrors,
+      'invalid_slug',
+      'wrong_content_type',
+      'invalid_multipart',
+      'missing_file_part',
+      'checksum_mismatch',
+      'unauthorized',
+      'too_many_projects',
+      'request_timeout',
+      'payload_too_large',
+      'unavailable',
+    ],
+    sample: upload,
+  },
+  link: {
+    id: 'link',
+    tag,
+    summary: 'Make a link that expires',
+    description: 'Whoever has the link can read this one file until then, also with FILE_LINKS=private.',
+    access: 'token',
+    pathParameters: fileName,
+    body: {
+      description: 'How long the link is good',
+      content: jsonContent(
+        {
+          type: 'object',
+          required: ['expiresIn'],
+          properties: {
+            expiresIn: { type: 'integer', minimum: 1, maximum: longestLife, description: 'Seconds' },
+          },
+        },
+        { expiresIn: 3600 },
+      ),
+    },
+    answers: {
+      200: {
+        description: 'The link',
+        headers: { 'Cache-Control': header('no-store') },
+        content: jsonContent(
+          named('Link', exactObject({ link: { type: 'string', format: 'uri' }, expiresAt: dateTime })),
+        ),
+      },
+    },
+    errors: [...storeErrors, ...bodyErrors, 'unauthorized', 'not_found'],
+    sample: (base) =>
+      nameOfUpload(base) + curl({ url: `${base}/_f_/demo/$NAME/link`, body: { expiresIn: 3600 } }),
+  },
+  download: {
+    id: 'download',
+    tag,
+    summary: 'Download a file',
+    description:
+      'The `s3Link` of a CloudFile. With FILE_LINKS=private it needs the token of the owner, or a link that expires.',
+    access: 'optional',
+    pathParameters: fileName,
+    parameters: [
+      { name: 'expires', in: 'query', description: 'Of a link that expires', schema: string },
+      { name: 'signature', in: 'query', description: 'Of a link that expires', schema: string },
+      conditional('Range', 'A single range of bytes, such as `bytes=0-99`'),
+      conditional('If-Range', 'An ETag or a time: another version is sent as a whole'),
+      conditional('If-None-Match', 'ETags: 304 when it is one of them'),
+      conditional('If-Modified-Since', 'A time: 304 when there is nothing newer'),
+    ],
+    answers: {
+      200: fileAnswer('The file'),
+      206: fileAnswer('A part of it', { 'Content-Range': header('Which part, and the size of the whole') }),
+      304: { description: 'The client has it', headers: versionHeaders },
+    },
+    errors: [...storeErrors, 'unauthorized', 'link_refused', 'not_found', 'range_not_satisfiable'],
+    head: { summary: 'Ask about a file', statuses: [200, 304] },
+    sample: (base) => nameOfUpload(base) + curl({ url: `${base}/_f_/demo/$NAME` }),
+  },
+} as const satisfies Readonly<Record<string, ApiOperation>>;

@@ -1,0 +1,28 @@
+import type { Route } from '../common/http/http-types.ts';
+import type { ApiOperation } from '../common/openapi/api-operation.ts';
+import { descriptions } from './describe-operations.ts';
+
+/** A line of the table of operations. */
+export interface GatewayOperation extends Pick<Route, 'method' | 'path' | 'transfersBytes'> {
+  readonly name: keyof typeof descriptions;
+  readonly api: ApiOperation;
+}
+
+/** All operations of the gateway: routes, and what the description says of them, follow from this table. */
+export const gatewayOperations: readonly GatewayOperation[] = [
+  {
+    name: 'upload',
+    method: 'POST',
+    path: '/_f_/:project/upload',
+    transfersBytes: true,
+    api: descriptions.upload,
+  },
+  { name: 'link', method: 'POST', path: '/_f_/:project/:name/link', api: descriptions.link },
+  {
+    name: 'download',
+    method: 'GET',
+    path: '/_f_/:project/:name',
+    transfersBytes: true,
+    api: descriptions.download,
+  },
+];

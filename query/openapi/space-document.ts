@@ -1,0 +1,57 @@
+import type { Route } from '../../common/http/http-types.ts';
+import { buildDocument, type JsonObject } from '../../common/openapi/build-document.ts';
+import type { Operation } from '../operations/operation.ts';
+import { operations } from '../operations.ts';
+import type { Structure } from '../structure/structure.ts';
+import { describeOperation } from './describe-operation.ts';
+import type { SpaceModel } from './space-model.ts';
+import { isSearchable, typedSpace } from './typed-space.ts';
+
+/** Of a document nothing is called. */
+const handler: Route['handler'] = () => {
+  throw new Error('a description serves no requests');
+};
+
+/** Describes the operations of one record space, by its stored structure. @param server as browsers see it */
+export function describeSpace(structure: Structure, server: string): JsonObject {
+  const model = typedSpace(structure);
+  const { projectSlug, slug, name, description } = structure;
+  return buildDocument(
+    {
+      title: name === '' ? slug : name,
+      description:
+        `${description}\n\nThe record space \`${slug}\` of the project \`${projectSlug}\`. Fields may be named by their slugs as well.`.trim(),
+      server,
+      base: '',
+      fixed: { project: projectSlug, space: slug },
+    },
+    operations
+      .filter((operation) => isOfSpace(operation, structure))
+      .flatMap((operation) => routesOf(operation, model, structure)),
+  );
+}
+
+/** Login, and what changes structures, is not about the records of this space. */
+function isOfSpace({ name, family }: Operation, { fields }: Structure): boolean {
+  if (name === 'search') return fields.some(isSearchable);
+  return family !== null || name === 'getTokenOwner';
+}
+
+function routesOf(operation: Operation, model: SpaceModel, { auth }: Structure): Route[] {
+  const { name, family, method, path, also = [] } = operation;
+  const needsLogin =
+    auth?.active === true && family !== null && (auth.scope.includes(family) || auth.scope.includes(name));
+  const describe = (other?: (typeof also)[number]): Route['api'] => {
+    const { sample: _, ...api } = describeOperation(operation, model, other);
+    if (!needsLogin) return api;
+    const parameters = (api.parameters ?? []).map((parameter) =>
+      parameter.name === 'token' ? { ...parameter, required: true } : parameter,
+    );
+    return { ...api, parameters };
+  };
+  return [{ method, path }, ...also].map((route, index) => ({
+    ...route,
+    handler,
+    api: describe(also[index - 1]) as NonNullable<Route['api']>,
+  }));
+}

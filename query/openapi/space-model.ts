@@ -1,0 +1,185 @@
+import type { ApiParameter } from '../../common/openapi/api-operation.ts';
+import { dateTime, named, nullable, resolved, type Schema } from '../../common/openapi/schema.ts';
+import { optionsSchema } from '../input/options-schema.ts';
+import { longestText, maxSearchedFields } from '../input/parse-search.ts';
+import { structureSchema } from '../structure/structure-schema.ts';
+
+/** What the description says of a record space: of any, or of a certain one. */
+export interface SpaceModel {
+  /** How a request says which structure it goes by. */
+  readonly structureHeaders: readonly ApiParameter[];
+  /** For whoever does not go by the stored structure. */
+  readonly creationHeaders: readonly ApiParameter[];
+  readonly conditions: readonly ApiParameter[];
+  readonly conditionsBody: Schema;
+  readonly search: readonly ApiParameter[];
+  readonly options: Schema;
+  /** As a body has it. */
+  readonly structureBody: Schema;
+  /** As answers have it. */
+  readonly record: Schema;
+  readonly recordOrNull: Schema;
+  readonly newRecord: Schema;
+  readonly changes: Schema;
+  readonly examples: {
+    readonly newRecord: unknown;
+    readonly changes: unknown;
+    readonly conditions: unknown;
+    readonly options: unknown;
+    readonly structure: unknown;
+  };
+}
+
+export function flagHeader(name: string, absent: boolean, description: string): ApiParameter {
+  return {
+    name,
+    in: 'header',
+    description,
+    schema: { type: 'string', enum: ['true', 'false'], default: String(absent) },
+  };
+}
+
+export const clearAllSpaces = flagHeader(
+  'clear-all-spaces',
+  false,
+  'Deletes all records of the project first; the server must allow it',
+);
+
+/** Makes what does not exist; the published client always sends them. */
+const creationHeaders: readonly ApiParameter[] = [
+  flagHeader(
+    'auto-create-project',
+    true,
+    'Whether a write makes a project that does not exist; with false it is a 404',
+  ),
+  flagHeader(
+    'auto-create-record-space',
+    true,
+    'Whether a write makes a record space that does not exist; with false it is a 404',
+  ),
+  clearAllSpaces,
+  flagHeader(
+    'mutate',
+    true,
+    'Whether the stored structure is brought to the one of the request; with false a field that it lacks is a 400',
+  ),
+];
+
+const example = {
+  name: 'People',
+  description: '',
+  projectSlug: 'demo',
+  slug: 'people',
+  recordStructure: [
+    { name: 'name', slug: 'name', type: 'TEXT', required: true },
+    { name: 'age', slug: 'age', type: 'NUMBER', required: false },
+  ].map((field) => ({ ...field, unique: false, hashed: false, description: '', comment: '' })),
+};
+export const exampleStructure: Readonly<Record<string, unknown>> = example;
+
+export const systemProperties = {
+  id: { type: 'string', description: 'Made by the service' },
+  createdAt: dateTime,
+  updatedAt: dateTime,
+} as const satisfies Record<string, Schema>;
+
+const anyRecord: Schema = {
+  type: 'object',
+  description: 'Every field of the structure by name, null when there is no value; hashed fields never',
+  required: Object.keys(systemProperties),
+  properties: systemProperties,
+  additionalProperties: true,
+};
+const record = named('Record', anyRecord);
+
+/** Conditions in the body of QUERY, or of POST: for those too long for an address. */
+export function conditionsBody(conditions: Schema): Schema {
+  return {
+    anyOf: [
+      conditions,
+      {
+        type: 'array',
+        description: 'Pairs of a field and its value; a field may come several times',
+        items: { type: 'array', minItems: 2, maxItems: 2, items: {} },
+      },
+    ],
+  };
+}
+
+export function searchParameters(field: Schema, shown: unknown): readonly ApiParameter[] {
+  return [
+    {
+      name: 'searchText',
+      in: 'query',
+      required: true,
+      description: 'Taken literally, letter case ignored',
+      schema: { type: 'string', maxLength: longestText },
+      example: 'ada',
+    },
+    {
+      name: 'searchableFields[]',
+      in: 'query',
+      required: true,
+      description: 'TEXT fields that are not hashed, by name or slug; also without the brackets',
+      schema: { type: 'array', minItems: 1, maxItems: maxSearchedFields, items: field },
+      ...(shown === undefined ? {} : { example: shown }),
+    },
+  ];
+}
+
+/** @param scopes that `authOptions` may name */
+export function anySpace(scopes: readonly string[]): SpaceModel {
+  const structure = structureSchema(scopes);
+  const { required: _, ...structureBody } = resolved(structure);
+  const object: Schema = { type: 'object', minProperties: 1, additionalProperties: true };
+  return {
+    structureHeaders: [
+      {
+        name: 'structure',
+        in: 'header',
+        description:
+          'The structure of the record space, as JSON. Needed unless `use-pre-stored-structure` is true',
+        json: structure,
+        example,
+      },
+      flagHeader('use-pre-stored-structure', false, 'Whether the stored structure is used'),
+    ],
+    creationHeaders,
+    conditions: [
+      {
+        name: 'conditions',
+        in: 'query',
+        description:
+          'Conditions: any number, up to 100, of `<field>=<value>` with the name or slug of a field, or `id`, `createdAt`, `updatedAt`. Each value is converted by the type of its field',
+        schema: { type: 'object', maxProperties: 100, additionalProperties: { type: 'string' } },
+        example: { name: 'Ada' },
+      },
+    ],
+    conditionsBody: conditionsBody({ type: 'object', maxProperties: 100, additionalProperties: true }),
+    search: searchParameters({ type: 'string' }, ['name']),
+    options: named(
+      'Options',
+      optionsSchema({
+        type: 'string',
+        minLength: 1,
+        description: 'A field by name or slug, `id`, `createdAt` or `updatedAt`',
+      }),
+    ),
+    structureBody: named('StructureBody', structureBody),
+    record,
+    recordOrNull: named('RecordOrNull', nullable(anyRecord)),
+    newRecord: named('NewRecord', { ...object, description: 'Values of fields, by name or slug' }),
+    changes: named('Changes', { ...object, description: 'The fields that change; null clears one' }),
+    examples: {
+      newRecord: { name: 'Ada', age: 36 },
+      changes: { age: 37 },
+      conditions: { name: 'Ada' },
+      structure: example,
+      options: {
+        paramRelationship: 'And',
+        pagination: { limit: 10, page: 1 },
+        sort: { by: 'age', order: 'asc' },
+      },
+    },
+  };
+}

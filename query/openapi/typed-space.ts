@@ -1,0 +1,129 @@
+import type { ApiParameter } from '../../common/openapi/api-operation.ts';
+import { exactObject, named, nullable, type Schema } from '../../common/openapi/schema.ts';
+import { optionsSchema } from '../input/options-schema.ts';
+import { type Field, systemKeys } from '../structure/field.ts';
+import type { Structure } from '../structure/structure.ts';
+import {
+  clearAllSpaces,
+  conditionsBody,
+  type SpaceModel,
+  searchParameters,
+  systemProperties,
+} from './space-model.ts';
+
+const typeSchemas: Readonly<Record<Field['type'], Schema>> = {
+  TEXT: { type: 'string' },
+  NUMBER: { type: 'number' },
+  BOOLEAN: { type: 'boolean' },
+  ARRAY: { type: 'array', items: {} },
+  OBJECT: { type: 'object', additionalProperties: true },
+};
+
+const exampleValues: Readonly<Record<Field['type'], unknown>> = {
+  TEXT: 'text',
+  NUMBER: 1,
+  BOOLEAN: true,
+  ARRAY: [],
+  OBJECT: {},
+};
+
+/** Whether a search may name it. */
+export function isSearchable({ type, hashed }: Field): boolean {
+  return type === 'TEXT' && !hashed;
+}
+
+/** A certain record space, with its fields as typed schemas and parameters, by its stored structure. */
+export function typedSpace({ fields }: Structure): SpaceModel {
+  const shown = fields.filter(({ hashed }) => !hashed);
+  const byName = (of: readonly Field[], schema: (field: Field) => Schema): Record<string, Schema> =>
+    Object.fromEntries(of.map((field) => [field.name, { ...schema(field), ...described(field) }]));
+  const valued = (field: Field): Schema => typeSchemas[field.type];
+  const record = exactObject({ ...systemProperties, ...byName(shown, (field) => nullable(valued(field))) });
+  const needed = fields.filter(({ required, defaultValue }) => required && defaultValue === null);
+  const optional = fields.filter((field) => !needed.includes(field)).map(({ name }) => name);
+  const searchable = fields.filter(isSearchable);
+  return {
+    structureHeaders: [
+      {
+        name: 'use-pre-stored-structure',
+        in: 'header',
+        required: true,
+        description: 'By the stored structure, which this document describes',
+        schema: { type: 'string', enum: ['true'] },
+        example: 'true',
+      },
+    ],
+    creationHeaders: [clearAllSpaces],
+    conditions: [...systemKeys.map(systemCondition), ...fields.map(condition)],
+    conditionsBody: conditionsBody(
+      exactObject(
+        { ...systemProperties, ...byName(fields, valued) },
+        { optional: [...systemKeys, ...fields.map(({ name }) => name)] },
+      ),
+    ),
+    search: searchParameters(
+      { type: 'string', enum: namesOf(searchable) },
+      searchable.slice(0, 1).map(({ name }) => name),
+    ),
+    options: optionsSchema({ type: 'string', enum: [...systemKeys, ...namesOf(shown)] }),
+    structureBody: {},
+    record: named('Record', record),
+    recordOrNull: named('RecordOrNull', nullable(record)),
+    newRecord: named(
+      'NewRecord',
+      exactObject(
+        byName(fields, (field) => {
+          const { type = 'string', ...more } = valued(field);
+          return needed.includes(field) ? { type, ...more } : nullable({ type, ...more });
+        }),
+        { optional, minProperties: 1 },
+      ),
+    ),
+    changes: named(
+      'Changes',
+      exactObject(
+        byName(fields, (field) => (field.required ? valued(field) : nullable(valued(field)))),
+        { optional: fields.map(({ name }) => name), minProperties: 1 },
+      ),
+    ),
+    examples: {
+      newRecord: Object.fromEntries(fields.map(({ name, type }) => [name, exampleValues[type]])),
+      changes: Object.fromEntries(fields.slice(0, 1).map(({ name, type }) => [name, exampleValues[type]])),
+      conditions: {},
+      options: { paramRelationship: 'And' },
+      structure: undefined,
+    },
+  };
+}
+
+function namesOf(fields: readonly Field[]): string[] {
+  return [...new Set(fields.flatMap(({ name, slug }) => [name, slug]))];
+}
+
+function described({ description, unique, hashed }: Field): Pick<Schema, 'description'> {
+  const notes = [description, unique ? 'Unique.' : '', hashed ? 'Stored as a hash, and never shown.' : ''];
+  const text = notes.filter((note) => note !== '').join(' ');
+  return text === '' ? {} : { description: text };
+}
+
+function systemCondition(name: (typeof systemKeys)[number]): ApiParameter {
+  return {
+    name,
+    in: 'query',
+    description: 'A condition that every space has',
+    schema: systemProperties[name],
+  };
+}
+
+function condition(field: Field): ApiParameter {
+  const { slug, type } = field;
+  const schema = typeSchemas[type];
+  const text = described(field).description ?? '';
+  const description = `${text} Records with this value${field.hashed ? '; beside a condition on another field' : ''}.`;
+  return {
+    name: slug,
+    in: 'query',
+    description: description.trim(),
+    ...(type === 'ARRAY' || type === 'OBJECT' ? { json: schema } : { schema }),
+  };
+}

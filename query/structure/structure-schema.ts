@@ -1,0 +1,147 @@
+import { longestName, slugPattern } from '../../common/metadata/slug.ts';
+import { exactObject, named, nullable, type Schema } from '../../common/openapi/schema.ts';
+import { fieldTypes, systemKeys } from './field.ts';
+import { maxFields } from './parse-structure.ts';
+import { longestSpace, maxScopes } from './space-auth.ts';
+import { longestUrl } from './webhooks.ts';
+
+/** What parseStructure takes, as JSON Schema. test/unit/schemas.test.ts holds the two against each other. */
+
+const boolean: Schema = { type: 'boolean' };
+const string: Schema = { type: 'string' };
+const anything: Schema = {};
+
+const fieldProperties = {
+  name: {
+    type: 'string',
+    minLength: 1,
+    maxLength: longestName,
+    // no control characters
+    pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+    not: { enum: systemKeys },
+    description: 'Its key in answers',
+  },
+  slug: {
+    type: 'string',
+    minLength: 1,
+    maxLength: longestName,
+    // no control characters
+    pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+    not: { enum: [...systemKeys, '__proto__'] },
+    description: 'Requests may use it instead of the name',
+  },
+  type: { type: 'string', enum: fieldTypes },
+} as const satisfies Record<string, Schema>;
+
+function flag(description: string): Schema {
+  return { ...boolean, description };
+}
+
+const required = flag('Whether a value must be supplied');
+const unique = flag('Whether values must be unique among the records of the space');
+const hashed = flag('Whether the value is stored as a hash, and never shown. Not with unique');
+const defaultValue: Schema = { description: 'Used when no value is supplied; of the type of the field' };
+
+const fieldSchema = named('Field', {
+  type: 'object',
+  required: ['name', 'slug', 'type'],
+  properties: {
+    ...fieldProperties,
+    required: nullable({ ...required, default: false }),
+    unique: nullable({ ...unique, default: false }),
+    hashed: nullable({ ...hashed, default: false }),
+    description: { description: 'Text' },
+    comment: { description: 'Text; may be empty' },
+    defaultValue,
+  },
+});
+
+const fieldsSchema: Schema = nullable({ type: 'array', maxItems: maxFields, items: fieldSchema });
+const url: Schema = { type: 'string', maxLength: longestUrl };
+
+/** @param scopes that `authOptions` may name */
+export function structureSchema(scopes: readonly string[]): Schema {
+  return named('Structure', {
+    type: 'object',
+    description:
+      'The declared structure of a record space. Keys that are not listed are ignored. `recordFieldStructures` is read where there is no `recordStructure`.',
+    required: ['projectSlug', 'slug'],
+    anyOf: [{ required: ['recordStructure'] }, { required: ['recordFieldStructures'] }],
+    properties: {
+      name: nullable({ ...string, description: 'Display name' }),
+      description: nullable(string),
+      projectSlug: { type: 'string', pattern: slugPattern.source, description: 'As in the path' },
+      slug: {
+        type: 'string',
+        minLength: 1,
+        maxLength: longestName,
+        description: 'As in the path: any text without control characters',
+      },
+      recordStructure: fieldsSchema,
+      recordFieldStructures: fieldsSchema,
+      clear: nullable({ ...boolean, description: 'Empties the space first; the server must allow it' }),
+      authOptions: nullable(authOptions(scopes)),
+      webhooks: nullable({
+        type: 'object',
+        description: 'Called after writes (docs/api.md)',
+        properties: { onInsertUrl: nullable(url), onUpdateUrl: nullable(url) },
+      }),
+      initialData: nullable({
+        type: 'array',
+        items: { type: 'object' },
+        description: 'Records that the space begins with, checked like those of an insert',
+      }),
+      functionOptions: {
+        description: '`login.compulsoryParams` names fields that a login must give; nothing else is used',
+      },
+    },
+  });
+}
+
+function authOptions(scopes: readonly string[]): Schema {
+  return {
+    type: 'object',
+    description: 'Operations that need a login token of a user of the application',
+    properties: {
+      active: nullable({ ...boolean, default: true }),
+      space: nullable({
+        type: 'string',
+        maxLength: longestSpace,
+        description: 'Slug or name of the record space that holds the users',
+      }),
+      scope: nullable({
+        type: 'array',
+        maxItems: maxScopes,
+        items: { type: 'string', enum: scopes },
+        description: 'Families or names of operations; absent: all families',
+      }),
+      token: nullable({ ...string, description: 'A login token; never stored' }),
+    },
+  };
+}
+
+/** A structure as it is stored and answered (`structureText`). */
+export const storedStructureSchema: Schema = named(
+  'StoredStructure',
+  exactObject(
+    {
+      name: string,
+      description: string,
+      projectSlug: string,
+      slug: string,
+      recordStructure: {
+        type: 'array',
+        items: exactObject(
+          {
+            ...fieldProperties,
+            ...{ required, unique, hashed, description: string, comment: string, defaultValue: anything },
+          },
+          { optional: ['defaultValue'] },
+        ),
+      },
+      authOptions: exactObject({ active: boolean, space: string, scope: { type: 'array', items: string } }),
+      webhooks: exactObject({ onInsertUrl: nullable(string), onUpdateUrl: nullable(string) }),
+    },
+    { optional: ['authOptions', 'webhooks'] },
+  ),
+);

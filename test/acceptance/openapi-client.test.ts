@@ -1,0 +1,106 @@
+/** A client as users make one: types from /openapi.json by openapi-typescript, calls by openapi-fetch; it compiles, and runs. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import openapiTS, { astToString } from 'openapi-typescript';
+import t from 'tap';
+import { call, structureOf } from '../services/record-client.ts';
+import { removeData, startSluice } from '../services/start-sluice.ts';
+
+const root = join(import.meta.dirname, '../..');
+const fields = [
+  { name: 'name', type: 'TEXT', required: true },
+  { name: 'age', type: 'NUMBER' },
+];
+
+const program = `
+import createClient from 'openapi-fetch';
+import type { paths, components } from './api.ts';
+import type { paths as People } from './people.ts';
+
+const [baseUrl, token] = process.argv.slice(2);
+const options = { baseUrl: baseUrl as string, headers: { authorization: 'Bearer ' + token } };
+const api = createClient<paths>(options);
+const structure = JSON.stringify({
+  projectSlug: 'made', slug: 'people',
+  recordStructure: [{ name: 'name', slug: 'name', type: 'TEXT', required: true }, { name: 'age', slug: 'age', type: 'NUMBER' }],
+} satisfies components['schemas']['Structure']);
+const path = { project: 'made', space: 'people' };
+// a header that is JSON is typed as what it says, and sent as its text
+const header = { structure: structure as never };
+
+const inserted = await api.POST('/{project}/{space}', { params: { path, header }, body: [{ name: 'Ada', age: 36 }] });
+const id: string | undefined = inserted.data?.[0]?.id;
+const found = await api.GET('/{project}/{space}', { params: { path, header, query: { conditions: { age: '36' } } }, querySerializer: () => 'age=36' });
+const refused = await api.GET('/{project}/{space}', { params: { path } });
+const code: string | undefined = refused.error?.code;
+
+const form = new FormData();
+form.set('file', new File(['hello'], 'a.txt'));
+const uploaded = await api.POST('/_f_/{project}/upload', {
+  params: { path: { project: 'made' } }, body: { file: '' }, bodySerializer: () => form,
+});
+const link: string | undefined = uploaded.data?.s3Link;
+
+const people = createClient<People>(options);
+const stored = { 'use-pre-stored-structure': 'true' } as const;
+const own = await people.POST('/made/people/_single_', { params: { header: stored }, body: { name: 'Grace', age: 45 } });
+const age: number | null | undefined = own.data?.age;
+const typed = await people.GET('/made/people', { params: { header: stored, query: { age: 45 } } });
+const names: string[] = (typed.data ?? []).map((person) => person.name ?? '');
+// @ts-expect-error the space has no such field
+void own.data?.nothing;
+// @ts-expect-error a name is needed
+void (() => people.POST('/made/people/_single_', { params: { header: stored }, body: { age: 1 } }));
+
+console.log(JSON.stringify({ id, found: found.data?.length, code, link, age, names }));
+`;
+
+async function run(...command: string[]): Promise<{ status: number | null; output: string }> {
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, ...command], { cwd: root });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+  const [status] = (await once(child, 'close')) as [number | null];
+  return { status, output };
+}
+
+t.test('a client that is made from the description inserts, finds and uploads', async (t) => {
+  const sluice = await startSluice();
+  // below the project, so that imports are found
+  const directory = await mkdtemp(join(root, 'node_modules/.cache-openapi-client-'));
+  t.teardown(async () => {
+    await rm(directory, { recursive: true, force: true });
+    await sluice.stop();
+    await removeData(sluice);
+  });
+  const { baseUrl, token } = sluice;
+  const structure = structureOf('made', 'people', fields);
+  t.equal((await call({ baseUrl, token, path: '/made/people/set-structure', body: structure })).status, 200);
+  for (const [name, path] of [
+    ['api.ts', '/openapi.json'],
+    ['people.ts', '/made/people/openapi.json'],
+  ] as const) {
+    for (const version of ['3.1', '3.0']) {
+      const { body } = await call({ baseUrl, token, path: `${path}?version=${version}` });
+      await writeFile(join(directory, name), astToString(await openapiTS(body)));
+    }
+  }
+  await writeFile(join(directory, 'client.ts'), program);
+  const tsconfig = {
+    extends: join(root, 'tsconfig.json'),
+    include: ['*.ts'],
+    compilerOptions: { rootDir: root },
+  };
+  await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(tsconfig));
+  await writeFile(join(directory, 'package.json'), '{"type":"module"}');
+  const compiled = await run(join(root, 'node_modules/typescript/bin/tsc'), '-p', directory);
+  t.strictSame(compiled, { status: 0, output: '' });
+  const { status, output } = await run('--import', 'tsx', join(directory, 'client.ts'), baseUrl, token);
+  t.equal(status, 0, output);
+  const result = JSON.parse(output) as { id: string; link: string };
+  t.match(result, { found: 1, code: 'missing_structure', age: 45, names: ['Grace'] });
+  t.match(result.id, /^[0-9a-f-]{36}$/);
+  t.equal(await (await fetch(result.link)).text(), 'hello');
+  t.ok((await readFile(join(directory, 'people.ts'), 'utf8')).includes('age: number | null'));
+});

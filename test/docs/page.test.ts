@@ -1,0 +1,40 @@
+/** /docs in a real browser (CHROMIUM, or /usr/bin/chromium), light and dark: nothing breaks its policy, and a call can be tried. */
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import t from 'tap';
+import { removeData, startSluice } from '../services/start-sluice.ts';
+
+t.test('the page shows the operations, and tries one', async (t) => {
+  const sluice = await startSluice();
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox'],
+  });
+  const shots = await mkdtemp(join(tmpdir(), 'sluice-docs-'));
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const page = await browser.newPage({ colorScheme });
+    const problems: string[] = [];
+    page.on('console', (message) => void (message.type() === 'error' && problems.push(message.text())));
+    page.on('pageerror', (error) => void problems.push(String(error)));
+    page.on('request', (request) => {
+      const own = request.url().startsWith(sluice.baseUrl) || request.url().startsWith('data:');
+      if (!own) problems.push(`asks ${request.url()}`);
+    });
+    await page.goto(`${sluice.baseUrl}/docs`);
+    const healthz = page.locator('#operations-Health-healthz');
+    await healthz.locator('.opblock-summary-control').click();
+    await healthz.getByRole('button', { name: 'Try it out' }).click();
+    await healthz.getByRole('button', { name: 'Execute' }).click();
+    await healthz.locator('.live-responses-table .response-col_status').first().waitFor();
+    t.match(await healthz.locator('.live-responses-table').textContent(), /200[\s\S]*"status": "ok"/);
+    t.strictSame(problems, []);
+    await page.screenshot({ path: join(shots, `${colorScheme}.png`) });
+    await page.close();
+  }
+  t.comment(`screenshots: ${shots}`);
+  await browser.close();
+  t.equal(await sluice.stop(), 0);
+  await removeData(sluice);
+});

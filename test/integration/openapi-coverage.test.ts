@@ -1,0 +1,129 @@
+/** Every operation of the description is driven to each of its statuses, and answers as it is described. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import t from 'tap';
+import { type Contract, wholeContract } from '../services/contract.ts';
+import { type Ask, bent, bytesOf, goodRequest, type Known, users } from '../services/every-status.ts';
+import { openMigratedChdb } from '../services/migrated-chdb.ts';
+import {
+  documentOf,
+  gatewayTable,
+  operationsOf,
+  processRoutes,
+  queryTable,
+} from '../services/openapi-document.ts';
+import { createRawClient, type RawAnswer } from '../services/raw-client.ts';
+import { serveEverything } from '../services/serve-everything.ts';
+
+const deadline = 60_000;
+
+function checked(
+  contract: Contract,
+  { method, target }: Ask,
+  { status, headers, body }: RawAnswer,
+): string | null {
+  const isStream = headers.has('transfer-encoding');
+  return contract.problemOf({
+    method,
+    path: target.split('?')[0] as string,
+    status,
+    headers: Object.fromEntries(headers),
+    body: isStream ? null : body.toString(),
+  });
+}
+
+t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
+  const contract = await wholeContract();
+  const stores = await openMigratedChdb(t);
+  const served = await serveEverything({ ...stores, bodyIdleTimeout: 500 });
+  t.teardown(() => served.close());
+  const guarded = await serveEverything({
+    ...stores,
+    bodyIdleTimeout: 500,
+    metricsToken: 'a metrics token of a test',
+  });
+  t.teardown(() => guarded.close());
+  const document = await documentOf(processRoutes([...gatewayTable(), ...queryTable()]));
+  const found = operationsOf(document);
+  const one = async (ask: Ask, baseUrl = served.baseUrl): Promise<RawAnswer> => {
+    const client = createRawClient(baseUrl);
+    const answer = await client.request(bytesOf(ask), deadline).finally(() => client.close());
+    t.equal(checked(contract, ask, answer), null);
+    return answer;
+  };
+  const operation = (id: string) => {
+    const all = found.find((candidate) => candidate.operation.operationId === id);
+    if (all === undefined) throw new Error(id);
+    return all;
+  };
+  let known: Known = { file: 'x', loginToken: 'x', newId: async () => 'x' };
+  const json = async (id: string, change: Partial<Ask> = {}) => {
+    const { body } = await one({ ...(await goodRequest(operation(id), known)), ...change });
+    return JSON.parse(body.toString());
+  };
+  // what the others need
+  const { name } = await json('upload');
+  const user = { headers: { authorization: 'Bearer good', structure: users }, target: '/demo/user/_single_' };
+  for (const email of ['ada@example.com', 'grace@example.com']) {
+    await json('insertOne', { ...user, body: JSON.stringify({ email, password: 'correct horse' }) });
+  }
+  await json('setStructure');
+  const { token } = await json('login');
+  known = { file: name, loginToken: token, newId: async () => (await json('insertOne')).id };
+
+  const late: Ask[] = [];
+  for (const each of found) {
+    const id: string = each.operation.operationId;
+    // changed by whoever comes later
+    await json('insertOne');
+    for (const status of Object.keys(each.operation.responses).map(Number)) {
+      const good = await goodRequest(each, known);
+      const ask = bent(status, good, id);
+      if (ask === null && status === 503) late.push(good);
+      if (ask === null) continue;
+      const baseUrl = id === 'metrics' && status === 401 ? guarded.baseUrl : served.baseUrl;
+      // who guesses on is told to wait
+      let answer = await one(ask, baseUrl);
+      for (let i = 0; status === 429 && answer.status !== 429 && i < 20; i++) answer = await one(ask);
+      t.equal(answer.status, status, `${id} ${status}: ${answer.body.toString().slice(0, 300)}`);
+    }
+  }
+  served.breakHealth(true);
+  await one(await goodRequest(operation('metrics'), known));
+  await one(await goodRequest(operation('readyz'), known));
+
+  // who comes while the server ends
+  const stalled = connect(Number(new URL(served.baseUrl).port), '127.0.0.1');
+  const upload = { ...(await goodRequest(operation('upload'), known)), body: '' };
+  const clients = late.map(() => createRawClient(served.baseUrl));
+  const alive = await goodRequest(operation('healthz'), known);
+  for (const client of clients) await client.request(bytesOf(alive), deadline);
+  // it stays after its answer, and the server waits for it
+  stalled.write(bytesOf({ ...upload, headers: { ...upload.headers, 'content-length': '500000' } }));
+  while (served.server.activeRequests === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  const closed = served.close();
+  // it is refused itself when all are
+  const [cut] = (await once(stalled, 'data')) as [Buffer];
+  t.match(cut.toString(), /^HTTP\/1\.1 503 /);
+  const refused = late.map(async (ask, index) => ({
+    ask,
+    answer: (await clients[index]?.request(bytesOf(ask), deadline)) as RawAnswer,
+  }));
+  for (const { ask, answer } of await Promise.all(refused)) {
+    t.equal(answer.status, 503, ask.target);
+    t.equal(checked(contract, ask, answer), null);
+  }
+  for (const client of clients) client.close();
+  stalled.destroy();
+  await closed;
+
+  const documented = found.flatMap(({ operation: { operationId, responses } }) =>
+    Object.keys(responses).map((status) => `${operationId} ${status}`),
+  );
+  t.strictSame(
+    documented.filter((pair) => !contract.seen.has(pair)),
+    [],
+    'what was not seen',
+  );
+  t.comment(`${found.length} operations, ${documented.length} pairs of operation and status`);
+});

@@ -1,0 +1,164 @@
+import { exampleStructure } from '../../query/openapi/space-model.ts';
+import type { FoundOperation } from './openapi-document.ts';
+import { structureOf } from './record-client.ts';
+
+/** A request of the coverage test, to be bent until an operation answers as wanted. */
+export interface Ask {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What a request needs to know of those before it. */
+export interface Known {
+  /** Name of a stored file. */
+  readonly file: string;
+  /** Of a user who logged in. */
+  readonly loginToken: string;
+  /** Makes a record, and answers its id. */
+  newId(): Promise<string>;
+}
+
+export const users = structureOf('demo', 'user', [
+  { name: 'email', type: 'TEXT', required: true, unique: true },
+  { name: 'password', type: 'TEXT', required: true, hashed: true },
+]);
+const hooked = structureOf('demo', 'hooked', [{ name: 'name', type: 'TEXT' }], {
+  webhooks: { onInsertUrl: 'http://127.0.0.1:9/', onUpdateUrl: 'http://127.0.0.1:9/' },
+});
+
+const form = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello\r\n--b--\r\n';
+const structureHeader = { structure: JSON.stringify(exampleStructure) };
+
+/** The request that the document's examples make, which succeeds. */
+export async function goodRequest(found: FoundOperation, known: Known): Promise<Ask> {
+  const { path, method, operation } = found;
+  const id: string = operation.operationId;
+  const parameters: readonly { name: string }[] = operation.parameters ?? [];
+  const names = new Set(parameters.map(({ name }) => name));
+  const space = id === 'getTokenOwner' ? 'user' : 'people';
+  const filled = path
+    .replace('{project}', 'demo')
+    .replace('{space}', space)
+    .replace('{name}', known.file)
+    .replace('{file}', 'page.js');
+  const json = operation.requestBody?.content['application/json'];
+  const isForm = operation.requestBody !== undefined && json === undefined;
+  return {
+    method,
+    target: filled + (await queryOf(names, known)),
+    headers: {
+      ...(operation.security.length === 0 || id.startsWith('download')
+        ? {}
+        : { authorization: 'Bearer good' }),
+      ...(names.has('structure') ? (space === 'user' ? { structure: users } : structureHeader) : {}),
+      ...(id === 'getTokenOwner' ? { token: known.loginToken } : {}),
+      ...(id === 'login' ? { 'function-resources': `{"mustExistSpaceStructures":[${users}]}` } : {}),
+      ...(isForm ? { 'content-type': 'multipart/form-data; boundary=b' } : {}),
+    },
+    body: isForm ? form : json === undefined ? '' : JSON.stringify(json.example),
+  };
+}
+
+async function queryOf(names: ReadonlySet<string>, known: Known): Promise<string> {
+  if (names.has('conditions')) return '?name=Ada';
+  if (names.has('searchText')) return '?searchText=ada&searchableFields[]=name';
+  return names.has('id') ? `?id=${await known.newId()}` : '';
+}
+
+/** Bends a good request until its answer should have a status; null: that takes more than a request. */
+export function bent(status: number, good: Ask, id: string): Ask | null {
+  const withHeaders = (headers: Record<string, string>): Ask => ({
+    ...good,
+    headers: { ...good.headers, ...headers },
+  });
+  const elsewhere = good.target.replace(/^\/demo\/(?:people|user)/, '/demo/nowhere');
+  switch (status) {
+    case 200:
+      return good;
+    case 206:
+      return withHeaders({ range: 'bytes=0-1' });
+    case 304:
+      return withHeaders({ 'if-none-match': '*' });
+    case 400:
+      return { ...withHeaders({ 'transfer-encoding': 'gzip' }), body: '0\r\n\r\n' };
+    case 401:
+      return withHeaders({ authorization: 'Bearer bad' });
+    case 403:
+      return withHeaders(
+        id === 'metrics' ? { origin: 'http://elsewhere' } : { 'x-forwarded-for': '192.0.2.1' },
+      );
+    case 404:
+      return notFound(withHeaders, elsewhere, id);
+    case 408:
+      return { ...withHeaders({ 'content-length': '500' }), body: '' };
+    case 413:
+      return { ...withHeaders({ 'content-length': '100000000' }), body: '' };
+    case 416:
+      return withHeaders({ range: 'bytes=999-' });
+    case 429:
+      return guess(good, id);
+    case 500:
+    case 503:
+      return id === 'metrics' || (good.headers.authorization === undefined && !id.startsWith('download'))
+        ? null
+        : withHeaders({ 'test-fault': String(status), authorization: 'Bearer good' });
+    case 501:
+      return unbuilt(good, id);
+    default:
+      throw new Error(`nobody knows how to get ${status}`);
+  }
+}
+
+function notFound(withHeaders: (headers: Record<string, string>) => Ask, elsewhere: string, id: string): Ask {
+  if (id === 'metrics') return withHeaders({ 'x-forwarded-for': '192.0.2.1' });
+  const ask = withHeaders({ 'use-pre-stored-structure': 'true', 'auto-create-record-space': 'false' });
+  if (id === 'login') {
+    const missing = users.replace('"slug":"user"', '"slug":"nowhere"');
+    const resources = `{"mustExistSpaceStructures":[${missing}]}`;
+    return { ...ask, headers: { ...ask.headers, 'function-resources': resources } };
+  }
+  if (id === 'setStructure') return { ...ask, target: elsewhere, body: '{"recordStructure":[]}' };
+  const target = /^\/_/.test(elsewhere)
+    ? elsewhere.replace(/\/[^/]{6,}(?=\/link$|$)/, '/nothing')
+    : elsewhere;
+  return { ...ask, target };
+}
+
+/** A wrong password, for a user of whom others were tried before. */
+function guess(good: Ask, id: string): Ask {
+  const wrong = { email: 'grace@example.com', password: 'wrong' };
+  if (id === 'login') return { ...good, body: JSON.stringify(wrong) };
+  const target = good.target.replace('/people', '/user').replace(/\?.*/, '');
+  const query = `?email=${encodeURIComponent(wrong.email)}&password=wrong`;
+  const inBody = id.startsWith('find') && good.body !== '';
+  return {
+    ...good,
+    headers: { ...good.headers, structure: users },
+    target: inBody ? target : target + query,
+    body: inBody ? JSON.stringify(wrong) : good.body === '' ? '' : '{"email":"b@example.com"}',
+  };
+}
+
+function unbuilt(good: Ask, id: string): Ask {
+  if (/^(?:find|search)/.test(id))
+    return { ...good, headers: { ...good.headers, options: '{"populate":["x"]}' } };
+  return {
+    ...good,
+    headers: { ...good.headers, structure: hooked },
+    target: good.target.replace('/people', '/hooked'),
+    body: good.body.startsWith('[') ? '[{"name":"a"}]' : '{"name":"a"}',
+  };
+}
+
+export function bytesOf({ method, target, headers, body }: Ask): Uint8Array {
+  const length =
+    headers['content-length'] === undefined && headers['transfer-encoding'] === undefined && body !== ''
+      ? { 'content-length': Buffer.byteLength(body) }
+      : {};
+  const lines = Object.entries({ host: 'test', ...headers, ...length }).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
+  return Buffer.from([`${method} ${target} HTTP/1.1`, ...lines, '', body].join('\r\n'));
+}

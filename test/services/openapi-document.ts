@@ -1,0 +1,76 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { healthRoutes } from '../../common/http/health-routes.ts';
+import type { Route } from '../../common/http/http-types.ts';
+import { metricsRoute } from '../../common/metrics/metrics-route.ts';
+import type { JsonObject } from '../../common/openapi/build-document.ts';
+import { descriptionRoutes } from '../../common/openapi/description-routes.ts';
+import { gatewayRoutes } from '../../gateway/routes.ts';
+import { queryRoutes } from '../../query/query-service.ts';
+import { fakeRequest } from './fake-request.ts';
+
+// nothing is called while tables are made: what the handlers would need is never reached
+const untouched = {} as never;
+
+export function gatewayTable(): Route[] {
+  return gatewayRoutes(untouched);
+}
+
+export function queryTable(): Route[] {
+  return queryRoutes({
+    config: { recordCacheBytes: 0 } as never,
+    db: untouched,
+    database: '',
+    alone: false,
+    projects: untouched,
+    authenticate: untouched,
+  });
+}
+
+/** Every route of a process that runs some services. */
+export function processRoutes(services: readonly Route[], publicUrl?: string): Route[] {
+  const routes = [
+    ...healthRoutes([], () => null),
+    metricsRoute({ token: undefined, read: async () => '' }),
+    ...services,
+  ];
+  const base = publicUrl ?? 'http://127.0.0.1:8080';
+  return [...routes, ...descriptionRoutes({ routes, publicUrl, baseUrl: () => base })];
+}
+
+/** What GET /openapi.json of such a process answers. */
+export async function documentOf(
+  routes: readonly Route[],
+  version: '3.0' | '3.1' = '3.1',
+): Promise<JsonObject> {
+  const route = routes.find(({ path }) => path === '/openapi.json');
+  const answer = await route?.handler(fakeRequest({ query: [['version', version]] }));
+  return JSON.parse(answer?.body as string) as JsonObject;
+}
+
+/** What the validator says against a document; empty when it says nothing. */
+export async function problemsOf(document: JsonObject): Promise<string> {
+  // it changes what it is given
+  const { valid, errors } = await new Validator().validate(
+    structuredClone(document) as Parameters<Validator['validate']>[0],
+  );
+  return valid ? '' : JSON.stringify(errors, null, 1);
+}
+
+export interface FoundOperation {
+  readonly path: string;
+  /** Upper case. */
+  readonly method: string;
+  // biome-ignore lint/suspicious/noExplicitAny: JSON that each test looks into
+  readonly operation: any;
+}
+
+/** Every operation of a document, QUERY too. */
+export function operationsOf(document: JsonObject): FoundOperation[] {
+  return Object.entries(document.paths as Record<string, Record<string, unknown>>).flatMap(([path, item]) =>
+    Object.entries(item).map(([key, operation]) => ({
+      path,
+      method: key.replace(/^x-/, '').toUpperCase(),
+      operation,
+    })),
+  );
+}

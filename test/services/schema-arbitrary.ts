@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import type { JsonObject } from '../../common/openapi/build-document.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON Schema of a document
+type Schema = any;
+
+const key = fc.oneof(
+  fc.constantFrom('name', 'age', 'id', '__proto__', 'constructor', 'firstName', ''),
+  fc.string({ unit: 'grapheme', maxLength: 20 }),
+);
+const anyValue = fc.oneof(
+  fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<unknown>,
+  fc.constantFrom<unknown>(36, 'Ada', true, null, [], {}, 1e308, -0, '\u0000', '\ud800'),
+);
+
+/** Values that a schema of a document (OpenAPI 3.1) permits, as far as it can be told without a validator. */
+export function valuesOf(schema: Schema, document: JsonObject): fc.Arbitrary<unknown> {
+  const of = (part: Schema): fc.Arbitrary<unknown> => valuesOf(part, document);
+  if (schema.$ref !== undefined) return of(resolve(schema.$ref, document));
+  if (schema.enum !== undefined) return fc.constantFrom<unknown>(...schema.enum);
+  const types: string[] = [schema.type ?? []].flat();
+  if (types.length > 1) return fc.oneof(...types.map((type) => of({ ...schema, type })));
+  switch (types[0]) {
+    case 'object':
+      return objectsOf(schema, of);
+    case 'array':
+      return fc.array(of(schema.items ?? {}), { minLength: schema.minItems ?? 0, maxLength: 4 });
+    case 'string':
+      return stringsOf(schema);
+    case 'integer':
+      return fc.integer({ min: schema.minimum ?? -10, max: schema.maximum ?? 2 ** 31 - 1 });
+    case 'number':
+      return fc.double({ noNaN: true, noDefaultInfinity: true });
+    case 'boolean':
+      return fc.boolean();
+    case 'null':
+      return fc.constant(null);
+    default:
+      return schema.anyOf === undefined ? anyValue : fc.oneof(...schema.anyOf.map(of));
+  }
+}
+
+function objectsOf(schema: Schema, of: (part: Schema) => fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  const properties = Object.entries<Schema>(schema.properties ?? {});
+  // of several lists of what must be there, the first
+  const required: string[] = [...(schema.required ?? []), ...(schema.anyOf?.[0].required ?? [])];
+  const known = fc.record(Object.fromEntries(properties.map(([name, part]) => [name, of(part)])), {
+    requiredKeys: required as never[],
+  });
+  if (properties.length > 0 && schema.additionalProperties !== true) return known;
+  const values = typeof schema.additionalProperties === 'object' ? of(schema.additionalProperties) : anyValue;
+  const more = fc.dictionary(key, values, { minKeys: schema.minProperties ?? 0, maxKeys: 4 });
+  return fc.tuple(known, more).map(([own, others]) => ({ ...others, ...own }));
+}
+
+function stringsOf(schema: Schema): fc.Arbitrary<string> {
+  if (schema.format === 'date-time') return fc.constant('2026-01-01T00:00:00.000Z');
+  if (schema.pattern !== undefined && !schema.pattern.includes('\\u')) {
+    return fc.stringMatching(new RegExp(schema.pattern));
+  }
+  return fc.string({ unit: 'grapheme', minLength: schema.minLength ?? 0, maxLength: 20 });
+}
+
+function resolve(reference: string, document: JsonObject): Schema {
+  const parts = reference.slice(2).split('/');
+  return parts.reduce((at: Schema, part) => at[part.replaceAll('~1', '/').replaceAll('~0', '~')], document);
+}

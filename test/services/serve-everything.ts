@@ -1,0 +1,118 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Authenticate } from '../../common/auth/authenticate.ts';
+import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { notReady, overloaded, unauthorized } from '../../common/errors/catalogue.ts';
+import { healthRoutes } from '../../common/http/health-routes.ts';
+import { type HttpServer, startHttpServer } from '../../common/http/http-server.ts';
+import type { Route } from '../../common/http/http-types.ts';
+import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
+import type { CloudFile } from '../../common/metadata/cloud-files.ts';
+import { createProjects } from '../../common/metadata/projects.ts';
+import { metricsRoute } from '../../common/metrics/metrics-route.ts';
+import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
+import { descriptionRoutes } from '../../common/openapi/description-routes.ts';
+import { createFileLinks } from '../../gateway/file-links.ts';
+import { gatewayRoutes } from '../../gateway/routes.ts';
+import { queryRoutes } from '../../query/query-service.ts';
+import { plentyOfMemory } from './multipart-harness.ts';
+import { testDeployment } from './new-file.ts';
+import { plentyOfSlots } from './plenty-of-slots.ts';
+import { quickHasher } from './quick-hasher.ts';
+import { silentLog } from './silent-log.ts';
+
+/** A server of everything in this process, which fails when a request asks for it (header `test-fault`). */
+export interface FaultyServer {
+  readonly baseUrl: string;
+  /** What the process says of itself fails from now on. */
+  breakHealth(broken: boolean): void;
+  readonly server: HttpServer;
+  close(): Promise<void>;
+}
+
+const authenticate: Authenticate = async (request) => {
+  if (request.header('authorization') !== 'Bearer good') throw unauthorized('not good');
+  const fault = request.header('test-fault');
+  if (fault === '500') throw new Error('as the test asked');
+  if (fault === '503') throw overloaded('as the test asked');
+  request.body.identify('owner');
+  return { userId: 'owner', tokenId: 't' };
+};
+
+/** @param options.metricsToken without one /metrics is for this machine alone */
+export async function serveEverything(options: {
+  readonly db: Database;
+  readonly database: string;
+  readonly metricsToken?: string;
+  readonly bodyIdleTimeout: number;
+}): Promise<FaultyServer> {
+  const { db, database } = options;
+  const root = await mkdtemp(join(tmpdir(), 'sluice-everything-'));
+  const store = await createFileSystemStore({ root: join(root, 'files') });
+  const projects = createProjects({ db, database });
+  const log = silentLog();
+  const rows = new Map<string, CloudFile>();
+  const fileUrl = (file: CloudFile): string => `http://files.test/_f_/${file.projectSlug}/${file.name}`;
+  let broken = false;
+  const routes: Route[] = [
+    ...queryRoutes({
+      config: {
+        recordCacheBytes: 0,
+        maxSpaces: 10_000,
+        maxRecordBytes: 1024 ** 2,
+        maxRecordsBytes: 16 * 1024 ** 2,
+        allowClearAllSpaces: false,
+        loginTokenSecret: undefined,
+        loginTokenTtl: 3_600_000,
+      },
+      ...{ db, database, projects, authenticate, alone: true, hasher: quickHasher() },
+    }),
+    ...gatewayRoutes({
+      ...{ deploymentId: testDeployment, authenticate, projects, store, log, fileUrl, downloadUrl: fileUrl },
+      cloudFiles: {
+        announce: () => () => {},
+        insert: async (file) => void rows.set(file.name, file),
+        findByName: async (name) => rows.get(name) ?? null,
+      },
+      memory: plentyOfMemory(),
+      maxUploadBytes: 1_000_000,
+      uploads: createUploadLedger(),
+      downloads: plentyOfSlots(),
+      links: createFileLinks(createConfiguredKeys('a secret of a test, long enough for it')),
+      fileLinks: 'public',
+    }),
+    ...healthRoutes([], () => (broken ? notReady(['as the test asked']) : null)),
+    metricsRoute({
+      token: options.metricsToken,
+      async read() {
+        if (broken) throw new Error('as the test asked');
+        return '';
+      },
+    }),
+  ];
+  const baseUrl = (): string => 'http://files.test';
+  const server = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    tls: undefined,
+    trustedProxies: undefined,
+    corsOrigins: ['*'],
+    bodyIdleTimeout: options.bodyIdleTimeout,
+    requestTimeout: 60_000,
+    log,
+    routes: [...routes, ...descriptionRoutes({ routes, publicUrl: undefined, baseUrl })],
+  });
+  return {
+    baseUrl: `http://127.0.0.1:${server.port}`,
+    server,
+    breakHealth(now) {
+      broken = now;
+    },
+    async close() {
+      await server.close(0);
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}

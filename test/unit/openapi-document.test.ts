@@ -1,0 +1,205 @@
+import t from 'tap';
+import { errorCodes } from '../../common/errors/error-codes.ts';
+import { asOpenApi30 } from '../../common/openapi/openapi-30.ts';
+import { wantedVersion } from '../../common/openapi/openapi-answer.ts';
+import { describeSpace } from '../../query/openapi/space-document.ts';
+import { operations, scopes } from '../../query/operations.ts';
+import { parseStructure } from '../../query/structure/parse-structure.ts';
+import type { Structure } from '../../query/structure/structure.ts';
+import { fakeRequest } from '../services/fake-request.ts';
+import {
+  documentOf,
+  gatewayTable,
+  operationsOf,
+  problemsOf,
+  processRoutes,
+  queryTable,
+} from '../services/openapi-document.ts';
+import { personFields, structureOf } from '../services/record-client.ts';
+import { thrownBy } from '../services/thrown-by.ts';
+
+const processes = {
+  both: [...gatewayTable(), ...queryTable()],
+  gateway: gatewayTable(),
+  query: queryTable(),
+};
+
+for (const [name, services] of Object.entries(processes)) {
+  for (const version of ['3.0', '3.1'] as const) {
+    t.test(`the description of ${name} is OpenAPI ${version}, and of all its routes`, async (t) => {
+      const routes = processRoutes(services);
+      const document = await documentOf(routes, version);
+      t.equal(document.openapi, `${version}.0`);
+      t.equal(await problemsOf(document), '');
+      const described = operationsOf(document)
+        .map(({ method, path }) => `${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`)
+        .filter((line) => !line.startsWith('HEAD'));
+      t.strictSame(described.sort(), routes.map(({ method, path }) => `${method} ${path}`).sort());
+      const ids = operationsOf(document).map(({ operation }) => operation.operationId);
+      t.equal(new Set(ids).size, ids.length, 'each operation has an id of its own');
+    });
+  }
+}
+
+t.test('every operation of the table is named as it is there', async (t) => {
+  const document = await documentOf(processRoutes(processes.both));
+  const ids = operationsOf(document).map(({ operation }) => operation.operationId);
+  for (const { name } of operations) t.ok(ids.includes(name), name);
+});
+
+t.test('every code of the catalogue is at some operation, or said of all', async (t) => {
+  const document = await documentOf(processRoutes(processes.both));
+  const text = JSON.stringify(document.paths) + (document.info as { description: string }).description;
+  for (const code of Object.keys(errorCodes)) t.ok(text.includes(code), code);
+});
+
+t.test('each 429 and 503 has Retry-After, and each answer X-Request-Id', async (t) => {
+  for (const { path, operation } of operationsOf(await documentOf(processRoutes(processes.both)))) {
+    for (const [status, { headers }] of Object.entries<{ headers: Record<string, { required?: boolean }> }>(
+      operation.responses,
+    )) {
+      t.equal(headers['X-Request-Id']?.required, true, `${path} ${status}`);
+      if (status === '429' || status === '503') t.equal(headers['Retry-After']?.required, true, path);
+    }
+  }
+});
+
+t.test('which version a request asks for', async (t) => {
+  const asked = (query: [string, string][], accept?: string) =>
+    wantedVersion(fakeRequest({ query, headers: accept === undefined ? {} : { accept } }));
+  const type = 'application/vnd.oai.openapi+json';
+  t.equal(asked([]), '3.0');
+  t.equal(asked([['version', '3.1']]), '3.1');
+  t.equal(asked([['version', '3.1.0']]), '3.1');
+  t.equal(asked([['version', '3.0.0']], `${type};version=3.1`), '3.0');
+  t.equal(asked([], `${type};version=3.1`), '3.1');
+  t.equal(asked([], `text/html, ${type}; version="3.1.0"`), '3.1');
+  t.equal(asked([], type), '3.0');
+  t.equal(asked([], '*/*'), '3.0');
+  t.match(
+    thrownBy(() => asked([['version', '2.0']])),
+    { status: 400 },
+  );
+  const twice: [string, string][] = [
+    ['version', '3.0'],
+    ['version', '3.1'],
+  ];
+  t.match(
+    thrownBy(() => asked(twice)),
+    { status: 400 },
+  );
+});
+
+function parsed(fields: Parameters<typeof structureOf>[2], more: object = {}): Structure {
+  return parseStructure(structureOf('demo', 'people', fields, more), scopes).structure as Structure;
+}
+
+// `$ref` would be right as well, but validators take it for a reference wherever it stands
+const hostile = [
+  '__proto__',
+  'constructor',
+  'type',
+  'default',
+  'example',
+  'schema',
+  'properties',
+  'a&b=c{d}',
+  'ünï ✓',
+  '/~1',
+];
+
+t.test('a space is described with its own fields', async (t) => {
+  const structures = {
+    'of all types': parsed([
+      ...personFields,
+      { name: 'email', type: 'TEXT', unique: true, required: true, defaultValue: 'x' },
+      { name: 'password', type: 'TEXT', hashed: true, required: true, description: 'a secret' },
+    ]),
+    'without fields': parsed([]),
+    'of hostile names': parsed(
+      hostile.map((name, i) => ({
+        name,
+        slug: `f${i}`,
+        type: 'OBJECT',
+        defaultValue: { type: ['a', 'null'], enum: [], $ref: 'x' },
+        description: '<script>alert(1)</script>',
+      })),
+    ),
+    'for logged-in users': parsed(personFields, { authOptions: { active: true, space: 'User' } }),
+  };
+  for (const [name, structure] of Object.entries(structures)) {
+    const document = describeSpace(structure, '/');
+    t.equal(await problemsOf(document), '', `${name}: 3.1`);
+    t.equal(await problemsOf(asOpenApi30(document)), '', `${name}: 3.0`);
+    for (const { path } of operationsOf(document)) t.ok(path.startsWith('/demo/people'), path);
+  }
+});
+
+t.test('types, flags and what is hidden of a typed space', async (t) => {
+  const document = asOpenApi30(
+    describeSpace(
+      parsed([
+        ...personFields,
+        { name: 'password', type: 'TEXT', hashed: true, required: true },
+        { name: 'role', type: 'TEXT', required: true, defaultValue: 'reader' },
+      ]),
+      '/',
+    ),
+  );
+  // biome-ignore lint/suspicious/noExplicitAny: JSON
+  const { schemas } = document.components as any;
+  t.strictSame(schemas.NewRecord.required, ['fullName', 'password']);
+  t.strictSame(schemas.NewRecord.properties.fullName, { type: 'string' });
+  t.strictSame(schemas.NewRecord.properties.age, { type: 'number', nullable: true });
+  t.notOk(schemas.Record.properties.password, 'hashed fields are in no answer');
+  t.strictSame(schemas.Record.required.sort(), [
+    ...['active', 'age', 'createdAt', 'extra', 'fullName', 'id', 'role', 'tags', 'updatedAt'],
+  ]);
+  const find = operationsOf(document).find(({ operation }) => operation.operationId === 'find')?.operation;
+  // biome-ignore lint/suspicious/noExplicitAny: JSON
+  const parameter = (name: string): any => find.parameters.find((p: { name: string }) => p.name === name);
+  t.strictSame(parameter('age').schema, { type: 'number' });
+  t.strictSame(parameter('full-name').schema, { type: 'string' });
+  t.strictSame(parameter('tags').content['application/json'].schema.type, 'array');
+  t.strictSame(parameter('use-pre-stored-structure').schema.enum, ['true']);
+  t.notOk(parameter('structure'));
+});
+
+t.test('a space for logged-in users wants a login token where its rule says so', async (t) => {
+  const rule = { authOptions: { active: true, space: 'User', scope: ['insert'] } };
+  const found = operationsOf(describeSpace(parsed(personFields, rule), '/'));
+  const needs = (id: string): boolean =>
+    found
+      .find(({ operation }) => operation.operationId === id)
+      ?.operation.parameters.find((p: { name: string }) => p.name === 'token').required;
+  t.equal(needs('insert'), true);
+  t.equal(needs('find'), false);
+});
+
+t.test('where PUBLIC_URL is set it is the server', async (t) => {
+  const routes = processRoutes(processes.both, 'https://api.example.com/base');
+  t.strictSame((await documentOf(routes)).servers, [{ url: 'https://api.example.com/base' }]);
+  const docs = await routes.find(({ path }) => path === '/docs')?.handler(fakeRequest());
+  t.match(docs?.headers?.['content-security-policy'], /connect-src 'self' https:\/\/api\.example\.com;/);
+});
+
+t.test('nothing but the listed files is served beside the page', async (t) => {
+  const route = processRoutes([]).find(({ path }) => path === '/_docs_/:file');
+  const get = (file: string) => route?.handler(fakeRequest({ params: { file } }));
+  const script = await get('swagger-ui-bundle.js');
+  t.equal(script?.status, 200);
+  for (const file of [
+    '',
+    'package.json',
+    '../package.json',
+    'index.html',
+    '__proto__',
+    'swagger-ui.js.map',
+  ]) {
+    t.match(
+      thrownBy(() => get(file)),
+      { status: 404 },
+      file,
+    );
+  }
+});

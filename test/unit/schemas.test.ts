@@ -1,0 +1,77 @@
+/** The schemas of the description say what the parsers take: what a parser takes fits its schema. */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import t from 'tap';
+import { slugPattern } from '../../common/metadata/slug.ts';
+import type { JsonObject } from '../../common/openapi/build-document.ts';
+import { parseOptions } from '../../query/input/parse-options.ts';
+import { scopes } from '../../query/operations.ts';
+import { parseStructure, readStructure } from '../../query/structure/parse-structure.ts';
+import type { Structure } from '../../query/structure/structure.ts';
+import { documentOf, processRoutes, queryTable } from '../services/openapi-document.ts';
+import { personFields, structureOf } from '../services/record-client.ts';
+import { valuesOf } from '../services/schema-arbitrary.ts';
+import { thrownBy } from '../services/thrown-by.ts';
+
+const seed = Number(process.env.SLUICE_TEST_SEED ?? 20261122);
+const document = await documentOf(processRoutes(queryTable()));
+const ajv = new Ajv2020({ strict: false }).addSchema(document, 'document');
+const { schemas } = document.components as { schemas: JsonObject };
+
+function fits(name: string, value: unknown): boolean {
+  return ajv.validate({ $ref: `document#/components/schemas/${name}` }, value) as boolean;
+}
+
+/** Values by the schema, and some with one thing replaced or left out. */
+function bentValues(name: string): fc.Arbitrary<unknown> {
+  const values = valuesOf(schemas[name], document);
+  const replaced = fc.constantFrom<unknown>(undefined, null, '', 'x', 0, -1, 1.5, true, [], {}, '_', 'id', [
+    'x',
+  ]);
+  return fc
+    .tuple(values, fc.option(replaced, { freq: 2 }), fc.nat(), fc.boolean())
+    .map(([value, other, at, deep]) => {
+      if (other === null) return value;
+      const copy = structuredClone(value) as Record<string, unknown>;
+      const inner = copy.recordStructure;
+      const part = deep && Array.isArray(inner) && inner.length > 0 ? (inner[0] as typeof copy) : copy;
+      const keys = Object.keys(part);
+      if (keys.length > 0) part[keys[at % keys.length] as string] = other;
+      return JSON.parse(JSON.stringify(copy)) as unknown;
+    });
+}
+
+t.test('a structure that is taken fits its schema', async (t) => {
+  let taken = 0;
+  let unfit = 0;
+  fc.assert(
+    fc.property(bentValues('Structure'), (value) => {
+      const { problems, projectSlug, slug } = readStructure(value, scopes);
+      // slugs are held against those of the path, which are valid
+      const ofPath = slugPattern.test(projectSlug ?? '') && slugPattern.test(slug ?? '');
+      const good = problems.length === 0 && ofPath;
+      const fit = fits('Structure', value);
+      taken += good ? 1 : 0;
+      unfit += fit ? 0 : 1;
+      // a list of fields beside the one that counts is not looked at
+      const other = (value as { recordFieldStructures?: unknown }).recordFieldStructures;
+      return fit || !good || (other !== undefined && other !== null);
+    }),
+    { seed, numRuns: 600 },
+  );
+  t.ok(taken > 50 && unfit > 50, `${taken} taken, ${unfit} do not fit`);
+});
+
+t.test('options that are taken fit their schema', async (t) => {
+  const structure = parseStructure(structureOf('demo', 'people', personFields)).structure as Structure;
+  let taken = 0;
+  fc.assert(
+    fc.property(bentValues('Options'), (value) => {
+      const good = thrownBy(() => parseOptions(JSON.stringify(value), structure)) === null;
+      taken += good ? 1 : 0;
+      return !good || fits('Options', value);
+    }),
+    { seed, numRuns: 3000 },
+  );
+  t.ok(taken > 100, `${taken} taken`);
+});
