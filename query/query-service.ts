@@ -117,7 +117,7 @@ export interface QueryDeps {
   /** Absent: writes go to the table at once. */
   readonly pending?: PendingRecords | undefined;
   /** Absent: nobody measures. */
-  readonly metrics?: Pick<Metrics, 'cache' | 'batch'>;
+  readonly metrics?: Pick<Metrics, 'cache' | 'batch' | 'observeCall'>;
   readonly projects: Projects;
   readonly authenticate: Authenticate;
   /** Absent: argon2id. */

@@ -1,5 +1,5 @@
 /** What the service asks things of. */
-export type System = 'engine' | 's3' | 'redis';
+export type System = 'engine' | 's3' | 'redis' | 'webhook';
 
 /** `missing`: the answer was that there is no such thing. `aborted`: whoever wanted it has gone. */
 export type Outcome = 'ok' | 'missing' | 'aborted' | 'error';

@@ -6,7 +6,7 @@ import { durationBuckets } from './duration-buckets.ts';
 export function measureCalls(registry: Registry): ObserveCall {
   const durations = new Histogram({
     name: 'sluice_call_duration_seconds',
-    help: 'Time that a call to the engine, to S3 or to Redis took; of streams, until their first bytes',
+    help: 'Time that a call to the engine, to S3, to Redis or to a webhook took; of streams, until their first bytes',
     labelNames: ['system', 'call', 'outcome'],
     buckets: durationBuckets,
     registers: [registry],

@@ -37,6 +37,7 @@ const systems: Readonly<Record<System, Readonly<Record<string, string>>>> = {
   engine: { 'db.system.name': 'clickhouse' },
   s3: { 'rpc.system.name': 'aws-api', 'rpc.service': 'S3' },
   redis: { 'db.system.name': 'redis' },
+  webhook: {},
 };
 
 /** Starts to trace. The SDK reads what is not in `config` from the environment, by OpenTelemetry's own names. */

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { DeadlinePassed, withDeadline } from '../../common/abort/deadline.ts';
 import { untilAborted } from '../../common/abort/until-aborted.ts';
 import type { FindAddress } from './network-guard.ts';
 
@@ -28,24 +29,31 @@ export async function callWebhook(
   findAddress: FindAddress,
   stopped: AbortSignal,
 ): Promise<CallOutcome> {
-  const signal = AbortSignal.any([stopped, AbortSignal.timeout(timeLimit)]);
   try {
-    let url = new URL(call.url);
-    for (let redirects = 0; redirects <= mostRedirects; redirects++) {
-      const { status, location } = await post(url, call, findAddress, signal);
-      if (status >= 200 && status < 300) return { delivered: true, status, problem: '' };
-      // of the redirects only these two say that the same request is meant
-      if ((status !== 307 && status !== 308) || location === undefined) {
-        return { delivered: false, status, problem: `answered ${status}` };
-      }
-      url = new URL(location, url);
-      if (!/^https?:$/.test(url.protocol)) break;
-    }
-    return { delivered: false, status: 0, problem: 'redirected too often, or to no http address' };
+    return await withDeadline(stopped, timeLimit, ({ signal }) => follow(call, findAddress, signal));
   } catch (error) {
-    const problem = signal.aborted && !stopped.aborted ? 'took too long' : messageOf(error);
+    const problem = error instanceof DeadlinePassed ? 'took too long' : messageOf(error);
     return { delivered: false, status: 0, problem };
   }
+}
+
+async function follow(
+  call: WebhookCall,
+  findAddress: FindAddress,
+  signal: AbortSignal,
+): Promise<CallOutcome> {
+  let url = new URL(call.url);
+  for (let redirects = 0; redirects <= mostRedirects; redirects++) {
+    const { status, location } = await post(url, call, findAddress, signal);
+    if (status >= 200 && status < 300) return { delivered: true, status, problem: '' };
+    // of the redirects only these two say that the same request is meant
+    if ((status !== 307 && status !== 308) || location === undefined) {
+      return { delivered: false, status, problem: `answered ${status}` };
+    }
+    url = new URL(location, url);
+    if (!/^https?:$/.test(url.protocol)) break;
+  }
+  return { delivered: false, status: 0, problem: 'redirected too often, or to no http address' };
 }
 
 async function post(

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { KeyedHash } from '../../common/auth/keyed-hash.ts';
+import { type ObserveCall, unobserved } from '../../common/calls/observe-call.ts';
 import type { Log } from '../../common/log/log.ts';
 import { callWebhook } from './call-webhook.ts';
 import type { FindAddress } from './network-guard.ts';
@@ -37,6 +38,8 @@ export function retryDelay(attempts: number, random = Math.random): number {
   return Math.round(delay * (0.5 + random() / 2));
 }
 
+const undelivered: Awaited<ReturnType<typeof callWebhook>> = { delivered: false, status: 0, problem: '' };
+
 export function createWebhookSender(args: {
   deliveries: Deliveries;
   findAddress: FindAddress;
@@ -44,11 +47,12 @@ export function createWebhookSender(args: {
   /** Whether no other process has this store. */
   alone: boolean;
   log?: Pick<Log, 'warn'> | undefined;
+  observeCall?: ObserveCall | undefined;
   delayAfter?: ((attempts: number) => number) | undefined;
   /** Milliseconds after which a process that says nothing is taken for dead. */
   silence?: number | undefined;
 }): WebhookSender {
-  const { deliveries, findAddress, secretOf, alone, log } = args;
+  const { deliveries, findAddress, secretOf, alone, log, observeCall = unobserved } = args;
   const { delayAfter = retryDelay, silence = usualSilence } = args;
   const process = randomUUID();
   const queue = new WebhookQueue();
@@ -83,6 +87,17 @@ export function createWebhookSender(args: {
     timer.unref();
   };
 
+  /** A refusal is counted as an error, though it is no exception. */
+  const observed = async (call: () => ReturnType<typeof callWebhook>): ReturnType<typeof callWebhook> => {
+    let outcome = undelivered;
+    const work = async (): Promise<void> => {
+      outcome = await call();
+      if (!outcome.delivered) throw new Error(outcome.problem);
+    };
+    await observeCall('webhook', 'POST', work, { signal: stop.signal }).catch(() => {});
+    return outcome;
+  };
+
   const send = async (queued: Queued): Promise<void> => {
     const { delivery } = queued;
     const { id, url, body, ownerId } = delivery;
@@ -90,7 +105,7 @@ export function createWebhookSender(args: {
     const outcome =
       secret === null
         ? { delivered: false, status: 0, problem: 'the key of the store can not be read' }
-        : await callWebhook({ id, url, body, secret }, findAddress, stop.signal);
+        : await observed(() => callWebhook({ id, url, body, secret }, findAddress, stop.signal));
     // nobody knows whether it arrived: the next process sends it again
     if (stop.signal.aborted && !outcome.delivered) return queue.end(queued, delivery);
     const now = new Date();

@@ -4,6 +4,7 @@ import { createStoredKeys } from '../../common/auth/signing-keys.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { notFound } from '../../common/errors/catalogue.ts';
 import type { Log } from '../../common/log/log.ts';
+import type { Metrics } from '../../common/metrics/create-metrics.ts';
 import { createUuidV7 } from '../records/uuid-v7.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { createFindAddress } from './network-guard.ts';
@@ -47,6 +48,7 @@ export function createWebhooks(deps: {
   /** Private networks that webhooks may reach. */
   allowed?: BlockList | undefined;
   log?: Pick<Log, 'warn'> | undefined;
+  metrics?: Partial<Pick<Metrics, 'observeCall'>> | undefined;
   /** Of the sender; absent: as documented. */
   delayAfter?: (attempts: number) => number;
   silence?: number;
@@ -55,6 +57,7 @@ export function createWebhooks(deps: {
   const secretOf = createKeyedHash(createStoredKeys(deps), 'sluice webhooks 1');
   const sender = createWebhookSender({
     ...deps,
+    observeCall: deps.metrics?.observeCall,
     deliveries,
     secretOf,
     findAddress: createFindAddress(deps.allowed),

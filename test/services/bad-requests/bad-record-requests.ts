@@ -232,7 +232,11 @@ function badObject(dice: Dice): string {
   const field = dice.pick(goodFields);
   const [key, value] = dice.pick([
     () => [`${dice.text()}!`, dice.json()] as const,
-    () => [field.name, otherKind(dice, [kinds[field.type] as string, 'null'])] as const,
+    () => {
+      const value = otherKind(dice, [kinds[field.type] as string, 'null']);
+      // an empty text is no value of a NUMBER, and its absence is no mistake
+      return [field.name, field.type === 'NUMBER' && value === '""' ? 'true' : value] as const;
+    },
     () => ['number', '1e999'] as const,
     () => ['text', `"${dice.pick(['\\ud800', '\\udc00a'])}"`] as const,
     () => ['list', `${'['.repeat(102)}${']'.repeat(102)}`] as const,
