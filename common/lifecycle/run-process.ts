@@ -97,6 +97,29 @@ async function start(
   const observeCall = tracing?.traced(measured.observeCall) ?? measured.observeCall;
   const metrics = { ...measured, observeCall };
   const services = await openServices(config, log, metrics);
+  const running: Service[] = [];
+  try {
+    await serve({ config, log, factories, worker, services, running, tracing, metrics });
+  } catch (error) {
+    // an engine that still works when the process exits takes it down with a fatal signal
+    for (const service of running) await service.close();
+    await services.close();
+    throw error;
+  }
+}
+
+/** @param args.running gets the services as they start */
+async function serve(args: {
+  readonly config: Config;
+  readonly log: Log;
+  readonly factories: readonly ServiceFactory[];
+  readonly worker: { readonly index: number; readonly link: SupervisorLink } | null;
+  readonly services: Services;
+  readonly running: Service[];
+  readonly tracing: Tracing | undefined;
+  readonly metrics: Metrics;
+}): Promise<void> {
+  const { config, log, factories, worker, services, running, tracing, metrics } = args;
   const { users, tokens, tokenCheck } = services;
   // one process does what is done once
   const first = worker === null || worker.index === 1;
@@ -108,7 +131,6 @@ async function start(
   // who connects before may be with the supervisor, which refuses, and then closes
   let starting = worker !== null;
   const baseUrl = (): string => config.publicUrl ?? listenedUrl(config, server?.port ?? config.port);
-  const running: Service[] = [];
   const uploads = worker === null ? createUploadLedger() : ledgerOf(worker.link);
   for (const factory of factories) running.push(await factory({ ...services, uploads, metrics }, baseUrl));
   const readiness = [
