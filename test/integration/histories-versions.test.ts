@@ -42,7 +42,9 @@ function through(send: Send, cache: VersionCache): Send {
 async function open(test: Test, versionAfterEngine: boolean, slug: string) {
   const versions = createLocalVersions();
   const reservations = createLocalReservations();
-  const harness = await openQueryHarness({ versions: () => versions, reservations: () => reservations });
+  const harness = await openQueryHarness({
+    ...{ alone: false, versions: () => versions, reservations: () => reservations },
+  });
   test.teardown(() => harness.close());
   const spaceId = async (): Promise<string> => {
     const sql = `SELECT toString(id) AS id FROM sluice.record_spaces WHERE slug = '${slug}' LIMIT 1`;

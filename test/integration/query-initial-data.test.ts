@@ -5,6 +5,7 @@ import { type FieldInput, structureOf } from '../services/record-client.ts';
 
 let failOn: RegExp | null = null;
 const harness = await openQueryHarness({
+  alone: false,
   config: { allowClearAllSpaces: true },
   wrap: (db) => ({
     ...db,

@@ -4,7 +4,7 @@ import { openQueryHarness, type QueryHarness, spaceOf, testDatabase } from '../s
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 import { storedSpace } from '../services/stored-space.ts';
 
-const harness = await openQueryHarness();
+const harness = await openQueryHarness({ alone: false });
 t.teardown(() => harness.close());
 
 const text = (name: string, more: object = {}): FieldInput => ({ name, type: 'TEXT', ...more });

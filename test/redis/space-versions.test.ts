@@ -29,7 +29,10 @@ const straight = await openVersions(server.config);
 const behind = await openVersions({ ...server.config, port: proxy.port });
 const both = [straight, behind] as const;
 let routers = 0;
-const harness = await openQueryHarness({ versions: () => (both[routers++ % 2] as typeof straight).versions });
+const harness = await openQueryHarness({
+  alone: false,
+  versions: () => (both[routers++ % 2] as typeof straight).versions,
+});
 const another = harness.another();
 t.teardown(async () => {
   await harness.close();
