@@ -37,8 +37,8 @@ const structureHeader = { structure: JSON.stringify(exampleStructure) };
 export async function goodRequest(found: FoundOperation, known: Known): Promise<Ask> {
   const { path, method, operation } = found;
   const id: string = operation.operationId;
-  const parameters: readonly { name: string }[] = operation.parameters ?? [];
-  const names = new Set(parameters.map(({ name }) => name));
+  const parameters: readonly { name: string; in: string }[] = operation.parameters ?? [];
+  const names = new Set(parameters.filter((one) => one.in !== 'path').map(({ name }) => name));
   const space = id === 'getTokenOwner' ? 'user' : 'people';
   const filled = path
     .replace('{project}', 'demo')
