@@ -105,6 +105,7 @@ export const descriptions = {
       'checksum_mismatch',
       'unauthorized',
       'too_many_projects',
+      'quota_exceeded',
       'request_timeout',
       'payload_too_large',
       'unavailable',

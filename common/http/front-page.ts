@@ -1,3 +1,4 @@
+import { frontPage } from '../openapi/process-operations.ts';
 import type { HttpResponse, Route } from './http-types.ts';
 
 const title = 'Sluice';
@@ -31,8 +32,10 @@ export function frontPageRoute(routes: readonly Pick<Route, 'path'>[]): Route {
     body: pageText(dashboard),
   };
   return {
+    operation: 'frontPage',
     method: 'GET',
     path: '/',
+    api: frontPage,
     handler: (request) => (asksForHtml(request.header('accept')) ? page : json),
   };
 }

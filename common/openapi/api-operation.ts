@@ -62,7 +62,12 @@ export interface ApiOperation {
 }
 
 /** Errors of every route that needs HTTPS. */
-export const doorErrors: readonly ErrorCode[] = ['malformed_request', 'https_required', 'shutting_down'];
+export const doorErrors: readonly ErrorCode[] = [
+  'malformed_request',
+  'https_required',
+  'rate_limited',
+  'shutting_down',
+];
 
 /** Errors of every such route that does any work. */
 export const usualErrors: readonly ErrorCode[] = [

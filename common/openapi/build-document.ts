@@ -2,6 +2,7 @@ import type { Route } from '../http/http-types.ts';
 import { slugPattern } from '../metadata/slug.ts';
 import type { ApiAnswer, ApiHeader, ApiMedia, ApiOperation, ApiParameter } from './api-operation.ts';
 import { errorAnswers } from './error-answers.ts';
+import { nameSchema } from './name-schema.ts';
 import { type Schema, target } from './schema.ts';
 
 /** JSON of an OpenAPI document. */
@@ -73,7 +74,10 @@ function methodKey(method: Route['method']): string {
 }
 
 function addressOf(path: string, { fixed = {} }: DocumentInfo): string {
-  return path.replace(/:(\w+)/g, (_, name: string) => fixed[name] ?? `{${name}}`);
+  return path.replace(/:(\w+)/g, (_, name: string) => {
+    const value = fixed[name];
+    return value === undefined ? `{${name}}` : encodeURIComponent(value);
+  });
 }
 
 function operationObject(
@@ -125,13 +129,17 @@ function security(access: ApiOperation['access']): Json {
 }
 
 const slugs: Readonly<Record<string, { description: string; schema: Schema; example: string }>> = {
-  project: slugParameter('Slug of the project', 'demo'),
-  space: slugParameter('Slug of the record space; not `function`', 'people'),
+  project: {
+    description: 'Slug of the project',
+    schema: { type: 'string', pattern: slugPattern.source },
+    example: 'demo',
+  },
+  space: {
+    description: 'Slug of the record space: any text without control characters',
+    schema: { ...nameSchema, not: { enum: ['.', '..', 'function'] } },
+    example: 'people',
+  },
 };
-
-function slugParameter(description: string, example: string) {
-  return { description, schema: { type: 'string', pattern: slugPattern.source }, example } as const;
-}
 
 function pathParameters(
   api: ApiOperation,

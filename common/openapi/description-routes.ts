@@ -44,6 +44,7 @@ export function descriptionRoutes(args: {
   const { publicUrl, baseUrl } = args;
   const texts = new Map<OpenApiVersion, string>();
   const route: Route = {
+    operation: details.id,
     method: 'GET',
     path: '/openapi.json',
     api: { ...details, errors: doorErrors },

@@ -83,8 +83,15 @@ export function docsRoutes(publicUrl: string | undefined): Route[] {
     return files;
   };
   return [
-    { method: 'GET', path: '/docs', api: pageOperation, handler: () => load().get('') as HttpResponse },
     {
+      operation: pageOperation.id,
+      method: 'GET',
+      path: '/docs',
+      api: pageOperation,
+      handler: () => load().get('') as HttpResponse,
+    },
+    {
+      operation: fileOperation.id,
       method: 'GET',
       path: `${prefix}/:file`,
       api: fileOperation,

@@ -12,7 +12,7 @@ const errorSchema = named(
     {
       statusCode: { type: 'integer', description: 'The status of the answer' },
       code: { type: 'string', enum: allCodes, description: 'Stable, for programs' },
-      message: { type: 'string', description: 'The first problem' },
+      message: { type: 'string', description: 'The problems as one text, which may be cut' },
       error: { ...messages, description: 'Every problem that was found' },
       path: { type: 'string', description: 'As it was sent' },
       timestamp: dateTime,
@@ -40,7 +40,7 @@ const problemSchema = named(
       type: { type: 'string', format: 'uri', description: `${problemTypePrefix} and the code` },
       title: { type: 'string', description: 'The same for all problems of a type' },
       status: { type: 'integer', description: 'The status of the answer' },
-      detail: { type: 'string', description: 'The first problem' },
+      detail: { type: 'string', description: 'The problems as one text, which may be cut' },
       instance: { type: 'string', format: 'uri-reference', description: 'The path that was asked for' },
       code: { type: 'string', enum: allCodes },
       errors: { ...messages, description: 'Every problem that was found' },

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
-import { type ApiOperation, jsonContent } from './api-operation.ts';
+import { type ApiOperation, doorErrors, jsonContent } from './api-operation.ts';
 import { dateTime, exactObject, type Schema } from './schema.ts';
 
 /** How the description of the API shows what every process answers of itself. */
@@ -23,6 +23,36 @@ function health(id: string, summary: string, more: readonly ErrorCode[], schema:
     sample: (base) => `curl -sS ${base}/${id}`,
   };
 }
+
+const text: Schema = { type: 'string' };
+
+export const frontPage: ApiOperation = {
+  id: 'frontPage',
+  tag: 'Description',
+  summary: 'Say what this is',
+  description: 'A page for browsers, which ask for HTML, and JSON for others.',
+  access: 'none',
+  answers: {
+    200: {
+      description: 'What this is, and where more is said',
+      headers: {
+        Vary: { description: 'accept', schema: text, always: true },
+        'Content-Security-Policy': { description: 'Of the page: it runs nothing', schema: text },
+      },
+      content: {
+        ...jsonContent(
+          exactObject(
+            { name: text, description: text, documentation: text, dashboard: text, health: text },
+            { optional: ['dashboard'] },
+          ),
+        ),
+        'text/html': { schema: text },
+      },
+    },
+  },
+  errors: doorErrors,
+  sample: (base) => `curl -sS ${base}/`,
+};
 
 export const healthz = health('healthz', 'Is the process alive?', [], exactObject({ status }));
 export const healthWithTime = health(

@@ -1,9 +1,39 @@
+import { longestName } from '../../common/metadata/slug.ts';
 import { nullable, type Schema } from '../../common/openapi/schema.ts';
+import { systemKeys } from '../structure/field.ts';
+import { maxPopulations } from './parse-populate.ts';
 
 const count: Schema = { type: 'integer', minimum: 1 };
+const name = { type: 'string', minLength: 1, maxLength: longestName } as const satisfies Schema;
+
+const population: Schema = {
+  type: 'object',
+  required: ['fields'],
+  properties: {
+    space: nullable({ ...name, description: 'Slug or name of another record space of the project' }),
+    fields: {
+      type: 'object',
+      required: ['foreignKey', 'localKey', 'newField'],
+      properties: {
+        from: { description: 'The same as `space`, read where that is missing' },
+        foreignKey: { ...name, description: 'A field of the other space, or `id`; not hashed' },
+        localKey: {
+          ...name,
+          description: 'A field of this space, or `id`; of the same type, and not hashed',
+        },
+        newField: {
+          ...name,
+          not: { enum: [...systemKeys, '__proto__'] },
+          description:
+            'What the record of the other space, or null, is added as. It takes the place of a field of that name',
+        },
+      },
+    },
+  },
+};
 
 /**
- * What parseOptions takes, as JSON Schema. test/unit/schemas.test.ts holds the two against each other.
+ * What parseOptions and parsePopulate take, as JSON Schema. test/unit/schemas.test.ts holds the two against each other.
  * @param by what may be sorted by
  */
 export function optionsSchema(by: Schema): Schema {
@@ -19,17 +49,22 @@ export function optionsSchema(by: Schema): Schema {
       }),
       pagination: nullable({
         type: 'object',
-        required: ['limit'],
+        anyOf: [{ required: ['limit'] }, { not: { required: ['page'] } }],
+        description: '`{}` is none',
         properties: { limit: count, page: { ...count, default: 1, description: 'From 1' } },
       }),
       sort: nullable({
         type: 'object',
-        required: ['by'],
-        properties: { by, order: { type: 'string', enum: ['asc', 'desc'], default: 'asc' } },
-        description: 'Absent: in the order in which records were inserted',
+        properties: { by: nullable(by), order: { type: 'string', enum: ['asc', 'desc'], default: 'asc' } },
+        description: 'Absent, or without `by`: in the order in which records were inserted',
       }),
       token: { description: 'A login token, for spaces with authOptions' },
-      populate: { description: 'Not built yet: a read that asks for it is a 501' },
+      populate: nullable({
+        type: 'array',
+        maxItems: maxPopulations,
+        items: population,
+        description: 'Records of other spaces that find, findOne and search add; other operations ignore it',
+      }),
     },
   };
 }

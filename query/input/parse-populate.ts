@@ -1,6 +1,7 @@
 import { invalidOptions } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
+import { longestName } from '../../common/metadata/slug.ts';
 import { isSystemKey, type Target } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
 import { unparsedOptions } from './unparsed-options.ts';
@@ -15,8 +16,7 @@ export interface Population {
   readonly newField: string;
 }
 
-const most = 10;
-const longestName = 200;
+export const maxPopulations = 10;
 
 /**
  * Reads `populate` of the options: `[{space, fields: {from, foreignKey, localKey, newField}}]`, as the published client
@@ -28,8 +28,10 @@ export function parsePopulate(
 ): readonly Population[] {
   const input = unparsedOptions(request).populate ?? [];
   if (!Array.isArray(input)) throw invalidOptions(['Options: populate should be an array']);
-  if (input.length > most) {
-    throw invalidOptions([`Options: populate has ${input.length} entries; at most ${most} are allowed`]);
+  if (input.length > maxPopulations) {
+    throw invalidOptions([
+      `Options: populate has ${input.length} entries; at most ${maxPopulations} are allowed`,
+    ]);
   }
   const problems: string[] = [];
   const populations = (input as readonly unknown[]).flatMap((item, index) => {

@@ -48,6 +48,15 @@ const openings: Readonly<Record<string, Opening>> = {
   setInferredStructure: 'structure',
   getInferredStructure: 'none',
   getOpenApi: 'none',
+  sendOtp: 'none',
+  sendPushNotifications: 'none',
+};
+
+/** Of the operations that do not look for a space. */
+const spacelessErrors: Readonly<Record<string, readonly ErrorCode[]>> = {
+  getInferredStructure: ['invalid_slug', 'invalid_structure'],
+  sendOtp: [],
+  sendPushNotifications: [],
 };
 
 /** The routes of an operation, as the description shows them. @param also the other way to ask for it that is meant */
@@ -137,7 +146,7 @@ function errorsOf(operation: Operation, details: OperationDetails, hasBody: bool
     ...usualErrors,
     'unauthorized',
     ...databaseErrors,
-    ...(name === 'getInferredStructure' ? (['invalid_slug', 'invalid_structure'] as const) : spaceErrors),
+    ...(spacelessErrors[name] ?? spaceErrors),
     ...(hasBody ? bodyErrors : []),
     ...(details.errors ?? []),
   ];

@@ -56,6 +56,14 @@ const changedRecord: Pick<OperationDetails, 'body' | 'answer'> = {
   answer: ({ record }) => record,
 };
 
+function missingFunction(summary: string): OperationDetails {
+  return {
+    summary,
+    description: 'There is no such function here: clients that call it get an answer which says so.',
+    errors: ['not_implemented'],
+  };
+}
+
 /** By the names of the table of operations. */
 export const operationDetails: Readonly<Record<string, OperationDetails>> = {
   find: {
@@ -145,7 +153,7 @@ export const operationDetails: Readonly<Record<string, OperationDetails>> = {
   login: {
     summary: 'Log a user in',
     description:
-      'Finds the user whose fields have the values of the body. The token is good for `getTokenOwner` and `authOptions`.',
+      'Finds the user whose fields have the values of the body. The token is good for `getTokenOwner` and `authOptions`. Fields that the structure names in `functionOptions.login.compulsoryParams` must be given.',
     ownHeaders: [
       {
         name: 'function-resources',
@@ -163,15 +171,18 @@ export const operationDetails: Readonly<Record<string, OperationDetails>> = {
     body: () => ({
       schema: named('Credentials', {
         type: 'object',
-        minProperties: 2,
+        minProperties: 1,
         additionalProperties: true,
-        description: 'At least a field that is not hashed and one that is',
+        description:
+          'At least a field that is not hashed, and one that is unless the structure has `compulsoryParams`',
       }),
       example: { email: 'ada@example.com', password: 'correct horse' },
     }),
     answer: ({ record }) => named('Login', exactObject({ token: { type: 'string' }, user: record })),
     errors: ['invalid_value', 'invalid_condition', 'too_many_attempts'],
   },
+  sendOtp: missingFunction('Send a one-time password'),
+  sendPushNotifications: missingFunction('Send push notifications'),
   setStructure: {
     summary: 'Set the structure of a space',
     description: '`projectSlug` and `slug` may be left out of the body: the path says them.',

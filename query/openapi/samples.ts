@@ -70,6 +70,9 @@ export const samples: Readonly<Record<string, (base: string) => string>> = {
       url: `${base}/demo/user/get-token-owner`,
       headers: { structure: users, token: '$LOGIN_TOKEN' },
     }),
+  sendOtp: (base) => curl({ url: `${base}/demo/function/send-otp`, body: { email: 'ada@example.com' } }),
+  sendPushNotifications: (base) =>
+    curl({ url: `${base}/demo/function/send-push-notification`, body: { title: 'Hello' } }),
   setStructure: (base) => curl({ url: `${base}/demo/people/set-structure`, body: structure }),
   setInferredStructure: (base) =>
     curl({ url: `${base}/demo/samples/set-inferred-structure`, body: { firstName: 'Ada', age: 36 } }),

@@ -138,11 +138,16 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
         name: 'structure',
         in: 'header',
         description:
-          'The structure of the record space, as JSON. Needed unless `use-pre-stored-structure` is true',
+          'The structure of the record space, as JSON. Needed unless `use-pre-stored-structure` or `infer-structure` is true',
         json: structure,
         example,
       },
       flagHeader('use-pre-stored-structure', false, 'Whether the stored structure is used'),
+      flagHeader(
+        'infer-structure',
+        false,
+        'Whether, without the header `structure`, the stored structure gets a field for each other key of the body',
+      ),
     ],
     creationHeaders,
     conditions: [
@@ -161,7 +166,6 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
       'Options',
       optionsSchema({
         type: 'string',
-        minLength: 1,
         description: 'A field by name or slug, `id`, `createdAt` or `updatedAt`',
       }),
     ),

@@ -38,7 +38,16 @@ export function typedSpace({ fields }: Structure): SpaceModel {
   const byName = (of: readonly Field[], schema: (field: Field) => Schema): Record<string, Schema> =>
     Object.fromEntries(of.map((field) => [field.name, { ...schema(field), ...described(field) }]));
   const valued = (field: Field): Schema => typeSchemas[field.type];
-  const record = exactObject({ ...systemProperties, ...byName(shown, (field) => nullable(valued(field))) });
+  const record = exactObject(
+    { ...systemProperties, ...byName(shown, (field) => nullable(valued(field))) },
+    {
+      additionalProperties: {
+        type: ['object', 'null'],
+        additionalProperties: true,
+        description: 'What `populate` of the options adds',
+      },
+    },
+  );
   const needed = fields.filter(({ required, defaultValue }) => required && defaultValue === null);
   const optional = fields.filter((field) => !needed.includes(field)).map(({ name }) => name);
   const searchable = fields.filter(isSearchable);

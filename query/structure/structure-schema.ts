@@ -1,4 +1,5 @@
-import { longestName, slugPattern } from '../../common/metadata/slug.ts';
+import { slugPattern } from '../../common/metadata/slug.ts';
+import { nameSchema } from '../../common/openapi/name-schema.ts';
 import { exactObject, named, nullable, type Schema } from '../../common/openapi/schema.ts';
 import { fieldTypes, systemKeys } from './field.ts';
 import { maxFields } from './parse-structure.ts';
@@ -13,20 +14,12 @@ const anything: Schema = {};
 
 const fieldProperties = {
   name: {
-    type: 'string',
-    minLength: 1,
-    maxLength: longestName,
-    // no control characters
-    pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+    ...nameSchema,
     not: { enum: systemKeys },
     description: 'Its key in answers',
   },
   slug: {
-    type: 'string',
-    minLength: 1,
-    maxLength: longestName,
-    // no control characters
-    pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+    ...nameSchema,
     not: { enum: [...systemKeys, '__proto__'] },
     description: 'Requests may use it instead of the name',
   },
@@ -71,12 +64,7 @@ export function structureSchema(scopes: readonly string[]): Schema {
       name: nullable({ ...string, description: 'Display name' }),
       description: nullable(string),
       projectSlug: { type: 'string', pattern: slugPattern.source, description: 'As in the path' },
-      slug: {
-        type: 'string',
-        minLength: 1,
-        maxLength: longestName,
-        description: 'As in the path: any text without control characters',
-      },
+      slug: { ...nameSchema, description: 'As in the path: any text without control characters' },
       recordStructure: fieldsSchema,
       recordFieldStructures: fieldsSchema,
       clear: nullable({ ...boolean, description: 'Empties the space first; the server must allow it' }),
@@ -92,7 +80,8 @@ export function structureSchema(scopes: readonly string[]): Schema {
         description: 'Records that the space begins with, checked like those of an insert',
       }),
       functionOptions: {
-        description: '`login.compulsoryParams` names fields that a login must give; nothing else is used',
+        description:
+          '`{"login": {"compulsoryParams": [...]}}` names fields that a login must give, and then none of them has to be hashed; nothing else is used',
       },
     },
   });
@@ -120,7 +109,18 @@ function authOptions(scopes: readonly string[]): Schema {
   };
 }
 
-/** A structure as it is stored and answered (`structureText`). */
+const storedFields: Schema = {
+  type: 'array',
+  items: exactObject(
+    {
+      ...fieldProperties,
+      ...{ required, unique, hashed, description: string, comment: string, defaultValue: anything },
+    },
+    { optional: ['defaultValue'] },
+  ),
+};
+
+/** A structure as it is stored (`structureText`) and answered (`structureAnswer`). */
 export const storedStructureSchema: Schema = named(
   'StoredStructure',
   exactObject(
@@ -129,16 +129,8 @@ export const storedStructureSchema: Schema = named(
       description: string,
       projectSlug: string,
       slug: string,
-      recordStructure: {
-        type: 'array',
-        items: exactObject(
-          {
-            ...fieldProperties,
-            ...{ required, unique, hashed, description: string, comment: string, defaultValue: anything },
-          },
-          { optional: ['defaultValue'] },
-        ),
-      },
+      recordStructure: storedFields,
+      recordFieldStructures: { ...storedFields, description: 'The same as `recordStructure`' },
       authOptions: exactObject({ active: boolean, space: string, scope: { type: 'array', items: string } }),
       webhooks: exactObject({ onInsertUrl: nullable(string), onUpdateUrl: nullable(string) }),
     },

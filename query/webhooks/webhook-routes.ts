@@ -1,11 +1,9 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { invalidCondition } from '../../common/errors/catalogue.ts';
 import type { HttpResponse, Route } from '../../common/http/http-types.ts';
+import { webhookDescriptions as descriptions, listed } from '../openapi/describe-webhooks.ts';
 import type { Delivery } from './webhook-deliveries.ts';
 import type { Webhooks } from './webhooks.ts';
-
-const usual = 50;
-const most = 500;
 
 /** What an account may see and do about its webhooks. */
 export function webhookRoutes({
@@ -17,16 +15,20 @@ export function webhookRoutes({
 }): Route[] {
   return [
     {
+      operation: descriptions.secret.id,
       method: 'GET',
       path: '/_webhooks_/secret',
+      api: descriptions.secret,
       async handler(request) {
         const { userId } = await authenticate(request);
         return answer({ secret: await webhooks.secretOf(userId) });
       },
     },
     {
+      operation: descriptions.deliveries.id,
       method: 'GET',
       path: '/_webhooks_/deliveries',
+      api: descriptions.deliveries,
       async handler(request) {
         const { userId } = await authenticate(request);
         const limit = readLimit(request.query);
@@ -34,8 +36,10 @@ export function webhookRoutes({
       },
     },
     {
+      operation: descriptions.send.id,
       method: 'POST',
       path: '/_webhooks_/deliveries/:id/send',
+      api: descriptions.send,
       async handler(request) {
         const { userId } = await authenticate(request);
         return answer(shown(await webhooks.sendAgain(userId, request.params.id ?? '', request.signal)));
@@ -45,6 +49,7 @@ export function webhookRoutes({
 }
 
 function readLimit(query: readonly (readonly [string, string])[]): number {
+  const { usual, most } = listed;
   const text = query.find(([name]) => name === 'limit')?.[1] ?? String(usual);
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (limit < 1 || limit > most) throw invalidCondition([`limit should be a whole number from 1 to ${most}`]);

@@ -2,8 +2,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t from 'tap';
+import { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
 import { type Contract, wholeContract } from '../services/contract.ts';
-import { type Ask, bent, bytesOf, goodRequest, type Known, users } from '../services/every-status.ts';
+import { type Ask, bent, bytesOf, goodRequest, hooked, type Known, users } from '../services/every-status.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import {
   documentOf,
@@ -43,6 +44,10 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     metricsToken: 'a metrics token of a test',
   });
   t.teardown(() => guarded.close());
+  const limits = { rate: 0.001, burst: 1, inFlight: 0 };
+  const addressLimiter = new RequestLimiter({ limits });
+  const limited = await serveEverything({ ...stores, bodyIdleTimeout: 500, addressLimiter });
+  t.teardown(() => limited.close());
   const document = await documentOf(processRoutes([...gatewayTable(), ...queryTable()]));
   const found = operationsOf(document);
   const one = async (ask: Ask, baseUrl = served.baseUrl): Promise<RawAnswer> => {
@@ -56,7 +61,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     if (all === undefined) throw new Error(id);
     return all;
   };
-  let known: Known = { file: 'x', loginToken: 'x', newId: async () => 'x' };
+  let known: Known = { file: 'x', delivery: 'x', loginToken: 'x', newId: async () => 'x' };
   const json = async (id: string, change: Partial<Ask> = {}) => {
     const { body } = await one({ ...(await goodRequest(operation(id), known)), ...change });
     return JSON.parse(body.toString());
@@ -69,7 +74,15 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
   }
   await json('setStructure');
   const { token } = await json('login');
-  known = { file: name, loginToken: token, newId: async () => (await json('insertOne')).id };
+  const hook = {
+    headers: { authorization: 'Bearer good', structure: hooked },
+    target: '/demo/hooked/_single_',
+  };
+  await json('insertOne', { ...hook, body: '{"name":"Ada"}' });
+  const [{ id: delivery }] = await json('getWebhookDeliveries');
+  known = { file: name, delivery, loginToken: token, newId: async () => (await json('insertOne')).id };
+  // all that an address may ask for
+  await one(await goodRequest(operation('frontPage'), known), limited.baseUrl);
 
   const late: Ask[] = [];
   for (const each of found) {
@@ -78,6 +91,10 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     await json('insertOne');
     for (const status of Object.keys(each.operation.responses).map(Number)) {
       const good = await goodRequest(each, known);
+      if (status === 429) {
+        t.equal((await one(good, limited.baseUrl)).status, 429, id);
+        if (!each.operation.responses[429].description.includes('too_many_attempts')) continue;
+      }
       const ask = bent(status, good, id);
       if (ask === null && status === 503) late.push(good);
       if (ask === null) continue;

@@ -14,6 +14,8 @@ export interface Ask {
 export interface Known {
   /** Name of a stored file. */
   readonly file: string;
+  /** Id of a call of a webhook. */
+  readonly delivery: string;
   /** Of a user who logged in. */
   readonly loginToken: string;
   /** Makes a record, and answers its id. */
@@ -24,7 +26,7 @@ export const users = structureOf('demo', 'user', [
   { name: 'email', type: 'TEXT', required: true, unique: true },
   { name: 'password', type: 'TEXT', required: true, hashed: true },
 ]);
-const hooked = structureOf('demo', 'hooked', [{ name: 'name', type: 'TEXT' }], {
+export const hooked = structureOf('demo', 'hooked', [{ name: 'name', type: 'TEXT' }], {
   webhooks: { onInsertUrl: 'http://127.0.0.1:9/', onUpdateUrl: 'http://127.0.0.1:9/' },
 });
 
@@ -35,13 +37,14 @@ const structureHeader = { structure: JSON.stringify(exampleStructure) };
 export async function goodRequest(found: FoundOperation, known: Known): Promise<Ask> {
   const { path, method, operation } = found;
   const id: string = operation.operationId;
-  const parameters: readonly { name: string }[] = operation.parameters ?? [];
-  const names = new Set(parameters.map(({ name }) => name));
+  const parameters: readonly { name: string; in: string }[] = operation.parameters ?? [];
+  const names = new Set(parameters.filter((one) => one.in !== 'path').map(({ name }) => name));
   const space = id === 'getTokenOwner' ? 'user' : 'people';
   const filled = path
     .replace('{project}', 'demo')
     .replace('{space}', space)
     .replace('{name}', known.file)
+    .replace('{id}', known.delivery)
     .replace('{file}', 'page.js');
   const json = operation.requestBody?.content['application/json'];
   const isForm = operation.requestBody !== undefined && json === undefined;
@@ -105,7 +108,7 @@ export function bent(status: number, good: Ask, id: string): Ask | null {
         ? null
         : withHeaders({ 'test-fault': String(status), authorization: 'Bearer good' });
     case 501:
-      return unbuilt(good, id);
+      return good;
     default:
       throw new Error(`nobody knows how to get ${status}`);
   }
@@ -121,7 +124,7 @@ function notFound(withHeaders: (headers: Record<string, string>) => Ask, elsewhe
   }
   if (id === 'setStructure') return { ...ask, target: elsewhere, body: '{"recordStructure":[]}' };
   const target = /^\/_/.test(elsewhere)
-    ? elsewhere.replace(/\/[^/]{6,}(?=\/link$|$)/, '/nothing')
+    ? elsewhere.replace(/\/[^/]{6,}(?=\/(?:link|send)$|$)/, '/nothing')
     : elsewhere;
   return { ...ask, target };
 }
@@ -138,17 +141,6 @@ function guess(good: Ask, id: string): Ask {
     headers: { ...good.headers, structure: users },
     target: inBody ? target : target + query,
     body: inBody ? JSON.stringify(wrong) : good.body === '' ? '' : '{"email":"b@example.com"}',
-  };
-}
-
-function unbuilt(good: Ask, id: string): Ask {
-  if (/^(?:find|search)/.test(id))
-    return { ...good, headers: { ...good.headers, options: '{"populate":["x"]}' } };
-  return {
-    ...good,
-    headers: { ...good.headers, structure: hooked },
-    target: good.target.replace('/people', '/hooked'),
-    body: good.body.startsWith('[') ? '[{"name":"a"}]' : '{"name":"a"}',
   };
 }
 

@@ -1,4 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { frontPageRoute } from '../../common/http/front-page.ts';
 import { healthRoutes } from '../../common/http/health-routes.ts';
 import type { Route } from '../../common/http/http-types.ts';
 import { metricsRoute } from '../../common/metrics/metrics-route.ts';
@@ -29,6 +30,7 @@ export function queryTable(): Route[] {
 /** Every route of a process that runs some services. */
 export function processRoutes(services: readonly Route[], publicUrl?: string): Route[] {
   const routes = [
+    frontPageRoute(services),
     ...healthRoutes([], () => null),
     metricsRoute({ token: undefined, read: async () => '' }),
     ...services,

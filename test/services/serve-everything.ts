@@ -5,6 +5,7 @@ import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { notReady, overloaded, unauthorized } from '../../common/errors/catalogue.ts';
+import { frontPageRoute } from '../../common/http/front-page.ts';
 import { healthRoutes } from '../../common/http/health-routes.ts';
 import { type HttpServer, startHttpServer } from '../../common/http/http-server.ts';
 import type { Route } from '../../common/http/http-types.ts';
@@ -14,6 +15,7 @@ import { createProjects } from '../../common/metadata/projects.ts';
 import { metricsRoute } from '../../common/metrics/metrics-route.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import { descriptionRoutes } from '../../common/openapi/description-routes.ts';
+import type { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { queryRoutes } from '../../query/query-service.ts';
@@ -47,6 +49,7 @@ export async function serveEverything(options: {
   readonly database: string;
   readonly metricsToken?: string;
   readonly bodyIdleTimeout: number;
+  readonly addressLimiter?: RequestLimiter;
 }): Promise<FaultyServer> {
   const { db, database } = options;
   const root = await mkdtemp(join(tmpdir(), 'sluice-everything-'));
@@ -83,6 +86,7 @@ export async function serveEverything(options: {
       links: createFileLinks(createConfiguredKeys('a secret of a test, long enough for it')),
       fileLinks: 'public',
     }),
+    frontPageRoute([]),
     ...healthRoutes([], () => (broken ? notReady(['as the test asked']) : null)),
     metricsRoute({
       token: options.metricsToken,
@@ -101,6 +105,7 @@ export async function serveEverything(options: {
     corsOrigins: ['*'],
     bodyIdleTimeout: options.bodyIdleTimeout,
     requestTimeout: 60_000,
+    addressLimiter: options.addressLimiter,
     log,
     routes: [...routes, ...descriptionRoutes({ routes, publicUrl: undefined, baseUrl })],
   });

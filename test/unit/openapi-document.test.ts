@@ -90,6 +90,17 @@ t.test('which version a request asks for', async (t) => {
   );
 });
 
+t.test('every limited operation says 429, and functions that are not there 501', async (t) => {
+  for (const { operation } of operationsOf(await documentOf(processRoutes(processes.both)))) {
+    const { operationId, responses } = operation;
+    const unlimited = ['healthz', 'health', 'readyz', 'metrics'].includes(operationId);
+    t.equal(responses[429]?.description.includes('`rate_limited`') ?? false, !unlimited, operationId);
+    const missing = ['sendOtp', 'sendPushNotifications'].includes(operationId);
+    t.equal(responses[501] !== undefined, missing, operationId);
+    t.equal(responses[200] === undefined, missing, operationId);
+  }
+});
+
 function parsed(fields: Parameters<typeof structureOf>[2], more: object = {}): Structure {
   return parseStructure(structureOf('demo', 'people', fields, more), scopes).structure as Structure;
 }
@@ -132,6 +143,17 @@ t.test('a space is described with its own fields', async (t) => {
     t.equal(await problemsOf(document), '', `${name}: 3.1`);
     t.equal(await problemsOf(asOpenApi30(document)), '', `${name}: 3.0`);
     for (const { path } of operationsOf(document)) t.ok(path.startsWith('/demo/people'), path);
+  }
+});
+
+t.test('the slug of a described space is any name', async (t) => {
+  for (const slug of [...hostile, 'x'.repeat(200), '%2F..', ':project', '{space}?a=b#c']) {
+    const { structure } = parseStructure(structureOf('demo', slug, personFields), scopes);
+    const document = describeSpace(structure as Structure, '/');
+    t.equal(await problemsOf(document), '', slug);
+    t.equal(await problemsOf(asOpenApi30(document)), '', slug);
+    const paths = new Set(operationsOf(document).map(({ path }) => path.split('/')[2]));
+    t.strictSame([...paths], [encodeURIComponent(slug)]);
   }
 });
 

@@ -2,12 +2,14 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import t from 'tap';
-import { slugPattern } from '../../common/metadata/slug.ts';
+import { slugPattern, spaceSlugProblem } from '../../common/metadata/slug.ts';
 import type { JsonObject } from '../../common/openapi/build-document.ts';
 import { parseOptions } from '../../query/input/parse-options.ts';
+import { parsePopulate } from '../../query/input/parse-populate.ts';
 import { scopes } from '../../query/operations.ts';
 import { parseStructure, readStructure } from '../../query/structure/parse-structure.ts';
 import type { Structure } from '../../query/structure/structure.ts';
+import { fakeRequest } from '../services/fake-request.ts';
 import { documentOf, processRoutes, queryTable } from '../services/openapi-document.ts';
 import { personFields, structureOf } from '../services/record-client.ts';
 import { valuesOf } from '../services/schema-arbitrary.ts';
@@ -48,7 +50,7 @@ t.test('a structure that is taken fits its schema', async (t) => {
     fc.property(bentValues('Structure'), (value) => {
       const { problems, projectSlug, slug } = readStructure(value, scopes);
       // slugs are held against those of the path, which are valid
-      const ofPath = slugPattern.test(projectSlug ?? '') && slugPattern.test(slug ?? '');
+      const ofPath = slugPattern.test(projectSlug ?? '') && spaceSlugProblem(slug ?? '') === null;
       const good = problems.length === 0 && ofPath;
       const fit = fits('Structure', value);
       taken += good ? 1 : 0;
@@ -62,16 +64,39 @@ t.test('a structure that is taken fits its schema', async (t) => {
   t.ok(taken > 50 && unfit > 50, `${taken} taken, ${unfit} do not fit`);
 });
 
+/** Options, some of whose populations name a field of the structure, or a name that is not one. */
+const bentOptions = fc
+  .tuple(
+    bentValues('Options'),
+    fc.constantFrom<unknown>('full-name', 'age', 'id', undefined, null, '', 'x'.repeat(201), 5),
+    fc.constantFrom('localKey', 'foreignKey', 'newField', 'from'),
+  )
+  .map(([value, other, key]) => {
+    const { populate } = value as { readonly populate?: unknown };
+    for (const population of Array.isArray(populate) ? populate : []) {
+      const { fields } = (population ?? {}) as { readonly fields?: Record<string, unknown> };
+      if (typeof fields === 'object' && fields !== null)
+        Object.assign(fields, { localKey: 'age', [key]: other });
+    }
+    return value;
+  });
+
 t.test('options that are taken fit their schema', async (t) => {
   const structure = parseStructure(structureOf('demo', 'people', personFields)).structure as Structure;
   let taken = 0;
+  let populated = 0;
   fc.assert(
-    fc.property(bentValues('Options'), (value) => {
-      const good = thrownBy(() => parseOptions(JSON.stringify(value), structure)) === null;
+    fc.property(bentOptions, (value) => {
+      const options = JSON.stringify(value);
+      const read = (): void => {
+        parseOptions(options, structure);
+        populated += parsePopulate(fakeRequest({ headers: { options } }), structure).length;
+      };
+      const good = thrownBy(read) === null;
       taken += good ? 1 : 0;
       return !good || fits('Options', value);
     }),
     { seed, numRuns: 3000 },
   );
-  t.ok(taken > 100, `${taken} taken`);
+  t.ok(taken > 100 && populated > 50, `${taken} taken, ${populated} populations`);
 });

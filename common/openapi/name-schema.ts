@@ -1,0 +1,11 @@
+import { longestName } from '../metadata/slug.ts';
+import type { Schema } from './schema.ts';
+
+/** What `nameProblem` lets pass: any text without control characters. */
+export const nameSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: longestName,
+  // U+FFFD is what bytes become that are not UTF-8
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\ufffd]*$',
+} as const satisfies Schema;

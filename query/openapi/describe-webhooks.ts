@@ -1,0 +1,103 @@
+import {
+  type ApiHeader,
+  type ApiOperation,
+  databaseErrors,
+  jsonContent,
+  usualErrors,
+} from '../../common/openapi/api-operation.ts';
+import { curl, keeping } from '../../common/openapi/curl.ts';
+import { dateTime, exactObject, named, nullable, type Schema } from '../../common/openapi/schema.ts';
+import { exampleStructure } from './space-model.ts';
+
+const tag = 'Webhooks';
+const string: Schema = { type: 'string' };
+const count: Schema = { type: 'integer', minimum: 0 };
+
+/** How many deliveries a list has. */
+export const listed = { usual: 50, most: 500 } as const;
+
+const delivery = named(
+  'Delivery',
+  exactObject({
+    id: { ...string, description: 'Also the `webhook-id` of the call' },
+    event: { type: 'string', enum: ['record.inserted', 'record.updated'] },
+    project: string,
+    space: string,
+    url: string,
+    recordIds: { type: 'array', items: string },
+    state: { type: 'string', enum: ['pending', 'delivered', 'failed'] },
+    attempts: count,
+    lastStatus: nullable({ type: 'integer', description: 'Of the last answer; null: there was none' }),
+    lastProblem: nullable(string),
+    createdAt: dateTime,
+    updatedAt: dateTime,
+    nextAttemptAt: nullable({ ...dateTime, description: 'Null: there will be none' }),
+  }),
+);
+
+const headers: Readonly<Record<string, ApiHeader>> = {
+  'Cache-Control': { description: 'no-store', schema: string, always: true },
+};
+const errors = [...usualErrors, ...databaseErrors, 'unauthorized'] as const;
+
+function announcing(base: string): string {
+  const url = 'https://hooks.example.com/people';
+  const structure = { ...exampleStructure, webhooks: { onInsertUrl: url } };
+  return `${curl({ url: `${base}/demo/people`, headers: { structure }, body: [{ name: 'Ada' }] })}\n`;
+}
+
+/** How the description of the API shows what an account may see and do about its webhooks. */
+export const webhookDescriptions = {
+  secret: {
+    id: 'getWebhookSecret',
+    tag,
+    summary: 'Get the key that signs webhooks',
+    description: 'Of the account, in the form of Standard Webhooks.',
+    access: 'token',
+    answers: {
+      200: {
+        description: 'The key',
+        headers,
+        content: jsonContent(
+          named('WebhookSecret', exactObject({ secret: { type: 'string', pattern: '^whsec_' } })),
+        ),
+      },
+    },
+    errors,
+    sample: (base) => curl({ url: `${base}/_webhooks_/secret` }),
+  },
+  deliveries: {
+    id: 'getWebhookDeliveries',
+    tag,
+    summary: 'List the newest calls of webhooks',
+    description: 'Of the account, newest first.',
+    access: 'token',
+    parameters: [
+      {
+        name: 'limit',
+        in: 'query',
+        description: 'How many at most',
+        schema: { type: 'integer', minimum: 1, maximum: listed.most, default: listed.usual },
+      },
+    ],
+    answers: {
+      200: { description: 'The calls', headers, content: jsonContent({ type: 'array', items: delivery }) },
+    },
+    errors: [...errors, 'invalid_condition'],
+    sample: (base) => announcing(base) + curl({ url: `${base}/_webhooks_/deliveries?limit=10` }),
+  },
+  send: {
+    id: 'sendWebhookAgain',
+    tag,
+    summary: 'Make a call of a webhook again',
+    description:
+      'One that was delivered, or failed, is made as if it were new. One that waits is left as it is.',
+    access: 'token',
+    pathParameters: { id: { description: 'Of the delivery', schema: { type: 'string', minLength: 1 } } },
+    answers: { 200: { description: 'The delivery as it is now', headers, content: jsonContent(delivery) } },
+    errors: [...errors, 'not_found'],
+    sample: (base) =>
+      `${announcing(base)}${keeping('DELIVERY', 'id', curl({ url: `${base}/_webhooks_/deliveries?limit=1` }))}\n` +
+      curl({ method: 'POST', url: `${base}/_webhooks_/deliveries/$DELIVERY/send` }),
+  },
+} as const satisfies Readonly<Record<string, ApiOperation>>;
