@@ -3,15 +3,14 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import type { QueryPairs } from '../../common/http/http-types.ts';
 import {
   type Field,
+  type FieldType,
   isSystemKey,
   type StoredValue,
   type SystemKey,
   type Target,
 } from '../structure/field.ts';
-import { hasLoneSurrogate, type ValueReading } from '../structure/field-value.ts';
+import { hasLoneSurrogate, misfit, readFieldValue, type ValueReading } from '../structure/field-value.ts';
 import type { Structure } from '../structure/structure.ts';
-import { readConditionTime } from './condition-time.ts';
-import { readConditionValue } from './condition-value.ts';
 import { unknownCondition } from './unknown-condition.ts';
 
 /** A record matches when its value equals this one; one without a value never does. */
@@ -108,4 +107,49 @@ function hashedProblems(
     return [`Query field: ${name} is hashed: it needs a condition on another field beside it`];
   }
   return [];
+}
+
+// as JSON writes numbers, and with a plus sign, leading zeros or without the zero before the point
+const decimal = /^[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+/** Converts the text of a query parameter by the declared type of its field (interface.md section 2.2 rule 1). */
+export function readConditionValue(type: FieldType, text: string): ValueReading {
+  switch (type) {
+    case 'TEXT':
+      return readFieldValue(type, text);
+    case 'NUMBER':
+      return decimal.test(text) ? readFieldValue(type, Number(text)) : misfit(type);
+    case 'BOOLEAN':
+      return text === 'true' || text === 'false' ? { value: text === 'true' } : misfit(type);
+    case 'ARRAY':
+    case 'OBJECT':
+      return readJson(type, text);
+  }
+}
+
+function readJson(type: FieldType, text: string): ValueReading {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return misfit(type);
+  }
+  return readFieldValue(type, value);
+}
+
+const timestamp = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3}))?Z$/;
+/** What DateTime64 can hold. */
+const firstYear = 1900;
+const lastYear = 2299;
+
+/** Reads a time as answers show it (ISO 8601, UTC, up to milliseconds); null when it is not one. */
+export function readConditionTime(text: string): Date | null {
+  const match = timestamp.exec(text);
+  if (match === null) return null;
+  const normal = `${match[1]}.${(match[2] ?? '').padEnd(3, '0')}Z`;
+  const time = new Date(normal);
+  // a day such as February 30th is moved to March, or is no time at all
+  if (Number.isNaN(time.getTime()) || time.toISOString() !== normal) return null;
+  const year = time.getUTCFullYear();
+  return year >= firstYear && year <= lastYear ? time : null;
 }

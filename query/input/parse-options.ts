@@ -1,5 +1,6 @@
 import { invalidOptions } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
+import type { HttpRequest } from '../../common/http/http-types.ts';
 import { isSystemKey, type Target } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
 
@@ -8,7 +9,7 @@ export interface Sort {
   readonly descending: boolean;
 }
 
-/** The `options` header. `token` and `populate` are read elsewhere (unparsed-options.ts, parse-populate.ts). */
+/** The `options` header. `token` and `populate` are read before there is a structure (`unparsedOptions`). */
 export interface Options {
   readonly paramRelationship: 'And' | 'Or';
   /** Null: all records. */
@@ -105,4 +106,23 @@ function readSort(value: unknown, structure: Structure, complain: Complain): Sor
     return null;
   }
   return { target: field, descending };
+}
+
+/** Keys of the `options` header that do not depend on a structure. */
+export interface UnparsedOptions {
+  readonly token?: unknown;
+  readonly populate?: unknown;
+}
+
+/** Reads them before there is a structure. What is wrong with the header is for `parseOptions` to say. */
+export function unparsedOptions(request: Pick<HttpRequest, 'header'>): UnparsedOptions {
+  const header = request.header('options');
+  // most requests have neither key, and are spared the parsing
+  if (header === undefined || !/token|populate/.test(header)) return {};
+  try {
+    const input: unknown = JSON.parse(header);
+    return typeof input === 'object' && input !== null ? input : {};
+  } catch {
+    return {};
+  }
 }

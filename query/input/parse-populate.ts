@@ -4,7 +4,7 @@ import type { HttpRequest } from '../../common/http/http-types.ts';
 import { longestName } from '../../common/metadata/slug.ts';
 import { isSystemKey, type Target } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
-import { unparsedOptions } from './unparsed-options.ts';
+import { unparsedOptions } from './parse-options.ts';
 
 /** One entry of `populate`: every record gets `newField` with the record of another space that its local key names. */
 export interface Population {

@@ -4,7 +4,7 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { spaceSlugProblem } from '../../common/metadata/slug.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { unparsedOptions } from '../input/unparsed-options.ts';
+import { unparsedOptions } from '../input/parse-options.ts';
 import type { RecordReader } from '../records/record-reader.ts';
 import type { Authorize, OperationIdentity } from '../space/open-space.ts';
 import type { Spaces } from '../space/spaces.ts';

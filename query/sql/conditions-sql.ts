@@ -1,5 +1,6 @@
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import type { Condition, Conditions } from '../input/parse-conditions.ts';
+import type { Sort } from '../input/parse-options.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
 import type { Selection } from './records-table.ts';
 import { valueLiteral, valueSql } from './value-sql.ts';
@@ -45,4 +46,15 @@ export function firstByValueSql(
     keyed: typeof target !== 'string' && target.keyed ? values.map((value) => ({ target, value })) : [],
     tail: `ORDER BY _id LIMIT 1 BY ${sql}`,
   };
+}
+
+/** Ids grow with the time of insertion, so they break ties, and are the order when none is asked for. */
+export function orderSql(sort: Sort | null): string {
+  if (sort === null) return '_id';
+  const { target } = sort;
+  const direction = sort.descending ? 'DESC' : 'ASC';
+  if (target === 'id') return `_id ${direction}`;
+  const by = `${valueSql(target)} ${direction} NULLS LAST`;
+  // records of one millisecond are as old as their ids say
+  return typeof target === 'string' ? `${by}, _id ${direction}` : `${by}, _id`;
 }
