@@ -23,6 +23,7 @@ export interface OperationDetails {
 }
 
 const records = ({ record }: SpaceModel): Schema => ({ type: 'array', items: record });
+const foundRecords = ({ found }: SpaceModel): Schema => ({ type: 'array', items: found });
 const conditions = (space: SpaceModel): readonly ApiParameter[] => space.conditions;
 const conditionErrors: readonly ErrorCode[] = ['invalid_condition', 'invalid_options', 'too_many_attempts'];
 const writeErrors: readonly ErrorCode[] = ['invalid_value', 'not_unique', 'unavailable'];
@@ -72,7 +73,7 @@ export const operationDetails: Readonly<Record<string, OperationDetails>> = {
       'The records that match, in a JSON array. With `QUERY` at the same address, or `POST` at `_find_`, the conditions come in the body.',
     query: conditions,
     options: true,
-    answer: records,
+    answer: foundRecords,
     errors: conditionErrors,
   },
   findOne: {
@@ -80,7 +81,7 @@ export const operationDetails: Readonly<Record<string, OperationDetails>> = {
     description: 'The first record that matches, or `null`.',
     query: conditions,
     options: true,
-    answer: ({ recordOrNull }) => recordOrNull,
+    answer: ({ foundOrNull }) => foundOrNull,
     errors: conditionErrors,
   },
   search: {
@@ -88,7 +89,7 @@ export const operationDetails: Readonly<Record<string, OperationDetails>> = {
     description: 'The records in which any of the fields contains the text.',
     query: ({ search }) => search,
     options: true,
-    answer: records,
+    answer: foundRecords,
     errors: ['invalid_condition', 'invalid_options'],
   },
   getKeys: {

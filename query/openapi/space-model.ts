@@ -19,6 +19,9 @@ export interface SpaceModel {
   /** As answers have it. */
   readonly record: Schema;
   readonly recordOrNull: Schema;
+  /** With what `populate` adds. */
+  readonly found: Schema;
+  readonly foundOrNull: Schema;
   readonly newRecord: Schema;
   readonly changes: Schema;
   readonly examples: {
@@ -91,6 +94,7 @@ const anyRecord: Schema = {
   additionalProperties: true,
 };
 const record = named('Record', anyRecord);
+const recordOrNull = named('RecordOrNull', nullable(anyRecord));
 
 /** Conditions in the body of QUERY, or of POST: for those too long for an address. */
 export function conditionsBody(conditions: Schema): Schema {
@@ -171,7 +175,9 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
     ),
     structureBody: named('StructureBody', structureBody),
     record,
-    recordOrNull: named('RecordOrNull', nullable(anyRecord)),
+    recordOrNull,
+    found: record,
+    foundOrNull: recordOrNull,
     newRecord: named('NewRecord', { ...object, description: 'Values of fields, by name or slug' }),
     changes: named('Changes', { ...object, description: 'The fields that change; null clears one' }),
     examples: {

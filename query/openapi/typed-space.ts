@@ -27,6 +27,12 @@ const exampleValues: Readonly<Record<Field['type'], unknown>> = {
   OBJECT: {},
 };
 
+const populated: Schema = {
+  type: ['object', 'null'],
+  additionalProperties: true,
+  description: 'What `populate` of the options adds',
+};
+
 /** Whether a search may name it. */
 export function isSearchable({ type, hashed }: Field): boolean {
   return type === 'TEXT' && !hashed;
@@ -38,16 +44,8 @@ export function typedSpace({ fields }: Structure): SpaceModel {
   const byName = (of: readonly Field[], schema: (field: Field) => Schema): Record<string, Schema> =>
     Object.fromEntries(of.map((field) => [field.name, { ...schema(field), ...described(field) }]));
   const valued = (field: Field): Schema => typeSchemas[field.type];
-  const record = exactObject(
-    { ...systemProperties, ...byName(shown, (field) => nullable(valued(field))) },
-    {
-      additionalProperties: {
-        type: ['object', 'null'],
-        additionalProperties: true,
-        description: 'What `populate` of the options adds',
-      },
-    },
-  );
+  const record = exactObject({ ...systemProperties, ...byName(shown, (field) => nullable(valued(field))) });
+  const found = { ...record, additionalProperties: populated };
   const needed = fields.filter(({ required, defaultValue }) => required && defaultValue === null);
   const optional = fields.filter((field) => !needed.includes(field)).map(({ name }) => name);
   const searchable = fields.filter(isSearchable);
@@ -78,6 +76,8 @@ export function typedSpace({ fields }: Structure): SpaceModel {
     structureBody: {},
     record: named('Record', record),
     recordOrNull: named('RecordOrNull', nullable(record)),
+    found: named('FoundRecord', found),
+    foundOrNull: named('FoundRecordOrNull', nullable(found)),
     newRecord: named(
       'NewRecord',
       exactObject(

@@ -177,6 +177,9 @@ t.test('types, flags and what is hidden of a typed space', async (t) => {
   t.strictSame(schemas.Record.required.sort(), [
     ...['active', 'age', 'createdAt', 'extra', 'fullName', 'id', 'role', 'tags', 'updatedAt'],
   ]);
+  t.equal(schemas.Record.additionalProperties, false);
+  t.strictSame(schemas.FoundRecord.required, schemas.Record.required);
+  t.match(schemas.FoundRecord.additionalProperties, { type: 'object', nullable: true }, 'what populate adds');
   const find = operationsOf(document).find(({ operation }) => operation.operationId === 'find')?.operation;
   // biome-ignore lint/suspicious/noExplicitAny: JSON
   const parameter = (name: string): any => find.parameters.find((p: { name: string }) => p.name === name);
