@@ -41,9 +41,12 @@ const headers: Readonly<Record<string, ApiHeader>> = {
 const errors = [...usualErrors, ...databaseErrors, 'unauthorized'] as const;
 
 function announcing(base: string): string {
-  const url = 'https://hooks.example.com/people';
-  const structure = { ...exampleStructure, webhooks: { onInsertUrl: url } };
-  return `${curl({ url: `${base}/demo/people`, headers: { structure }, body: [{ name: 'Ada' }] })}\n`;
+  // a space of its own: other samples would call the address as well
+  const structure = {
+    ...{ ...exampleStructure, slug: 'announced' },
+    webhooks: { onInsertUrl: 'https://hooks.example.com/people' },
+  };
+  return `${curl({ url: `${base}/demo/announced`, headers: { structure }, body: [{ name: 'Ada' }] })}\n`;
 }
 
 /** How the description of the API shows what an account may see and do about its webhooks. */
