@@ -23,6 +23,7 @@ async function openProcesses(
   options: Parameters<typeof openQueryHarness>[0] = {},
 ): Promise<ServiceProcesses> {
   const harness = await openQueryHarness({
+    ...(count === 1 ? {} : { alone: false }),
     ...options,
     hasher: quickHasher(),
     // what one process changes the other goes by at once, instead of after the 10 s that are promised

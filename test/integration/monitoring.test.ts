@@ -31,6 +31,8 @@ await call({ baseUrl, token, path, structure, body: [{ email: 'ada@x' }] });
 for (let i = 0; i < 3; i++) {
   await call({ baseUrl, token, path: `${path}/_single_?email=ada@x`, structure });
 }
+// of a value that no record is known to have
+await call({ baseUrl, token, path: `${path}/_single_?email=nobody@x`, structure });
 await call({ baseUrl, token: 'made-up', path, structure });
 const text = await (await fetch(`${baseUrl}/metrics`)).text();
 const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -46,7 +48,7 @@ t.test('what happened is told', async (t) => {
   const duration = 'sluice_http_request_duration_seconds_count';
   const s3 = (name: string, outcome = 'ok') =>
     value(`sluice_call_duration_seconds_count{system="s3",call="${name}",outcome="${outcome}"`);
-  t.equal(value(`${duration}{operation="findOne",status="200"`), 3);
+  t.equal(value(`${duration}{operation="findOne",status="200"`), 4);
   t.equal(value(`${duration}{operation="find",status="401"`), 1);
   t.equal(value(`${duration}{operation="upload",status="200"`), 3);
   t.equal(value('sluice_uploads_stored_total'), 3);
@@ -58,7 +60,7 @@ t.test('what happened is told', async (t) => {
   t.equal(s3('CreateMultipartUpload'), 1);
   t.equal(s3('CompleteMultipartUpload'), 1);
   t.equal(value('sluice_cache_requests_total{cache="records",result="hit"'), 2);
-  t.equal(value('sluice_cache_requests_total{cache="records",result="miss"'), 1);
+  t.equal(value('sluice_cache_requests_total{cache="records",result="miss"'), 2);
   t.ok(value('sluice_cache_requests_total{cache="structures",result="hit"') >= 3);
   t.ok(value('sluice_cache_requests_total{cache="spaces",result="hit"') >= 2);
   t.ok(value('sluice_cache_requests_total{cache="tokens",result="hit"') >= 5);

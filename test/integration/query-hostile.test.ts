@@ -169,6 +169,12 @@ t.test('every kind of value for every type: what fits comes back, the rest is a 
     for (const [field, takes] of Object.entries(taken)) {
       const name = `${kind} for ${field}`;
       const one = await values.insertOne(`{"key":"${stored}","${field}":${json}}`);
+      if (field === 'number' && value === '') {
+        // no value, as forms send it
+        t.match(one, { status: 200, body: { number: null } }, name);
+        stored++;
+        continue;
+      }
       const expected = value === null || (takes(value) && !kind.startsWith('nested'));
       if (!expected) {
         t.equal(one.status, 400, name);

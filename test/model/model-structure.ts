@@ -93,13 +93,13 @@ export function mergedStructure(
   /** Its fields are to be stored, and not only used. */
   sets: boolean,
 ): { readonly structure: ModelStructure } | { readonly conflicts: readonly string[] } {
-  const conflicts = wanted.fields
-    .filter((field) => {
-      const before = bySlug(stored, field.slug);
-      if (before === undefined) return sets && !mutate;
-      return before.type !== field.type || before.hashed !== field.hashed;
-    })
-    .map(({ name }) => name);
+  const changed = wanted.fields.filter((field) => {
+    const before = bySlug(stored, field.slug);
+    return before !== undefined && (before.type !== field.type || before.hashed !== field.hashed);
+  });
+  const added = sets && !mutate ? wanted.fields.filter(({ slug }) => bySlug(stored, slug) === undefined) : [];
+  // what can't become another thing is told first, and then what may not be added
+  const conflicts = (changed.length > 0 ? changed : added).map(({ name }) => name);
   if (conflicts.length > 0) return { conflicts };
   if (!mutate) return { structure: stored };
   const fields = stored.fields.map((field) => bySlug(wanted, field.slug) ?? field);

@@ -60,6 +60,7 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   // and so many records are stored by statements of their own
   const hosts = Array.from({ length: 201 }, (_, i) => ({ email: `${i}@host` }));
   await expect(of({ body: hosts }), 'POST /:project/:space');
+  await expect(of({ path: `${path}/openapi.json` }), 'GET /:project/:space/openapi.json');
   // of a record that nothing is known of
   await expect(of({ query: `id=${randomUUID()}` }), 'GET /:project/:space');
   const id: [string, string][] = [['id', record.id]];
@@ -214,6 +215,7 @@ async function driveFiles(db: Database): Promise<void> {
     signal,
   );
   if (made.length !== 1) throw new Error('the row is not found by its time');
+  if ((await files.usedBy(file.ownerId, signal)).files !== 1) throw new Error('the file is not counted');
   await files.remove(name, signal);
   // what the write-ahead log brings
   await files.insertRows([fileRow(file)]);
