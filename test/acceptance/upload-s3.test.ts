@@ -5,6 +5,7 @@ import t from 'tap';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
+import { untilEmpty } from '../services/until-empty.ts';
 import { uploadSuite } from './upload-suite.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'sluice-files-'));
@@ -26,7 +27,7 @@ t.test('S3', async (t) => {
     leftovers: async (name) =>
       [...stub.objects(), ...stub.openUploads()].map(({ key }) => key).filter((key) => key.includes(name)),
   });
-  t.strictSame(stub.openUploads(), []);
+  t.strictSame(await untilEmpty(() => stub.openUploads()), []);
 });
 
 const upload = async (baseUrl: string, content: string | Uint8Array, name: string, type: string) => {

@@ -22,6 +22,7 @@ import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 import { acceptanceToken, removeData, startSluice } from '../services/start-sluice.ts';
+import { untilEmpty } from '../services/until-empty.ts';
 
 requireHaproxy();
 const megabyte = 1024 * 1024;
@@ -255,7 +256,7 @@ t.test('413 can be read, announced or counted', async (t) => {
     t.equal(reply.status, 413);
     t.match(JSON.parse(reply.body.toString()), { code: 'payload_too_large' });
   }
-  t.strictSame(stub.openUploads(), []);
+  t.strictSame(await untilEmpty(() => stub.openUploads()), []);
 });
 
 t.test('HTTP/2: an upload, and 413 that can be read', async (t) => {
@@ -355,7 +356,7 @@ t.test('no request fails while each process is restarted in turn', async (t) => 
       .map((kind) => `${kind} 200`)
       .sort(),
   );
-  t.strictSame(stub.openUploads(), []);
+  t.strictSame(await untilEmpty(() => stub.openUploads()), []);
   const uploads = (counts['small upload 200'] ?? 0) + (counts['large upload 200'] ?? 0);
   t.equal(stub.objects().length - objectsBefore, uploads);
   const found = await call('/balanced/people?age=41', { headers: { structure } });
