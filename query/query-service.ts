@@ -29,7 +29,6 @@ import { createBeginWrite } from './records/begin-write.ts';
 import { createChangeCommit } from './records/change-commit.ts';
 import { HashChecks } from './records/hash-checks.ts';
 import { createHasher, type Hasher } from './records/hasher.ts';
-import { createLocalVersions, noVersions } from './records/local-versions.ts';
 import { LoggedWrites } from './records/logged-writes.ts';
 import { afterPending, PendingRecords } from './records/pending-records.ts';
 import { createRecordChanges } from './records/record-changes.ts';
@@ -37,7 +36,7 @@ import { RecordLookups } from './records/record-lookups.ts';
 import { RecordReader } from './records/record-reader.ts';
 import { createRedisVersions } from './records/redis-versions.ts';
 import { ResultCache } from './records/result-cache.ts';
-import type { SpaceVersions } from './records/space-versions.ts';
+import { noVersions, type SpaceVersions } from './records/space-versions.ts';
 import { createStatementWrites } from './records/statement-writes.ts';
 import { createRecordStore } from './records/store-records.ts';
 import { createUuidV7 } from './records/uuid-v7.ts';
@@ -66,14 +65,12 @@ export const queryService: ServiceFactory = async (services) => {
   const everUsed = async (signal: AbortSignal): Promise<boolean> => !(await catalogue.isEmpty(signal));
   const reservations =
     redis === undefined ? createLocalReservations() : createRedisReservations({ redis, log, everUsed });
-  const sharedVersions = redis === undefined ? noVersions : createRedisVersions({ redis, log });
   const sharedFailures =
     redis === undefined
       ? undefined
       : createSharedFailures({ redis, keys: createStoredKeys(services), delays: failureDelays, log });
   const webhooks = createWebhooks({ ...services, alone, allowed: config.webhookPrivateNetworks });
-  const versions = alone ? createLocalVersions() : sharedVersions;
-  await webhooks.start();
+  const versions = alone || redis === undefined ? noVersions : createRedisVersions({ redis, log });
   const pending = alone
     ? await PendingRecords.open({
         ...services,
@@ -82,6 +79,8 @@ export const queryService: ServiceFactory = async (services) => {
         cacheBytes: config.recordCacheBytes * recordShare,
       })
     : undefined;
+  // nothing that can fail comes behind it
+  await webhooks.start();
   return {
     routes: queryRoutes({ ...services, alone, pending, reservations, versions, sharedFailures, webhooks }),
     // not Redis: most requests do without it
@@ -128,7 +127,7 @@ export interface QueryDeps {
   readonly freshness?: Freshness;
   /** Absent: nobody tells of structures that other processes change. */
   readonly invalidation?: Invalidation | undefined;
-  /** Absent: in this process. */
+  /** Absent: nobody asks for them. */
   readonly versions?: SpaceVersions;
   /** Absent: as large as the configuration says. */
   readonly cache?: ResultCache;
@@ -167,7 +166,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
     structures: createStructureCache(scopes, args.metrics?.cache('structures')),
     newId: createUuidV7(),
     writes: new InFlightWrites(),
-    versions: args.versions ?? createLocalVersions(),
+    versions: args.versions ?? noVersions,
     reservations: args.reservations ?? createLocalReservations(),
     lock: new ReadWriteLock(),
     loginTokens: createLoginTokens({
