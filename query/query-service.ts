@@ -41,8 +41,9 @@ import { createStatementWrites } from './records/statement-writes.ts';
 import { createRecordStore } from './records/store-records.ts';
 import { createUuidV7 } from './records/uuid-v7.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
+import { openCatalogue } from './space/logged-catalogue.ts';
 import { createOpenSpace, type OpenSpace } from './space/open-space.ts';
-import { createSpaceCatalogue } from './space/space-catalogue.ts';
+import { createSpaceCatalogue, type SpaceCatalogue } from './space/space-catalogue.ts';
 import { makeSpaceViews, type ViewsOrder } from './space/space-views.ts';
 import { type Freshness, Spaces } from './space/spaces.ts';
 import { RecordsTable } from './sql/records-table.ts';
@@ -61,7 +62,7 @@ export const queryService: ServiceFactory = async (services) => {
   if (redis === undefined && !alone) {
     log.warn('without REDIS_URL, values of unique fields are kept apart within this process only');
   }
-  const catalogue = createSpaceCatalogue(services);
+  const catalogue = await openCatalogue(services);
   const everUsed = async (signal: AbortSignal): Promise<boolean> => !(await catalogue.isEmpty(signal));
   const reservations =
     redis === undefined ? createLocalReservations() : createRedisReservations({ redis, log, everUsed });
@@ -82,15 +83,19 @@ export const queryService: ServiceFactory = async (services) => {
   // nothing that can fail comes behind it
   await webhooks.start();
   return {
-    routes: queryRoutes({ ...services, alone, pending, reservations, versions, sharedFailures, webhooks }),
+    routes: queryRoutes({
+      ...services,
+      ...{ alone, pending, catalogue, reservations, versions, sharedFailures, webhooks },
+    }),
     // not Redis: most requests do without it
     readiness: [],
     examples: queryExamples,
-    commands: { 'sql-views': (order) => makeSpaceViews(services, order as ViewsOrder) },
+    commands: { 'sql-views': (order) => makeSpaceViews({ ...services, catalogue }, order as ViewsOrder) },
     async close() {
       await webhooks.close();
       await reservations.close();
       await pending?.close();
+      await catalogue.close();
     },
   };
 };
@@ -113,6 +118,8 @@ export interface QueryDeps {
   /** Whether no other process has this store. */
   readonly alone: boolean;
   readonly log?: Pick<Log, 'warn'>;
+  /** Absent: its table alone. */
+  readonly catalogue?: SpaceCatalogue;
   /** Absent: writes go to the table at once. */
   readonly pending?: PendingRecords | undefined;
   /** Absent: nobody measures. */
@@ -162,7 +169,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
     db,
     hasher,
     table: new RecordsTable(db, database),
-    catalogue: createSpaceCatalogue(args),
+    catalogue: args.catalogue ?? createSpaceCatalogue(args),
     structures: createStructureCache(scopes, args.metrics?.cache('structures')),
     newId: createUuidV7(),
     writes: new InFlightWrites(),
