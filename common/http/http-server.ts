@@ -1,5 +1,6 @@
 import type * as Uws from 'uWebSockets.js';
 import type { BlockList } from 'node:net';
+import type { FinishedRequest, HttpObserver } from '../calls/http-observer.ts';
 import { shuttingDown } from '../errors/catalogue.ts';
 import type { Log } from '../log/log.ts';
 import type { RequestLimiter } from '../rate-limits/request-limiter.ts';
@@ -10,7 +11,6 @@ import { ChunkJoiner } from './chunk-joiner.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Exchange } from './exchange.ts';
 import { failureAnswer } from './failure-answer.ts';
-import type { FinishedRequest, HttpObserver } from './http-observer.ts';
 import type { HttpResponse, Route } from './http-types.ts';
 import { Linger, shortLinger } from './linger.ts';
 import { listenOn } from './listen-on.ts';
