@@ -1,3 +1,4 @@
+import formatDisposition from 'content-disposition';
 import { baseName } from './file-name.ts';
 
 /**
@@ -8,15 +9,6 @@ export function contentDisposition(type: 'inline' | 'attachment', originalName: 
   // RFC 6266 section 4.3: recipients are not to see a path
   const name = baseName(originalName).replace(/\p{Cs}/gu, '\uFFFD') || 'file';
   // a percent sign in `filename` is decoded by some clients and not by others (RFC 6266 appendix D)
-  const ascii = name.replace(/[^\x20-\x7e]/gu, '_').replace(/["\\%]/g, '_');
-  const plain = `${type}; filename="${ascii}"`;
-  return ascii === name ? plain : `${plain}; filename*=UTF-8''${extValue(name)}`;
-}
-
-/** RFC 8187 section 3.2.1: everything but attr-char is percent-encoded. */
-function extValue(text: string): string {
-  return encodeURIComponent(text).replace(
-    /['()*]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
+  const fallback = name.replace(/[^\x20-\x7e]/gu, '_').replace(/["\\%]/g, '_');
+  return formatDisposition(name, { type, fallback });
 }

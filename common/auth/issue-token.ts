@@ -1,4 +1,4 @@
-import { CommandError } from '../lifecycle/control-socket.ts';
+import { CommandError } from '../errors/command-error.ts';
 import type { Users } from '../metadata/users.ts';
 import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
 import type { TokenCheck } from './token-check.ts';

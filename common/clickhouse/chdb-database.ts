@@ -1,5 +1,6 @@
 import type { ChdbQueryStream, Session } from 'chdb';
 import { untilAborted } from '../abort/until-aborted.ts';
+import { type ReadLimits, readLimitDefaults } from '../config/read-limits.ts';
 import { deadlineExceeded } from '../errors/catalogue.ts';
 import { Semaphore } from '../limits/semaphore.ts';
 import { loadChdb, SessionPool, type SessionTurn } from './chdb-sessions.ts';
@@ -9,7 +10,6 @@ import { isDirectoryLocked } from './directory-lock.ts';
 import { engineSettings, streamSettings, wholeBlockSettings } from './engine-settings.ts';
 import { insertTarget } from './insert-target.ts';
 import { textLiteral } from './literal.ts';
-import { type ReadLimits, readLimitDefaults } from './read-limits.ts';
 import { StreamTurns } from './stream-turns.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type ReadLimits, readLimitDefaults } from '../config/read-limits.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { deadlineExceeded } from '../errors/catalogue.ts';
 import type { Log } from '../log/log.ts';
@@ -14,7 +15,6 @@ import { clusterSettings } from './cluster-settings.ts';
 import type { Database, ReadStatement } from './database.ts';
 import { engineSettings, streamSettings, wholeBlockSettings } from './engine-settings.ts';
 import { insertTarget } from './insert-target.ts';
-import { type ReadLimits, readLimitDefaults } from './read-limits.ts';
 import { Replicas, type ReplicasOptions } from './replicas.ts';
 import { startDeadline } from './start-deadline.ts';
 import { StatementError } from './statement-error.ts';

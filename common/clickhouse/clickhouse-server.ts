@@ -6,6 +6,7 @@ import {
   type ClickHouseSettings,
   createClient,
 } from '@clickhouse/client';
+import type { ReadLimits } from '../config/read-limits.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { databaseUnavailable, deadlineExceeded } from '../errors/catalogue.ts';
 import { Semaphore } from '../limits/semaphore.ts';
@@ -13,7 +14,6 @@ import { traceHeaders } from '../tracing/active-span.ts';
 import { type Answer, beginning, readAnswer, whole } from './clickhouse-answer.ts';
 import { engineFailure, statementFailure } from './engine-failure.ts';
 import { textLiteral } from './literal.ts';
-import type { ReadLimits } from './read-limits.ts';
 import { ServerSilent } from './server-silent.ts';
 import { StatementError } from './statement-error.ts';
 import { StreamTurns } from './stream-turns.ts';

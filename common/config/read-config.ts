@@ -1,12 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { readLimitDefaults } from '../clickhouse/read-limits.ts';
-import { fileSystemPartBytes } from '../object-store/file-system/file-system-part.ts';
-import { largestPart } from '../object-store/s3/s3-part-sizes.ts';
-import type { RequestLimits } from '../rate-limits/request-limiter.ts';
+import { type LogLevel, logLevels } from '../log/log-levels.ts';
+import { fileSystemPartBytes } from '../part-sizes/file-system-part.ts';
+import { largestPart } from '../part-sizes/s3-part-sizes.ts';
 import { type ClickhouseConfig, readClickhouse } from './read-clickhouse.ts';
-import { readRequestLimits, readStorageQuota, type StorageQuota } from './read-limits.ts';
+import {
+  type RequestLimits,
+  readLimitDefaults,
+  readRequestLimits,
+  readStorageQuota,
+  type StorageQuota,
+} from './read-limits.ts';
 import { type RedisConfig, readRedis } from './read-redis.ts';
 import { readS3, type S3Config } from './read-s3.ts';
 import { readTracing, type TracingConfig } from './read-tracing.ts';
@@ -92,9 +97,6 @@ export interface Config {
   /** undefined: nothing is traced. */
   readonly tracing: TracingConfig | undefined;
 }
-
-export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-export type LogLevel = (typeof logLevels)[number];
 
 /** Thrown when the environment holds values that can't be used; `problems` names each of them. */
 export class ConfigError extends Error {

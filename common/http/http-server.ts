@@ -1,23 +1,15 @@
 import type * as Uws from 'uWebSockets.js';
 import type { BlockList } from 'node:net';
-import { shuttingDown } from '../errors/catalogue.ts';
+import type { HttpObserver } from '../calls/http-observer.ts';
 import type { Log } from '../log/log.ts';
 import type { RequestLimiter } from '../rate-limits/request-limiter.ts';
-import { withActiveSpan } from '../tracing/active-span.ts';
 import type { RequestTracing } from '../tracing/tracing.ts';
-import { type BodyMemory, createBodyMemory } from './body-memory.ts';
-import { ChunkJoiner } from './chunk-joiner.ts';
-import { Dispatcher } from './dispatcher.ts';
-import { Exchange } from './exchange.ts';
-import { failureAnswer } from './failure-answer.ts';
-import type { FinishedRequest, HttpObserver } from './http-observer.ts';
-import type { HttpResponse, Route } from './http-types.ts';
-import { Linger, shortLinger } from './linger.ts';
+import type { BodyMemory } from './body-memory.ts';
+import type { Route } from './http-types.ts';
 import { listenOn } from './listen-on.ts';
-import { logRequest } from './log-request.ts';
+import { RequestServer } from './request-server.ts';
 import { loadUws } from './uws.ts';
-import { tickMilliseconds, Watchdog } from './watchdog.ts';
-import { isStream, restIsSmall, writeStream, writeWhole } from './write-response.ts';
+import { tickMilliseconds } from './watchdog.ts';
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -60,101 +52,13 @@ export interface HttpServer {
 /** Serves routes until it is closed. Rejects when the address can't be listened on. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const uws = loadUws();
-  const { log } = options;
-  const dispatcher = new Dispatcher({ ...options, tls: options.tls !== undefined });
-  const watchdog = new Watchdog(options);
-  const shared = { memory: createBodyMemory(), joiner: new ChunkJoiner() };
-  const active = new Set<Exchange>();
-  const { observer } = options;
-  const linger = new Linger();
-  let draining = false;
-  let onIdle: () => void = () => {};
-
-  const accept = (res: Uws.HttpResponse, req: Uws.HttpRequest): void => {
-    const exchange = new Exchange(res, req, shared);
-    res.onAborted(() => exchange.connectionLost());
-    if (!exchange.body.complete) res.onData((chunk, isLast) => exchange.body.push(chunk, isLast));
-    active.add(exchange);
-    exchange.span = options.tracing?.begin(exchange.method, (name) => exchange.header(name));
-    void withActiveSpan(exchange.span, () => serve(exchange)).finally(() => {
-      exchange.over();
-      active.delete(exchange);
-      observe(exchange);
-      if (active.size === 0) onIdle();
-    });
-  };
-
-  const countBytes = (exchange: Exchange): void => {
-    const { received } = exchange.body;
-    if (received === exchange.countedBytes) return;
-    observer?.received(exchange.route, received - exchange.countedBytes);
-    exchange.countedBytes = received;
-  };
-  const observe = (exchange: Exchange): void => {
-    countBytes(exchange);
-    const request = finished(exchange);
-    observer?.answered(request);
-    exchange.span?.end(request, exchange.failure?.code);
-    logRequest(log, request, exchange);
-  };
-
-  const serve = async (exchange: Exchange): Promise<void> => {
-    let response: HttpResponse;
-    try {
-      const answer = dispatcher.dispatch(exchange);
-      response = answer instanceof Promise ? await unlessGivenUp(exchange, answer) : answer;
-    } catch (thrown) {
-      response = failureAnswer(exchange, thrown);
-    }
-    try {
-      await send(exchange, response);
-    } catch (thrown) {
-      const failed = failureAnswer(exchange, thrown);
-      if (exchange.aborted) return;
-      // a cut connection tells the client that the answer is not complete
-      if (exchange.headSent) exchange.res.close();
-      else await send(exchange, failed);
-    }
-  };
-
-  const send = async (exchange: Exchange, response: HttpResponse): Promise<void> => {
-    if (exchange.aborted) return dispose(response);
-    const headers = {
-      ...dispatcher.corsHeaders(exchange),
-      ...response.headers,
-      'x-request-id': exchange.id,
-    };
-    exchange.status = response.status;
-    if (isStream(response.body)) await writeStream(exchange, response, headers, draining);
-    else if (mayGoOn(exchange, response)) writeWhole(exchange, response, headers, draining);
-    else await linger.answer(exchange, response, headers);
-  };
-
-  const tick = (): void => {
-    for (const exchange of active) if (!exchange.aborted) countBytes(exchange);
-    watchdog.tick(active);
-  };
-
-  const app = createApp(uws, options.tls).any('/*', accept);
+  const requests = new RequestServer(options);
+  const app = createApp(uws, options.tls).any('/*', (res, req) => requests.accept(res, req));
   const token = await listenOn(app, options, options.sharedPort === true ? 'shared' : 'alone');
-  const ticker = setInterval(tick, tickMilliseconds);
-  const idleWithin = (milliseconds: number): Promise<void> =>
-    new Promise((resolve) => {
-      if (active.size === 0) return resolve();
-      const timer = setTimeout(resolve, milliseconds);
-      onIdle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+  const ticker = setInterval(() => requests.tick(), tickMilliseconds);
   const close = async (drainTimeout: number): Promise<void> => {
-    draining = true;
     uws.us_listen_socket_close(token);
-    linger.hurry();
-    await idleWithin(drainTimeout);
-    dispatcher.closed = true;
-    for (const exchange of active) exchange.giveUp(shuttingDown());
-    await idleWithin(shortLinger.milliseconds + 1000);
+    await requests.drain(drainTimeout);
     clearInterval(ticker);
     // an answer is written when the callback that made it returns, and this may run within that
     await new Promise(setImmediate);
@@ -164,31 +68,15 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   return {
     port: uws.us_socket_local_port(token),
     get activeRequests() {
-      return active.size;
+      return requests.active;
     },
-    bodyMemory: shared.memory,
-    announceStop() {
-      draining = true;
-    },
+    bodyMemory: requests.bodyMemory,
+    announceStop: () => requests.announceStop(),
     close(drainTimeout) {
       // the native side frees what a second call would touch
       closing ??= close(drainTimeout);
       return closing;
     },
-  };
-}
-
-function finished(exchange: Exchange): FinishedRequest {
-  return {
-    id: exchange.id,
-    route: exchange.route,
-    operation: exchange.operation,
-    method: exchange.method,
-    status: exchange.headSent ? exchange.status : null,
-    seconds: (performance.now() - exchange.startedAt) / 1000,
-    userId: exchange.body.account,
-    bytesIn: exchange.body.received,
-    bytesOut: exchange.sentBytes,
   };
 }
 
@@ -201,35 +89,4 @@ function createApp(uws: typeof Uws, tls: HttpServerOptions['tls']): Uws.Template
       cause,
     });
   }
-}
-
-/** Whether the connection may serve another request. */
-function mayGoOn(exchange: Exchange, { status }: HttpResponse): boolean {
-  // an answer that the native side knows to be whole would let it serve what follows, which may be no request at all
-  if (exchange.unclearFraming !== null) return false;
-  // a client that stalls is not waited for again
-  return status !== 408 && restIsSmall(exchange);
-}
-
-/** Ends the source of a streamed answer that nobody will read. The request's signal has been aborted already. */
-async function dispose(response: HttpResponse): Promise<void> {
-  if (isStream(response.body)) await response.body.chunks[Symbol.asyncIterator]().return?.();
-}
-
-/** The handler's answer, or a rejection as soon as the exchange is given up; a later answer is disposed of. */
-function unlessGivenUp(exchange: Exchange, answer: Promise<HttpResponse>): Promise<HttpResponse> {
-  return new Promise((resolve, reject) => {
-    let open = true;
-    exchange.onGivenUp = (reason) => {
-      open = false;
-      reject(reason);
-    };
-    answer.then(
-      (response) => {
-        if (open) resolve(response);
-        else void dispose(response).catch(() => {});
-      },
-      (error: unknown) => reject(error as Error),
-    );
-  });
 }

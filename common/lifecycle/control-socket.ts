@@ -4,15 +4,13 @@ import { createServer, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { CommandError } from '../errors/command-error.ts';
 import type { Log } from '../log/log.ts';
 
 /** Longest path that a Unix socket address holds on every platform we run on, in bytes. */
 const longestSocketPath = 100;
 const orderBytes = 16 * 1024;
 const sendTimeout = 10_000;
-
-/** Refused for a reason that whoever asked should read. */
-export class CommandError extends Error {}
 
 /** What a running process does for its operator, by name. Each answers the text to print. */
 export type Commands = Readonly<Record<string, (order: unknown) => Promise<string>>>;

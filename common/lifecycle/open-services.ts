@@ -9,6 +9,7 @@ import { type CountedDatabase, countStatements } from '../clickhouse/count-state
 import { openDatabase } from '../clickhouse/open-database.ts';
 import type { Config } from '../config/read-config.ts';
 import type { RedisConfig } from '../config/read-redis.ts';
+import { makeDurably } from '../durable-directories/durable-directories.ts';
 import type { Invalidation } from '../invalidation/invalidation.ts';
 import { createRedisInvalidation } from '../invalidation/redis-invalidation.ts';
 import type { Log } from '../log/log.ts';
@@ -19,7 +20,6 @@ import { migrations } from '../metadata/migrations.ts';
 import { createProjects, type Projects } from '../metadata/projects.ts';
 import { createUsers, type Users } from '../metadata/users.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
-import { makeDurably } from '../object-store/file-system/durable-directories.ts';
 import { openLimiters, type RequestLimiters } from '../rate-limits/open-limiters.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { restoreFatalSignals } from './restore-fatal-signals.ts';

@@ -1,6 +1,6 @@
 import { isatty } from 'node:tty';
 import { destination, type Logger, pino } from 'pino';
-import type { LogLevel } from '../config/read-config.ts';
+import type { LogLevel } from './log-levels.ts';
 import { createRedaction } from './redact.ts';
 import { terminalLine } from './terminal-line.ts';
 

@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { HttpObserver } from '../http/http-observer.ts';
+import type { HttpObserver } from '../calls/http-observer.ts';
 import { durationBuckets } from './duration-buckets.ts';
 
 const knownMethods = new Set(['GET', 'POST', 'DELETE', 'QUERY', 'HEAD', 'OPTIONS']);

@@ -1,7 +1,8 @@
 import type { Config } from '../config/read-config.ts';
+import type { RequestLimits } from '../config/read-limits.ts';
 import type { Log } from '../log/log.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
-import { RequestLimiter, type RequestLimits } from './request-limiter.ts';
+import { RequestLimiter } from './request-limiter.ts';
 import { createSharedLimiter } from './shared-limiter.ts';
 
 /** Absent: there is no limit. */

@@ -1,16 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import type { RequestLimits } from '../config/read-limits.ts';
 import { rateLimited } from '../errors/catalogue.ts';
 import type { SharedLimiter } from './shared-limiter.ts';
-
-/** What one sender may ask for. 0: no limit. */
-export interface RequestLimits {
-  /** Requests a second. */
-  readonly rate: number;
-  /** Requests that a sender who was silent may send at once. At least 1. */
-  readonly burst: number;
-  /** Requests that are not over. */
-  readonly inFlight: number;
-}
 
 /** A token bucket: it holds so many requests, and fills with the rate up to the burst. */
 interface Bucket {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { RequestLimits } from '../config/read-limits.ts';
 import type { Log } from '../log/log.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { redisScript } from '../redis/redis-script.ts';
 import { unlessAway, unlessLate } from '../redis/without-redis.ts';
-import type { RequestLimits } from './request-limiter.ts';
 
 /** What all processes admit together. Nothing of it rejects: while Redis does not answer, each process goes by itself. */
 export interface SharedLimiter {

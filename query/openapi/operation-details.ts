@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../common/errors/error-codes.ts';
 import type { ApiOperation, ApiParameter } from '../../common/openapi/api-operation.ts';
-import { openApiAnswers, versionParameter } from '../../common/openapi/openapi-answer.ts';
 import { exactObject, named, type Schema } from '../../common/openapi/schema.ts';
+import { openApiAnswers, versionParameter } from '../../common/openapi-document/openapi-answer.ts';
 import { storedStructureSchema } from '../structure/structure-schema.ts';
 import type { SpaceModel } from './space-model.ts';
 

@@ -1,5 +1,5 @@
 import { curl, keeping } from '../../common/openapi/curl.ts';
-import { exampleStructure } from './space-model.ts';
+import { exampleStructure } from '../structure/example-structure.ts';
 
 const structure = exampleStructure;
 const headers = { structure };

@@ -2,6 +2,7 @@ import type { ApiParameter } from '../../common/openapi/api-operation.ts';
 import { dateTime, named, nullable, resolved, type Schema } from '../../common/openapi/schema.ts';
 import { optionsSchema } from '../input/options-schema.ts';
 import { longestText, maxSearchedFields } from '../input/parse-search.ts';
+import { exampleStructure } from '../structure/example-structure.ts';
 import { structureSchema } from '../structure/structure-schema.ts';
 
 /** What the description says of a record space: of any, or of a certain one. */
@@ -68,18 +69,6 @@ const creationHeaders: readonly ApiParameter[] = [
   ),
 ];
 
-const example = {
-  name: 'People',
-  description: '',
-  projectSlug: 'demo',
-  slug: 'people',
-  recordStructure: [
-    { name: 'name', slug: 'name', type: 'TEXT', required: true },
-    { name: 'age', slug: 'age', type: 'NUMBER', required: false },
-  ].map((field) => ({ ...field, unique: false, hashed: false, description: '', comment: '' })),
-};
-export const exampleStructure: Readonly<Record<string, unknown>> = example;
-
 export const systemProperties = {
   id: { type: 'string', description: 'Made by the service' },
   createdAt: dateTime,
@@ -144,7 +133,7 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
         description:
           'The structure of the record space, as JSON. Needed unless `use-pre-stored-structure` or `infer-structure` is true',
         json: structure,
-        example,
+        example: exampleStructure,
       },
       flagHeader('use-pre-stored-structure', false, 'Whether the stored structure is used'),
       flagHeader(
@@ -184,7 +173,7 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
       newRecord: { name: 'Ada', age: 36 },
       changes: { age: 37 },
       conditions: { name: 'Ada' },
-      structure: example,
+      structure: exampleStructure,
       options: {
         paramRelationship: 'And',
         pagination: { limit: 10, page: 1 },

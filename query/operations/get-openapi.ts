@@ -1,4 +1,4 @@
-import { documentText, openApiAnswer, wantedVersion } from '../../common/openapi/openapi-answer.ts';
+import { documentText, openApiAnswer, wantedVersion } from '../../common/openapi-document/openapi-answer.ts';
 import { readPath } from '../input/space-reference.ts';
 import type { RunOperation } from './operation.ts';
 

@@ -1,7 +1,7 @@
 import type { LoginTokens } from '../../common/auth/login-tokens.ts';
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
-import type { JsonObject } from '../../common/openapi/build-document.ts';
+import type { JsonObject } from '../../common/openapi-document/build-document.ts';
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { VerifyCredentials } from '../login/verify-credentials.ts';

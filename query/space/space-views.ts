@@ -1,7 +1,7 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { topologyOf } from '../../common/clickhouse/topology.ts';
-import { CommandError } from '../../common/lifecycle/control-socket.ts';
+import { CommandError } from '../../common/errors/command-error.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import { spaceViewSql } from '../sql/space-view-sql.ts';
 import type { SpaceCatalogue } from './space-catalogue.ts';

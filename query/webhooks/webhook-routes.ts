@@ -1,7 +1,7 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { invalidCondition } from '../../common/errors/catalogue.ts';
 import type { HttpResponse, Route } from '../../common/http/http-types.ts';
-import { webhookDescriptions as descriptions, listed } from '../openapi/describe-webhooks.ts';
+import { webhookDescriptions as descriptions, listed } from './describe-webhooks.ts';
 import type { Delivery } from './webhook-deliveries.ts';
 import type { Webhooks } from './webhooks.ts';
 

@@ -1,11 +1,11 @@
 /** What is refused at the door of the HTTP server, and what is let in. */
 import { BlockList } from 'node:net';
 import t, { type Test } from 'tap';
-import { healthRoutes } from '../../common/http/health-routes.ts';
 import { type HttpServerOptions, startHttpServer } from '../../common/http/http-server.ts';
 import type { Route } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
-import { metricsRoute } from '../../common/metrics/metrics-route.ts';
+import { healthRoutes } from '../../common/process-routes/health-routes.ts';
+import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import { connectRaw } from '../services/raw-http.ts';
 import { silentLog } from '../services/silent-log.ts';
 

@@ -6,6 +6,7 @@ import type { Field } from '../../query/structure/field.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 import { storedStructure } from '../services/stored-structure.ts';
+import { sized } from '../services/test-size.ts';
 
 const harness = await openQueryHarness();
 t.teardown(() => harness.close());
@@ -149,7 +150,7 @@ t.test('any text is found where an oracle finds it', async (t) => {
         throw new Error(`found ${numbers(answer).join()}, expected ${expected.join()}`);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: sized(300) },
   );
   t.ok(found > 1000, `${found} found`);
 });

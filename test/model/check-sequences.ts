@@ -1,17 +1,14 @@
 import fc from 'fast-check';
+import { seed } from '../services/test-size.ts';
 
-/** How many sequences of which seed: MODEL_SEQUENCES and MODEL_SEED; MODEL_PATH goes straight to a failure that was seen. */
+/** How many sequences of which seed: MODEL_SEQUENCES and TEST_SEED; MODEL_PATH goes straight to a failure that was seen. */
 export interface Runs {
   readonly sequences: number;
   readonly seed: number;
 }
 
 export function requestedRuns(usual: number): Runs {
-  const { MODEL_SEQUENCES, MODEL_SEED } = process.env;
-  return {
-    sequences: Number(MODEL_SEQUENCES ?? usual),
-    seed: Number(MODEL_SEED ?? Math.floor(Math.random() * 2 ** 31)),
-  };
+  return { sequences: Number(process.env.MODEL_SEQUENCES ?? usual), seed };
 }
 
 /** Runs that look for a smaller plan after one failed: more find little, and the report should come in time. */
@@ -49,6 +46,6 @@ export async function checkSequences<Plan>(
   const { message, cause } = result.errorInstance as Error;
   // control characters end a line, or the whole report
   for (const line of message.split('\n')) tell(line.replace(/\p{Cc}/gu, '\uFFFD'));
-  const again = `MODEL_SEED=${seed} MODEL_PATH=${result.counterexamplePath}`;
+  const again = `TEST_SEED=${seed} MODEL_PATH=${result.counterexamplePath}`;
   throw new Error(`sequence ${result.numRuns} failed: see the comments, or ${again}`, { cause });
 }

@@ -1,6 +1,6 @@
 /**
  * Random sequences of operations through two processes over one database and one Redis, against the model of the contract
- * (test/model). MODEL_SEQUENCES and MODEL_SEED ask for more and for others.
+ * (test/model). MODEL_SEQUENCES and TEST_SEED ask for more and for others.
  */
 import t from 'tap';
 import { openRedis } from '../../common/redis/open-redis.ts';

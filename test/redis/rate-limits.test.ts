@@ -1,8 +1,9 @@
 /** Requests that two processes limit together, and what they do while Redis is away. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import type { RequestLimits } from '../../common/config/read-limits.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
-import { RequestLimiter, type RequestLimits } from '../../common/rate-limits/request-limiter.ts';
+import { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
 import { createSharedLimiter } from '../../common/rate-limits/shared-limiter.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { startRedis } from '../services/redis.ts';

@@ -1,4 +1,4 @@
-import { exampleStructure } from '../../query/openapi/space-model.ts';
+import { exampleStructure } from '../../query/structure/example-structure.ts';
 import type { FoundOperation } from './openapi-document.ts';
 import { structureOf } from './record-client.ts';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { JsonObject } from '../../common/openapi/build-document.ts';
+import type { JsonObject } from '../../common/openapi-document/build-document.ts';
 import { hostileTexts } from './hostile-texts.ts';
 import { type FoundOperation, operationsOf } from './openapi-document.ts';
 import { valuesOf } from './schema-arbitrary.ts';

@@ -122,6 +122,9 @@ export function plentyOfMemory(): UploadMemory {
   });
 }
 
+/** A pool is 33 MB: uploads of tests share one. */
+const sharedMemory = plentyOfMemory();
+
 export interface UploadArgs extends Partial<Omit<ReceiveFileArgs, 'body'>> {
   readonly body?: FakeBody;
   readonly writer?: RecordingWriter;
@@ -130,7 +133,7 @@ export interface UploadArgs extends Partial<Omit<ReceiveFileArgs, 'body'>> {
 }
 
 export function startUpload(args: UploadArgs = {}): Upload {
-  const { writer = new RecordingWriter(), body = new FakeBody(), memory = plentyOfMemory() } = args;
+  const { writer = new RecordingWriter(), body = new FakeBody(), memory = sharedMemory } = args;
   const { partBytes = 64 * 1024, concurrentParts = 1 } = args;
   const begun: FilePart[] = [];
   const received = receiveFile({

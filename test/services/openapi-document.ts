@@ -1,10 +1,10 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { frontPageRoute } from '../../common/http/front-page.ts';
-import { healthRoutes } from '../../common/http/health-routes.ts';
 import type { Route } from '../../common/http/http-types.ts';
-import { metricsRoute } from '../../common/metrics/metrics-route.ts';
-import type { JsonObject } from '../../common/openapi/build-document.ts';
-import { descriptionRoutes } from '../../common/openapi/description-routes.ts';
+import type { JsonObject } from '../../common/openapi-document/build-document.ts';
+import { descriptionRoutes } from '../../common/process-routes/description-routes.ts';
+import { frontPageRoute } from '../../common/process-routes/front-page.ts';
+import { healthRoutes } from '../../common/process-routes/health-routes.ts';
+import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { queryRoutes } from '../../query/query-service.ts';
 import { fakeRequest } from './fake-request.ts';

@@ -2,6 +2,7 @@ import { historyProblem, type Operation } from './check-history.ts';
 import type { QueryAnswer } from './query-harness.ts';
 import { spaceOf } from './query-harness.ts';
 import { structureOf } from './record-client.ts';
+import { seed } from './test-size.ts';
 
 /** A record as its answers show it. */
 interface Shown {
@@ -50,14 +51,14 @@ export interface RecordedHistory {
   readonly outcomes: ReadonlyMap<string, number>;
 }
 
-/** How many operations of which seed are asked for: HISTORY_OPERATIONS, HISTORY_SEED, or HISTORIES=full. */
+/** How many operations of which seed are asked for: HISTORY_OPERATIONS, TEST_SEED, or HISTORIES=full. */
 export function requestedHistory(sizes: { readonly usual: number; readonly full: number }): {
   readonly operations: number;
   readonly seed: number;
 } {
-  const { HISTORY_OPERATIONS, HISTORY_SEED, HISTORIES } = process.env;
+  const { HISTORY_OPERATIONS, HISTORIES } = process.env;
   const usual = HISTORIES === 'full' ? sizes.full : sizes.usual;
-  return { operations: Number(HISTORY_OPERATIONS ?? usual), seed: Number(HISTORY_SEED ?? 1) };
+  return { operations: Number(HISTORY_OPERATIONS ?? usual), seed };
 }
 
 const groups = ['a', 'b', 'c'];

@@ -7,7 +7,7 @@ import { startCeph } from './ceph.ts';
 import { startVersity } from './versity.ts';
 
 const folder = join(import.meta.dirname, '../s3-servers');
-const [name, ...tapArguments] = process.argv.slice(2);
+const [name, ...runnerArguments] = process.argv.slice(2);
 if (name !== 'ceph' && name !== 'versity') throw new Error('which S3 server: ceph or versity?');
 const server =
   name === 'versity'
@@ -22,12 +22,10 @@ const files =
   name === 'versity'
     ? ['upload.test.ts']
     : (await readdir(folder)).filter((file) => file.endsWith('.test.ts'));
-const tap = spawn(
-  'npx',
-  [
-    ...['tap', '--disable-coverage', '--jobs=1', '--timeout=600', ...tapArguments],
-    ...files.map((name) => join(folder, name)),
-  ],
+const runner = join(import.meta.dirname, '../run.ts');
+const tests = spawn(
+  process.execPath,
+  ['--import', 'tsx', runner, '--jobs=1', ...runnerArguments, ...files.map((name) => join(folder, name))],
   {
     stdio: 'inherit',
     env: {
@@ -40,6 +38,6 @@ const tap = spawn(
     },
   },
 );
-const [status] = (await once(tap, 'exit')) as [number | null];
+const [status] = (await once(tests, 'exit')) as [number | null];
 await server.stop();
 process.exitCode = status ?? 1;

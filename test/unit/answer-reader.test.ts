@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { AnswerReader, type Http1Answer } from '../../common/http-client/answer-reader.ts';
+import '../services/test-size.ts';
 
 const maxBody = 1000;
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { parseRange } from '../../gateway/byte-range.ts';
+import { sized } from '../services/test-size.ts';
 
 t.test('single ranges', async (t) => {
   const cases: [header: string, start: number, end: number][] = [
@@ -80,7 +81,7 @@ t.test('any header gives a range inside the file, nothing, or 416', async (t) =>
         if ((error as { status?: number }).status !== 416) throw error;
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: sized(3000) },
   );
-  t.pass('3000 headers');
+  t.pass('any header');
 });

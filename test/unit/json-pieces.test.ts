@@ -8,6 +8,7 @@ import {
   maxRecordValues,
 } from '../../common/http/json-scanner.ts';
 import { parseJson } from '../../common/http/parse-json.ts';
+import { sized } from '../services/test-size.ts';
 
 const { signal } = new AbortController();
 
@@ -51,7 +52,7 @@ t.test('a text in pieces is the same value, or no JSON either', async (t) => {
     });
   await fc.assert(
     fc.asyncProperty(fc.oneof(json, broken), async (text) => (await inPieces(text)) === (await atOnce(text))),
-    { numRuns: 3000, seed: 7 },
+    { numRuns: sized(3000) },
   );
   for (const text of [
     '[1,2,3]',

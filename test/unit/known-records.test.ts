@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { KnownRecords } from '../../query/records/known-records.ts';
 import type { StoredRow } from '../../query/records/record-row.ts';
+import { sized } from '../services/test-size.ts';
 
 const spaceId = '00000000-0000-5000-8000-000000000000';
 const unique = ['t0'];
@@ -94,7 +95,7 @@ for (const [name, bytes] of [
         const problem = problemOf(bytes, steps);
         if (problem !== null) throw new Error(problem);
       }),
-      { seed: 1, numRuns: 3000 },
+      { numRuns: sized(3000) },
     );
     t.pass();
   });

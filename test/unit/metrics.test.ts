@@ -1,8 +1,8 @@
 import t from 'tap';
-import type { FinishedRequest } from '../../common/http/http-observer.ts';
+import type { FinishedRequest } from '../../common/calls/http-observer.ts';
 import { createMetrics } from '../../common/metrics/create-metrics.ts';
-import { metricsRoute } from '../../common/metrics/metrics-route.ts';
 import { renderMetrics } from '../../common/metrics/render-metrics.ts';
+import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 
 const finished: FinishedRequest = {

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import t from 'tap';
-import { CommandError } from '../../common/lifecycle/control-socket.ts';
+import { CommandError } from '../../common/errors/command-error.ts';
 import { type Channel, createPeer } from '../../common/lifecycle/workers/peer.ts';
 
 /** Two ends of a channel that carries JSON, as that between processes does. */

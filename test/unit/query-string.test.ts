@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { parseQueryString } from '../../common/http/query-string.ts';
 import { thrownBy } from '../services/thrown-by.ts';
+import '../services/test-size.ts';
 
 t.test('pairs keep their order and repetitions', async (t) => {
   t.strictSame(parseQueryString(''), []);

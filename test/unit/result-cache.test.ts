@@ -4,10 +4,9 @@ import t from 'tap';
 import type { Conditions } from '../../query/input/parse-conditions.ts';
 import { ResultCache } from '../../query/records/result-cache.ts';
 import type { RecordSpace } from '../../query/structure/record-space.ts';
+import { sized } from '../services/test-size.ts';
 
 const mebibyte = 1024 ** 2;
-/** Distinct requests: `npm run bench:query -- --only MEMORY` sends a million to a process. */
-const amount = 60_000;
 const limit = 8 * mebibyte;
 /** The cache looks at no more of a space than its id. */
 const viewOf = (id: string): RecordSpace => ({ id }) as RecordSpace;
@@ -28,6 +27,8 @@ async function collect(): Promise<void> {
 /** What a request of this number asks, and what it is answered. */
 interface Shape {
   readonly name: string;
+  /** Distinct requests: `npm run bench:query -- --only MEMORY` sends a million to a process. */
+  readonly amount: number;
   readonly request: (number: number) => string;
   readonly conditions: (number: number) => Conditions | null;
   readonly result: (number: number) => Buffer;
@@ -39,6 +40,7 @@ const many = Array.from({ length: 5000 }, (_, index) => viewOf(`space-${index}`)
 const shapes: readonly Shape[] = [
   {
     name: 'small results with conditions',
+    amount: sized(60_000, 30_000),
     request: (number) => `findOne email=person-${number}@example.com`,
     conditions: (number) => byId(`person-${number}@example.com`),
     result: () => Buffer.from('null'),
@@ -46,6 +48,7 @@ const shapes: readonly Shape[] = [
   },
   {
     name: 'long requests and small results',
+    amount: sized(60_000, 30_000),
     request: (number) => `find ${'x'.repeat(2000)}${number}`,
     conditions: () => null,
     result: () => Buffer.from('[]'),
@@ -53,6 +56,7 @@ const shapes: readonly Shape[] = [
   },
   {
     name: 'large results',
+    amount: sized(60_000, 1000),
     request: (number) => `find ${number}`,
     conditions: () => null,
     // not of the pool that small buffers share
@@ -61,6 +65,7 @@ const shapes: readonly Shape[] = [
   },
   {
     name: 'many spaces',
+    amount: sized(60_000, 30_000),
     request: (number) => `find ${number}`,
     conditions: (number) => byId(`${number}`),
     result: () => Buffer.from('[{"a":1}]'),
@@ -68,7 +73,7 @@ const shapes: readonly Shape[] = [
   },
 ];
 
-for (const { name, request, conditions, result, view } of shapes) {
+for (const { name, amount, request, conditions, result, view } of shapes) {
   t.test(`many times what RECORD_CACHE_BYTES holds: ${name}`, async (t) => {
     const cache = new ResultCache(limit);
     await collect();

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { givenMetadata, storedMetadata, writerIdOf } from '../../common/object-store/s3/s3-metadata.ts';
+import { sized } from '../services/test-size.ts';
 
 const of = (metadata: Record<string, string>) => ({ contentType: 'text/plain', metadata });
 
@@ -11,7 +12,7 @@ t.test('any text comes back, and is plain ASCII meanwhile', async (t) => {
       if (!/^[\x20-\x7e]*$/.test(stored.text ?? '') || stored.text?.trim() !== stored.text) return false;
       return givenMetadata(stored).text === text;
     }),
-    { numRuns: 2000 },
+    { numRuns: sized(2000) },
   );
   t.pass();
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { largestPart, partBytesFor } from '../../common/object-store/s3/s3-part-sizes.ts';
+import { largestPart, partBytesFor } from '../../common/part-sizes/s3-part-sizes.ts';
+import { sized } from '../services/test-size.ts';
 
 const MiB = 1024 ** 2;
 const TiB = 1024 ** 4;
@@ -85,7 +86,7 @@ t.test('every size fits into 10,000 parts, none of which is larger than said', a
       }
       return true;
     }),
-    { numRuns: 200 },
+    { numRuns: sized(200) },
   );
   t.pass();
 });

@@ -3,6 +3,7 @@ import t from 'tap';
 import { AwsChunkedDecoder } from '../services/s3-stub/aws-chunked.ts';
 import { S3Error } from '../services/s3-stub/s3-error.ts';
 import { awsChunkedBody } from '../services/signed-request.ts';
+import { sized } from '../services/test-size.ts';
 import { thrownBy } from '../services/thrown-by.ts';
 
 function decode(pieces: Iterable<Uint8Array>): { data: string; decoder: AwsChunkedDecoder } {
@@ -38,7 +39,7 @@ t.test('a body is the same however it is cut', async (t) => {
         );
       },
     ),
-    { numRuns: 500 },
+    { numRuns: sized(500) },
   );
   const body = awsChunkedBody([Buffer.from('hello '), Buffer.from('world')], ['a:b', 'C: d ']);
   const { data, decoder } = decode(Array.from(body, (byte) => Buffer.of(byte)));

@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import t from 'tap';
 import { crc32Combine, crc32FromBase64, crc32ToBase64 } from '../services/s3-stub/crc32-combine.ts';
+import { sized } from '../services/test-size.ts';
 
 t.test('the combined CRC-32 is the one of the bytes in a row', async (t) => {
   fc.assert(
@@ -9,7 +10,7 @@ t.test('the combined CRC-32 is the one of the bytes in a row', async (t) => {
       const combined = pieces.reduce((sum, piece) => crc32Combine(sum, crc32(piece), piece.length), 0);
       return combined === crc32(Buffer.concat(pieces));
     }),
-    { numRuns: 1000 },
+    { numRuns: sized(1000) },
   );
   // the check value of CRC-32/ISO-HDLC, cut anywhere
   const text = '123456789';

@@ -4,6 +4,7 @@ import { childText, parseXml } from '../services/s3-stub/parse-xml.ts';
 import { errorDocument, xmlDocument } from '../services/s3-stub/render-xml.ts';
 import { S3Error } from '../services/s3-stub/s3-error.ts';
 import { thrownBy } from '../services/thrown-by.ts';
+import '../services/test-size.ts';
 
 t.test('what is rendered is parsed again', async (t) => {
   const root = parseXml(

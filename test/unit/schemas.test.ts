@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import t from 'tap';
 import { slugPattern, spaceSlugProblem } from '../../common/metadata/slug.ts';
-import type { JsonObject } from '../../common/openapi/build-document.ts';
+import type { JsonObject } from '../../common/openapi-document/build-document.ts';
 import { parseOptions } from '../../query/input/parse-options.ts';
 import { parsePopulate } from '../../query/input/parse-populate.ts';
 import { scopes } from '../../query/operations.ts';
@@ -13,9 +13,9 @@ import { fakeRequest } from '../services/fake-request.ts';
 import { documentOf, processRoutes, queryTable } from '../services/openapi-document.ts';
 import { personFields, structureOf } from '../services/record-client.ts';
 import { valuesOf } from '../services/schema-arbitrary.ts';
+import { sized } from '../services/test-size.ts';
 import { thrownBy } from '../services/thrown-by.ts';
 
-const seed = Number(process.env.SLUICE_TEST_SEED ?? 20261122);
 const document = await documentOf(processRoutes(queryTable()));
 const ajv = new Ajv2020({ strict: false }).addSchema(document, 'document');
 const { schemas } = document.components as { schemas: JsonObject };
@@ -59,9 +59,9 @@ t.test('a structure that is taken fits its schema', async (t) => {
       const other = (value as { recordFieldStructures?: unknown }).recordFieldStructures;
       return fit || !good || (other !== undefined && other !== null);
     }),
-    { seed, numRuns: 600 },
+    { numRuns: sized(600) },
   );
-  t.ok(taken > 50 && unfit > 50, `${taken} taken, ${unfit} do not fit`);
+  t.ok(taken > sized(50, 2) && unfit > sized(50), `${taken} taken, ${unfit} do not fit`);
 });
 
 /** Options, some of whose populations name a field of the structure, or a name that is not one. */
@@ -96,7 +96,7 @@ t.test('options that are taken fit their schema', async (t) => {
       taken += good ? 1 : 0;
       return !good || fits('Options', value);
     }),
-    { seed, numRuns: 3000 },
+    { numRuns: sized(3000) },
   );
-  t.ok(taken > 100 && populated > 50, `${taken} taken, ${populated} populations`);
+  t.ok(taken > sized(100) && populated > sized(50), `${taken} taken, ${populated} populations`);
 });

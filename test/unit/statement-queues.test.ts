@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { type Queued, StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
 import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import { sized } from '../services/test-size.ts';
 
 interface Item extends Queued {
   readonly name: string;
@@ -219,7 +220,7 @@ t.test('whatever comes: each is in one statement, with its like, and a record ke
         })
       );
     }),
-    { numRuns: 200, seed: 1 },
+    { numRuns: sized(200) },
   );
 });
 

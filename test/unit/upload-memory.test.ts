@@ -4,6 +4,7 @@ import type { MemoryLease } from '../../gateway/memory/memory-lease.ts';
 import { slabBytes } from '../../gateway/memory/slab-pool.ts';
 import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { SimulatedUpload } from '../services/simulated-upload.ts';
+import { sized } from '../services/test-size.ts';
 
 const MiB = 1024 * 1024;
 
@@ -63,7 +64,7 @@ t.test(
           throw new Error(`${unfinished.length} of ${uploads.length} uploads are stuck`);
         return memory.used === 0;
       }),
-      { numRuns: 300 },
+      { numRuns: sized(300) },
     );
     t.ok(contended > 1000, 'memory was short often enough for this to mean something');
     t.comment(`at most ${peakShare.toFixed(3)} of the budget was in use`);

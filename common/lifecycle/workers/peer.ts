@@ -1,4 +1,4 @@
-import { CommandError } from '../control-socket.ts';
+import { CommandError } from '../../errors/command-error.ts';
 
 /** Longest list of questions that may wait for their answers. */
 const mostQuestions = 1000;

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { open, opendir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { DurableDirectories, syncDirectory } from '../../durable-directories/durable-directories.ts';
+import { fileSystemPartBytes } from '../../part-sizes/file-system-part.ts';
 import { assertKeyPrefix } from '../object-key.ts';
 import type { ByteRange, ObjectDescription, ObjectInfo, ObjectStore, OpenUpload } from '../object-store.ts';
-import { DurableDirectories, syncDirectory } from './durable-directories.ts';
 import { type FileSystemLayout, fileSystemLayout } from './file-system-layout.ts';
-import { fileSystemPartBytes } from './file-system-part.ts';
 import { FileSystemWriter } from './file-system-writer.ts';
 
 const readBytes = 256 * 1024;

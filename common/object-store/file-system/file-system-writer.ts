@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { type DurableDirectories, syncDirectory } from '../../durable-directories/durable-directories.ts';
 import type { ObjectDescription, ObjectWriter, Part } from '../object-store.ts';
-import { type DurableDirectories, syncDirectory } from './durable-directories.ts';
 import type { FileSystemLayout } from './file-system-layout.ts';
 
 /** IOV_MAX of Linux and macOS: what one pwritev(2) takes. */

@@ -1,6 +1,7 @@
 import { DeleteObjectCommand, HeadBucketCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
 import { unobserved } from '../../calls/observe-call.ts';
 import { Http1Pool } from '../../http-client/http1-pool.ts';
+import { partBytesFor } from '../../part-sizes/s3-part-sizes.ts';
 import { assertKeyPrefix, assertObjectKey } from '../object-key.ts';
 import type { ObjectStore } from '../object-store.ts';
 import { Cleanups } from './cleanups.ts';
@@ -12,7 +13,6 @@ import { isStatus, storageError } from './s3-failure.ts';
 import { lastPartAt, listObjects, listUploads } from './s3-list.ts';
 import { givenMetadata, givenType } from './s3-metadata.ts';
 import { type S3StoreOptions, s3Timing } from './s3-options.ts';
-import { partBytesFor } from './s3-part-sizes.ts';
 import { readObject } from './s3-read.ts';
 import { createPartSender, observedParts } from './s3-send-part.ts';
 import { S3Writer } from './s3-writer.ts';

@@ -1,6 +1,6 @@
 /**
  * kill -9 under inserts, updates and deletes: after each restart everything that was acknowledged is there, once, and
- * nothing is half there. KILLS=50 for the whole; KILL_SEED=n repeats when the kills come.
+ * nothing is half there. KILLS=50 for the whole; TEST_SEED=random kills at other times.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
@@ -15,12 +15,12 @@ import {
 import { call } from '../services/record-client.ts';
 import { seededRandom } from '../services/s3-stub/seeded-random.ts';
 import { removeData, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { seed } from '../services/test-size.ts';
 
 const kills = Number(process.env.KILLS ?? 8);
-const seed = Number(process.env.KILL_SEED ?? Date.now() % 1_000_000_000);
 
 t.test(`kill -9 ${kills} times under writes`, { timeout: 3_600_000 }, async (t) => {
-  t.comment(`KILL_SEED=${seed}`);
+  t.comment(`TEST_SEED=${seed}`);
   const random = seededRandom(seed);
   let sluice = await startSluice();
   t.teardown(async () => {

@@ -1,8 +1,7 @@
 import type { Route } from '../http/http-types.ts';
-import { type ApiOperation, doorErrors } from './api-operation.ts';
-import { buildDocument, type DocumentInfo, type JsonObject } from './build-document.ts';
-import { curl } from './curl.ts';
-import { docsRoutes } from './docs-page.ts';
+import { type ApiOperation, doorErrors } from '../openapi/api-operation.ts';
+import { curl } from '../openapi/curl.ts';
+import { buildDocument, type DocumentInfo, type JsonObject } from '../openapi-document/build-document.ts';
 import {
   documentText,
   type OpenApiVersion,
@@ -10,7 +9,8 @@ import {
   openApiAnswers,
   versionParameter,
   wantedVersion,
-} from './openapi-answer.ts';
+} from '../openapi-document/openapi-answer.ts';
+import { docsRoutes } from './docs-page.ts';
 
 const description = `Uploads stream into an object store; records are kept in record spaces with typed fields.
 

@@ -7,7 +7,7 @@ import {
 } from '../../common/openapi/api-operation.ts';
 import { curl, keeping } from '../../common/openapi/curl.ts';
 import { dateTime, exactObject, named, nullable, type Schema } from '../../common/openapi/schema.ts';
-import { exampleStructure } from './space-model.ts';
+import { exampleStructure } from '../structure/example-structure.ts';
 
 const tag = 'Webhooks';
 const string: Schema = { type: 'string' };

@@ -11,6 +11,7 @@ import type { StoredRow } from '../../query/records/record-row.ts';
 import { keyOf, RecordsTable } from '../../query/sql/records-table.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { silentLog } from '../services/silent-log.ts';
+import '../services/test-size.ts';
 
 const { db, folder, database } = await openMigratedChdb(t);
 const table = new RecordsTable(db, database);

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { nothingHere } from '../errors/catalogue.ts';
 import type { HttpResponse, Route } from '../http/http-types.ts';
-import { type ApiOperation, doorErrors } from './api-operation.ts';
+import { type ApiOperation, doorErrors } from '../openapi/api-operation.ts';
 
 /** Scripts and styles of the page, by name. Their addresses begin with `_`, as no project's do. */
 const prefix = '/_docs_';

@@ -1,9 +1,9 @@
 import type { Route } from '../http/http-types.ts';
 import { slugPattern } from '../metadata/slug.ts';
-import type { ApiAnswer, ApiHeader, ApiMedia, ApiOperation, ApiParameter } from './api-operation.ts';
-import { errorAnswers } from './error-answers.ts';
-import { nameSchema } from './name-schema.ts';
-import { type Schema, target } from './schema.ts';
+import type { ApiAnswer, ApiHeader, ApiMedia, ApiOperation, ApiParameter } from '../openapi/api-operation.ts';
+import { errorAnswers } from '../openapi/error-answers.ts';
+import { nameSchema } from '../openapi/name-schema.ts';
+import { type Schema, target } from '../openapi/schema.ts';
 
 /** JSON of an OpenAPI document. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };

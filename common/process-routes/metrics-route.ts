@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { unauthorized } from '../errors/catalogue.ts';
 import type { Route } from '../http/http-types.ts';
-import { metrics } from '../openapi/process-operations.ts';
-import { metricsContentType } from './render-metrics.ts';
+import { metricsContentType } from '../metrics/render-metrics.ts';
+import { metrics } from './process-operations.ts';
 
 /**
  * GET /metrics. Without a token only this machine itself may ask, and not through a proxy, and never a web page that is open on it. Plain HTTP is served, as to

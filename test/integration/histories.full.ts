@@ -3,7 +3,7 @@
  * history is checked for linearizability. Then the cache, and what stands before the service, are broken on purpose, and
  * the check has to find it.
  *
- *   HISTORIES=full HISTORY_SEED=7 node --import tsx test/integration/histories.test.ts
+ *   HISTORIES=full TEST_SEED=7 node --import tsx test/integration/histories.full.ts
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';

@@ -1,6 +1,6 @@
 /**
  * Random sequences of operations, answered by the service and by a model of its contract (test/model): any difference
- * is a failure. MODEL_SEQUENCES and MODEL_SEED ask for more and for others; what failed is printed with its seed.
+ * is a failure. MODEL_SEQUENCES and TEST_SEED ask for more and for others; what failed is printed with its seed.
  */
 import t, { type Test } from 'tap';
 import { ResultCache } from '../../query/records/result-cache.ts';

@@ -46,10 +46,10 @@ function callsInSource(): readonly string[] {
 
 /** What only several processes at once, or a start on certain servers, come by. Each is parsed elsewhere. */
 const elsewhere = [
-  // hands on what others ask; what it asks after a crash is tested there (pending-records.test.ts)
+  // hands on what others ask; what it asks after a crash is tested there (pending-records.full.ts)
   /records\/pending-records\.ts:\d+/,
   /records\/store-writes\.ts:81/,
-  // clickhouse-lag.test.ts
+  // clickhouse-lag.full.ts
   /check-servers\.ts/,
 ];
 /** What is done only by a process that has the store to itself: keys of values that are stored already, and their filter. */

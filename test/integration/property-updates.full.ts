@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
+import '../services/test-size.ts';
 
 const harness = await openQueryHarness();
 t.teardown(() => harness.close());

@@ -12,11 +12,11 @@ import { testDeployment } from '../services/new-file.ts';
 import { seededRandom } from '../services/s3-stub/seeded-random.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { silentLog } from '../services/silent-log.ts';
+import { seed } from '../services/test-size.ts';
 
 const partBytes = 64 * 1024;
 const uploads = 1000;
 const atOnce = 16;
-const seed = Number(process.env.SEED ?? 20_261);
 
 t.test(`${uploads} uploads under random faults`, { timeout: 560_000 }, async (t) => {
   const stub = await startS3Stub({ minPartBytes: partBytes, seed });

@@ -1,8 +1,8 @@
 import { untilAborted } from '../abort/until-aborted.ts';
 import type { ApiError } from '../errors/api-error.ts';
 import { notReady } from '../errors/catalogue.ts';
-import { healthWithTime, healthz, readyz } from '../openapi/process-operations.ts';
-import type { Route } from './http-types.ts';
+import type { Route } from '../http/http-types.ts';
+import { healthWithTime, healthz, readyz } from './process-operations.ts';
 
 /** Something the service can't work without. Rejects when it doesn't answer. */
 export interface ReadinessCheck {

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
-import { type ApiOperation, doorErrors, jsonContent } from './api-operation.ts';
-import { dateTime, exactObject, type Schema } from './schema.ts';
+import { type ApiOperation, doorErrors, jsonContent } from '../openapi/api-operation.ts';
+import { dateTime, exactObject, type Schema } from '../openapi/schema.ts';
 
 /** How the description of the API shows what every process answers of itself. */
 

@@ -2,7 +2,7 @@
  * Histories of a process that is killed (SIGKILL) in the middle of them and started again: what it acknowledged before, a
  * read finds after, and what it did not is there whole or not at all.
  *
- *   HISTORIES=full HISTORY_SEED=7 node --import tsx test/acceptance/histories-kill.test.ts
+ *   HISTORIES=full TEST_SEED=7 node --import tsx test/acceptance/histories-kill.full.ts
  */
 import t from 'tap';
 import { recordHistory, requestedHistory, type Send } from '../services/record-history.ts';

@@ -1,5 +1,5 @@
-import { frontPage } from '../openapi/process-operations.ts';
-import type { HttpResponse, Route } from './http-types.ts';
+import type { HttpResponse, Route } from '../http/http-types.ts';
+import { frontPage } from './process-operations.ts';
 
 const title = 'Sluice';
 const about = 'A backend for files and records, over HTTP.';

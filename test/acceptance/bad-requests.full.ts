@@ -1,7 +1,7 @@
 /**
  * Generated bad requests through the real server over real sockets: each is answered with a clear 4xx, none crashes or
  * hangs the server or makes it grow, and a good request afterwards gets the right answer.
- * BAD_REQUESTS=100000 sends that many; BAD_REQUESTS_SEED=n repeats a run.
+ * BAD_REQUESTS=100000 sends that many; TEST_SEED=random sends others.
  */
 import t from 'tap';
 import { type BadRequest, wireBytes } from '../services/bad-requests/bad-request.ts';
@@ -10,9 +10,9 @@ import { makeBadRequest } from '../services/bad-requests/make-bad-request.ts';
 import { createRawClient, type RawAnswer } from '../services/raw-client.ts';
 import { call } from '../services/record-client.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
+import { seed, sized } from '../services/test-size.ts';
 
-const total = Number(process.env.BAD_REQUESTS ?? 3000);
-const seed = Number(process.env.BAD_REQUESTS_SEED ?? Date.now() % 1_000_000_000);
+const total = Number(process.env.BAD_REQUESTS ?? sized(3000));
 const connections = 8;
 const deadline = 30_000;
 /** Resident memory may grow by this much after the first third of the requests. */
@@ -42,7 +42,7 @@ function answerProblem(request: BadRequest, { status, headers, body }: RawAnswer
 }
 
 t.test(`${total} bad requests`, { timeout: 3_600_000 }, async (t) => {
-  t.comment(`BAD_REQUESTS_SEED=${seed}`);
+  t.comment(`TEST_SEED=${seed}`);
   const sluice = await startSluice();
   t.teardown(async () => {
     await sluice.stop();

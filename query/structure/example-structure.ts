@@ -1,0 +1,11 @@
+/** The space that documentation and the first start speak of. */
+export const exampleStructure = {
+  name: 'People',
+  description: '',
+  projectSlug: 'demo',
+  slug: 'people',
+  recordStructure: [
+    { name: 'name', slug: 'name', type: 'TEXT', required: true },
+    { name: 'age', slug: 'age', type: 'NUMBER', required: false },
+  ].map((field) => ({ ...field, unique: false, hashed: false, description: '', comment: '' })),
+};

@@ -1,0 +1,98 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import t from 'tap';
+
+const root = join(import.meta.dirname, '../..');
+
+/** The rooms of a folder, the lowest first: a room imports only from those before it. */
+const rooms = {
+  common: [
+    ...['errors', 'abort', 'calls', 'limits', 'log', 'part-sizes', 'config', 'durable-directories'],
+    ...['write-ahead-log', 'tracing', 'redis', 'invalidation', 'rate-limits', 'metrics', 'http-client'],
+    ...['object-store', 'clickhouse', 'metadata', 'openapi', 'http', 'openapi-document', 'process-routes'],
+    ...['auth', 'lifecycle'],
+  ],
+  query: [
+    ...['structure', 'input', 'sql', 'unique', 'records', 'space', 'login', 'webhooks', 'operations'],
+    ...['operations.ts', 'openapi', 'examples.ts', 'query-service.ts', 'main.ts'],
+  ],
+  gateway: ['memory', 'receive', 'multipart', 'download'],
+} as const;
+
+/** Packages that one folder alone imports. */
+const keepers: readonly (readonly [RegExp, string])[] = [
+  [/^uWebSockets\.js$/, 'common/http/'],
+  [/^(?:chdb|@clickhouse\/)/, 'common/clickhouse/'],
+  [/^ioredis$/, 'common/redis/'],
+  [/^@aws-sdk\//, 'common/object-store/s3/'],
+];
+
+interface Import {
+  readonly from: string;
+  /** A path from the root, or a package. */
+  readonly to: string;
+}
+
+const imports = ['common', 'query', 'gateway', 'console'].flatMap(importsIn);
+
+function importsIn(folder: string): Import[] {
+  let names: string[];
+  try {
+    names = readdirSync(join(root, folder), { recursive: true }) as string[];
+  } catch {
+    return [];
+  }
+  return names
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name))
+    .flatMap((from) => {
+      const text = readFileSync(join(root, from), 'utf8');
+      return [...text.matchAll(/(?:\bfrom|^import|\bimport\() ?'([^']+)'/gm)].map(([, to = '']) => ({
+        from,
+        to: to.startsWith('.') ? normalize(join(dirname(from), to)) : to,
+      }));
+    });
+}
+
+t.test('nothing imports upward', async (t) => {
+  for (const [folder, order] of Object.entries(rooms)) {
+    const roomOf = (path: string): string => relative(folder, path).split('/')[0] as string;
+    const inside = imports.filter(({ from, to }) =>
+      [from, to].every((path) => path.startsWith(`${folder}/`)),
+    );
+    t.ok(inside.length > 0, folder);
+    const upward = inside.filter(({ from, to }) => {
+      const [lower, upper] = [roomOf(to), roomOf(from)].map((room) =>
+        (order as readonly string[]).indexOf(room),
+      );
+      return lower !== upper && upper !== -1 && (lower === -1 || (lower as number) > (upper as number));
+    });
+    t.strictSame(upward, []);
+  }
+});
+
+t.test('every room of common and query has its place in the order', async (t) => {
+  for (const folder of ['common', 'query'] as const) {
+    t.strictSame(readdirSync(join(root, folder)).sort(), [...rooms[folder]].sort());
+  }
+});
+
+t.test('services import from common, and not from each other', async (t) => {
+  const services = ['common', 'gateway', 'query', 'console'];
+  const between = imports.filter(({ from, to }) => {
+    const [one, other] = [from, to].map((path) => path.split('/')[0] as string) as [string, string];
+    return services.includes(other) && one !== other && other !== 'common';
+  });
+  t.strictSame(between, []);
+});
+
+t.test('one folder knows each of these packages', async (t) => {
+  for (const [name, folder] of keepers) {
+    const users = imports.filter(({ to }) => name.test(to));
+    t.ok(users.length > 0, String(name));
+    t.strictSame(
+      users.filter(({ from }) => !from.startsWith(folder)),
+      [],
+    );
+  }
+});
