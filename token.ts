@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { createTokenDesk, developerEmail, type TokenOrder } from './common/auth/issue-token.ts';
+import { createTokenCommands, developerEmail, type TokenOrder } from './common/auth/issue-token.ts';
 import { type Config, readConfig } from './common/config/read-config.ts';
 import { secretsOf } from './common/config/secrets-of.ts';
 import { sendCommand } from './common/lifecycle/control-socket.ts';
@@ -65,7 +65,7 @@ async function executeAlone(config: Config, order: TokenOrder): Promise<string> 
   });
   const services = await openServices(config, log);
   try {
-    return await createTokenDesk(services).execute(order);
+    return await createTokenCommands(services).execute(order);
   } finally {
     await services.close();
   }

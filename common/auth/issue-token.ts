@@ -24,17 +24,17 @@ export type TokenOrder =
   | { readonly action: 'revoke'; readonly token: string }
   | { readonly action: 'list'; readonly email: string };
 
-export interface TokenDesk {
+export interface TokenCommands {
   /** Carries out an order. Answers the text to print: the new token, the revoked token's id, or a line a token. */
   execute(order: TokenOrder): Promise<string>;
 }
 
 /** @param tokenCheck of the running server, so that a revocation counts at once; it tells the others, too */
-export function createTokenDesk(args: {
+export function createTokenCommands(args: {
   users: Users;
   tokens: AccessTokens;
   tokenCheck?: Pick<TokenCheck, 'invalidate'>;
-}): TokenDesk {
+}): TokenCommands {
   const { users, tokens, tokenCheck } = args;
   return {
     async execute(order) {

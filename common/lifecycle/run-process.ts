@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bootstrap } from '../auth/bootstrap.ts';
-import { createTokenDesk, type TokenOrder } from '../auth/issue-token.ts';
+import { createTokenCommands, type TokenOrder } from '../auth/issue-token.ts';
 import { type Config, readConfig } from '../config/read-config.ts';
 import type { TracingConfig } from '../config/read-tracing.ts';
 import { secretsOf } from '../config/secrets-of.ts';
@@ -165,9 +165,9 @@ async function serve(args: {
     if (services.redis === undefined) worker?.link.tell('token-changed', hash);
     return tokenCheck.invalidate(hash);
   };
-  const desk = createTokenDesk({ users, tokens, tokenCheck: { invalidate } });
+  const tokenCommands = createTokenCommands({ users, tokens, tokenCheck: { invalidate } });
   const commands: Commands = {
-    token: (order) => desk.execute(order as TokenOrder),
+    token: (order) => tokenCommands.execute(order as TokenOrder),
     ...Object.assign({}, ...running.map((service) => service.commands)),
   };
   // the supervisor takes the commands for its workers
