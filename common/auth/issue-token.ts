@@ -7,8 +7,8 @@ import type { TokenCheck } from './token-check.ts';
 export const developerEmail = 'developer@localhost';
 
 /** A minute in Redis, and then five seconds in a process. */
-const untold =
-  'Redis could not be told: other processes that reach it may still take the token, for 70 seconds at most';
+const notPublished =
+  'Redis does not answer: other processes may accept the token for another 70 seconds at most';
 
 /** What `npm run token` can ask for. */
 export type TokenOrder =
@@ -44,8 +44,8 @@ export function createTokenCommands(args: {
         // what was given may be a secret that was mistyped: it is not repeated
         if (token === null) throw new CommandError('there is no such access token');
         await tokens.revoke(token);
-        const told = (await tokenCheck?.invalidate(token.hash)) ?? true;
-        return told ? token.id : `${token.id}\n${untold}`;
+        const published = (await tokenCheck?.invalidate(token.hash)) ?? true;
+        return published ? token.id : `${token.id}\n${notPublished}`;
       }
       let user = await users.findByEmail(order.email);
       if (order.action === 'list') {

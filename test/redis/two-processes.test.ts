@@ -146,7 +146,7 @@ t.test('without Redis no find and no upload fails, and a token still ends within
   }
   const text = await token(a, '--revoke', secret);
   const acknowledged = performance.now();
-  t.match(text, /Redis could not be told: .*70 seconds/);
+  t.match(text, /Redis does not answer: .*70 seconds/);
   for (const use of [find, upload]) {
     for (;;) {
       const asked = performance.now();
