@@ -15,6 +15,7 @@ import { metricsRoute } from '../metrics/metrics-route.ts';
 import { descriptionRoutes } from '../openapi/description-routes.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { closeTimeout } from './close-timeout.ts';
+import { commandLine } from './command-line.ts';
 import { type Commands, runCommand, serveControlSocket } from './control-socket.ts';
 import { failStart } from './fail-start.ts';
 import { type Examples, firstStartText } from './first-start-text.ts';
@@ -56,11 +57,17 @@ export interface ProcessServices extends Services {
 export type ServiceFactory = (services: ProcessServices, baseUrl: () => string) => Promise<Service>;
 
 const help = `
-Usage: npm start (all services), npm run gateway, npm run query
+Serves until it is stopped (Ctrl-C, SIGTERM).
 
-Takes no arguments: settings are environment variables, which docs/configuration.md lists. The most important ones:
+  ${commandLine('start')}     uploads and records on one port
+  ${commandLine('gateway')}   uploads and downloads alone
+  ${commandLine('query')}     records alone
+
+Settings are environment variables; docs/configuration.md lists them all. The most important ones:
+
   HOST, PORT       where to listen (127.0.0.1, 8080)
   DATA_DIR         where the database and the files are kept (./data)
+  PUBLIC_URL       the address that clients use, if it is another one
   BOOTSTRAP_TOKEN  the first access token (random)
 `;
 
