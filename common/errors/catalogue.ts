@@ -120,6 +120,13 @@ export const methodNotAllowed = (method: string, allow: readonly string[]) =>
     message: `${method} is not allowed here; use ${allow.join(', ')}`,
     headers: { allow: allow.join(', ') },
   });
+/** @param limit bytes */
+export const headersTooLarge = (size: number, limit: number) =>
+  new ApiError({
+    code: 'headers_too_large',
+    status: 431,
+    message: `The request line and the headers have ${size} bytes; the limit is ${limit}`,
+  });
 export const requestTimeout = (message: string) =>
   new ApiError({ code: 'request_timeout', status: 408, message });
 /** @param limit bytes @param what what was limited, such as "File" or "Request body" */

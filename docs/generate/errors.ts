@@ -37,6 +37,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   rangeNotSatisfiable: catalogue.rangeNotSatisfiable(1000),
   tooManyAttempts: catalogue.tooManyAttempts(4),
   rateLimited: catalogue.rateLimited(4000),
+  headersTooLarge: catalogue.headersTooLarge(70_000, 65_536),
   internalError: catalogue.internalError(),
   notImplemented: catalogue.notImplemented('The function sendOtp'),
   shuttingDown: catalogue.shuttingDown(),
@@ -84,6 +85,8 @@ export const remedies: Readonly<Record<string, string>> = {
   range_not_satisfiable: 'Ask for a range within the size that `Content-Range` tells.',
   too_many_attempts: 'Wait for as long as `Retry-After` says.',
   rate_limited: 'Wait for as long as `Retry-After` says, and send fewer requests at once.',
+  headers_too_large:
+    'Store the structure once (`set-structure`), then send `use-pre-stored-structure: true`; send conditions in a body.',
   internal_error: 'A fault of the service: its log has the cause, under the `requestId`.',
   not_implemented: 'Do without it.',
   shutting_down: 'Try again: another process, or the next one, will answer.',
