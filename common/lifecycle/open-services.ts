@@ -19,9 +19,9 @@ import { migrations } from '../metadata/migrations.ts';
 import { createProjects, type Projects } from '../metadata/projects.ts';
 import { createUsers, type Users } from '../metadata/users.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
-import { makeDurably } from '../object-store/file-system/durable-directories.ts';
 import { openLimiters, type RequestLimiters } from '../rate-limits/open-limiters.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
+import { prepareDataDirectory } from './prepare-data-directory.ts';
 import { restoreFatalSignals } from './restore-fatal-signals.ts';
 
 /** What every process of the service stands on. */
@@ -54,12 +54,7 @@ export async function openServices(
   log: Log,
   { observeCall = unobserved, cache }: Partial<Pick<Metrics, 'observeCall' | 'cache'>> = {},
 ): Promise<Services> {
-  try {
-    await makeDurably(config.dataDir, 0o700);
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new Error(`the data directory ${config.dataDir} can't be made (${code})`, { cause });
-  }
+  await prepareDataDirectory(config.dataDir);
   const db = countStatements(await openDatabase(config, log), observeCall);
   if (config.clickhouse === undefined) restoreFatalSignals();
   const database = databaseName(config);
