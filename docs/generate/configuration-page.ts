@@ -16,9 +16,9 @@ export function configurationPage(): string {
 
 <!-- Written by \`npm run docs\` from common/config and docs/generate/variables.ts: do not edit it here. -->
 
-Sluice is configured by environment variables, which are read once at start. A bad value stops the start with one sentence
-that names it, and all bad values are named at once. An empty variable counts as not set. Names that end in \`_MS\` are
-milliseconds, names that end in \`_BYTES\` are bytes.
+Sluice is configured by environment variables, which are read once at start. Bad values stop the
+start with one sentence that names them all. An empty variable counts as not set. Names that end in
+\`_MS\` are milliseconds, names that end in \`_BYTES\` are bytes.
 
 ${sections.join('\n')}`;
 }
