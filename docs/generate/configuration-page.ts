@@ -1,5 +1,6 @@
 import { type ReadVariable, readVariables } from './describing-reader.ts';
 import { type VariableGroup, variableGroups } from './variables.ts';
+import { wrapText } from './wrap-text.ts';
 
 /** docs/configuration.md. Throws when a variable is read and not described, or described and not read. */
 export function configurationPage(): string {
@@ -29,6 +30,6 @@ function section({ title, text, variables }: VariableGroup, read: ReadonlyMap<st
     const shown = variable.default ?? fallback ?? '-';
     return `| ${name} | ${shown} | ${values ?? ''} | ${variable.meaning} |\n`;
   });
-  const intro = text === undefined ? '' : `${text}\n\n`;
+  const intro = text === undefined ? '' : `${wrapText(text)}\n\n`;
   return `## ${title}\n\n${intro}| variable | default | values | meaning |\n|---|---|---|---|\n${rows.join('')}`;
 }
