@@ -42,6 +42,8 @@ const sluice = (args: string[], env: Record<string, string>) =>
     cwd: folder,
     env: { ...clean, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // a group of its own, which gets signals as from a terminal: npx alone would not pass them on
+    detached: true,
   });
 const toEnd = async (args: string[], env: Record<string, string>) => {
   const child = sluice(args, env);
@@ -71,9 +73,17 @@ t.test('it holds compiled code, and neither tests nor TypeScript', async (t) => 
 
 t.test('npx serves, its token and janitor commands work beside it', async (t) => {
   const server = sluice([], { ...served, WORKERS: '2' });
-  t.teardown(() => void server.kill('SIGKILL'));
   // 'close', and not 'exit': npx may go before the server, which writes to the same place
-  const ended = once(server, 'close');
+  let over = false;
+  const ended = once(server, 'close').finally(() => {
+    over = true;
+  });
+  const signal = (name: NodeJS.Signals): void => void process.kill(-(server.pid as number), name);
+  const killWithUs = (): void => {
+    if (!over) signal('SIGKILL');
+  };
+  process.once('exit', killWithUs);
+  t.teardown(killWithUs);
   let output = '';
   server.stderr.on('data', (text: Buffer) => {
     output += text.toString();
@@ -110,7 +120,7 @@ t.test('npx serves, its token and janitor commands work beside it', async (t) =>
   });
   t.equal(login.status, 200);
   t.match(await toEnd(['janitor', '--dry-run'], served), { status: 0, stdout: /\S/ });
-  server.kill('SIGTERM');
+  signal('SIGTERM');
   await ended;
   await t.rejects(fetch(`${baseUrl}/healthz`), 'the server is gone');
 });
