@@ -116,7 +116,7 @@ export class SessionPool {
       // first the new one: with the last one the engine would stop
       this.#idle.push(this.#fresh());
     } catch {
-      // whoever needs one next tries again, and hears why it fails
+      // the next use tries again, and fails with the reason
     }
     this.#all.delete(session);
     session.close();

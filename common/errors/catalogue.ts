@@ -61,7 +61,7 @@ export const httpsRequired = () =>
     code: 'https_required',
     status: 403,
     message:
-      'HTTPS is required for all requests: the server needs TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES with the proxy that takes HTTPS for it',
+      'HTTPS is required for all requests: the server needs TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES with the proxy that terminates HTTPS',
   });
 export const crossOriginRefused = () =>
   new ApiError({

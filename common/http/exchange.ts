@@ -133,7 +133,7 @@ export class Exchange implements HttpRequest {
     return this.#abortReason;
   }
 
-  /** Tells whoever works on the request that its answer is not wanted any more. */
+  /** Aborts the work on the request: its answer is not wanted any more. */
   abort(reason: Error): void {
     if (this.#abortReason !== null) return;
     this.#abortReason = reason;

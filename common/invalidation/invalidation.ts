@@ -6,7 +6,7 @@ export interface Mark {
 
 /**
  * Tells all processes of a deployment that something changed, so that they may keep what they know
- * (docs/decisions/011-token-cache-and-invalidation.md). An id says what changed, and never how: whoever is told looks again.
+ * (docs/decisions/011-token-cache-and-invalidation.md). An id says what changed, and never how: a receiver looks it up again.
  *
  *   writer: the change is stored and can be seen; publish(id); only then is it acknowledged
  *   reader: mark(); looks; keeps what it saw for as long as isCurrent() and not changedSince(id, mark)

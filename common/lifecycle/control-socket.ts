@@ -11,7 +11,7 @@ const longestSocketPath = 100;
 const orderBytes = 16 * 1024;
 const sendTimeout = 10_000;
 
-/** Refused for a reason that whoever asked should read. */
+/** Refused for a reason that the operator should read. */
 export class CommandError extends Error {}
 
 /** What a running process does for its operator, by name. Each answers the text to print. */

@@ -139,7 +139,7 @@ class BodyReception {
   }
 
   #read(chunk: Uint8Array): boolean {
-    // an upload that has failed reads no more; whoever answers the request decides what to do with the rest
+    // an upload that has failed reads no more; the answer to the request decides about the rest
     if (this.#state === 'settled') return false;
     this.#bodyBytes += chunk.byteLength;
     const { maxBodyBytes } = this.#args;

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
@@ -390,6 +390,14 @@ t.test('a server for other machines prints an address that works, and what it ne
   });
   t.match(sluice.baseUrl, /^http:\/\/127\.0\.0\.1:\d+$/);
   t.equal((await fetch(`${sluice.baseUrl}/healthz`)).status, 200);
+  const outside = Object.values(networkInterfaces())
+    .flatMap((found) => found ?? [])
+    .find(({ internal, family }) => !internal && family === 'IPv4');
+  if (outside !== undefined) {
+    const url = `http://${outside.address}:${new URL(sluice.baseUrl).port}`;
+    t.match(sluice.stdout(), `on the network: ${url}\n`);
+    t.equal((await fetch(`${url}/healthz`)).status, 200, 'it listens there');
+  }
   t.match(sluice.stdout(), /Plain HTTP from other machines is refused .* TLS_CERT_FILE .* TRUSTED_PROXIES/);
 });
 

@@ -134,7 +134,7 @@ t.test('a table that takes nothing loses nothing, and gets no row twice', async 
   }
 });
 
-t.test('whoever asks the table sees what was acknowledged before', async (t) => {
+t.test('a query of the table sees what was acknowledged before', async (t) => {
   const directory = newDirectory();
   const table = freshTable();
   const files = await openLoggedFiles({ table, directory, log: silentLog(), settleEvery });

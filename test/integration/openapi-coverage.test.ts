@@ -87,7 +87,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
   const late: Ask[] = [];
   for (const each of found) {
     const id: string = each.operation.operationId;
-    // changed by whoever comes later
+    // changed by a later request
     await json('insertOne');
     for (const status of Object.keys(each.operation.responses).map(Number)) {
       const good = await goodRequest(each, known);

@@ -25,7 +25,7 @@ const mostEnded = 256;
 const endedWithin = 200;
 
 /**
- * @param tell sends news to whoever cleans up after this process: what it was given must survive this process from
+ * @param tell sends news to the process that cleans up after this one: what it was given must survive this process from
  * then on. Absent: there is nobody.
  * @param askOthers for the object keys of uploads that all workers have open
  */
