@@ -17,7 +17,7 @@ export interface TokenCheck {
   checkKnown(token: string): CheckedToken | null;
   /**
    * Forgets what is cached of a token, because it was revoked or made. This process does so at once; resolves when the
-   * others know too, and with false when they could not be told.
+   * others know too, and with false when they could not be reached.
    */
   invalidate(hash: string): Promise<boolean>;
   close(): Promise<void>;

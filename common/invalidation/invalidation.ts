@@ -19,7 +19,7 @@ export interface Invalidation {
   /** Whether everything that was published until `trustFor` ago is known here. */
   isCurrent(): boolean;
   /**
-   * Tells everybody, this process too. Resolves with false when Redis could not be told: it is tried again for as
+   * Publishes to all processes, this one too. Resolves with false when Redis does not answer: it is tried again for as
    * long as this process lives, and until then others may go by what they knew. Never rejects.
    */
   publish(id: string): Promise<boolean>;

@@ -40,7 +40,7 @@ export interface Services {
   readonly projects: Projects;
   /** undefined: what processes must agree on is kept in this one. */
   readonly redis: RedisConnection | undefined;
-  /** undefined: there is nobody to be told, or no way to. */
+  /** undefined: there are no other processes, or no way to reach them. */
   readonly invalidation: Invalidation | undefined;
   close(): Promise<void>;
 }

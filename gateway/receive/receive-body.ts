@@ -70,7 +70,7 @@ class BodyReception {
   };
   #bodyBytes = 0;
   #state: 'waiting' | 'consuming' | 'body over' | 'settled' = 'waiting';
-  /** The socket was told to stop. */
+  /** The socket was paused. */
   #paused = false;
 
   constructor(

@@ -320,7 +320,7 @@ t.test('starts that can not succeed say why in one sentence, and exit 1', async 
 });
 
 t.test(
-  'a user without rights is told what is missing',
+  'a user without rights gets a clear error',
   { skip: process.getuid?.() === 0 ? false : 'needs root' },
   async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'sluice-rights-'));
@@ -401,7 +401,7 @@ t.test('a server for other machines prints an address that works, and what it ne
   t.match(sluice.stdout(), /Plain HTTP from other machines is refused .* TLS_CERT_FILE .* TRUSTED_PROXIES/);
 });
 
-t.test('a machine without a binary of the HTTP server is told so', async (t) => {
+t.test('without a binary of the HTTP server the start says so', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-platform-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   // late enough for the TypeScript loader, whose own binary is there

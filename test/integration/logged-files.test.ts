@@ -85,7 +85,7 @@ t.test('a flipped bit costs the row that it hits, and no other', async (t) => {
   await next.close();
   const later = silentLog();
   await (await openLoggedFiles({ table: freshTable(), directory, log: later })).close();
-  t.strictSame(later.failures, [], 'it is told of once');
+  t.strictSame(later.failures, [], 'it is reported once');
   t.strictSame(await readdir(directory), ['1.damaged']);
 });
 

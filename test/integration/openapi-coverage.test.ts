@@ -99,7 +99,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
       if (ask === null && status === 503) late.push(good);
       if (ask === null) continue;
       const baseUrl = id === 'metrics' && status === 401 ? guarded.baseUrl : served.baseUrl;
-      // who guesses on is told to wait
+      // a client that keeps guessing has to wait
       let answer = await one(ask, baseUrl);
       for (let i = 0; status === 429 && answer.status !== 429 && i < 20; i++) answer = await one(ask);
       t.equal(answer.status, status, `${id} ${status}: ${answer.body.toString().slice(0, 300)}`);

@@ -68,7 +68,7 @@ t.test('types and hashing do not change', async (t) => {
   });
 });
 
-t.test('a field is told by its slug, so it can be renamed', async (t) => {
+t.test('a field is identified by its slug, so it can be renamed', async (t) => {
   await space('renamed', [{ name: 'old', slug: 'f', type: 'TEXT' }]).insertOne({ old: 'x' });
   const after = space('renamed', [{ name: 'new', slug: 'f', type: 'TEXT' }]);
   t.match((await after.find([['new', 'x']])).body, [{ new: 'x' }]);
