@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { readConfig } from './common/config/read-config.ts';
 import { secretsOf } from './common/config/secrets-of.ts';
+import { commandLine } from './common/lifecycle/command-line.ts';
 import { sendCommand } from './common/lifecycle/control-socket.ts';
 import { failStart } from './common/lifecycle/fail-start.ts';
 import { helpIfAsked } from './common/lifecycle/help.ts';
@@ -12,12 +13,14 @@ import { createMetrics } from './common/metrics/create-metrics.ts';
 import { gatewayService } from './gateway/gateway-service.ts';
 
 const help = `
-Puts right what interrupted uploads left, whether the server runs or not, and prints what it found.
+Cleans up after interrupted uploads, whether the server is running or not, and prints what it found.
 
-  npm run janitor [-- --dry-run]
+  ${commandLine('janitor', '[--dry-run]')}
 
-It looks for the server and its database in DATA_DIR (./data), or at CLICKHOUSE_URL. A row whose file is missing is removed by the second
-run of a server that finds it so, and not without a server.
+  --dry-run   prints what it would do, and changes nothing
+
+The server and its database are looked for in DATA_DIR (./data), or at CLICKHOUSE_URL. Only a running server removes a
+row whose file is missing, and only when it finds it missing a second time.
 `;
 
 /** Milliseconds without an answer of the running server: it may have many objects to look at. */

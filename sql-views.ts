@@ -5,16 +5,18 @@
 import { parseArgs } from 'node:util';
 import { type Config, readConfig } from './common/config/read-config.ts';
 import { secretsOf } from './common/config/secrets-of.ts';
+import { commandLine } from './common/lifecycle/command-line.ts';
 import { sendCommand } from './common/lifecycle/control-socket.ts';
 import { failStart } from './common/lifecycle/fail-start.ts';
 import { openServices } from './common/lifecycle/open-services.ts';
+import { requireData } from './common/lifecycle/require-data.ts';
 import { createLog } from './common/log/log.ts';
 import { openCatalogue } from './query/space/logged-catalogue.ts';
 import { makeSpaceViews, type ViewsOrder } from './query/space/space-views.ts';
 
 const help = `Makes a readable view of each record space in the database <database>_views, or replaces it.
 
-  npm run -s sql-views -- [--user EMAIL] [--project SLUG]
+  ${commandLine('sql-views', '[--user EMAIL] [--project SLUG]')}
 
   --user EMAIL     only spaces of this account
   --project SLUG   only spaces of projects with this slug
@@ -39,6 +41,7 @@ function readOrder(): ViewsOrder | null {
 }
 
 async function executeAlone(config: Config, order: ViewsOrder): Promise<string> {
+  requireData(config);
   const log = createLog(config.logLevel === 'info' ? 'warn' : config.logLevel, {
     secrets: secretsOf(config),
   });

@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
-import { createTokenDesk, developerEmail, type TokenOrder } from './common/auth/issue-token.ts';
+import { createTokenCommands, developerEmail, type TokenOrder } from './common/auth/issue-token.ts';
 import { type Config, readConfig } from './common/config/read-config.ts';
 import { secretsOf } from './common/config/secrets-of.ts';
+import { commandLine } from './common/lifecycle/command-line.ts';
 import { sendCommand } from './common/lifecycle/control-socket.ts';
 import { failStart } from './common/lifecycle/fail-start.ts';
 import { helpIfAsked } from './common/lifecycle/help.ts';
@@ -10,13 +11,21 @@ import { requireData } from './common/lifecycle/require-data.ts';
 import { createLog } from './common/log/log.ts';
 
 const help = `
-Makes, lists or revokes access tokens, whether the server runs or not. A new token stands alone on standard output.
+Makes, lists or revokes access tokens, whether the server is running or not. Standard output gets a new token
+and nothing else.
 
-  npm run -s token -- [--user EMAIL] [--create-user] [--name TEXT] [--expires-in 30d]
-  npm run -s token -- --list [--user EMAIL]
-  npm run -s token -- --revoke TOKEN_ID (or the token itself)
+  ${commandLine('token', '[--user EMAIL] [--create-user] [--name TEXT] [--expires-in 30d]')}
+  ${commandLine('token', '--list [--user EMAIL]')}
+  ${commandLine('token', '--revoke TOKEN_ID')}
 
-It looks for the server and its database in DATA_DIR (./data), or at CLICKHOUSE_URL.
+  --user EMAIL       the account; without it, the one that the first start made
+  --create-user      creates the account if there is none
+  --name TEXT        a name for the list
+  --expires-in 30d   a number and s, m, h or d; without it, the token does not expire
+  --list             lists the account's tokens, with their ids
+  --revoke TOKEN_ID  revokes a token, by its id or by the token itself
+
+The server and its database are looked for in DATA_DIR (./data), or at CLICKHOUSE_URL.
 `;
 
 const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -65,7 +74,7 @@ async function executeAlone(config: Config, order: TokenOrder): Promise<string> 
   });
   const services = await openServices(config, log);
   try {
-    return await createTokenDesk(services).execute(order);
+    return await createTokenCommands(services).execute(order);
   } finally {
     await services.close();
   }

@@ -116,7 +116,7 @@ export const descriptions = {
     id: 'link',
     tag,
     summary: 'Make a link that expires',
-    description: 'Whoever has the link can read this one file until then, also with FILE_LINKS=private.',
+    description: 'Anyone who has the link can read this one file until then, also with FILE_LINKS=private.',
     access: 'token',
     pathParameters: fileName,
     body: {

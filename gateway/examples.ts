@@ -1,5 +1,5 @@
 import type { Examples } from '../common/lifecycle/first-start-text.ts';
 
 export const gatewayExamples: Examples = (curl, baseUrl) => `Upload a file:
-${curl} -F 'file=@README.md' ${baseUrl}/_f_/demo/upload
+${curl} -F 'file=hello;filename=hello.txt' ${baseUrl}/_f_/demo/upload
 `;

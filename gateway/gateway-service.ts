@@ -69,7 +69,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     if (config.publicFilesUrl !== undefined) {
       return `${config.publicFilesUrl}/${file.objectKey.split('/').map(encodeURIComponent).join('/')}`;
     }
-    // elsewhere an address of the bucket is 403 to whoever has no key of it
+    // elsewhere an address of the bucket is 403 without a key of it
     return config.s3?.publicBucket === true && objectUrl !== null
       ? objectUrl(file.objectKey)
       : downloadUrl(file);

@@ -23,9 +23,9 @@ export function measureUploads(
     () => uploads.open,
   );
   metrics.counter(
-    'sluice_uploads_untold_total',
-    'Uploads that the supervisor was not told of: the janitor cleans up after them',
-    () => uploads.untold,
+    'sluice_uploads_unreported_total',
+    'Uploads that the supervisor did not hear of: the janitor cleans up after them',
+    () => uploads.unreported,
   );
   metrics.gauge(
     'sluice_upload_memory_used_bytes',

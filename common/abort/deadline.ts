@@ -6,12 +6,12 @@ export class DeadlinePassed extends Error {
   }
 }
 
-/** One try at something, which may be told to stop. An AbortController for each costs more than all else here. */
+/** One try at something, which may be stopped. An AbortController for each costs more than all else here. */
 export class Attempt {
   #controller: AbortController | null = null;
   #stopped = false;
   #reason: unknown;
-  /** Called when it is told to stop. There can be one. */
+  /** Called when it is stopped. There can be one. */
   onStop: (() => void) | null = null;
 
   get stopped(): boolean {

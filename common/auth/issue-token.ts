@@ -7,8 +7,8 @@ import type { TokenCheck } from './token-check.ts';
 export const developerEmail = 'developer@localhost';
 
 /** A minute in Redis, and then five seconds in a process. */
-const untold =
-  'Redis could not be told: other processes that reach it may still take the token, for 70 seconds at most';
+const notPublished =
+  'Redis does not answer: other processes may accept the token for another 70 seconds at most';
 
 /** What `npm run token` can ask for. */
 export type TokenOrder =
@@ -24,17 +24,17 @@ export type TokenOrder =
   | { readonly action: 'revoke'; readonly token: string }
   | { readonly action: 'list'; readonly email: string };
 
-export interface TokenDesk {
+export interface TokenCommands {
   /** Carries out an order. Answers the text to print: the new token, the revoked token's id, or a line a token. */
   execute(order: TokenOrder): Promise<string>;
 }
 
 /** @param tokenCheck of the running server, so that a revocation counts at once; it tells the others, too */
-export function createTokenDesk(args: {
+export function createTokenCommands(args: {
   users: Users;
   tokens: AccessTokens;
   tokenCheck?: Pick<TokenCheck, 'invalidate'>;
-}): TokenDesk {
+}): TokenCommands {
   const { users, tokens, tokenCheck } = args;
   return {
     async execute(order) {
@@ -44,8 +44,8 @@ export function createTokenDesk(args: {
         // what was given may be a secret that was mistyped: it is not repeated
         if (token === null) throw new CommandError('there is no such access token');
         await tokens.revoke(token);
-        const told = (await tokenCheck?.invalidate(token.hash)) ?? true;
-        return told ? token.id : `${token.id}\n${untold}`;
+        const published = (await tokenCheck?.invalidate(token.hash)) ?? true;
+        return published ? token.id : `${token.id}\n${notPublished}`;
       }
       let user = await users.findByEmail(order.email);
       if (order.action === 'list') {

@@ -17,7 +17,7 @@ export interface LoginTokens {
 }
 
 /**
- * Whoever checks these tokens also signs them, so a key pair would gain nothing over one secret.
+ * The process that checks these tokens also signs them, so a key pair would gain nothing over one secret.
  * The algorithm is fixed here, whatever the token's header says (RFC 8725 section 3.1).
  */
 const algorithm = 'HS256';

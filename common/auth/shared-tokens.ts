@@ -17,7 +17,7 @@ export interface SharedTokens {
 
 /** Milliseconds that an entry lasts in Redis. */
 const lifetime = 60_000;
-/** And by the clock of whoever reads it, so that nobody can put back what he kept. Clocks differ a little. */
+/** And by the reader's clock, so that nobody can restore an old entry. Clocks differ a little. */
 const oldest = 90_000;
 /** Milliseconds after which it is quicker to ask the store. */
 const patience = 250;

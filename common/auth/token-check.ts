@@ -17,7 +17,7 @@ export interface TokenCheck {
   checkKnown(token: string): CheckedToken | null;
   /**
    * Forgets what is cached of a token, because it was revoked or made. This process does so at once; resolves when the
-   * others know too, and with false when they could not be told.
+   * others know too, and with false when they could not be reached.
    */
   invalidate(hash: string): Promise<boolean>;
   close(): Promise<void>;
@@ -34,9 +34,9 @@ export const tokenTrust = {
   /** The only process of its store: whatever revokes a token does so through it. */
   alone: 5000,
   /** Others may revoke, and nothing tells of it at the moment: a revoked token stops everywhere within a second. */
-  untold: 800,
+  polled: 800,
   /** Others may revoke, and would tell. */
-  told: 5000,
+  subscribed: 5000,
 } as const;
 
 const cachedTokens = 65_536;
@@ -68,7 +68,7 @@ export function createTokenCheck(args: {
   counts?: CacheCounts;
 }): TokenCheck {
   const { tokens, log, alone = true, sharing, gate, counts = new CacheCounts() } = args;
-  const trustFor = alone ? tokenTrust.alone : tokenTrust.untold;
+  const trustFor = alone ? tokenTrust.alone : tokenTrust.polled;
   const known = new LRUCache<string, Seen>({ max: cachedTokens });
   // apart, so that guessing tokens can't push out the good ones
   const unknown = new LRUCache<string, Seen>({ max: cachedTokens });
@@ -83,7 +83,8 @@ export function createTokenCheck(args: {
     if (sharing === undefined || mark === null) return now - lookedAt <= trustFor;
     if (sharing.invalidation.changedSince(hash, mark)) return false;
     return (
-      now - lookedAt <= trustFor || (sharing.invalidation.isCurrent() && now - keptAt <= tokenTrust.told)
+      now - lookedAt <= trustFor ||
+      (sharing.invalidation.isCurrent() && now - keptAt <= tokenTrust.subscribed)
     );
   };
 

@@ -1,7 +1,7 @@
 /** What the service asks things of. */
 export type System = 'engine' | 's3' | 'redis' | 'webhook';
 
-/** `missing`: the answer was that there is no such thing. `aborted`: whoever wanted it has gone. */
+/** `missing`: the answer was that there is no such thing. `aborted`: the caller no longer wants it. */
 export type Outcome = 'ok' | 'missing' | 'aborted' | 'error';
 
 export interface CallOptions {

@@ -32,7 +32,12 @@ const queueLimit = 10_000;
  */
 export function openChdb({ path, reads = {} }: { path: string; reads?: Partial<ReadLimits> }): Database {
   const chdb = loadChdb();
-  if (isDirectoryLocked(path)) throw new Error(`the data directory ${path} is in use by another process`);
+  if (isDirectoryLocked(path)) {
+    throw new Error(
+      `the data directory ${path} is in use by another process, and the embedded database serves one: stop that process, ` +
+        'or set CLICKHOUSE_URL for both to share a ClickHouse server',
+    );
+  }
   const limits = { ...readLimitDefaults, ...reads };
   const open =
     (settings: Readonly<Record<string, string | number>>) =>
@@ -249,8 +254,10 @@ function openSession(chdb: typeof import('chdb'), path: string): Session {
   try {
     return new chdb.Session(path);
   } catch (cause) {
-    throw new Error(`the data directory ${path} can't be opened; another process may have it open`, {
-      cause,
-    });
+    const reason = (cause as Error).message.split('\n')[0];
+    throw new Error(
+      `the data directory ${path} can't be opened: another process may have it open, or its files are not this user's (${reason})`,
+      { cause },
+    );
   }
 }

@@ -8,9 +8,10 @@ export function loadChdb(): typeof import('chdb') {
     return createRequire(import.meta.url)('chdb') as typeof import('chdb');
   } catch (cause) {
     const { platform, arch } = process;
+    const missing = (cause as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND';
     throw new Error(
-      `the embedded engine chdb can't be loaded (${platform}-${arch}): it needs Linux with glibc or macOS, ` +
-        'and an install that does not omit optional dependencies',
+      `the embedded engine ${missing ? 'is not installed' : "can't be loaded"} (chdb, ${platform}-${arch}): set CLICKHOUSE_URL ` +
+        'to use a ClickHouse server, or install with optional packages on Linux with glibc or on macOS',
       { cause },
     );
   }
@@ -115,7 +116,7 @@ export class SessionPool {
       // first the new one: with the last one the engine would stop
       this.#idle.push(this.#fresh());
     } catch {
-      // whoever needs one next tries again, and hears why it fails
+      // the next use tries again, and fails with the reason
     }
     this.#all.delete(session);
     session.close();

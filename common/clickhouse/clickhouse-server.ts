@@ -105,7 +105,7 @@ export function openServer(options: ServerOptions): ClickhouseServer {
         await new Promise((resolve) => setTimeout(resolve, overInterval));
       }
     } catch {
-      // the server is away, or tells this user nothing of what runs: whoever looks the outcome up finds out as well
+      // no answer, or no right to see what runs: looking up the outcome will tell
     }
     return failure;
   };

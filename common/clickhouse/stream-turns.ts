@@ -2,7 +2,7 @@ import type { ReadLimits } from '../config/read-limits.ts';
 import { overloaded } from '../errors/catalogue.ts';
 import { Semaphore } from '../limits/semaphore.ts';
 
-/** Bytes that a reader gets at once: so a slow one that still reads is told from one that stalls. */
+/** Bytes that a reader gets at once: this distinguishes a slow reader from one that stalls. */
 const pieceSize = 64 * 1024;
 
 /**

@@ -7,7 +7,7 @@ import { quoteIdentifier, textLiteral } from './literal.ts';
  *   is a Distributed table over them, through which rows are read and inserted. What a Distributed table can't take
  *   (UPDATE, DELETE, OPTIMIZE, TRUNCATE) goes to the local tables of all servers.
  *
- * All are made by migrations. This is the one place that knows; whoever makes SQL asks here. Tables are `database.table`,
+ * All are made by migrations. This is the one place that knows; whatever makes SQL asks here. Tables are `database.table`,
  * whose names need no quotes.
  */
 export interface Topology {

@@ -18,7 +18,7 @@ import { readTracing, type TracingConfig } from './read-tracing.ts';
 import { readMetricsToken, readWorkers } from './read-workers.ts';
 import { EnvReader } from './validators.ts';
 
-/** Everything the processes may be told. Sizes are bytes, times are milliseconds. */
+/** Everything that can be configured. Sizes are bytes, times are milliseconds. */
 export interface Config {
   readonly host: string;
   /** 0 asks the system for a free port. */

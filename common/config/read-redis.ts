@@ -45,7 +45,7 @@ const wholes = ['REDIS_URL', 'REDIS_SENTINELS', 'REDIS_CLUSTER_NODES'] as const;
 const sentinelKeys = ['REDIS_SENTINEL_NAME', 'REDIS_SENTINEL_USERNAME', 'REDIS_SENTINEL_PASSWORD'] as const;
 const loginKeys = ['REDIS_USERNAME', 'REDIS_PASSWORD', 'REDIS_TLS', 'REDIS_TLS_CA_FILE'] as const;
 
-/** The REDIS_* variables. Some hold passwords, so what is wrong with those is told without repeating them. */
+/** The REDIS_* variables. Some hold passwords, so messages about those do not repeat them. */
 export function readRedis(reader: EnvReader): RedisConfig | undefined {
   const given = wholes.filter((key) => reader.text(key) !== undefined);
   if (given.length > 1) {

@@ -1,6 +1,6 @@
 import type { EnvReader } from './validators.ts';
 
-/** Where traces go. All else is told to OpenTelemetry's SDK, by the same variables. */
+/** Where traces go. OpenTelemetry's SDK reads everything else, from the same variables. */
 export interface TracingConfig {
   readonly protocol: (typeof protocols)[number];
   /** Values of headers that the collector wants. Never logged. */

@@ -61,7 +61,7 @@ export const httpsRequired = () =>
     code: 'https_required',
     status: 403,
     message:
-      'HTTPS is required for all requests: the server needs TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES with the proxy that takes HTTPS for it',
+      'HTTPS is required for all requests: the server needs TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES with the proxy that terminates HTTPS',
   });
 export const crossOriginRefused = () =>
   new ApiError({
@@ -119,6 +119,13 @@ export const methodNotAllowed = (method: string, allow: readonly string[]) =>
     status: 405,
     message: `${method} is not allowed here; use ${allow.join(', ')}`,
     headers: { allow: allow.join(', ') },
+  });
+/** @param limit bytes */
+export const headersTooLarge = (size: number, limit: number) =>
+  new ApiError({
+    code: 'headers_too_large',
+    status: 431,
+    message: `The request line and the headers have ${size} bytes; the limit is ${limit}`,
   });
 export const requestTimeout = (message: string) =>
   new ApiError({ code: 'request_timeout', status: 408, message });

@@ -39,6 +39,7 @@ export const errorCodes = {
   range_not_satisfiable: { status: 416, title: 'The range lies outside the file' },
   too_many_attempts: { status: 429, title: 'Too many failed attempts to log in' },
   rate_limited: { status: 429, title: 'Too many requests' },
+  headers_too_large: { status: 431, title: 'The header block is too large' },
   internal_error: { status: 500, title: 'Internal server error' },
   not_implemented: { status: 501, title: 'This is not implemented' },
   shutting_down: { status: 503, title: 'The server is shutting down' },

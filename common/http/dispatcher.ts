@@ -1,6 +1,7 @@
 import type { BlockList } from 'node:net';
 import {
   crossOriginRefused,
+  headersTooLarge,
   httpsRequired,
   malformedRequest,
   nothingHere,
@@ -10,6 +11,7 @@ import type { RequestLimiter } from '../rate-limits/request-limiter.ts';
 import { addressOwner } from './address-owner.ts';
 import { type CorsPolicy, createCorsPolicy } from './cors.ts';
 import type { Exchange } from './exchange.ts';
+import { maxHeadBytes } from './head-limits.ts';
 import type { HttpResponse, Route } from './http-types.ts';
 import { Router } from './router.ts';
 import {
@@ -50,6 +52,7 @@ export class Dispatcher {
     const peer = peerAddress(exchange);
     exchange.address = clientAddress(peer, exchange.header('x-forwarded-for'), this.#trustedProxies);
     if (exchange.unclearFraming !== null) throw malformedRequest(exchange.unclearFraming);
+    if (exchange.headBytes > maxHeadBytes) throw headersTooLarge(exchange.headBytes, maxHeadBytes);
     if (exchange.method === 'OPTIONS') return this.#describeMethods(exchange);
     const { route, params } = this.#router.match(exchange.method, exchange.path);
     exchange.route = route.path;

@@ -28,6 +28,8 @@ export class Exchange implements HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly rawQuery: string;
+  /** Of the request line and the headers. */
+  readonly headBytes: number;
   readonly body: IncomingBody;
   readonly startedAt: number;
   readonly res: Uws.HttpResponse;
@@ -79,13 +81,17 @@ export class Exchange implements HttpRequest {
     this.path = req.getUrl();
     this.rawQuery = req.getQuery() ?? '';
     const headers = new Map<string, string>();
+    // spaces, line breaks and HTTP/1.1
+    let head = this.method.length + this.path.length + this.rawQuery.length + 14;
     req.forEach((name, text) => {
+      head += name.length + Buffer.byteLength(text) + 4;
       const value = text.includes('\uFFFD') ? readLatin1(req, name, text) : text;
       const earlier = headers.get(name);
       // RFC 9110 section 5.3: repeated lines are one list
       headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
     });
     this.#headers = headers;
+    this.headBytes = head;
     const givenId = headers.get('x-request-id');
     this.id = givenId !== undefined && requestIdPattern.test(givenId) ? givenId : randomUUID();
     this.startedAt = performance.now();
@@ -127,7 +133,7 @@ export class Exchange implements HttpRequest {
     return this.#abortReason;
   }
 
-  /** Tells whoever works on the request that its answer is not wanted any more. */
+  /** Aborts the work on the request: its answer is not wanted any more. */
   abort(reason: Error): void {
     if (this.#abortReason !== null) return;
     this.#abortReason = reason;

@@ -87,7 +87,7 @@ export interface Route {
   /** Segments are fixed text or `:name`, such as `/:project/:space`. Fixed text wins over a parameter. */
   readonly path: string;
   readonly handler: Handler;
-  /** What it is called in metrics, logs and traces; absent: it is not told from others there. */
+  /** What it is called in metrics, logs and traces; absent: it has no name of its own there. */
   readonly operation?: string;
   /** How the description of the API shows it; absent: it does not. */
   readonly api?: ApiOperation;

@@ -1,5 +1,6 @@
 import type * as Uws from 'uWebSockets.js';
 import { isIP } from 'node:net';
+import { whyNotListening } from './why-not-listening.ts';
 
 /**
  * LIBUS_LISTEN_EXCLUSIVE_PORT of uSockets; without it the socket gets SO_REUSEPORT, and two processes that listen so
@@ -27,11 +28,8 @@ export function listenOn(
     listen(host, port, listenFlags[mode], (token) => {
       if (token !== false) return resolve(token);
       const address = isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
-      const rights = port > 0 && port < 1024 ? ', or a port below 1024, which needs a right of its own' : '';
-      reject(
-        new Error(
-          `${address} can't be listened on: it is in use, or not an address of this machine${rights}`,
-        ),
+      void whyNotListening(host, port).then((reason) =>
+        reject(new Error(`${address} can't be listened on: ${reason}`)),
       );
     });
   });

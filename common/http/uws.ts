@@ -1,5 +1,6 @@
 import type * as Uws from 'uWebSockets.js';
 import { createRequire } from 'node:module';
+import { nativeHeadBytes } from './head-limits.ts';
 
 /**
  * Loads the native module. It reads the limit for a request's header block from the environment, once, while it
@@ -7,7 +8,7 @@ import { createRequire } from 'node:module';
  * Throws an Error with one clear sentence when there is no binary for this platform.
  */
 export function loadUws(): typeof Uws {
-  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(64 * 1024);
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(nativeHeadBytes);
   try {
     return createRequire(import.meta.url)('uWebSockets.js') as typeof Uws;
   } catch (cause) {

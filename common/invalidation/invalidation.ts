@@ -6,7 +6,7 @@ export interface Mark {
 
 /**
  * Tells all processes of a deployment that something changed, so that they may keep what they know
- * (docs/decisions/011-token-cache-and-invalidation.md). An id says what changed, and never how: whoever is told looks again.
+ * (docs/decisions/011-token-cache-and-invalidation.md). An id says what changed, and never how: a receiver looks it up again.
  *
  *   writer: the change is stored and can be seen; publish(id); only then is it acknowledged
  *   reader: mark(); looks; keeps what it saw for as long as isCurrent() and not changedSince(id, mark)
@@ -19,7 +19,7 @@ export interface Invalidation {
   /** Whether everything that was published until `trustFor` ago is known here. */
   isCurrent(): boolean;
   /**
-   * Tells everybody, this process too. Resolves with false when Redis could not be told: it is tried again for as
+   * Publishes to all processes, this one too. Resolves with false when Redis does not answer: it is tried again for as
    * long as this process lives, and until then others may go by what they knew. Never rejects.
    */
   publish(id: string): Promise<boolean>;

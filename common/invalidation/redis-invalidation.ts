@@ -20,7 +20,7 @@ export interface InvalidationTimes {
 const usualTimes: InvalidationTimes = { look: 200, trustFor: 800 };
 /** Ids that were invalidated: how many, and for how long. Longer than anything is kept that was looked up before. */
 const idLimits = { max: 65_536, ttl: 180_000 };
-/** Ids that Redis is still to be told. */
+/** Ids that are not published yet. */
 const unsentLimit = 1000;
 /** Stands for all ids. */
 const everything = '*';

@@ -151,6 +151,11 @@ export async function sendCommand(args: {
     outgoing.on('timeout', () => outgoing.destroy(new Error('the server does not answer')));
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(null);
+      else if (error.code === 'EACCES') {
+        reject(
+          new CommandError(`DATA_DIR ${dataDir} belongs to another user: run this as the server's user`),
+        );
+      } else if (error.code === 'ENOTDIR') reject(new CommandError(`DATA_DIR ${dataDir} is not a directory`));
       else reject(error);
     });
     outgoing.end(JSON.stringify(order));

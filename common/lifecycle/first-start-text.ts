@@ -1,3 +1,5 @@
+import { commandLine } from './command-line.ts';
+
 /** Commands that show what a service is for. @param curl `curl` with the token @param baseUrl without trailing slash */
 export type Examples = (curl: string, baseUrl: string) => string;
 
@@ -12,7 +14,7 @@ export function firstStartText(baseUrl: string, token: string | null, examples: 
   return `
 Base URL:     ${baseUrl}
 Access token: ${shown}
-              (${note}; \`npm run -s token\` makes another)
+              (${note}; \`${commandLine('token')}\` makes another)
 
 ${examples.map((commands) => commands(curl, baseUrl)).join('\n')}
 `;

@@ -10,18 +10,20 @@ export function listenedUrl(config: Listening, port: number): string {
   return urlOf(config, own ?? config.host, port);
 }
 
-/** What a start says beside that address: how others reach the server, or why they can't. Empty: it is for this machine alone. */
+/** What a start says beside that address: how other machines reach the server, or what is missing. Empty: they do not. */
 export function reachText(config: Listening, port: number): string {
   const { host, tls, trustedProxies } = config;
   if (host === 'localhost' || host === '::1' || host.startsWith('127.')) return '';
-  if (tls !== undefined)
-    return others(config, port)
-      .map((url) => `              ${url}\n`)
-      .join('');
-  const wanted = 'TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES with the proxy that takes HTTPS for it';
-  return trustedProxies === undefined
-    ? `Plain HTTP from other machines is refused (403 https_required): set ${wanted}\n`
-    : 'Plain HTTP is served to this machine and to TRUSTED_PROXIES\n';
+  const addresses = others(config, port)
+    .map((url) => `on the network: ${url}\n`)
+    .join('');
+  if (tls !== undefined) return addresses;
+  const wanted = 'TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES with the proxy that terminates HTTPS';
+  const note =
+    trustedProxies === undefined
+      ? `Plain HTTP from other machines is refused (403 https_required): set ${wanted}\n`
+      : 'Plain HTTP is served to this machine and to TRUSTED_PROXIES\n';
+  return addresses + note;
 }
 
 function others(config: Listening, port: number): string[] {

@@ -9,7 +9,6 @@ import { type CountedDatabase, countStatements } from '../clickhouse/count-state
 import { openDatabase } from '../clickhouse/open-database.ts';
 import type { Config } from '../config/read-config.ts';
 import type { RedisConfig } from '../config/read-redis.ts';
-import { makeDurably } from '../durable-directories/durable-directories.ts';
 import type { Invalidation } from '../invalidation/invalidation.ts';
 import { createRedisInvalidation } from '../invalidation/redis-invalidation.ts';
 import type { Log } from '../log/log.ts';
@@ -22,6 +21,7 @@ import { createUsers, type Users } from '../metadata/users.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
 import { openLimiters, type RequestLimiters } from '../rate-limits/open-limiters.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
+import { prepareDataDirectory } from './prepare-data-directory.ts';
 import { restoreFatalSignals } from './restore-fatal-signals.ts';
 
 /** What every process of the service stands on. */
@@ -40,7 +40,7 @@ export interface Services {
   readonly projects: Projects;
   /** undefined: what processes must agree on is kept in this one. */
   readonly redis: RedisConnection | undefined;
-  /** undefined: there is nobody to be told, or no way to. */
+  /** undefined: there are no other processes, or no way to reach them. */
   readonly invalidation: Invalidation | undefined;
   close(): Promise<void>;
 }
@@ -54,12 +54,7 @@ export async function openServices(
   log: Log,
   { observeCall = unobserved, cache }: Partial<Pick<Metrics, 'observeCall' | 'cache'>> = {},
 ): Promise<Services> {
-  try {
-    await makeDurably(config.dataDir, 0o700);
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new Error(`the data directory ${config.dataDir} can't be made (${code})`, { cause });
-  }
+  await prepareDataDirectory(config.dataDir);
   const db = countStatements(await openDatabase(config, log), observeCall);
   if (config.clickhouse === undefined) restoreFatalSignals();
   const database = databaseName(config);

@@ -6,6 +6,6 @@ import type { Config } from '../config/read-config.ts';
 export function requireData({ clickhouse, dataDir }: Pick<Config, 'clickhouse' | 'dataDir'>): void {
   if (clickhouse !== undefined || existsSync(join(dataDir, 'chdb'))) return;
   throw new Error(
-    `there is no database in ${dataDir}: set DATA_DIR to the data directory of the server (or CLICKHOUSE_URL), or start it once`,
+    `there is no database in ${dataDir}: set DATA_DIR (or CLICKHOUSE_URL) as it is set for the server, or start the server first`,
   );
 }

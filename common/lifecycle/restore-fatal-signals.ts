@@ -2,7 +2,7 @@
 const caught = ['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP', 'SIGSYS', 'SIGTSTP'] as const;
 
 /**
- * Gives fatal signals back to the kernel, which ends the process at once and says so to whoever waits for it. The
+ * Gives fatal signals back to the kernel, which ends the process at once and reports it to the waiting parent. The
  * embedded engine catches them for a report of its own, and then hangs for minutes with the port open
  * (docs/decisions/019-fatal-signals.md). To be called after the engine has started.
  */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bootstrap } from '../auth/bootstrap.ts';
-import { createTokenDesk, type TokenOrder } from '../auth/issue-token.ts';
+import { createTokenCommands, type TokenOrder } from '../auth/issue-token.ts';
 import { type Config, readConfig } from '../config/read-config.ts';
 import type { TracingConfig } from '../config/read-tracing.ts';
 import { secretsOf } from '../config/secrets-of.ts';
@@ -15,6 +15,7 @@ import { healthRoutes, type ReadinessCheck } from '../process-routes/health-rout
 import { metricsRoute } from '../process-routes/metrics-route.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { closeTimeout } from './close-timeout.ts';
+import { commandLine } from './command-line.ts';
 import { type Commands, runCommand, serveControlSocket } from './control-socket.ts';
 import { failStart } from './fail-start.ts';
 import { type Examples, firstStartText } from './first-start-text.ts';
@@ -56,11 +57,17 @@ export interface ProcessServices extends Services {
 export type ServiceFactory = (services: ProcessServices, baseUrl: () => string) => Promise<Service>;
 
 const help = `
-Usage: npm start (all services), npm run gateway, npm run query
+Serves until it is stopped (Ctrl-C, SIGTERM).
 
-Takes no arguments: settings are environment variables, which docs/configuration.md lists. The most important ones:
+  ${commandLine('start')}     uploads and records on one port
+  ${commandLine('gateway')}   uploads and downloads alone
+  ${commandLine('query')}     records alone
+
+Settings are environment variables; docs/configuration.md lists them all. The most important ones:
+
   HOST, PORT       where to listen (127.0.0.1, 8080)
   DATA_DIR         where the database and the files are kept (./data)
+  PUBLIC_URL       the address that clients use, if it is another one
   BOOTSTRAP_TOKEN  the first access token (random)
 `;
 
@@ -165,9 +172,9 @@ async function serve(args: {
     if (services.redis === undefined) worker?.link.tell('token-changed', hash);
     return tokenCheck.invalidate(hash);
   };
-  const desk = createTokenDesk({ users, tokens, tokenCheck: { invalidate } });
+  const tokenCommands = createTokenCommands({ users, tokens, tokenCheck: { invalidate } });
   const commands: Commands = {
-    token: (order) => desk.execute(order as TokenOrder),
+    token: (order) => tokenCommands.execute(order as TokenOrder),
     ...Object.assign({}, ...running.map((service) => service.commands)),
   };
   // the supervisor takes the commands for its workers

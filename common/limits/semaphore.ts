@@ -105,7 +105,7 @@ export class Semaphore {
     };
   }
 
-  /** Whoever is next takes over the place that has become free. */
+  /** The next in line takes over the place that has become free. */
   #serve(): void {
     for (const [account, waiters] of this.#waiting) {
       if (!this.#mayHold(account)) continue;

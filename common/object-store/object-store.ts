@@ -99,7 +99,7 @@ export interface ObjectStore {
   /** Drops an upload that was begun; resolves as well when there is no such upload any more. */
   abortUpload(upload: OpenUpload, signal: AbortSignal): Promise<void>;
   /**
-   * Drops all that was begun for a key and not completed, whoever began it: for keys whose writers are gone. An object
+   * Drops all that was begun for a key and not completed, by any process: for keys whose writers are gone. An object
    * that is there stays. Resolves as well when there is nothing.
    */
   abortUploadsOf(key: string, signal: AbortSignal): Promise<void>;

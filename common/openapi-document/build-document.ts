@@ -20,7 +20,7 @@ export interface DocumentInfo {
   readonly fixed?: Readonly<Record<string, string>>;
 }
 
-/** Versions of the interface are not told apart (interface.md section 9); this one is of its description. */
+/** The interface has no versions (interface.md section 9); this one is of its description. */
 const apiVersion = '1.0.0';
 
 const securitySchemes: JsonObject = {

@@ -64,6 +64,7 @@ export interface ApiOperation {
 /** Errors of every route that needs HTTPS. */
 export const doorErrors: readonly ErrorCode[] = [
   'malformed_request',
+  'headers_too_large',
   'https_required',
   'rate_limited',
   'shutting_down',

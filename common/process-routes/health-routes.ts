@@ -52,7 +52,7 @@ export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => A
         const reason = unready();
         if (reason !== null) throw reason;
         const names = await failed();
-        // what failed inside is for the log, not for whoever asks
+        // what failed inside is for the log, not for the client
         if (names.length > 0) throw notReady(names.map((name) => `${name} does not answer`));
         return alive;
       },

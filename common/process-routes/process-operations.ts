@@ -9,7 +9,7 @@ const status: Schema = { type: 'string', enum: ['ok'] };
 const noStore = {
   'Cache-Control': { description: 'no-store', schema: { type: 'string' }, always: true },
 } as const;
-const errors: readonly ErrorCode[] = ['malformed_request', 'shutting_down'];
+const errors: readonly ErrorCode[] = ['malformed_request', 'headers_too_large', 'shutting_down'];
 
 function health(id: string, summary: string, more: readonly ErrorCode[], schema: Schema): ApiOperation {
   return {

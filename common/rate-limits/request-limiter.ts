@@ -11,9 +11,9 @@ interface Bucket {
   refusedUntil: number;
 }
 
-/** Whoever is not remembered has a full bucket: with more senders than these, the limit gets looser, never stricter. */
+/** A sender that is not remembered has a full bucket: with more senders than these, the limit gets looser, never stricter. */
 const rememberedSenders = 65_536;
-/** What a sender with too many requests in flight is told to wait, and waits for the others' word. Milliseconds. */
+/** How long a sender with too many requests in flight should wait, and waits for the others' word. Milliseconds. */
 const inFlightWait = { told: 1000, shared: 100 };
 /** How often other processes hear of what is in flight here. Milliseconds. */
 const reportEvery = 15_000;

@@ -51,7 +51,7 @@ function newClient(config: RedisConfig, times: RedisTimes, report: Report): Redi
     connectTimeout: times.connect,
     commandTimeout: times.command,
     autoResendUnfulfilledCommands: false,
-    // whoever listens subscribes again, and knows that something was missed
+    // listeners subscribe again, and know that something was missed
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
     // a replica that was a master: the name may lead to another server by now
@@ -91,7 +91,7 @@ function newClient(config: RedisConfig, times: RedisTimes, report: Report): Redi
     ...common,
     db,
     enableAutoPipelining: true,
-    // whoever asked hears of a failure at once
+    // a failure rejects for its caller at once
     enableOfflineQueue: false,
     retryStrategy: retry,
   } satisfies RedisOptions;

@@ -34,7 +34,7 @@ export function serverConnector(report: Report): Connector {
     override async connect(): Promise<Stream> {
       const { host, port, family, tls } = this.#options;
       this.connecting = true;
-      // whoever disconnects in the same turn opens no socket
+      // a disconnect in the same turn opens no socket
       await new Promise<void>((resolve) => process.nextTick(resolve));
       if (!this.connecting) throw new Error('Connection is closed.');
       const address = { host, port: port as number, family };

@@ -1,6 +1,6 @@
 import type { Log } from '../log/log.ts';
 
-/** Kinds of refusals that are told apart. */
+/** Kinds of refusals. */
 const kindLimit = 20;
 const quietFor = 60_000;
 

@@ -27,7 +27,7 @@ import type { RequestSpan, Tracing } from './tracing.ts';
 
 /** A stop does not wait longer for a collector. Milliseconds. */
 const closeTimeout = 3000;
-/** A collector that is away is told of once in this time. Milliseconds. */
+/** A collector that does not answer is logged once in this time. Milliseconds. */
 const complaintInterval = 60_000;
 const propagator = new W3CTraceContextPropagator();
 const knownMethods = new Set(['GET', 'POST', 'DELETE', 'QUERY', 'HEAD', 'OPTIONS', 'PUT', 'PATCH']);

@@ -73,7 +73,7 @@ export class WriteAheadLog<Entry extends LogEntry> {
     entryOf: (line: Uint8Array) => Entry,
   ): Promise<{ wal: WriteAheadLog<Entry>; left: readonly LogSegment<Entry>[] }> {
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    // also when it was there: whoever made it may not have come to this
+    // also when it was there: the process that created it may not have come to this
     await syncDirectory(dirname(directory));
     const names = (await readdir(directory)).filter((name) => /^\d{1,15}\.(wal|damaged)$/.test(name));
     const left: LogSegment<Entry>[] = [];
@@ -116,7 +116,7 @@ export class WriteAheadLog<Entry extends LogEntry> {
       }
       for (const { resolve } of batch) resolve();
     }
-    // in the same step as the last look: whoever comes later begins anew
+    // in the same step as the last check: what comes later begins anew
     this.#working = false;
   }
 

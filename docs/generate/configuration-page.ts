@@ -1,5 +1,6 @@
 import { type ReadVariable, readVariables } from './describing-reader.ts';
 import { type VariableGroup, variableGroups } from './variables.ts';
+import { wrapText } from './wrap-text.ts';
 
 /** docs/configuration.md. Throws when a variable is read and not described, or described and not read. */
 export function configurationPage(): string {
@@ -16,9 +17,9 @@ export function configurationPage(): string {
 
 <!-- Written by \`npm run docs\` from common/config and docs/generate/variables.ts: do not edit it here. -->
 
-Sluice is configured by environment variables, which are read once at start. A bad value stops the start with one sentence
-that names it, and all bad values are named at once. An empty variable counts as not set. Names that end in \`_MS\` are
-milliseconds, names that end in \`_BYTES\` are bytes.
+Sluice is configured by environment variables, which are read once at start. Bad values stop the
+start with one sentence that names them all. An empty variable counts as not set. Names that end in
+\`_MS\` are milliseconds, names that end in \`_BYTES\` are bytes.
 
 ${sections.join('\n')}`;
 }
@@ -29,6 +30,6 @@ function section({ title, text, variables }: VariableGroup, read: ReadonlyMap<st
     const shown = variable.default ?? fallback ?? '-';
     return `| ${name} | ${shown} | ${values ?? ''} | ${variable.meaning} |\n`;
   });
-  const intro = text === undefined ? '' : `${text}\n\n`;
+  const intro = text === undefined ? '' : `${wrapText(text)}\n\n`;
   return `## ${title}\n\n${intro}| variable | default | values | meaning |\n|---|---|---|---|\n${rows.join('')}`;
 }

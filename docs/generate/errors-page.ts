@@ -22,9 +22,9 @@ export function errorsPage(): string {
 
 <!-- Written by \`npm run docs\` from common/errors/catalogue.ts and docs/generate/errors.ts: do not edit it here. -->
 
-Every error has the same shape ([api.md](api.md#errors)). Programs should look at \`code\`, which is stable; messages are for
-people, and may change. \`error\` lists every problem that was found, and \`requestId\` finds the request in the log of the
-service.
+Every error has the same shape ([api.md](api.md#errors)). Programs should check \`code\`, which is
+stable. Messages are for people and may change. \`error\` lists every problem that was found.
+\`requestId\` identifies the request in the log of the service.
 
 | status | code | a message | what to do | headers |
 |---|---|---|---|---|

@@ -16,18 +16,18 @@ const otlp = 'https://opentelemetry.io/docs/specs/otel/configuration/sdk-environ
 export const variableGroups: readonly VariableGroup[] = [
   {
     title: 'Address',
-    text: 'HTTPS is required for all requests that do not come from this machine itself: set the two TLS files, or TRUSTED_PROXIES for a proxy that takes HTTPS ([reverse-proxies.md](reverse-proxies.md)).',
+    text: 'Requests from other machines must use HTTPS: set the two TLS files, or TRUSTED_PROXIES for a proxy that terminates HTTPS ([reverse-proxies.md](reverse-proxies.md)).',
     variables: {
       HOST: { default: '127.0.0.1', meaning: 'the IP address to listen on, or `localhost`' },
       PORT: { meaning: 'the port to listen on; 0 takes any free port and prints it' },
       PUBLIC_URL: { default: 'from HOST and PORT', meaning: 'the base address that clients see' },
       TLS_CERT_FILE: {
-        meaning: 'the certificate, a PEM file; together with TLS_KEY_FILE the server speaks HTTPS',
+        meaning: 'the certificate, a PEM file; with TLS_KEY_FILE the server speaks HTTPS',
       },
       TLS_KEY_FILE: { meaning: 'the key of the certificate, a PEM file' },
       TRUSTED_PROXIES: {
         meaning:
-          'addresses or CIDRs whose `X-Forwarded-Proto` and `X-Forwarded-For` count, separated by commas; a proxy on this machine (127.0.0.1) has to be listed as well',
+          'proxies whose `X-Forwarded-Proto` and `X-Forwarded-For` are believed, as addresses or CIDRs separated by commas; a proxy on this machine (127.0.0.1) must be listed too',
       },
       CORS_ORIGINS: { default: '*', meaning: 'origins whose pages may call the API, separated by commas' },
     },
@@ -37,7 +37,7 @@ export const variableGroups: readonly VariableGroup[] = [
     variables: {
       DATA_DIR: {
         default: './data',
-        meaning: 'where the database and the files are kept, as far as they are not elsewhere',
+        meaning: 'where the database and the files are kept, unless they are elsewhere',
       },
       BOOTSTRAP_TOKEN: {
         default: 'random, printed once',
@@ -46,9 +46,9 @@ export const variableGroups: readonly VariableGroup[] = [
       LOGIN_TOKEN_SECRET: {
         default: 'a key in the store',
         meaning:
-          'signs login tokens, 32 to 1024 characters. Processes that share it accept each other’s tokens; a new one ends all of them',
+          'signs login tokens, 32 to 1024 characters. Processes that share it accept each other’s tokens; changing it ends all of them',
       },
-      LOGIN_TOKEN_TTL_MS: { meaning: 'how long a login token is good' },
+      LOGIN_TOKEN_TTL_MS: { meaning: 'how long a login token is valid' },
       ALLOW_CLEAR_ALL_SPACES: {
         meaning: 'whether `clear-all-spaces: true` may delete all records of a project',
       },
@@ -60,30 +60,30 @@ export const variableGroups: readonly VariableGroup[] = [
       MAX_UPLOAD_BYTES: { meaning: 'the largest file that may be uploaded; larger ones get 413' },
       FILE_LINKS: {
         meaning:
-          '`public`: whoever has an s3Link can read its file. `private`: the owner’s token, or a link that expires, is needed',
+          '`public`: anyone who has an s3Link can read the file. `private`: it takes the owner’s token, or a link that expires',
       },
       PUBLIC_FILES_URL: {
         meaning:
-          'base of s3Link when something else, such as a CDN, serves the files. It then decides who may read them: FILE_LINKS is for our own addresses',
+          'base of s3Link when something else, such as a CDN, serves the files. It then decides who may read them; FILE_LINKS applies to the gateway only',
       },
       UPLOAD_MEMORY_BYTES: {
-        meaning: 'what all uploads of a process may hold in memory; an upload that finds none waits its turn',
+        meaning: 'memory for all uploads of a process; an upload waits while none is free',
       },
       UPLOAD_PART_BYTES: {
-        meaning: 'size of a part in S3; it grows by itself where a file would need more than 10,000 parts',
+        meaning: 'size of a part in S3; larger for files that would need more than 10,000 parts',
       },
       UPLOAD_MIN_RATE: {
         meaning:
-          'bytes a second: an upload that is slower over UPLOAD_MIN_RATE_PERIOD_MS is cut (408) while others wait for its memory',
+          'bytes a second: an upload slower than this over UPLOAD_MIN_RATE_PERIOD_MS is cut (408) while others wait for memory',
       },
-      UPLOAD_MIN_RATE_PERIOD_MS: { meaning: 'the time over which that rate is taken' },
+      UPLOAD_MIN_RATE_PERIOD_MS: { meaning: 'the period over which that rate is measured' },
       UPLOAD_WAIT_TIMEOUT_MS: {
-        meaning: 'an upload that waits for memory gets 503 when nothing at all has moved for this long',
+        meaning: 'an upload that waits for memory gets 503 after this long without any progress',
       },
-      JANITOR_STALE_AFTER_MS: { meaning: 'an upload that gets no more parts for this long is aborted' },
+      JANITOR_STALE_AFTER_MS: { meaning: 'an upload without a new part for this long is aborted' },
       JANITOR_GRACE_MS: {
         meaning:
-          'what is younger is left alone, and the least time between the two looks after which a row without its file goes',
+          'files and rows younger than this are left alone. Also the least time between the two checks after which a row without its file is removed',
       },
       JANITOR_INTERVAL_MS: { meaning: 'time between two runs of the janitor' },
     },
@@ -91,15 +91,14 @@ export const variableGroups: readonly VariableGroup[] = [
   {
     title: 'Rate limits and quotas',
     variables: {
-      TOKEN_RATE: { meaning: 'requests a second that one access token may send; more get 429. 0: no limit' },
-      TOKEN_BURST: { meaning: 'requests that it may send at once after a silence' },
-      TOKEN_MAX_IN_FLIGHT: { meaning: 'requests of one access token that are not over. 0: no limit' },
+      TOKEN_RATE: { meaning: 'requests a second of one access token; more get 429. 0: no limit' },
+      TOKEN_BURST: { meaning: 'requests that it may send at once after a pause' },
+      TOKEN_MAX_IN_FLIGHT: { meaning: 'requests in flight of one access token. 0: no limit' },
       ADDRESS_RATE: {
-        meaning:
-          'requests a second that one address may send, whatever its tokens; more get 429. 0: no limit',
+        meaning: 'requests a second of one address, with any token; more get 429. 0: no limit',
       },
-      ADDRESS_BURST: { meaning: 'requests that it may send at once after a silence' },
-      ADDRESS_MAX_IN_FLIGHT: { meaning: 'requests of one address that are not over. 0: no limit' },
+      ADDRESS_BURST: { meaning: 'requests that it may send at once after a pause' },
+      ADDRESS_MAX_IN_FLIGHT: { meaning: 'requests in flight of one address. 0: no limit' },
       MAX_STORED_FILES: { meaning: 'files that one account may store; more get 403. 0: no limit' },
       MAX_STORED_BYTES: { meaning: 'bytes of files that one account may store; more get 403. 0: no limit' },
     },
@@ -113,7 +112,7 @@ export const variableGroups: readonly VariableGroup[] = [
       MAX_PROJECTS: { meaning: 'projects that one account may have; more get 403' },
       RECORD_CACHE_BYTES: {
         meaning:
-          'memory for records and answers of reads, in a process that has its store to itself; 0 keeps none',
+          'memory for cached records and results, in a process that does not share its store; 0 switches the cache off',
       },
       WEBHOOK_PRIVATE_NETWORKS: {
         meaning:
@@ -121,70 +120,71 @@ export const variableGroups: readonly VariableGroup[] = [
       },
       READ_TIMEOUT_MS: {
         meaning:
-          'how long the engine may work for one read of a client, or for the next bytes of a list; then 503 `deadline_exceeded`',
+          'how long the engine may work on one read, or on the next bytes of a list; then 503 `deadline_exceeded`',
       },
       READ_MIN_RATE: {
         meaning:
-          'bytes a second: a list that is read more slowly over READ_MIN_RATE_PERIOD_MS is cut while others wait for its place',
+          'bytes a second: a list that its client reads more slowly over READ_MIN_RATE_PERIOD_MS is cut while others wait',
       },
-      READ_MIN_RATE_PERIOD_MS: { meaning: 'the time over which that rate is taken' },
+      READ_MIN_RATE_PERIOD_MS: { meaning: 'the period over which that rate is measured' },
     },
   },
   {
     title: 'S3',
-    text: 'Files are stored in a bucket as soon as S3_BUCKET is set.',
+    text: 'With S3_BUCKET, files are stored in a bucket.',
     variables: {
       S3_BUCKET: { meaning: 'the bucket' },
       S3_ENDPOINT: { default: 'AWS', meaning: 'address of another S3 server' },
       S3_REGION: { default: 'us-east-1', meaning: 'the region of the bucket' },
       S3_ACCESS_KEY_ID: {
         default: 'the AWS SDK’s usual chain',
-        meaning: 'the key; without it the environment, files or the instance’s role are asked',
+        meaning:
+          'the key id; without it the SDK looks in the environment, in files and at the instance’s role',
       },
       S3_SECRET_ACCESS_KEY: { meaning: 'the secret of the key' },
       S3_FORCE_PATH_STYLE: {
         default: 'true with S3_ENDPOINT, else false',
-        meaning: 'whether the bucket is named in the path, and not in the host name',
+        meaning: 'whether the bucket is in the path instead of the host name',
       },
       S3_PUBLIC_BUCKET: {
         meaning:
-          'whether everybody may read the bucket, so that an s3Link is the object’s own address; not with FILE_LINKS=private',
+          'whether the bucket is public; an s3Link is then the object’s own address. Not with FILE_LINKS=private',
       },
       S3_REQUEST_TIMEOUT_MS: {
-        meaning: 'what S3 does not do within this time, with all retries, has failed',
+        meaning: 'how long a request to S3 may take, with all retries',
       },
     },
   },
   {
     title: 'ClickHouse',
-    text: 'Records and accounts are kept on a ClickHouse server as soon as CLICKHOUSE_URL is set ([clickhouse.md](clickhouse.md)).',
+    text: 'With CLICKHOUSE_URL, records and accounts are kept on a ClickHouse server ([clickhouse.md](clickhouse.md)).',
     variables: {
       CLICKHOUSE_URL: {
         meaning:
-          'http or https address of a server (25.11 or later), without user and password; or several of servers with the same data, separated by commas and the same for all processes',
+          'http or https address of a server (25.11 or later), without user and password. Or addresses of several servers with the same data, separated by commas and spelled the same for all processes',
       },
-      CLICKHOUSE_USER: { default: 'default', meaning: 'who we are to the server' },
+      CLICKHOUSE_USER: { default: 'default', meaning: 'the user' },
       CLICKHOUSE_PASSWORD: { default: 'none', meaning: 'the password of that user' },
       CLICKHOUSE_DATABASE: {
         default: 'sluice',
-        meaning: 'the database that holds all tables; made when it is missing',
+        meaning: 'the database for all tables; created if it does not exist',
       },
       CLICKHOUSE_CA_FILE: {
-        default: 'the authorities that Node knows',
-        meaning: 'who signed the servers’ certificates, a PEM file',
+        default: 'Node’s own list',
+        meaning: 'the authority that signed the servers’ certificates, a PEM file',
       },
       CLICKHOUSE_CLUSTER: {
         meaning:
           '*experimental*: the cluster, as named in `system.clusters`, over which tables are replicated and sharded',
       },
       CLICKHOUSE_EXPERIMENTAL_CLUSTER: {
-        meaning: 'has to be `true` for CLICKHOUSE_CLUSTER: no test has met a real cluster yet',
+        meaning: 'must be `true` for CLICKHOUSE_CLUSTER, which has not been tested on a real cluster',
       },
     },
   },
   {
     title: 'Redis',
-    text: 'Redis 7.0 or later, or Valkey, for what several processes must agree on ([redis.md](redis.md)). One of the first three says where it is.',
+    text: 'Redis 7.0 or later, or Valkey, for what several processes must agree on ([redis.md](redis.md)). Set one of the first three variables.',
     variables: {
       REDIS_URL: {
         meaning:
@@ -193,10 +193,10 @@ export const variableGroups: readonly VariableGroup[] = [
       REDIS_SENTINELS: { meaning: 'Sentinels, as `host[:port]` separated by commas' },
       REDIS_CLUSTER_NODES: { meaning: 'some nodes of a Redis Cluster, as `host[:port]` separated by commas' },
       REDIS_SENTINEL_NAME: { meaning: 'the name by which Sentinels know the master' },
-      REDIS_SENTINEL_USERNAME: { meaning: 'who we are to the Sentinels' },
+      REDIS_SENTINEL_USERNAME: { meaning: 'the user at the Sentinels' },
       REDIS_SENTINEL_PASSWORD: { meaning: 'the password of that user' },
       REDIS_DATABASE: { meaning: 'the database behind Sentinels' },
-      REDIS_USERNAME: { meaning: 'who we are to Redis, where REDIS_URL does not say it' },
+      REDIS_USERNAME: { meaning: 'the user, if REDIS_URL does not name it' },
       REDIS_PASSWORD: { meaning: 'the password of that user' },
       REDIS_TLS: { meaning: 'whether Sentinels and clusters speak TLS' },
       REDIS_TLS_CA_FILE: {
@@ -206,18 +206,22 @@ export const variableGroups: readonly VariableGroup[] = [
     },
   },
   {
-    title: 'Processes and limits of time',
+    title: 'Processes and timeouts',
     variables: {
-      WORKERS: { meaning: 'processes on one port, up to one a core; more than one need CLICKHOUSE_URL' },
+      WORKERS: {
+        meaning:
+          'worker processes on one port; more than one needs CLICKHOUSE_URL. At most one a core is useful',
+      },
       BODY_IDLE_TIMEOUT_MS: {
-        meaning: 'a body that brings nothing for this long gets 408; an answer that nobody takes is cut',
+        meaning:
+          'a request body without a byte for this long gets 408; an answer that is not read for this long is cut',
       },
       REQUEST_TIMEOUT_MS: { meaning: 'a request that is not answered within this time gets 503' },
       DRAIN_DELAY_MS: {
         meaning:
-          'how long requests are still served after SIGTERM while `/readyz` answers 503, so that a load balancer notices',
+          'how long requests are still served after SIGTERM while `/readyz` answers 503, so that a load balancer can react',
       },
-      DRAIN_TIMEOUT_MS: { meaning: 'how long running requests may go on after that' },
+      DRAIN_TIMEOUT_MS: { meaning: 'how long requests in progress may take after that' },
     },
   },
   {
@@ -225,11 +229,11 @@ export const variableGroups: readonly VariableGroup[] = [
     variables: {
       LOG_LEVEL: {
         meaning:
-          'the least important lines that are written. Lines are for people where standard error is a terminal, and JSON elsewhere ([operations.md](operations.md#logs))',
+          'the lowest level that is logged. On a terminal lines are plain text, elsewhere JSON ([operations.md](operations.md#logs))',
       },
       METRICS_TOKEN: {
         meaning:
-          'who sends it as a bearer token may read `/metrics`; without one only this machine itself may, and not through a proxy',
+          'the bearer token for `/metrics`; without it only this machine may read them, and not through a proxy',
       },
     },
   },
@@ -241,20 +245,19 @@ export const variableGroups: readonly VariableGroup[] = [
         meaning: 'base address of a collector that speaks OTLP over HTTP, such as `http://collector:4318`',
       },
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: { meaning: 'the same for traces alone, with the whole path' },
-      OTEL_EXPORTER_OTLP_PROTOCOL: { meaning: 'how spans are written; gRPC is not supported' },
+      OTEL_EXPORTER_OTLP_PROTOCOL: { meaning: 'the protocol; gRPC is not supported' },
       OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: {
         default: 'OTEL_EXPORTER_OTLP_PROTOCOL',
         meaning: 'the same for traces alone',
       },
       OTEL_EXPORTER_OTLP_HEADERS: {
-        meaning:
-          'headers that the collector wants, as `name=value` separated by commas; values are never logged',
+        meaning: 'headers for the collector, as `name=value` separated by commas; values are never logged',
       },
       OTEL_EXPORTER_OTLP_TRACES_HEADERS: { meaning: 'the same for traces alone' },
       OTEL_EXPORTER_OTLP_TIMEOUT: { meaning: 'milliseconds for a batch of spans' },
       OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: { meaning: 'the same for traces alone' },
-      OTEL_SERVICE_NAME: { default: 'sluice', meaning: 'what the service is called in traces' },
-      OTEL_RESOURCE_ATTRIBUTES: { meaning: 'what else to say of it, as `name=value` separated by commas' },
+      OTEL_SERVICE_NAME: { default: 'sluice', meaning: 'the name of the service in traces' },
+      OTEL_RESOURCE_ATTRIBUTES: { meaning: 'further attributes, as `name=value` separated by commas' },
       OTEL_TRACES_SAMPLER: { meaning: 'which traces are kept' },
       OTEL_TRACES_SAMPLER_ARG: {
         default: '1',
@@ -264,8 +267,8 @@ export const variableGroups: readonly VariableGroup[] = [
       OTEL_SDK_DISABLED: { meaning: '`true` switches traces off' },
       OTEL_BSP_SCHEDULE_DELAY: { meaning: 'milliseconds between two batches of spans' },
       OTEL_BSP_EXPORT_TIMEOUT: { default: '30000', meaning: 'milliseconds until a batch is given up' },
-      OTEL_BSP_MAX_QUEUE_SIZE: { meaning: 'spans that may wait; more are dropped' },
-      OTEL_BSP_MAX_EXPORT_BATCH_SIZE: { meaning: 'spans of one batch' },
+      OTEL_BSP_MAX_QUEUE_SIZE: { meaning: 'size of the queue of spans; more are dropped' },
+      OTEL_BSP_MAX_EXPORT_BATCH_SIZE: { meaning: 'spans in a batch' },
     },
   },
 ];

@@ -44,7 +44,7 @@ export class PartAssembler {
   /** Full parts that wait for one of those under way. */
   readonly #ready: Slabs[] = [];
   readonly #underWay = new Set<Promise<void>>();
-  /** What `finish` took, until whoever asked has it. */
+  /** What `finish` took, until its caller has it. */
   #last: Slabs | null = null;
   #stopped = false;
 

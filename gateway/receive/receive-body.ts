@@ -70,7 +70,7 @@ class BodyReception {
   };
   #bodyBytes = 0;
   #state: 'waiting' | 'consuming' | 'body over' | 'settled' = 'waiting';
-  /** The socket was told to stop. */
+  /** The socket was paused. */
   #paused = false;
 
   constructor(
@@ -139,7 +139,7 @@ class BodyReception {
   }
 
   #read(chunk: Uint8Array): boolean {
-    // an upload that has failed reads no more; whoever answers the request decides what to do with the rest
+    // an upload that has failed reads no more; the answer to the request decides about the rest
     if (this.#state === 'settled') return false;
     this.#bodyBytes += chunk.byteLength;
     const { maxBodyBytes } = this.#args;

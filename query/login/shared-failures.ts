@@ -9,7 +9,7 @@ import type { FailureDelays } from './failure-delays.ts';
 /** Failed logins that all processes count together. Nothing of it rejects. */
 export interface SharedFailures {
   /**
-   * Begins an attempt, which counts as failed until it is told otherwise. Answers 0; or, with nothing counted, the
+   * Begins an attempt, which counts as failed until it has succeeded. Answers 0; or, with nothing counted, the
    * milliseconds until the identity's next attempt may begin; or null when Redis can't tell.
    */
   begin(identity: string): Promise<number | null>;

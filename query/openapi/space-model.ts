@@ -9,7 +9,7 @@ import { structureSchema } from '../structure/structure-schema.ts';
 export interface SpaceModel {
   /** How a request says which structure it goes by. */
   readonly structureHeaders: readonly ApiParameter[];
-  /** For whoever does not go by the stored structure. */
+  /** For requests that do not use the stored structure. */
   readonly creationHeaders: readonly ApiParameter[];
   readonly conditions: readonly ApiParameter[];
   readonly conditionsBody: Schema;

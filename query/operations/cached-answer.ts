@@ -16,7 +16,7 @@ interface CachedCall {
 interface Reading<Result> {
   /** Null: any write to the space may change the result. */
   readonly conditions: Conditions | null;
-  /** Null: it has records of the space alone. What has others is not kept: writes to their spaces are not told here. */
+  /** Null: it has records of the space alone. What has others is not kept: writes to their spaces are not announced here. */
   readonly populate?: Populate | null;
   readonly read: () => Promise<Result>;
 }

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { hash, verify } from '@node-rs/argon2';
 import { Semaphore } from '../../common/limits/semaphore.ts';
+import { hash, verify } from '../../common/login/argon2.ts';
 import type { StoredValue } from '../structure/field.ts';
 
 /** Makes and checks the stored form of hashed fields. Accounts take turns. */

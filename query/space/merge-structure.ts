@@ -6,7 +6,7 @@ import { assignSlots } from '../structure/slots.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
 
 /**
- * The structure that a space has after a request came with another one: fields are told by their slugs, new ones are
+ * The structure that a space has after a request came with another one: fields are identified by their slugs, new ones are
  * added, the others take on the request's definition, and those that the request lacks stay as they are, because
  * their values do. Throws a 400 that lists every field that can't be reconciled.
  */
@@ -53,7 +53,7 @@ function fieldProblems(stored: Field | undefined, requested: Field): string[] {
   return [];
 }
 
-/** A field of the request may be called like a stored one that the request lacks: both could not be told apart. */
+/** A field of the request may have the name of a stored one that the request lacks: both would look the same. */
 function nameClashes(fields: readonly Field[]): string[] {
   const owners = new Map<string, Field>();
   const found = new Set<string>();

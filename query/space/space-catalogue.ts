@@ -145,7 +145,7 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
       );
       const row = await newest(id, signal);
       if (unknown !== null && (row === null || row.version < version)) throw unknown;
-      // equal text: whoever stored it, it is what was to be stored
+      // equal text: it is what was to be stored, whichever process stored it
       return (
         row?.version === version &&
         row.structure === structureText(structure) &&

@@ -228,7 +228,7 @@ export class Spaces {
     return (await this.#deps.catalogue.store(entry, signal)) ? entry : null;
   }
 
-  /** What the space begins with is stored by whoever finds that it is not: only then is the space used. */
+  /** Initial records are stored by any request that finds them missing: only then is the space used. */
   async #remember(found: CatalogueEntry, look: Look, signal: AbortSignal): Promise<RecordSpace> {
     let entry = found;
     const { id, ownerId, projectId, structure } = entry;

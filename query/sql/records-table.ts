@@ -29,7 +29,7 @@ export interface Selection {
 export interface Sql {
   readonly sql: string;
   readonly home: string;
-  /** It needs all records of this space to be in the table; absent: it goes by ids, or whoever sends it sees to that. */
+  /** It needs all records of this space to be in the table; absent: it goes by ids, or its caller sees to that. */
   readonly space?: string;
 }
 
@@ -173,7 +173,7 @@ function spacesSql(records: readonly { readonly spaceId: string }[]): string {
 }
 
 /**
- * The key of a value, as a decimal number: 64 bits of a hash. Different values may have one key, so whoever finds
+ * The key of a value, as a decimal number: 64 bits of a hash. Different values may have one key, so a reader that finds
  * a record by it compares the value as well.
  */
 export function keyOf(slot: string, value: StoredValue): string {

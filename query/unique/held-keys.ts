@@ -45,7 +45,7 @@ export class HeldKeys {
   #watch(digest: string): Watched {
     if (this.#watched.size >= watchLimit) throw overloaded('too many values of unique fields are waited for');
     const { promise, resolve, reject } = withResolvers();
-    // whoever waited may have gone
+    // the waiting write may have gone
     promise.catch(() => {});
     const watched = { free: promise, resolve, reject, waiting: 0 };
     this.#watched.set(digest, watched);

@@ -10,9 +10,8 @@ const lookTimeout = 5000;
 const closeTimeout = 5000;
 
 /**
- * The leases of this process. There is a current one for new writes. Whenever it is in doubt what it holds, because an
- * answer was lost, the next write gets a new one; the old one lasts until its writes are done, and takes what nobody
- * knows of with it.
+ * The leases of this process. There is a current one for new writes. When an answer was lost, nobody knows what it
+ * holds, so the next write gets a new one. The old one lasts until its writes are done; what it held ends with it.
  */
 export class LeaseSessions {
   readonly #ledger: Ledger;
@@ -62,8 +61,8 @@ export class LeaseSessions {
     if (session.held === 0 && session !== this.#current) this.#end(session);
   }
 
-  /** Nobody knows what it holds. */
-  doubt(session: LeaseSession): void {
+  /** An answer was lost: nobody knows what the session holds. */
+  outcomeUnknown(session: LeaseSession): void {
     this.#retire(session);
   }
 

@@ -62,7 +62,7 @@ export function createRedisReservations(args: {
       }
       return { answer, session, claimed };
     } catch (error) {
-      if (!(error instanceof RedisFailure) || error.mayHaveRun) sessions.doubt(session);
+      if (!(error instanceof RedisFailure) || error.mayHaveRun) sessions.outcomeUnknown(session);
       sessions.leave(session);
       throw error;
     }
@@ -72,7 +72,7 @@ export function createRedisReservations(args: {
   const release = (session: LeaseSession, claimed: Claim): void => {
     ledger
       .release(claimed)
-      .catch(() => sessions.doubt(session))
+      .catch(() => sessions.outcomeUnknown(session))
       .finally(() => sessions.leave(session));
   };
 

@@ -69,7 +69,7 @@ redis.call('HSET', ledger, 's' .. ARGV[1], whole(now + ARGV[2]))
 return {began, epoch}
 `);
 
-/** epoch. Lets reservations begin at once, for whoever knows that none were ever given before that epoch. */
+/** epoch. Lets reservations begin at once, if it is known that none were ever given before that epoch. */
 export const openEarlyScript = redisScript(`${prelude}
 if not sameEpoch or epoch ~= ARGV[1] then return 0 end
 redis.call('HSET', ledger, 'e', (string.gsub(epoch, ':%d+:', ':' .. whole(now) .. ':', 1)))

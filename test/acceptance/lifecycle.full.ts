@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
@@ -11,6 +11,7 @@ import { call, structureOf } from '../services/record-client.ts';
 import { acceptanceToken, removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
 
 const run = promisify(execFile);
+const nobody = 65532;
 const structure = structureOf('life', 'things', [{ name: 'n', type: 'NUMBER' }]);
 
 const insert = (sluice: Sluice, n: number) =>
@@ -50,7 +51,7 @@ t.test('the first start prints a token and three commands that work as printed',
     });
     answers.push(JSON.parse(stdout));
   }
-  t.match(answers[0], { originalName: 'README.md', s3Link: String });
+  t.match(answers[0], { originalName: 'hello.txt', s3Link: String });
   t.match(answers[1], [{ name: 'Ada' }, { name: 'Grace' }]);
   t.match(answers[2], [{ name: 'Ada', age: 36 }]);
   t.equal(await sluice.stop(), 0);
@@ -72,7 +73,7 @@ t.test('a token that was made up is printed once, and works as printed', async (
   const { stdout } = await run('sh', ['-c', `${command} -sS --fail-with-body`], {
     cwd: join(import.meta.dirname, '../..'),
   });
-  t.match(JSON.parse(stdout), { originalName: 'README.md' });
+  t.match(JSON.parse(stdout), { originalName: 'hello.txt' });
   t.equal(await sluice.stop(), 0);
   const again = await sluice.restart();
   t.notMatch(again.stdout(), token);
@@ -277,18 +278,32 @@ t.test('starts that can not succeed say why in one sentence, and exit 1', async 
     [
       'a port in use',
       { PORT: port, DATA_DIR: join(folder, 'a') },
-      new RegExp(`127.0.0.1:${port} can't be listened on`),
+      new RegExp(`127.0.0.1:${port} can't be listened on: another program listens there`),
     ],
     [
       'a data directory in use',
       { PORT: '0', DATA_DIR: sluice.dataDir },
-      /data directory .* is in use by another process/,
+      /data directory .* is in use by another process, .* set CLICKHOUSE_URL for both/,
     ],
-    ['a data directory that is a file', { PORT: '0', DATA_DIR: file }, /data directory/],
+    [
+      'an address of another machine',
+      { PORT: '0', HOST: '192.0.2.1', DATA_DIR: join(folder, 'a') },
+      /192\.0\.2\.1:0 can't be listened on: it is not an address of this machine/,
+    ],
+    [
+      'a data directory that is a file',
+      { PORT: '0', DATA_DIR: file },
+      /DATA_DIR \S+ can't be created \(a file is in its place\): set it/,
+    ],
+    [
+      'one below a file',
+      { PORT: '0', DATA_DIR: join(file, 'data') },
+      /can't be created \(a file is in its place\)/,
+    ],
     [
       'a data directory that can not exist',
       { PORT: '0', DATA_DIR: '/proc/none/data' },
-      /the data directory \/proc\/none\/data can't be made \(ENOENT\)/,
+      /DATA_DIR \/proc\/none\/data can't be created \(ENOENT\)/,
     ],
     ['bad values', { PORT: 'x', MAX_UPLOAD_BYTES: '-1' }, /PORT is "x".*MAX_UPLOAD_BYTES is "-1"/],
     ['half of TLS', { PORT: '0', TLS_CERT_FILE: file }, /TLS_CERT_FILE and TLS_KEY_FILE/],
@@ -304,14 +319,52 @@ t.test('starts that can not succeed say why in one sentence, and exit 1', async 
   }
 });
 
+t.test(
+  'a user without rights gets a clear error',
+  { skip: process.getuid?.() === 0 ? false : 'needs root' },
+  async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-rights-'));
+    t.teardown(() => rm(folder, { recursive: true, force: true }));
+    await chmod(folder, 0o755);
+    const closed = join(folder, 'closed');
+    await mkdir(closed, { mode: 0o755 });
+    const mine = join(folder, 'mine');
+    await mkdir(mine);
+    await chown(mine, nobody, nobody);
+    const drop = `--reuid=${nobody} --regid=${nobody} --clear-groups --bounding-set=-all --inh-caps=-all`;
+    const asNobody = async (script: string, env: Record<string, string>) => {
+      const command = `${process.execPath} --import tsx ${script}`;
+      const failed = await run('setpriv', [...drop.split(' '), ...command.split(' ')], {
+        cwd: join(import.meta.dirname, '../..'),
+        env: { PATH: process.env.PATH ?? '', HOME: mine, ...env },
+      }).catch((error: { code: number; stderr: string }) => error);
+      return failed as { code?: number; stderr: string };
+    };
+    const written = /^sluice: DATA_DIR \S+ can't be read and written by user 65532 \(EACCES\): set it/m;
+    t.match(await asNobody('main.ts', { PORT: '0', DATA_DIR: closed }), { code: 1, stderr: written });
+    const created = /^sluice: DATA_DIR \S+ can't be created \(EACCES\): set it/m;
+    t.match(await asNobody('main.ts', { PORT: '0', DATA_DIR: join(closed, 'data') }), {
+      code: 1,
+      stderr: created,
+    });
+    const low = /^sluice: 127\.0\.0\.1:81 can't be listened on: this user may not .* below 1024/m;
+    t.match(await asNobody('main.ts', { PORT: '81', DATA_DIR: mine }), { code: 1, stderr: low });
+
+    const sluice = await startSluice();
+    t.teardown(() => removeData(sluice));
+    const { dataDir } = sluice;
+    const other = /^sluice: (DATA_DIR \S+ belongs to another user|there is no database)/m;
+    for (const script of ['token.ts', 'janitor.ts']) {
+      t.match(await asNobody(script, { DATA_DIR: dataDir }), { code: 1, stderr: other });
+    }
+    await sluice.stop();
+  },
+);
+
 t.test('commands say how they are used', async (t) => {
-  const scripts = ['main.ts', 'gateway/main.ts', 'query/main.ts', 'token.ts', 'janitor.ts'];
+  const scripts = ['main.ts', 'gateway/main.ts', 'query/main.ts', 'token.ts', 'janitor.ts', 'sql-views.ts'];
   for (const script of scripts) {
-    t.match(
-      await runToEnd(script, ['--help'], {}),
-      { status: 0, stderr: '', stdout: /npm (start|run)/ },
-      script,
-    );
+    t.match(await runToEnd(script, ['--help'], {}), { status: 0, stderr: '', stdout: /npm run -s/ }, script);
   }
 });
 
@@ -319,7 +372,7 @@ t.test('a command in the wrong place says where it looked, and makes nothing', a
   const folder = await mkdtemp(join(tmpdir(), 'sluice-wrong-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const missing = join(folder, 'missing');
-  for (const script of ['token.ts', 'janitor.ts']) {
+  for (const script of ['token.ts', 'janitor.ts', 'sql-views.ts']) {
     for (const DATA_DIR of [folder, missing]) {
       const { status, stderr, stdout } = await runToEnd(script, [], { DATA_DIR });
       t.match({ status, stdout }, { status: 1, stdout: '' });
@@ -337,10 +390,18 @@ t.test('a server for other machines prints an address that works, and what it ne
   });
   t.match(sluice.baseUrl, /^http:\/\/127\.0\.0\.1:\d+$/);
   t.equal((await fetch(`${sluice.baseUrl}/healthz`)).status, 200);
+  const outside = Object.values(networkInterfaces())
+    .flatMap((found) => found ?? [])
+    .find(({ internal, family }) => !internal && family === 'IPv4');
+  if (outside !== undefined) {
+    const url = `http://${outside.address}:${new URL(sluice.baseUrl).port}`;
+    t.match(sluice.stdout(), `on the network: ${url}\n`);
+    t.equal((await fetch(`${url}/healthz`)).status, 200, 'it listens there');
+  }
   t.match(sluice.stdout(), /Plain HTTP from other machines is refused .* TLS_CERT_FILE .* TRUSTED_PROXIES/);
 });
 
-t.test('a machine without a binary of the HTTP server is told so', async (t) => {
+t.test('without a binary of the HTTP server the start says so', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-platform-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   // late enough for the TypeScript loader, whose own binary is there

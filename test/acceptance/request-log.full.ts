@@ -91,7 +91,7 @@ t.test('who is refused has a line that says why, at the usual level', async (t) 
   ]);
 });
 
-t.test('a store that fails is told with its error, in the same line', async (t) => {
+t.test('a store that fails is logged with its error, in the same line', async (t) => {
   const action = { kind: 'error', status: 500, code: 'InternalError' } as const;
   const fault = stub.fault({ operation: 'PutObject', action });
   await (await upload('failed-1', accessToken, 'a.txt')).text();

@@ -1,4 +1,4 @@
-/** What a collector of OpenTelemetry is told of requests. */
+/** What a collector of OpenTelemetry receives about requests. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
@@ -133,7 +133,7 @@ t.test('parts of a file and statements tell S3 and ClickHouse which trace they b
   for (const span of tries) t.match(span, { status: { code: 2 }, attributes: { 'rpc.method': 'PutObject' } });
 });
 
-t.test('no token and no value is told, wherever a client puts it', async (t) => {
+t.test('no token and no value is exported, wherever a client puts it', async (t) => {
   const sluice = await serve(t);
   const traceId = newTrace();
   const { token } = sluice;

@@ -302,7 +302,7 @@ t.test('a server that goes away is a 503 until it is back', async (t) => {
     t.match(await ask(on, { space, structure, body: [{ text: 'never' }] }), { status: 503 });
     t.equal((await fetch(`${on.baseUrl}/readyz`)).status, 503);
     t.equal((await fetch(`${on.baseUrl}/healthz`)).status, 200);
-    t.match(on.stderr(), /ECONNREFUSED/, 'its operator is told why');
+    t.match(on.stderr(), /ECONNREFUSED/, 'its log says why');
   }
   server = await server.restart();
   for (const on of both) {

@@ -150,7 +150,7 @@ t.test('only the load balancer is reached from outside', async (t) => {
     t.ok(network_mode === 'none' || (networks?.length ?? 0) > 0, `${name} is in a network`);
     if (name !== 'load-balancer') t.notOk(networks?.includes('edge'), name);
   }
-  // whoever is in there may say that a request came by HTTPS
+  // what is in there is believed about HTTPS
   t.strictSame(
     services.filter(([, { networks }]) => networks?.includes('front')).map(([name]) => name),
     ['gateway', 'query', 'load-balancer'],

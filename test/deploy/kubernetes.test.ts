@@ -1,11 +1,7 @@
 /** The manifests: their schemas, and what they say of the code. */
 import { readdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { Deployment } from 'kubernetes-models/apps/v1';
-import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
-import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
-import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
-import { ConfigMap, Namespace, Secret, Service } from 'kubernetes-models/v1';
 import t from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { readConfig } from '../../common/config/read-config.ts';
@@ -14,6 +10,15 @@ import { knownVariables } from '../services/known-variables.ts';
 import { routeTable } from '../services/route-table.ts';
 
 const folder = join(import.meta.dirname, '../../deploy/kubernetes');
+// `npm run test:deploy` installs it: this folder's package.json
+const load = createRequire(import.meta.url);
+type Model = new (manifest: unknown) => { validate(): void };
+const schemas = (group: string): Record<string, Model> => load(`kubernetes-models/${group}`);
+const { ConfigMap, Namespace, Secret, Service } = schemas('v1');
+const { Ingress, NetworkPolicy } = schemas('networking.k8s.io/v1');
+const { Deployment } = schemas('apps/v1');
+const { HorizontalPodAutoscaler } = schemas('autoscaling/v2');
+const { PodDisruptionBudget } = schemas('policy/v1');
 const models = {
   ConfigMap,
   Deployment,
@@ -75,7 +80,7 @@ t.test('every document is YAML, and as its schema says', async (t) => {
   for (const manifest of manifests) {
     const name = `${manifest.kind} ${manifest.metadata.name}`;
     t.ok(manifest.kind in models, name);
-    const Model = models[manifest.kind] as new (data: unknown) => { validate(): void };
+    const Model = models[manifest.kind] as Model;
     t.doesNotThrow(() => new Model(manifest).validate(), name);
   }
 });

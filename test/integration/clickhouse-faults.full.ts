@@ -72,7 +72,7 @@ t.test('a server that is not there is a 503 for whatever is asked of it', async 
   ]) {
     const error = await rejectionOf(work());
     t.match(error, { name: 'ApiError', status: 503, code: 'not_ready', cause: { code: 'ECONNREFUSED' } });
-    t.notMatch(error.message, '127.0.0.1', 'clients are not told where the database is');
+    t.notMatch(error.message, '127.0.0.1', 'clients do not learn where the database is');
   }
 });
 

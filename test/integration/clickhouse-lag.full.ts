@@ -210,7 +210,7 @@ t.test('a server of which all connections are held by slow statements is not giv
   t.strictSame(changes, []);
 });
 
-t.test('TLS with a certificate of an own authority', async (t) => {
+t.test('TLS with a certificate of a private authority', async (t) => {
   const { certFile, keyFile } = await certificateFor(t);
   const ca = await readFile(certFile);
   const address = await openAddress(server.url, { cert: ca, key: await readFile(keyFile) });

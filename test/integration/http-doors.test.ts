@@ -178,3 +178,28 @@ t.test('/health says that the process lives, and the time', async (t) => {
   t.equal(body.status, 'ok');
   t.equal(new Date(body.timestamp).toISOString(), body.timestamp);
 });
+
+t.test('a head that is too large is a 431 with the limit, however it arrives', async (t) => {
+  const baseUrl = await serve(t, [echo, hello]);
+  const head = (size: number): string =>
+    `GET /hello HTTP/1.1\r\nHost: x\r\nx-large: ${'a'.repeat(size - 43)}\r\n\r\n`;
+  for (const size of [65_536, 65_600, 100_000, 130_000]) {
+    for (const step of [16_384, size]) {
+      const raw = connectRaw(baseUrl);
+      for (let sent = 0; sent < size; sent += step) {
+        raw.send(head(size).slice(sent, sent + step));
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+      const answer = await raw.until(/(hi|\})\r?\n?$/);
+      if (size <= 65_536) t.match(answer, /^HTTP\/1.1 200 /);
+      else t.match(answer, /^HTTP\/1.1 431 .*"headers_too_large".*the limit is 65536/s, `${size} by ${step}`);
+      raw.socket.destroy();
+    }
+  }
+  const upload = connectRaw(baseUrl);
+  upload.send(
+    `POST /echo HTTP/1.1\r\nHost: x\r\nx-large: ${'a'.repeat(70_000)}\r\nContent-Length: 2\r\n\r\n{}`,
+  );
+  t.match(await upload.until(/\}\r?\n?$/), /^HTTP\/1.1 431 /);
+  upload.socket.destroy();
+});

@@ -571,7 +571,7 @@ t.test('what is there for this machine alone is not there for others', async (t)
   }
 });
 
-t.test('an observer is told of every request by its pattern, and of the bytes that came', async (t) => {
+t.test('an observer sees every request by its pattern, and the bytes that came', async (t) => {
   const told: unknown[] = [];
   const bytes = new Map<string, number>();
   const { server, baseUrl } = await serve(

@@ -85,7 +85,7 @@ t.test('a flipped bit costs the row that it hits, and no other', async (t) => {
   await next.close();
   const later = silentLog();
   await (await openLoggedFiles({ table: freshTable(), directory, log: later })).close();
-  t.strictSame(later.failures, [], 'it is told of once');
+  t.strictSame(later.failures, [], 'it is reported once');
   t.strictSame(await readdir(directory), ['1.damaged']);
 });
 
@@ -134,7 +134,7 @@ t.test('a table that takes nothing loses nothing, and gets no row twice', async 
   }
 });
 
-t.test('whoever asks the table sees what was acknowledged before', async (t) => {
+t.test('a query of the table sees what was acknowledged before', async (t) => {
   const directory = newDirectory();
   const table = freshTable();
   const files = await openLoggedFiles({ table, directory, log: silentLog(), flushAfter });

@@ -49,7 +49,7 @@ t.test('made-up tokens of every form cost the store next to nothing', async (t) 
   t.equal(state.statements, 1, 'a good one is looked up');
 });
 
-t.test('a configured token of any text works, also one that another process was told of', async (t) => {
+t.test('a configured token of any text works, also one that another process was given', async (t) => {
   const [one, two] = await Promise.all([openProcess(t), openProcess(t)]);
   t.equal(await two.check.check('a-token-of-any-text', signal), 'unknown');
   await one.create('a-token-of-any-text');

@@ -87,7 +87,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
   const late: Ask[] = [];
   for (const each of found) {
     const id: string = each.operation.operationId;
-    // changed by whoever comes later
+    // changed by a later request
     await json('insertOne');
     for (const status of Object.keys(each.operation.responses).map(Number)) {
       const good = await goodRequest(each, known);
@@ -99,7 +99,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
       if (ask === null && status === 503) late.push(good);
       if (ask === null) continue;
       const baseUrl = id === 'metrics' && status === 401 ? guarded.baseUrl : served.baseUrl;
-      // who guesses on is told to wait
+      // a client that keeps guessing has to wait
       let answer = await one(ask, baseUrl);
       for (let i = 0; status === 429 && answer.status !== 429 && i < 20; i++) answer = await one(ask);
       t.equal(answer.status, status, `${id} ${status}: ${answer.body.toString().slice(0, 300)}`);

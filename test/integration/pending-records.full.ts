@@ -130,7 +130,7 @@ t.test('it comes into the table by itself', async (t) => {
 });
 
 t.test(
-  'a table that does not take them: they wait, whoever needs the table hears of it, none is there twice',
+  'a table that does not accept them: they wait, what needs the table fails, none is stored twice',
   async (t) => {
     const directory = newDirectory();
     let fail: 'no' | 'keys' | 'records' | 'after' = 'keys';

@@ -138,7 +138,7 @@ t.test('any JSON body is stored as it is or refused', async (t) => {
       }
       if (answer.status !== 200) throw new Error(`refused: ${answer.problems.join()}`);
       const { id, createdAt, updatedAt, ...fields } = answer.body;
-      // -0 is not told from 0
+      // -0 equals 0
       if (
         !isDeepStrictEqual(
           noMinusZero(fields),

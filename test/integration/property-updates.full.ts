@@ -60,7 +60,7 @@ const changes = fc
   )
   .filter((value) => Object.keys(value).length > 0);
 
-/** As JSON carries it; -0 is not told from 0. */
+/** As JSON carries it; -0 equals 0. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value)) as unknown;
 }

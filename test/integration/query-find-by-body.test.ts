@@ -63,7 +63,7 @@ for (const [method, end] of ways) {
   });
 }
 
-t.test('a query and a body that look alike are told apart', async (t) => {
+t.test('a query and a body that look alike are different requests', async (t) => {
   const field = '[["age","36"]]';
   const odd = structureOf('p', 'odd', [
     { name: 'age', type: 'NUMBER' },

@@ -1,4 +1,4 @@
-/** The records that a space begins with: checked like an insert, and there once, whoever makes the space. */
+/** The records that a space begins with: checked like an insert, and stored once, whichever request creates the space. */
 import t from 'tap';
 import { openQueryHarness, type QueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
@@ -187,7 +187,7 @@ t.test('a process that dies on the way leaves it to the next', async (t) => {
     failOn = null;
     t.equal((await rowsOf(slug)).length, 1, 'the space is decided on');
     harness.forget();
-    // whoever comes next need not know of the records, or may want others
+    // the next request need not know of the records, or may want others
     const next = index % 2 === 0 ? space(slug, {}) : space(slug, { initialData: [{ email: 'other' }] });
     t.match((await next.find()).body, [{ email: 'ada@x' }, { email: 'grace@x' }]);
     t.match((await next.findOne('email=ada@x&password=secret-word')).body, { email: 'ada@x' });

@@ -24,7 +24,7 @@ const login = (body: object, compulsoryParams?: unknown) =>
 const users = spaceOf(harness, 'p', 'users', usersWith());
 const named = ['email', 'otpCode'];
 
-t.test('whoever matches is logged in', async (t) => {
+t.test('the user who matches is logged in', async (t) => {
   const ada = (await users.insertOne({ email: 'ada@x', otpCode: 1234, password: 'p' })).body;
   await users.insertOne({ email: 'bob@x', otpCode: 9 });
   const right = await login({ email: 'ada@x', otpCode: 1234 }, named);
@@ -56,7 +56,7 @@ t.test('what they name has to be given, and without them a hashed field', async 
   }
 });
 
-t.test('guesses at a code are slowed down, whoever makes them', async (t) => {
+t.test('guesses at a code are slowed down, from any client', async (t) => {
   await users.insertOne({ email: 'carl@x', otpCode: 7 });
   // after three that are free each takes its turn, with twice the delay of the one before
   const answers = await Promise.all(

@@ -68,7 +68,7 @@ t.test('types and hashing do not change', async (t) => {
   });
 });
 
-t.test('a field is told by its slug, so it can be renamed', async (t) => {
+t.test('a field is identified by its slug, so it can be renamed', async (t) => {
   await space('renamed', [{ name: 'old', slug: 'f', type: 'TEXT' }]).insertOne({ old: 'x' });
   const after = space('renamed', [{ name: 'new', slug: 'f', type: 'TEXT' }]);
   t.match((await after.find([['new', 'x']])).body, [{ new: 'x' }]);
@@ -198,7 +198,7 @@ t.test('a restart, and a service that forgot everything, find what was there', a
   t.strictSame((await people.find()).body, [...body, more.body]);
 });
 
-t.test('a space is whole with its row of the catalogue, whoever comes after', async (t) => {
+t.test('a space is complete with its row of the catalogue, for every later request', async (t) => {
   await space('whole', [text('a')]).insertOne({ a: 'x' });
   const before = await storedSpace(harness.db, { project: 'p', slug: 'whole' });
   const tables = () => harness.db.rows({ sql: 'SHOW CREATE TABLE sluice.records' });

@@ -1,5 +1,5 @@
 /**
- * A field that becomes unique while values are stored: whoever looks for one of them finds it, also by its key. The
+ * A field that becomes unique while values are stored: a find of one of them succeeds, also by its key. The
  * only process of a store makes the keys at once. Of several, one may still write by the older structure and make no
  * keys, so they are made when none can do so any more.
  */

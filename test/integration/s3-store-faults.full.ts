@@ -314,7 +314,7 @@ t.test('an upload that was completed is there, although the server says 500 from
   await stored(t, opened, large);
 });
 
-t.test('an upload that is open is not given up, whoever may list its parts', async (t) => {
+t.test('an open upload is not aborted where its parts can not be listed', async (t) => {
   for (const action of [null, denied]) {
     const opened = await openStubStore(t);
     opened.stub.fault({ operation: 'CompleteMultipartUpload', times: 4, action: stillBusy });

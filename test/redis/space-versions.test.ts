@@ -90,7 +90,7 @@ t.test(
 );
 
 /**
- * A cache of results stands on the versions while records are written through both processes and Redis fails: whoever
+ * A cache of results stands on the versions while records are written through both processes and Redis fails: what
  * asks after a write was acknowledged gets it, from the cache as well.
  */
 async function exactWhile(

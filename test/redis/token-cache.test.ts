@@ -287,8 +287,8 @@ t.test('nobody to tell of revocations: a look is good for under a second', async
     const asked = performance.now();
     const result = await check.check('good', signal);
     if (result === 'revoked') break;
-    if (asked > revoked + tokenTrust.untold) t.fail('taken for too long');
+    if (asked > revoked + tokenTrust.polled) t.fail('taken for too long');
     await sleep(5);
   }
-  t.ok(tokenTrust.untold < 1000);
+  t.ok(tokenTrust.polled < 1000);
 });

@@ -51,7 +51,7 @@ async function token(on: Sluice | null, ...args: string[]): Promise<string> {
 const structure = structureOf('p', 'notes', [{ name: 'text', type: 'TEXT' }]);
 const find = async (secret: string): Promise<number> =>
   (await call({ ...a, token: secret, path: '/p/notes', structure })).status;
-/** The smallest upload there is: whoever may not upload hears of that first. */
+/** The smallest upload there is: a bad token is refused before its content. */
 const upload = async (secret: string): Promise<number> => {
   const form = new FormData();
   form.append('file', new Blob(['x']), 'x.txt');
@@ -146,7 +146,7 @@ t.test('without Redis no find and no upload fails, and a token still ends within
   }
   const text = await token(a, '--revoke', secret);
   const acknowledged = performance.now();
-  t.match(text, /Redis could not be told: .*70 seconds/);
+  t.match(text, /Redis does not answer: .*70 seconds/);
   for (const use of [find, upload]) {
     for (;;) {
       const asked = performance.now();

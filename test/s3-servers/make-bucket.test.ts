@@ -28,7 +28,7 @@ t.test('a bucket is made where there is none, and nothing happens the second tim
   await makeBucket(settings);
 });
 
-t.test('whoever may not is told so', async (t) => {
+t.test('a key without the right gets a clear error', async (t) => {
   const credentials = { ...settings.credentials, secretAccessKey: 'not the key' };
   await t.rejects(makeBucket({ ...settings, credentials }), { name: 'SignatureDoesNotMatch' });
 });

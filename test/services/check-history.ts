@@ -1,6 +1,6 @@
 /** One operation on something that has a state, as its client saw it. */
 export interface Operation<State> {
-  /** For whoever reads what is wrong. */
+  /** For the reader of a failure. */
   readonly name: string;
   /** When it was asked for and when it was answered, by one clock; Infinity: nobody knows whether it was made. */
   readonly start: number;

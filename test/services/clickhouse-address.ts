@@ -138,7 +138,7 @@ export async function openAddress(
         address.struck.set('dead', (address.struck.get('dead') ?? 0) + 1);
         await unlisten();
       } else if (!server.listening) await listen(port);
-      // whoever still waits for a silent server would wait for ever
+      // waits for a silent server would never end
       if (silent) for (const socket of sockets) socket.destroy();
     },
     async close() {

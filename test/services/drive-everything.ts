@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createAccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
 import { bootstrap } from '../../common/auth/bootstrap.ts';
-import { createTokenDesk } from '../../common/auth/issue-token.ts';
+import { createTokenCommands } from '../../common/auth/issue-token.ts';
 import { createTokenGate } from '../../common/auth/token-gate.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { createGroupCommit } from '../../common/clickhouse/group-commit.ts';
@@ -188,12 +188,12 @@ async function driveControl(db: Database): Promise<void> {
   const tokens = createAccessTokens({ db, database, deployment });
   await createTokenGate({ tokens, deployment }).admits('unknown', '');
   await bootstrap({ users, tokens, token: undefined });
-  const desk = createTokenDesk({ users, tokens });
+  const tokenCommands = createTokenCommands({ users, tokens });
   const email = 'a@x';
   const order = { action: 'create', email, createUser: true, name: 'n', expiresIn: 60_000 } as const;
-  const token = await desk.execute(order);
-  await desk.execute({ action: 'list', email });
-  await desk.execute({ action: 'revoke', token });
+  const token = await tokenCommands.execute(order);
+  await tokenCommands.execute({ action: 'list', email });
+  await tokenCommands.execute({ action: 'revoke', token });
   await tokens.noteUses(new Map([[hashToken(token), new Date()]]));
   await createSpaceCatalogue({ db, database }).isEmpty(signal);
   await createProjects({ db, database, maxProjects: 5 }).ensure('somebody', 'limited', signal);

@@ -102,6 +102,8 @@ export function bent(status: number, good: Ask, id: string): Ask | null {
       return withHeaders({ range: 'bytes=999-' });
     case 429:
       return guess(good, id);
+    case 431:
+      return withHeaders({ 'x-large': 'a'.repeat(70_000) });
     case 500:
     case 503:
       return id === 'metrics' || (good.headers.authorization === undefined && !id.startsWith('download'))

@@ -97,7 +97,7 @@ class HistoryRun {
   readonly #spaces: readonly ReturnType<typeof spaceOf>[];
   readonly #histories: Operation<Stored>[][];
   /** Writes of which nobody knows whether they were made. Those with a tag count only when somebody saw it. */
-  readonly #doubtful: {
+  readonly #unconfirmed: {
     readonly key: number;
     readonly tag: number | null;
     readonly operation: Operation<Stored>;
@@ -144,7 +144,7 @@ class HistoryRun {
   }
 
   result(): RecordedHistory {
-    for (const { key, tag, operation } of this.#doubtful) {
+    for (const { key, tag, operation } of this.#unconfirmed) {
       if (tag === null || this.#seen.has(tag)) this.#histories[key]?.push(operation);
     }
     const problems = this.#histories.flatMap((history, key) => {
@@ -193,7 +193,7 @@ class HistoryRun {
     // who has the value may be a write that is under way
     if (answer?.code === 'not_unique') return;
     const operation = write(`insert ${value}`, asked, (state) => (state === null ? wanted : undefined));
-    if (answer?.status !== 200) return this.#doubt(key, value, answer, operation);
+    if (answer?.status !== 200) return this.#addUnconfirmed(key, value, answer, operation);
     this.#histories[key]?.push(operation);
     this.#learn(key, answer.body as Shown);
   }
@@ -214,11 +214,12 @@ class HistoryRun {
     if (answer?.code === 'no_match') {
       this.#absent(key, asked, known?.origin ?? null);
       // it may have been made, before another process deleted the record
-      this.#doubtful.push({ key, tag: value, operation: withoutEnd(operation) });
+      this.#unconfirmed.push({ key, tag: value, operation: withoutEnd(operation) });
       return;
     }
     // nobody sees its value when another one replaced it, but its group stays
-    if (answer?.status !== 200) return this.#doubt(key, 'group' in changes ? null : value, answer, operation);
+    if (answer?.status !== 200)
+      return this.#addUnconfirmed(key, 'group' in changes ? null : value, answer, operation);
     this.#histories[key]?.push(operation);
     this.#show(answer.body as Shown, asked);
     this.#learn(key, answer.body as Shown);
@@ -232,7 +233,7 @@ class HistoryRun {
     );
     if (answer?.code === 'no_match') return this.#absent(key, asked, origin);
     if (this.#known[key]?.origin === origin) this.#known[key] = null;
-    if (answer?.status !== 200) return this.#doubt(key, null, answer, operation);
+    if (answer?.status !== 200) return this.#addUnconfirmed(key, null, answer, operation);
     this.#histories[key]?.push(operation);
     this.#show(answer.body as Shown, asked);
   }
@@ -298,12 +299,17 @@ class HistoryRun {
     this.#known[key] = { id, origin };
   }
 
-  #doubt(key: number, tag: number | null, answer: QueryAnswer | null, operation: Operation<Stored>): void {
+  #addUnconfirmed(
+    key: number,
+    tag: number | null,
+    answer: QueryAnswer | null,
+    operation: Operation<Stored>,
+  ): void {
     if (answer !== null && answer.status < 500) {
       throw new Error(`${operation.name}: ${answer.status} ${answer.code} ${answer.problems.join()}`);
     }
     this.#unknown++;
-    this.#doubtful.push({ key, tag, operation: withoutEnd(operation) });
+    this.#unconfirmed.push({ key, tag, operation: withoutEnd(operation) });
   }
 }
 

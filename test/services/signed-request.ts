@@ -92,7 +92,7 @@ export async function readAnswer(req: ClientRequest): Promise<RawAnswer> {
   return { status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks).toString() };
 }
 
-/** A presigned URL; `headers` are those that whoever uses it must send. */
+/** A presigned URL; `headers` are those that its user must send. */
 export function presign(
   args: Pick<SignedRequestArgs, 'stub' | 'method' | 'url' | 'headers' | 'date'> & {
     readonly expires: number;

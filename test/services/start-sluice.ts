@@ -86,7 +86,7 @@ export async function startSluice(options: StartOptions = {}): Promise<Sluice> {
   const killWithUs = (): void => void child.kill('SIGKILL');
   process.once('exit', killWithUs);
   const exited = once(child, 'exit').finally(() => process.off('exit', killWithUs));
-  // what fails there is told by whoever waits for the end
+  // what fails there rejects for those that wait for the end
   const gone = exited.finally(() => contract.end());
   gone.catch(() => {});
 

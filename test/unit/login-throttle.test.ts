@@ -137,7 +137,7 @@ t.test('the number that waits is bounded, for one identity and for all', async (
   t.equal(await outcome('grace'), 'user', 'nothing is left behind');
 });
 
-t.test('whoever goes away leaves the queue', async (t) => {
+t.test('a client that disconnects leaves the queue', async (t) => {
   const throttle = new LoginThrottle();
   const held = gate();
   const running = Array.from({ length: 3 }, () => throttle.run('ada', () => held.opened, signal));

@@ -138,7 +138,7 @@ t.test('what is locked is left for later, and what others have goes on', async (
   await alone;
 });
 
-t.test('whoever has a key alone waits for the statement that is under way, and for no other', async (t) => {
+t.test('a statement that has a key alone waits for the one in progress, and for no other', async (t) => {
   const lock = new ReadWriteLock();
   const { add, release, statements } = openQueues({ lock });
   const first = add('1', { lockKey: 'space' });

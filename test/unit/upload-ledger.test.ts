@@ -32,7 +32,7 @@ t.test('news that nobody takes are bounded, and counted', async (t) => {
   });
   for (let i = 0; i < 1500; i++) ledger.begin({}, `key ${i}`);
   t.equal(told, 1000);
-  t.equal(ledger.untold, 500);
+  t.equal(ledger.unreported, 500);
   t.equal(ledger.open, 1500);
 });
 

@@ -14,5 +14,5 @@ Reflect.set(Session.prototype, 'queryStream', function remembering(this: object,
 process.on('message', () => {
   process.send?.({ last });
 });
-// the channel must not keep the server alive when it is told to stop
+// the channel must not keep the server alive when it should stop
 process.channel?.unref();

@@ -40,7 +40,7 @@ export async function prepareLoad<Result>(script: string, job: object): Promise<
     });
     void once(child.process, 'close').then(() => reject(new Error(`${script} ended without a result`)));
   }).finally(() => child.stop());
-  // whoever waits for `ready` or a point hears of a failure too
+  // a failure also rejects waits for `ready` or a point
   result.catch(() => {});
   send(child, { type: 'job', job });
   await Promise.race([ready, result]);

@@ -7,7 +7,7 @@ import type { ConnectionsInUse } from './throttle.ts';
 /** The store of a run, in a process of its own. */
 export interface Sink {
   readonly endpoint: string;
-  /** What clients of S3 must be told, in the names of Sluice's configuration. */
+  /** The settings that clients of S3 need, by the names of Sluice's configuration. */
   readonly settings: Readonly<Record<string, string>>;
   readonly pid: number;
   /** One sentence for each object that is not as it was sent. */

@@ -24,7 +24,7 @@ wrapInsert(SessionClass.prototype);
 process.on('message', () => {
   process.send?.(Object.fromEntries(counts));
 });
-// the channel must not keep the server alive when it is told to stop
+// the channel must not keep the server alive when it should stop
 process.channel?.unref();
 
 function wrap(prototype: Session, name: (typeof methods)[number]): void {

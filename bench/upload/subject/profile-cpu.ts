@@ -12,7 +12,7 @@ process.on('message', (command: 'start' | 'stop') => {
     process.send?.({ type: 'failed', message: String(error) });
   });
 });
-// the channel must not keep the server alive when it is told to stop
+// the channel must not keep the server alive when it should stop
 process.channel?.unref();
 
 async function start(): Promise<void> {

@@ -56,7 +56,7 @@ export function createPeer(channel: Channel): Peer {
     if (closed || channel.connected !== true) sent(new Error('the other process is gone'));
     else channel.send?.(message, undefined, undefined, sent);
   };
-  // whoever waits for an answer to what did not get through has a deadline
+  // a wait for an answer to what did not get through has a deadline
   const ignore = (): void => {};
 
   const replyTo = async ({ id, name, content }: Message & { type: 'ask' }): Promise<void> => {

@@ -14,8 +14,8 @@ export interface UploadLedger {
   openKeys(): Promise<readonly string[]>;
   /** Resolves when no upload is open, or after so many milliseconds: answers which. */
   untilIdle(milliseconds: number): Promise<boolean>;
-  /** Uploads that the supervisor could not be told of, because it did not keep up. */
-  readonly untold: number;
+  /** Uploads that were not reported to the supervisor, because it did not keep up. */
+  readonly unreported: number;
 }
 
 /** News that may be under way to a supervisor that does not read. */
@@ -25,7 +25,7 @@ const mostEnded = 256;
 const endedWithin = 200;
 
 /**
- * @param tell sends news to whoever cleans up after this process: what it was given must survive this process from
+ * @param tell sends news to the process that cleans up after this one: what it was given must survive this process from
  * then on. Absent: there is nobody.
  * @param askOthers for the object keys of uploads that all workers have open
  */
@@ -36,7 +36,7 @@ export function createUploadLedger(
   const keys = new Map<object, string>();
   let ended: string[] = [];
   let underWay = 0;
-  let untold = 0;
+  let unreported = 0;
   let timer: NodeJS.Timeout | null = null;
   let onIdle: () => void = () => {};
   const sent = (): void => {
@@ -45,7 +45,7 @@ export function createUploadLedger(
   const send = (begun: readonly string[]): void => {
     if (tell === undefined) return;
     if (underWay >= mostUnderWay) {
-      untold += begun.length;
+      unreported += begun.length;
       // they stay open there, and cost a look
       if (ended.length >= mostEnded) ended = [];
       return;
@@ -90,8 +90,8 @@ export function createUploadLedger(
         };
       });
     },
-    get untold() {
-      return untold;
+    get unreported() {
+      return unreported;
     },
   };
 }

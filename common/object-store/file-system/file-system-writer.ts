@@ -89,7 +89,7 @@ export class FileSystemWriter implements ObjectWriter {
   #append(part: Part): Promise<void> {
     const written = this.#written.then(() => this.#write(part));
     this.#written = written;
-    // whoever called hears of it; the next in line fails with it as well
+    // it rejects for its caller; the next in line fails with it as well
     written.catch(() => {});
     return written;
   }

@@ -1,6 +1,6 @@
 import { DeadlinePassed } from '../../abort/deadline.ts';
 
-/** An error answer to a request of our own; those of the SDK are told apart by `failureOf`. */
+/** An error answer to a request of our own; `failureOf` recognises those of the SDK. */
 export class S3Failure extends Error {
   readonly status: number;
   readonly code: string;
@@ -42,7 +42,7 @@ export function failureOf(thrown: unknown): FailureFacts {
   };
 }
 
-/** https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html: what a client is told to try again. */
+/** https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html: what a client should try again. */
 const transientCodes = new Set(['InternalError', 'RequestTimeout', 'ServiceUnavailable', 'SlowDown']);
 
 /** What the system says of a connection that could not be made, or was lost. */
@@ -84,7 +84,7 @@ export function isStatus(thrown: unknown, status: number): boolean {
   return failureOf(thrown).status === status;
 }
 
-/** What the log and the operator are told. */
+/** What the log and the operator get to see. */
 export function storageError(operation: string, key: string, cause: unknown): Error {
   const { status, code, bucketRegion } = failureOf(cause);
   const reason = cause instanceof Error ? cause.message : String(cause);

@@ -8,10 +8,10 @@ import {
 import type { Part } from '../object-store.ts';
 import { checksumText, withoutChecksumsIfRefused } from './s3-checksums.ts';
 import { type S3Context, tryControl } from './s3-context.ts';
-import { type Doubts, inDoubt } from './s3-doubts.ts';
 import { isRefusal, isStatus, S3Failure } from './s3-failure.ts';
 import { writerIdOf } from './s3-metadata.ts';
 import { retrying } from './s3-retry.ts';
+import { countUnconfirmed, type Unconfirmed } from './s3-unconfirmed.ts';
 import type { WriteTarget } from './s3-writer.ts';
 
 /** Parts may be large, and S3 far away: a part may take a second more for each of these. Bytes. */
@@ -29,7 +29,7 @@ export interface MultipartUpload {
   storePart(number: number, part: Part, signal: AbortSignal): Promise<void>;
   complete(
     whole: { readonly size: number; readonly crc32: number },
-    doubts: Doubts,
+    unconfirmed: Unconfirmed,
     signal: AbortSignal,
   ): Promise<void>;
 }
@@ -37,11 +37,11 @@ export interface MultipartUpload {
 export async function openMultipartUpload(
   context: S3Context,
   target: WriteTarget,
-  doubts: Doubts,
+  unconfirmed: Unconfirmed,
   signal: AbortSignal,
 ): Promise<MultipartUpload> {
   return withoutChecksumsIfRefused(context, async (checksums) => {
-    const id = await begin(context, target, { checksums, doubts, signal });
+    const id = await begin(context, target, { checksums, unconfirmed, signal });
     const stored: CompletedPart[] = [];
     return {
       id,
@@ -51,8 +51,8 @@ export async function openMultipartUpload(
         const checksum = checksums && { ChecksumCRC32: checksumText(part.crc32) };
         stored[number - 1] = { PartNumber: number, ETag, ...checksum };
       },
-      complete: (whole, doubts, signal) =>
-        finish(context, target, { id, parts: stored, whole, checksums, doubts }, signal),
+      complete: (whole, unconfirmed, signal) =>
+        finish(context, target, { id, parts: stored, whole, checksums, unconfirmed }, signal),
     };
   });
 }
@@ -61,7 +61,7 @@ export async function openMultipartUpload(
 async function begin(
   context: S3Context,
   { key, contentType, contentDisposition, metadata }: WriteTarget,
-  { checksums, doubts, signal }: { checksums: boolean; doubts: Doubts; signal: AbortSignal },
+  { checksums, unconfirmed, signal }: { checksums: boolean; unconfirmed: Unconfirmed; signal: AbortSignal },
 ): Promise<string> {
   const command = new CreateMultipartUploadCommand({
     Bucket: context.bucket,
@@ -75,7 +75,8 @@ async function begin(
   const { UploadId } = await tryControl(
     context,
     signal,
-    (abortSignal) => inDoubt(doubts, 'upload', () => context.client.send(command, { abortSignal })),
+    (abortSignal) =>
+      countUnconfirmed(unconfirmed, 'upload', () => context.client.send(command, { abortSignal })),
     { total: request, attempt: quiet, grace: settle },
   );
   if (UploadId === undefined) throw new Error('CreateMultipartUpload answered no upload id');
@@ -107,14 +108,14 @@ interface Completion {
   readonly parts: readonly CompletedPart[];
   readonly whole: { readonly size: number; readonly crc32: number };
   readonly checksums: boolean;
-  readonly doubts: Doubts;
+  readonly unconfirmed: Unconfirmed;
 }
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_CompleteMultipartUpload.html */
 async function finish(
   context: S3Context,
   target: WriteTarget,
-  { id, parts, whole, checksums, doubts }: Completion,
+  { id, parts, whole, checksums, unconfirmed }: Completion,
   signal: AbortSignal,
 ): Promise<void> {
   const command = new CompleteMultipartUploadCommand({
@@ -131,7 +132,7 @@ async function finish(
   const send = async (abortSignal: AbortSignal): Promise<void> => {
     tries++;
     try {
-      await inDoubt(doubts, 'object', async () => {
+      await countUnconfirmed(unconfirmed, 'object', async () => {
         const done = await context.client.send(command, { abortSignal });
         // "it is possible that a failure occurs after the initial 200 OK response has been sent"
         if (done.ETag === undefined && done.Key === undefined) {
@@ -140,7 +141,7 @@ async function finish(
       });
     } catch (error) {
       // an earlier attempt may have done it, and have lost its answer
-      const maybeDone = isRefusal(error) && doubts.object > 0;
+      const maybeDone = isRefusal(error) && unconfirmed.object > 0;
       // Ceph answers 500 for an upload that is no more, for as long as it is asked
       const over = !isRefusal(error) && tries > 1 && (await isOver(context, target, id, abortSignal));
       if (!maybeDone && !over) throw error;

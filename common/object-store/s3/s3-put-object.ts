@@ -1,9 +1,9 @@
 import type { Part } from '../object-store.ts';
 import { checksumText, withoutChecksumsIfRefused } from './s3-checksums.ts';
 import type { S3Context } from './s3-context.ts';
-import { type Doubts, inDoubt } from './s3-doubts.ts';
 import { partTime } from './s3-multipart-upload.ts';
 import { retrying } from './s3-retry.ts';
+import { countUnconfirmed, type Unconfirmed } from './s3-unconfirmed.ts';
 import type { WriteTarget } from './s3-writer.ts';
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html */
@@ -11,7 +11,7 @@ export async function putObject(
   context: S3Context,
   target: WriteTarget,
   part: Part,
-  doubts: Doubts,
+  unconfirmed: Unconfirmed,
   signal: AbortSignal,
 ): Promise<void> {
   const headers: Record<string, string> = { 'content-type': target.contentType };
@@ -30,7 +30,7 @@ export async function putObject(
           headers: checksums ? { ...headers, 'x-amz-checksum-crc32': checksumText(part.crc32) } : headers,
           part,
         };
-        await inDoubt(doubts, 'object', () => context.sendPart(request, attempt));
+        await countUnconfirmed(unconfirmed, 'object', () => context.sendPart(request, attempt));
       },
     ),
   );

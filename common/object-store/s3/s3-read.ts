@@ -45,7 +45,7 @@ export async function* readObject(
   }
 }
 
-/** The deadline runs only while the store is waited for: whoever reads may be as slow as it likes. */
+/** The deadline runs only while the store is waited for: the reader may be as slow as it likes. */
 async function* chunksOf(
   body: Readable,
   quiet: number,

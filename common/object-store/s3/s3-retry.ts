@@ -27,7 +27,7 @@ export async function retrying<T>(
   work: (attempt: Attempt) => Promise<T>,
 ): Promise<T> {
   const end = performance.now() + total;
-  // an attempt that has less time would only be cut off, and leave its outcome in doubt
+  // an attempt that has less time would only be cut off, and leave its outcome unknown
   const least = Math.min(attempt, total / 10);
   let skewSeen = false;
   for (let tries = 0; ; tries++) {

@@ -4,11 +4,11 @@ import type { ObjectDescription, ObjectWriter, Part } from '../object-store.ts';
 import { combineCrc32 } from './crc32-combine.ts';
 import { removeLeftovers } from './s3-cleanup.ts';
 import type { S3Context } from './s3-context.ts';
-import type { Doubts } from './s3-doubts.ts';
 import { storageError } from './s3-failure.ts';
 import { storedMetadata } from './s3-metadata.ts';
 import { type MultipartUpload, openMultipartUpload } from './s3-multipart-upload.ts';
 import { putObject } from './s3-put-object.ts';
+import type { Unconfirmed } from './s3-unconfirmed.ts';
 
 /**
  * Writes one object. No request is sent before it is needed: an object of one part is one PutObject, a larger one a
@@ -21,7 +21,7 @@ export class S3Writer implements ObjectWriter {
   /** Aborted with the outer signal, and when the writer is; only a multipart upload has use for it. */
   #cancel: AbortController | null = null;
   readonly #onOuterAbort = (): void => this.#cancel?.abort(this.#outer.reason);
-  readonly #doubts: Doubts = { upload: 0, object: 0 };
+  readonly #unconfirmed: Unconfirmed = { upload: 0, object: 0 };
   readonly #underWay = new Set<Promise<void>>();
   #upload: Promise<MultipartUpload> | null = null;
   #parts = 0;
@@ -68,7 +68,7 @@ export class S3Writer implements ObjectWriter {
     }
     this.#outer.removeEventListener('abort', this.#onOuterAbort);
     // it is complete; but a begin that was tried twice may have begun two
-    if (this.#doubts.upload > 0) {
+    if (this.#unconfirmed.upload > 0) {
       void removeLeftovers(this.#context, {
         key: this.#target.key,
         uploadId: undefined,
@@ -109,7 +109,7 @@ export class S3Writer implements ObjectWriter {
     // one listener for each request under way
     setMaxListeners(0, signal);
     try {
-      return await openMultipartUpload(this.#context, this.#target, this.#doubts, signal);
+      return await openMultipartUpload(this.#context, this.#target, this.#unconfirmed, signal);
     } catch (error) {
       throw this.#failure('CreateMultipartUpload', error);
     }
@@ -117,7 +117,7 @@ export class S3Writer implements ObjectWriter {
 
   async #put(part: Part): Promise<void> {
     try {
-      await putObject(this.#context, this.#target, part, this.#doubts, this.#outer);
+      await putObject(this.#context, this.#target, part, this.#unconfirmed, this.#outer);
     } catch (error) {
       throw this.#failure('PutObject', error);
     }
@@ -129,7 +129,7 @@ export class S3Writer implements ObjectWriter {
     const upload = await begun;
     const whole = { size: this.#size, crc32: this.#crc32 };
     try {
-      await upload.complete(whole, this.#doubts, this.#signal);
+      await upload.complete(whole, this.#unconfirmed, this.#signal);
     } catch (error) {
       throw this.#failure('CompleteMultipartUpload', error);
     }
@@ -144,8 +144,8 @@ export class S3Writer implements ObjectWriter {
     await removeLeftovers(this.#context, {
       key: this.#target.key,
       uploadId: upload?.id,
-      unknownUpload: this.#doubts.upload > 0,
-      object: this.#doubts.object > 0,
+      unknownUpload: this.#unconfirmed.upload > 0,
+      object: this.#unconfirmed.object > 0,
     });
   }
 

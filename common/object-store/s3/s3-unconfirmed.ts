@@ -1,7 +1,7 @@
 import { isRefusal } from './s3-failure.ts';
 
 /** How many requests of a writer may have left something that must be looked for when it fails. */
-export interface Doubts {
+export interface Unconfirmed {
   /** That begin an upload. */
   upload: number;
   /** That make the object visible; one that succeeded counts as well. */
@@ -12,14 +12,18 @@ export interface Doubts {
  * Sends a request that makes something. It counts until it is surely refused; also when it has been given up and
  * nobody waits for it any more. An upload that is known by its id needs no looking for, so it doesn't count.
  */
-export async function inDoubt<T>(doubts: Doubts, what: keyof Doubts, send: () => Promise<T>): Promise<T> {
-  doubts[what]++;
+export async function countUnconfirmed<T>(
+  unconfirmed: Unconfirmed,
+  what: keyof Unconfirmed,
+  send: () => Promise<T>,
+): Promise<T> {
+  unconfirmed[what]++;
   try {
     const result = await send();
-    if (what === 'upload') doubts.upload--;
+    if (what === 'upload') unconfirmed.upload--;
     return result;
   } catch (error) {
-    if (isRefusal(error)) doubts[what]--;
+    if (isRefusal(error)) unconfirmed[what]--;
     throw error;
   }
 }

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# What `npm pack` puts into the package: compiled JavaScript in dist/, and the web app where there is one.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+rm -rf dist
+npx --no-install tsc -p tsconfig.build.json
+chmod +x dist/sluice.js
+npm run --if-present build:console
+if [ -d console/web/dist ]; then
+  mkdir -p dist/console/web
+  cp -R console/web/dist dist/console/web/dist
+fi

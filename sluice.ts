@@ -1,0 +1,39 @@
+#!/usr/bin/env -S UV_THREADPOOL_SIZE=16 node
+/** The command of the package: `sluice` serves, and `sluice token` is what `npm run token` is in a checkout. */
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { failStart } from './common/lifecycle/fail-start.ts';
+
+const help = `
+Usage: sluice [COMMAND] [OPTIONS]
+
+  start       serves uploads and records on one port; the default
+  gateway     serves uploads and downloads alone
+  query       serves records alone
+  token       makes, lists or revokes access tokens
+  janitor     cleans up after interrupted uploads
+  sql-views   makes a view of each record space, for SQL
+
+COMMAND --help says more. Settings are environment variables: see docs/configuration.md.
+`;
+
+const scripts: Readonly<Record<string, string>> = {
+  start: 'main',
+  gateway: 'gateway/main',
+  query: 'query/main',
+  token: 'token',
+  janitor: 'janitor',
+  'sql-views': 'sql-views',
+};
+
+const [command = 'start', ...options] = process.argv.slice(2);
+if (command === '--help' || command === '-h') {
+  process.stdout.write(help.trimStart());
+} else if (Object.hasOwn(scripts, command)) {
+  const script = new URL(`${scripts[command]}${extname(import.meta.url)}`, import.meta.url);
+  // as if it had been started itself: with WORKERS it starts its own file again
+  process.argv.splice(1, process.argv.length, fileURLToPath(script), ...options);
+  await import(script.href);
+} else {
+  failStart(new Error(`there is no command ${JSON.stringify(command)}; sluice --help lists them`));
+}

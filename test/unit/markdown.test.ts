@@ -1,0 +1,51 @@
+/** The pages as the house style has them (CONTRIBUTING.md): lines of 100 characters, links that lead somewhere. */
+import { access, readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import t from 'tap';
+
+const root = join(import.meta.dirname, '../..');
+const folders = ['.', 'docs', 'docs/decisions', 'bench', 'deploy/kubernetes', 'query/unique'];
+// its lines are entries, one each
+const unwrapped = ['CHANGELOG.md'];
+const pages = (
+  await Promise.all(
+    folders.map(async (folder) => (await readdir(join(root, folder))).map((name) => join(folder, name))),
+  )
+)
+  .flat()
+  .filter((path) => path.endsWith('.md') && !unwrapped.includes(path));
+
+/** Without code, tables, comments and lines that are one long link. */
+function proseOf(text: string): string[] {
+  const lines = text.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '').split('\n');
+  return lines.filter((line) => !/^(?:\||#|<!--| {4}|\s*\S+$)/.test(line));
+}
+
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+
+t.test('prose is wrapped at 100 characters', async (t) => {
+  t.ok(pages.length > 40);
+  for (const page of pages) {
+    const long = proseOf(await readFile(join(root, page), 'utf8')).filter((line) => line.length > 100);
+    t.strictSame(long, [], page);
+  }
+});
+
+t.test('links lead to files and headings that there are', async (t) => {
+  for (const page of pages) {
+    const text = await readFile(join(root, page), 'utf8');
+    for (const [, target = ''] of text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+      const [path = '', anchor] = target.split('#');
+      const file = path === '' ? join(root, page) : join(root, dirname(page), path);
+      await t.resolves(access(file), `${page}: ${target}`);
+      if (anchor === undefined) continue;
+      const headings = (await readFile(file, 'utf8')).matchAll(/^#+ (.*)$/gm);
+      const anchors = [...headings].map(([, heading = '']) => anchorOf(heading));
+      t.ok(anchors.includes(anchor), `${page}: ${target}`);
+    }
+  }
+});
