@@ -1,6 +1,8 @@
 /** Sessions of the dashboard: cookies, forged requests, rotation and expiry. */
 import t from 'tap';
+import { createSessionCookie } from '../../console/sessions/session-cookie.ts';
 import { serveConsole, type Visitor } from '../services/console-harness.ts';
+import { fakeRequest } from '../services/fake-request.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 
 const ada = 'ada@example.com';
@@ -39,6 +41,17 @@ t.test('the cookie on plain loopback, and behind TLS', async (t) => {
     out.headers['set-cookie'],
     /^__Host-sluice_session=; Path=\/; Max-Age=0; HttpOnly; SameSite=Lax; Secure$/,
   );
+});
+
+t.test('the cookie of a process that takes TLS itself', async (t) => {
+  const cookie = createSessionCookie({ tls: true });
+  t.match(
+    cookie.set(fakeRequest(), 'x'),
+    /^__Host-sluice_session=x; Path=\/; .*; HttpOnly; SameSite=Lax; Secure$/,
+  );
+  const headers = { cookie: 'a=b; sluice_session=other; __Host-sluice_session=mine; c' };
+  t.equal(cookie.read(fakeRequest({ headers })), 'mine');
+  t.equal(cookie.read(fakeRequest({ headers: { cookie: 'sluice_session=other' } })), null);
 });
 
 t.test('what a page of another site sends changes nothing', async (t) => {
