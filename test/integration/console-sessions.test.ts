@@ -105,6 +105,16 @@ t.test('what a page of another site sends changes nothing', async (t) => {
   }
   t.equal((await visitor.send('/tokens')).body.tokens.length, 1);
   t.equal(await accountOf(visitor), ada);
+  // a name that was pointed at this machine after its page was loaded
+  for (const name of [`evil.test:${served.port}`, 'evil.test', '127.0.0.1.evil.test', '']) {
+    const headers = { ...good, host: name, origin: `http://${name}`, 'sec-fetch-site': 'same-origin' };
+    const answer = await served.ask({ method: 'POST', path: '/tokens', body: { name: 'rebound' }, headers });
+    t.match(answer, { status: 403, body: { code: 'csrf_refused' } }, `Host: ${name}`);
+  }
+  for (const name of [`localhost:${served.port}`, '[::1]:80', '127.0.0.2']) {
+    const headers = { ...good, host: name, 'sec-fetch-site': 'same-origin' };
+    t.equal((await served.ask({ method: 'POST', path: '/token', body: {}, headers })).status, 200, name);
+  }
   const old = await served.ask({
     ...{ method: 'POST', path: '/tokens', body: { name: 'own' } },
     headers: { ...good, origin: `http://${host}` },
