@@ -9,6 +9,7 @@ import { sendCommand } from './common/lifecycle/control-socket.ts';
 import { failStart } from './common/lifecycle/fail-start.ts';
 import { openServices } from './common/lifecycle/open-services.ts';
 import { createLog } from './common/log/log.ts';
+import { openCatalogue } from './query/space/logged-catalogue.ts';
 import { makeSpaceViews, type ViewsOrder } from './query/space/space-views.ts';
 
 const help = `Makes a readable view of each record space in the database <database>_views, or replaces it.
@@ -43,7 +44,12 @@ async function executeAlone(config: Config, order: ViewsOrder): Promise<string> 
   });
   const services = await openServices(config, log);
   try {
-    return await makeSpaceViews(services, order);
+    const catalogue = await openCatalogue(services);
+    try {
+      return await makeSpaceViews({ ...services, catalogue }, order);
+    } finally {
+      await catalogue.close();
+    }
   } finally {
     await services.close();
   }

@@ -29,7 +29,6 @@ import { operations, scopes } from './operations.ts';
 import { createBeginWrite } from './records/begin-write.ts';
 import { createChangeCommit } from './records/change-commit.ts';
 import { HashChecks } from './records/hash-checks.ts';
-import { createLocalVersions, noVersions } from './records/local-versions.ts';
 import { LoggedWrites } from './records/logged-writes.ts';
 import { afterPending, PendingRecords } from './records/pending-records.ts';
 import { createRecordChanges } from './records/record-changes.ts';
@@ -37,13 +36,14 @@ import { RecordLookups } from './records/record-lookups.ts';
 import { RecordReader } from './records/record-reader.ts';
 import { createRedisVersions } from './records/redis-versions.ts';
 import { ResultCache } from './records/result-cache.ts';
-import type { SpaceVersions } from './records/space-versions.ts';
+import { noVersions, type SpaceVersions } from './records/space-versions.ts';
 import { createStatementWrites } from './records/statement-writes.ts';
 import { createRecordStore } from './records/store-records.ts';
 import { createUuidV7 } from './records/uuid-v7.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
+import { openCatalogue } from './space/logged-catalogue.ts';
 import { createOpenSpace, type OpenSpace } from './space/open-space.ts';
-import { createSpaceCatalogue } from './space/space-catalogue.ts';
+import { createSpaceCatalogue, type SpaceCatalogue } from './space/space-catalogue.ts';
 import { makeSpaceViews, type ViewsOrder } from './space/space-views.ts';
 import { type Freshness, Spaces } from './space/spaces.ts';
 import { RecordsTable } from './sql/records-table.ts';
@@ -62,18 +62,16 @@ export const queryService: ServiceFactory = async (services) => {
   if (redis === undefined && !alone) {
     log.warn('without REDIS_URL, values of unique fields are kept apart within this process only');
   }
-  const catalogue = createSpaceCatalogue(services);
+  const catalogue = await openCatalogue(services);
   const everUsed = async (signal: AbortSignal): Promise<boolean> => !(await catalogue.isEmpty(signal));
   const reservations =
     redis === undefined ? createLocalReservations() : createRedisReservations({ redis, log, everUsed });
-  const sharedVersions = redis === undefined ? noVersions : createRedisVersions({ redis, log });
   const sharedFailures =
     redis === undefined
       ? undefined
       : createSharedFailures({ redis, keys: createStoredKeys(services), delays: failureDelays, log });
   const webhooks = createWebhooks({ ...services, alone, allowed: config.webhookPrivateNetworks });
-  const versions = alone ? createLocalVersions() : sharedVersions;
-  await webhooks.start();
+  const versions = alone || redis === undefined ? noVersions : createRedisVersions({ redis, log });
   const pending = alone
     ? await PendingRecords.open({
         ...services,
@@ -82,16 +80,22 @@ export const queryService: ServiceFactory = async (services) => {
         cacheBytes: config.recordCacheBytes * recordShare,
       })
     : undefined;
+  // nothing that can fail comes behind it
+  await webhooks.start();
   return {
-    routes: queryRoutes({ ...services, alone, pending, reservations, versions, sharedFailures, webhooks }),
+    routes: queryRoutes({
+      ...services,
+      ...{ alone, pending, catalogue, reservations, versions, sharedFailures, webhooks },
+    }),
     // not Redis: most requests do without it
     readiness: [],
     examples: queryExamples,
-    commands: { 'sql-views': (order) => makeSpaceViews(services, order as ViewsOrder) },
+    commands: { 'sql-views': (order) => makeSpaceViews({ ...services, catalogue }, order as ViewsOrder) },
     async close() {
       await webhooks.close();
       await reservations.close();
       await pending?.close();
+      await catalogue.close();
     },
   };
 };
@@ -114,6 +118,8 @@ export interface QueryDeps {
   /** Whether no other process has this store. */
   readonly alone: boolean;
   readonly log?: Pick<Log, 'warn'>;
+  /** Absent: its table alone. */
+  readonly catalogue?: SpaceCatalogue;
   /** Absent: writes go to the table at once. */
   readonly pending?: PendingRecords | undefined;
   /** Absent: nobody measures. */
@@ -128,7 +134,7 @@ export interface QueryDeps {
   readonly freshness?: Freshness;
   /** Absent: nobody tells of structures that other processes change. */
   readonly invalidation?: Invalidation | undefined;
-  /** Absent: in this process. */
+  /** Absent: nobody asks for them. */
   readonly versions?: SpaceVersions;
   /** Absent: as large as the configuration says. */
   readonly cache?: ResultCache;
@@ -163,11 +169,11 @@ export function queryRoutes(args: QueryDeps): Route[] {
     db,
     hasher,
     table: new RecordsTable(db, database),
-    catalogue: createSpaceCatalogue(args),
+    catalogue: args.catalogue ?? createSpaceCatalogue(args),
     structures: createStructureCache(scopes, args.metrics?.cache('structures')),
     newId: createUuidV7(),
     writes: new InFlightWrites(),
-    versions: args.versions ?? createLocalVersions(),
+    versions: args.versions ?? noVersions,
     reservations: args.reservations ?? createLocalReservations(),
     lock: new ReadWriteLock(),
     loginTokens: createLoginTokens({

@@ -8,7 +8,7 @@ import type { PendingRecords } from './pending-records.ts';
 import type { RecordLookups } from './record-lookups.ts';
 import type { StoredRow } from './record-row.ts';
 import type { Changed, NewRows, RecordChange, RecordWrites } from './record-writes.ts';
-import { effectOf } from './statement-writes.ts';
+import type { RecordEffect } from './result-cache.ts';
 
 /** Records of an insert that goes through the log: more are worth a statement of their own. */
 const fewRecords = 200;
@@ -50,7 +50,10 @@ export class LoggedWrites implements RecordWrites {
     let told = Promise.resolve();
     await this.#lock.whenShared(space.id, signal, async () => {
       const seen = (): void => {
-        told = this.#beginWrite(space.id, rows.map(effectOf))();
+        told = this.#beginWrite(
+          space.id,
+          rows.map(({ row }) => effectOf(row)),
+        )();
       };
       await this.#pending.write(writes, { account: space.ownerId, signal, seen });
     });
@@ -71,7 +74,7 @@ export class LoggedWrites implements RecordWrites {
         hashes: hashesOf(assignments ?? []),
         changed: (assignments ?? []).map(({ slot }) => slot),
       };
-      const effects = [before, ...(after === null ? [] : [after])].map((row) => effectOf({ row }));
+      const effects = (after === null ? [before] : [before, after]).map(effectOf);
       const seen = (): void => {
         told = this.#beginWrite(space.id, effects)();
       };
@@ -80,6 +83,10 @@ export class LoggedWrites implements RecordWrites {
     });
     return { row, told };
   }
+}
+
+function effectOf({ _id: id, _doc: doc }: StoredRow): RecordEffect {
+  return { id, doc };
 }
 
 /** The record with the values set. The time of its last change always grows, also when the clock stands still or goes back. */

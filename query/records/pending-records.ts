@@ -2,11 +2,8 @@ import { untilAborted } from '../../common/abort/until-aborted.ts';
 import type { Database, ReadStatement } from '../../common/clickhouse/database.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
 import type { Log } from '../../common/log/log.ts';
-import {
-  type LogEntry,
-  type LogSegment,
-  WriteAheadLog,
-} from '../../common/write-ahead-log/write-ahead-log.ts';
+import { FlushedLog, type FlushTimes } from '../../common/write-ahead-log/flushed-log.ts';
+import type { LogEntry } from '../../common/write-ahead-log/write-ahead-log.ts';
 import { allSpaces, type RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { uniqueSlots } from '../unique/unique-values.ts';
@@ -29,23 +26,8 @@ export interface PendingWrite {
   readonly before: StoredRow | null;
 }
 
-interface Deps {
-  readonly db: Database;
-  readonly table: RecordsTable;
-  readonly log: Pick<Log, 'error'>;
-}
-
-interface Flush {
-  /** Number of the last entry that it brings. */
-  readonly upTo: number;
-  readonly done: Promise<void>;
-}
-
 /** Bytes of lines: what waits for the table at most, of all and of one account, and what is brought at once. */
 const usualLimits = { pending: 32 * 1024 * 1024, account: 16 * 1024 * 1024, flush: 2 * 1024 * 1024 };
-/** Milliseconds: how long a write waits for others to come with it into the table, and until a failed one is tried again. */
-const usualTimes = { flushAfter: 1000, retryAfter: 1000 };
-
 /**
  * Writes to records that are durable in a write-ahead log before the table has them, for a process that has its store
  * to itself (docs/decisions/023-write-ahead-log-of-records.md). A write is acknowledged after one small write to a file
@@ -53,34 +35,16 @@ const usualTimes = { flushAfter: 1000, retryAfter: 1000 };
  * of a record is known here.
  */
 export class PendingRecords {
-  readonly #deps: Deps;
-  readonly #wal: WriteAheadLog<Entry>;
-  readonly #limits: typeof usualLimits;
-  readonly #times: typeof usualTimes;
+  readonly #log: FlushedLog<Entry>;
   readonly #known: KnownRecords;
-  /** Segments that are closed and not in the table, the oldest first. */
-  readonly #sealed: { readonly segment: LogSegment<Entry>; tried: boolean }[] = [];
+  readonly #limits: typeof usualLimits;
   readonly #bytesOf = new Map<string, number>();
   #bytes = 0;
-  /** Of the last entry that can be seen, and of the last that is in the table. */
-  #last = 0;
-  #stored = 0;
-  #current: Flush | null = null;
-  #next: Promise<void> | null = null;
-  #timer: NodeJS.Timeout | null = null;
 
-  private constructor(
-    deps: Deps,
-    wal: WriteAheadLog<Entry>,
-    cacheBytes: number,
-    limits: typeof usualLimits,
-    times: typeof usualTimes,
-  ) {
-    this.#known = new KnownRecords(cacheBytes);
-    this.#deps = deps;
-    this.#wal = wal;
+  private constructor(log: FlushedLog<Entry>, known: KnownRecords, limits: typeof usualLimits) {
+    this.#log = log;
+    this.#known = known;
     this.#limits = limits;
-    this.#times = times;
   }
 
   /** Brings what an earlier process left in the log into the table first. @param args.directory of the log */
@@ -92,30 +56,22 @@ export class PendingRecords {
     /** What records may take that are kept although the table has them. */
     readonly cacheBytes: number;
     readonly limits?: Partial<typeof usualLimits>;
-    readonly times?: Partial<typeof usualTimes>;
+    readonly times?: Partial<FlushTimes>;
   }): Promise<PendingRecords> {
-    const { directory, log, limits, times } = args;
-    const { wal, left } = await WriteAheadLog.open(directory, entryOf);
-    for (const { entries, damage, drop } of left) {
-      await storeWrites(
-        args,
-        entries.flatMap(({ writes }) => writes),
-        true,
-      );
-      await drop();
-      log.info({ writes: entries.length }, 'the write-ahead log of records was brought into the table');
-      if (damage === null) continue;
-      if (damage.lines > 0)
-        log.error({ damage }, 'writes in the log of records are damaged: it is kept aside');
-      else log.warn({ damage }, 'the log of records ends in the middle of a write: it is kept aside');
-    }
-    return new PendingRecords(
-      args,
-      wal,
-      args.cacheBytes,
-      { ...usualLimits, ...limits },
-      { ...usualTimes, ...times },
-    );
+    const { directory, log, limits, times, cacheBytes } = args;
+    const flushed = await FlushedLog.open<Entry>({
+      ...{ what: 'records', directory, entryOf, log, times },
+      store: (entries, again) =>
+        storeWrites(
+          args,
+          entries.flatMap(({ writes }) => writes),
+          again,
+        ),
+      // nothing is written before it is open
+      stored: (entries) => pending.#settle(entries),
+    });
+    const pending = new PendingRecords(flushed, new KnownRecords(cacheBytes), { ...usualLimits, ...limits });
+    return pending;
   }
 
   /** Null: the table knows it all. */
@@ -125,7 +81,7 @@ export class PendingRecords {
 
   /** The number of the last write. */
   get last(): number {
-    return this.#last;
+    return this.#log.last;
   }
 
   /** Keeps what the table answered. @param since number of the last write when the reading began */
@@ -136,7 +92,7 @@ export class PendingRecords {
 
   /** Records of the space were changed in the table itself. */
   forget(spaceId: string): void {
-    this.#known.forget(spaceId, ++this.#last);
+    this.#known.forget(spaceId, this.#log.number());
   }
 
   /**
@@ -156,34 +112,30 @@ export class PendingRecords {
     while (!this.#fits(account, size)) await this.#makeRoom(signal);
     this.#count(account, size);
     try {
-      await this.#wal.append(entry);
+      await this.#log.append(entry);
     } catch (error) {
       this.#count(account, -size);
       throw error;
     }
     // from here on it is one step: nobody sees one write of several, or a kept result beside them
-    entry.number = ++this.#last;
+    entry.number = this.#log.number();
     entry.account = account;
     for (const { write, before } of writes) this.#known.apply(write, before, entry.number);
     seen();
-    this.#schedule();
+    this.#log.schedule(this.#bytes >= this.#limits.flush);
   }
 
   /** Resolves when the table has all records of the space; null: it has. */
   settled(spaceId: string, signal?: AbortSignal): Promise<void> | null {
-    const last = spaceId === allSpaces ? this.#last : this.#known.lastPending(spaceId);
-    if (last === undefined || last <= this.#stored) return null;
-    const flushed = this.#flush(last);
+    const last = spaceId === allSpaces ? this.#log.last : this.#known.lastPending(spaceId);
+    if (last === undefined || this.#log.has(last)) return null;
+    const flushed = this.#log.flush(last);
     return signal === undefined ? flushed : untilAborted(flushed, signal);
   }
 
   /** Brings what there is into the table. What can't be stays in the log for the next start. */
-  async close(): Promise<void> {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#flush(Number.POSITIVE_INFINITY).catch((err: unknown) => {
-      this.#deps.log.error({ err }, 'writes to records stay in the log until the next start');
-    });
-    if (this.#timer !== null) clearTimeout(this.#timer);
+  close(): Promise<void> {
+    return this.#log.close();
   }
 
   #fits(account: string, size: number): boolean {
@@ -195,7 +147,7 @@ export class PendingRecords {
 
   async #makeRoom(signal: AbortSignal): Promise<void> {
     try {
-      await untilAborted(this.#flush(this.#last), signal);
+      await untilAborted(this.#log.flush(this.#log.last), signal);
     } catch {
       signal.throwIfAborted();
       throw overloaded('the table does not take records');
@@ -211,70 +163,10 @@ export class PendingRecords {
     else this.#bytesOf.delete(account);
   }
 
-  #schedule(): void {
-    if (this.#bytes >= this.#limits.flush) this.#flushSoon(0);
-    else if (this.#timer === null && this.#next === null) this.#flushSoon(this.#times.flushAfter);
-  }
-
-  /** Those who need it hear of a failure; here it is tried again. */
-  #flushSoon(delay: number): void {
-    if (this.#timer !== null) {
-      if (delay > 0) return;
-      clearTimeout(this.#timer);
-    }
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
-      this.#flush(this.#last).catch(() => {});
-    }, delay);
-    this.#timer.unref();
-  }
-
-  #flush(upTo: number): Promise<void> {
-    if (this.#current !== null && upTo <= this.#current.upTo) return this.#current.done;
-    this.#next ??= (this.#current?.done ?? Promise.resolve())
-      .catch(() => {})
-      .then(() => {
-        this.#next = null;
-        return this.#begin();
-      });
-    return this.#next;
-  }
-
-  #begin(): Promise<void> {
-    const flush = { upTo: this.#last, done: this.#flushSealed() };
-    this.#current = flush;
-    flush.done.then(
-      () => {
-        this.#stored = Math.max(this.#stored, flush.upTo);
-        if (this.#current === flush) this.#current = null;
-      },
-      (err: unknown) => {
-        if (this.#current === flush) this.#current = null;
-        this.#deps.log.error({ err }, 'writes to records wait in the log: the table does not take them');
-        this.#flushSoon(this.#times.retryAfter);
-      },
-    );
-    return flush.done;
-  }
-
-  async #flushSealed(): Promise<void> {
-    const segment = await this.#wal.seal();
-    if (segment !== null) this.#sealed.push({ segment, tried: false });
-    for (let next = this.#sealed[0]; next !== undefined; next = this.#sealed[0]) {
-      const { entries, drop } = next.segment;
-      const again = next.tried;
-      next.tried = true;
-      await storeWrites(
-        this.#deps,
-        entries.flatMap(({ writes }) => writes),
-        again,
-      );
-      await drop();
-      this.#sealed.shift();
-      for (const { writes, line, number, account } of entries) {
-        for (const { spaceId, id } of writes) this.#known.settle(spaceId, id, number);
-        this.#count(account, -line.byteLength);
-      }
+  #settle(entries: readonly Entry[]): void {
+    for (const { writes, line, number, account } of entries) {
+      for (const { spaceId, id } of writes) this.#known.settle(spaceId, id, number);
+      this.#count(account, -line.byteLength);
     }
   }
 }

@@ -140,9 +140,8 @@ export function createRecordChanges(
         let stored: Iterable<string> = [];
         try {
           const permit = reservation?.permit ?? null;
-          const slots = [...unique.values()].map(({ field }) => slotOf(field));
           for (const { field, value } of unique.values()) deps.keyFilter?.add(space.id, slotOf(field), value);
-          const outcome = await commit(space, { space, id, assignments, unique: slots, signal, permit });
+          const outcome = await commit(space, { space, id, assignments, signal, permit });
           if (outcome.record !== null) stored = unique.keys();
           return outcome;
         } finally {

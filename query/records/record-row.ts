@@ -1,7 +1,6 @@
 import { inTurns } from '../../common/limits/in-turns.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import { keyOf } from '../sql/records-table.ts';
-import type { Field, StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
@@ -68,7 +67,11 @@ function engineTime(time: string): string {
 
 /** Rows for the table of keys: JSONCompactEachRow lines. @param slots whose values have keys */
 export function keyLines(
-  rows: readonly { readonly spaceId: string; readonly slots: readonly string[]; readonly row: StoredRow }[],
+  rows: readonly {
+    readonly spaceId: string;
+    readonly slots: readonly string[];
+    readonly row: Pick<StoredRow, '_id' | '_doc'>;
+  }[],
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const line = ({ spaceId, slots, row: { _id, _doc } }: (typeof rows)[0]): string => {
@@ -82,15 +85,15 @@ export function keyLines(
   return textOf(rows, line, signal);
 }
 
-/** The records of an insert, as find would answer them. */
-export function recordsJson(
+/** Stored records as an array, as find would answer them. @param rows one at least */
+export function storedArrayJson(
   structure: Structure,
-  records: readonly NewRecord[],
+  rows: readonly StoredRow[],
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  const item = (record: NewRecord, index: number): string =>
-    `${index === 0 ? '[' : ','}${recordJson(structure, record)}${index === records.length - 1 ? ']' : ''}`;
-  return textOf(records, item, signal);
+  const item = (row: StoredRow, index: number): string =>
+    `${index === 0 ? '[' : ','}${storedJson(structure, row)}${index === rows.length - 1 ? ']' : ''}`;
+  return textOf(rows, item, signal);
 }
 
 /** Characters that are made bytes of at once. */
@@ -113,12 +116,6 @@ async function textOf<Item>(
   return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
 }
 
-/** A record as find would answer it. */
-export function recordJson({ fields }: Structure, { id, createdAt, values }: NewRecord): string {
-  const time = createdAt.toISOString();
-  return jsonOf(fields, { id, createdAt: time, updatedAt: time }, (_, index) => values[index] ?? null);
-}
-
 /** What `rowColumns` select of a record. */
 export interface StoredRow {
   readonly _id: string;
@@ -134,26 +131,13 @@ export const rowColumns = '_id, _created_at, _updated_at, _doc';
 
 /** A stored record as find would answer it. */
 export function storedJson({ fields }: Structure, row: StoredRow): string {
-  const times = { id: row._id, createdAt: row._created_at, updatedAt: row._updated_at };
-  return jsonOf(fields, times, (field) => row._doc[slotOf(field)] ?? null);
-}
-
-function jsonOf(
-  fields: readonly Field[],
-  {
-    id,
-    createdAt,
-    updatedAt,
-  }: { readonly id: string; readonly createdAt: string; readonly updatedAt: string },
-  valueIn: (field: Field, index: number) => StoredValue | null,
-): string {
-  let text = `{"id":${JSON.stringify(id)}`;
-  fields.forEach((field, index) => {
-    if (field.hashed) return;
-    const value = valueIn(field, index);
+  let text = `{"id":${JSON.stringify(row._id)}`;
+  for (const field of fields) {
+    if (field.hashed) continue;
+    const value = row._doc[slotOf(field)];
     // all but text is stored as JSON writes it
-    const json = field.type === 'TEXT' && value !== null ? JSON.stringify(value) : String(value);
+    const json = field.type === 'TEXT' && value !== undefined ? JSON.stringify(value) : (value ?? null);
     text += `,${JSON.stringify(field.name)}:${json}`;
-  });
-  return `${text},"createdAt":"${createdAt}","updatedAt":"${updatedAt}"}`;
+  }
+  return `${text},"createdAt":"${row._created_at}","updatedAt":"${row._updated_at}"}`;
 }

@@ -20,8 +20,6 @@ export interface RecordChange {
   readonly id: string;
   /** In an order that depends on the set of slots only; null: the record is removed. */
   readonly assignments: readonly Assignment[] | null;
-  /** Slots of those assignments whose values have keys. */
-  readonly unique?: readonly string[];
   /** Aborted: the change is left out when that has not begun. */
   readonly signal: AbortSignal;
   /** Asked when the write begins; without it the change is left out. */

@@ -17,3 +17,6 @@ export interface SpaceVersions {
 
 /** Milliseconds after which a version ends by itself: what a write of unknown outcome left is then seen at the latest. */
 export const versionLifetime = 2000;
+
+/** For a process that shares its store with none, or that can't tell the others. */
+export const noVersions: SpaceVersions = { read: async () => null, change: async () => {} };

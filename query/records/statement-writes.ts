@@ -5,12 +5,8 @@ import type { RecordsTable } from '../sql/records-table.ts';
 import { uniqueSlots } from '../unique/unique-values.ts';
 import type { BeginWrite } from './begin-write.ts';
 import type { ChangeCommit } from './change-commit.ts';
-import { keyLines, type RecordRow, recordLines, type StoredRow } from './record-row.ts';
+import { keyLines, type RecordRow, recordLines } from './record-row.ts';
 import type { Changed, RecordChange, RecordWrites } from './record-writes.ts';
-import type { RecordEffect } from './result-cache.ts';
-
-/** Records whose effects on kept results are told apart. */
-const fewRecords = 200;
 
 /** Writes by statements that those of other requests share: for a store that several processes write to, and for large inserts. */
 export function createStatementWrites(deps: {
@@ -23,19 +19,13 @@ export function createStatementWrites(deps: {
   const { db, table, groupCommit, changeCommit, beginWrite } = deps;
 
   /** The keys come before the values: a key without its value is harmless, a value without its key is not found. */
-  const addKeys = async ({
-    space,
-    id,
-    assignments,
-    unique = [],
-    permit,
-    signal,
-  }: RecordChange): Promise<void> => {
+  const addKeys = async ({ space, id, assignments, permit, signal }: RecordChange): Promise<void> => {
     const set = (assignments ?? []).flatMap(({ slot, value }) =>
       value === null ? [] : [[slot, String(value)]],
     );
-    const row: StoredRow = { _id: id, _created_at: '', _updated_at: '', _doc: Object.fromEntries(set) };
-    const lines = await keyLines([{ spaceId: space.id, slots: unique, row }], signal);
+    const row = { _id: id, _doc: Object.fromEntries(set) };
+    const keyed = { spaceId: space.id, slots: uniqueSlots(space.structure), row };
+    const lines = await keyLines([keyed], signal);
     if (lines.byteLength === 0) return;
     await db.insert({ ...table.keyRows, lines, home: table.homeOf(space.id), permit: permit ?? undefined });
   };
@@ -47,7 +37,7 @@ export function createStatementWrites(deps: {
       const lines = await recordLines(stored, signal);
       const keys = await keyLines(stored, signal);
       const proof = { columns: '1', where: idsSql([(rows[0] as RecordRow).row._id]), tail: 'LIMIT 1' };
-      const end = beginWrite(space.id, rows.length > fewRecords ? null : rows.map(effectOf));
+      const end = beginWrite(space.id, null);
       try {
         await groupCommit.write({
           ...table.recordRows,
@@ -80,8 +70,4 @@ export function createStatementWrites(deps: {
       }
     },
   };
-}
-
-export function effectOf({ row: { _id: id, _doc: doc } }: { readonly row: StoredRow }): RecordEffect {
-  return { id, doc };
 }

@@ -10,7 +10,7 @@ import { firstRecordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues } from '../unique/unique-values.ts';
 import type { RecordReader } from './record-reader.ts';
-import { type NewRecord, rowsOf } from './record-row.ts';
+import { type NewRecord, type RecordRow, rowsOf, type StoredRow } from './record-row.ts';
 import type { RecordWrites } from './record-writes.ts';
 
 export interface RecordStore {
@@ -22,12 +22,12 @@ export interface RecordStore {
     space: RecordSpace,
     records: readonly RecordValues[],
     signal: AbortSignal,
-  ): Promise<readonly NewRecord[]>;
+  ): Promise<readonly StoredRow[]>;
   /**
    * Stores a record as the first one of its space; null when there is one by now. Of several that are stored at once,
    * also by other processes that share reservations, one becomes the first.
    */
-  storeFirst(space: RecordSpace, record: RecordValues, signal: AbortSignal): Promise<NewRecord | null>;
+  storeFirst(space: RecordSpace, record: RecordValues, signal: AbortSignal): Promise<StoredRow | null>;
 }
 
 export function createRecordStore(
@@ -47,7 +47,7 @@ export function createRecordStore(
     records: readonly RecordValues[],
     signal: AbortSignal,
     first?: { readonly key: string; readonly isTaken: () => Promise<boolean> },
-  ): Promise<readonly NewRecord[] | null> => {
+  ): Promise<readonly StoredRow[] | null> => {
     const unique = collectUniqueValues(space, records);
     const hashed = await withHashes(hasher, space, records, signal);
     const keys = [...unique.keys(), ...(first === undefined ? [] : [first.key])];
@@ -62,7 +62,7 @@ export function createRecordStore(
     }
     let stored: Iterable<string> = [];
     const settle = async (): Promise<void> => reservation?.settle(stored);
-    let written: NewRecord[];
+    let written: readonly RecordRow[];
     let outcome: Promise<{ readonly told: Promise<void> }>;
     try {
       if (first !== undefined && (await first.isTaken())) {
@@ -77,10 +77,9 @@ export function createRecordStore(
       const createdAt = new Date();
       const made: NewRecord[] = [];
       await inTurns(hashed, (values) => made.push({ id: newId(), createdAt, values }), signal);
-      written = made;
-      const rows = await rowsOf(space, written, signal);
+      written = await rowsOf(space, made, signal);
       for (const { field, value } of unique.values()) deps.keyFilter?.add(space.id, slotOf(field), value);
-      outcome = writes.insert({ space, rows, signal, permit: reservation?.permit ?? null });
+      outcome = writes.insert({ space, rows: written, signal, permit: reservation?.permit ?? null });
     } catch (error) {
       await settle();
       throw error;
@@ -94,12 +93,12 @@ export function createRecordStore(
       .finally(settle)
       .then(({ told }) => told);
     await untilAborted(settled, signal);
-    return written;
+    return written.map(({ row }) => row);
   };
 
   return {
     async store(space, records, signal) {
-      return (await storeAll(space, records, signal)) as readonly NewRecord[];
+      return (await storeAll(space, records, signal)) as readonly StoredRow[];
     },
     async storeFirst(space, record, signal) {
       const isTaken = async (): Promise<boolean> => (await deps.reader.oldestId(space, signal)) !== null;

@@ -1,7 +1,7 @@
-import type { Database } from '../../common/clickhouse/database.ts';
+import type { Database, InsertStatement } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
-import { timestampText } from '../../common/metadata/row-values.ts';
+import { rowLine, timestampText } from '../../common/metadata/row-values.ts';
 import { parseStructure } from '../structure/parse-structure.ts';
 import { slotsText, withSlots } from '../structure/slots.ts';
 import { createStructure, type Structure, structureText } from '../structure/structure.ts';
@@ -33,6 +33,9 @@ export interface SpaceCatalogue {
   countOfOwner(ownerId: string, signal: AbortSignal): Promise<number>;
   /** There never was a record space. */
   isEmpty(signal: AbortSignal): Promise<boolean>;
+  /** Resolves when the table has what was stored before: for who reads it by a statement of their own. */
+  settled(signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
 }
 
 interface Row {
@@ -49,6 +52,52 @@ interface Row {
 /** Doubles hold versions and times exactly; 64-bit integers would depend on output settings. */
 const selection = `owner_id, project_id, structure, slots, initial_records, toFloat64(version) AS version,
   toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
+
+const columns = [
+  'id',
+  'owner_id',
+  'project_id',
+  'project_slug',
+  'slug',
+  'name',
+  'description',
+  'structure',
+  'slots',
+  'created_at',
+  'updated_at',
+  'initial_records',
+  'version',
+];
+
+/** In the order of `columns`. Half a surrogate pair is nothing that the engine takes; structures have it escaped. */
+function valuesOf(entry: CatalogueEntry): readonly (string | number)[] {
+  const { structure } = entry;
+  return [
+    entry.id,
+    entry.ownerId,
+    entry.projectId,
+    structure.projectSlug,
+    structure.slug,
+    structure.name.toWellFormed(),
+    structure.description.toWellFormed(),
+    structureText(structure),
+    slotsText(structure.fields),
+    timestampText(entry.createdAt),
+    timestampText(entry.updatedAt),
+    entry.initialRecords,
+    entry.version,
+  ];
+}
+
+/** A version of a space as a line for `catalogueRows`. */
+export function catalogueLine(entry: CatalogueEntry): Uint8Array {
+  return rowLine(valuesOf(entry));
+}
+
+/** Where such lines are inserted. */
+export function catalogueRows(database: string): Pick<InsertStatement, 'table' | 'columns'> {
+  return { table: `${database}.record_spaces`, columns };
+}
 
 export function createSpaceCatalogue({ db, database }: { db: Database; database: string }): SpaceCatalogue {
   const table = `${database}.record_spaces`;
@@ -81,27 +130,12 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
     },
     async store(entry, signal) {
       const { id, structure, version } = entry;
-      const text = structureText(structure);
-      const slots = slotsText(structure.fields);
-      const values = {
-        id,
-        owner_id: entry.ownerId,
-        project_id: entry.projectId,
-        project_slug: structure.projectSlug,
-        slug: structure.slug,
-        name: structure.name,
-        description: structure.description,
-        structure: text,
-        slots,
-        created_at: timestampText(entry.createdAt),
-        updated_at: timestampText(entry.updatedAt),
-        initial_records: entry.initialRecords,
-      };
+      const values = valuesOf(entry);
       // of two processes that store the same version of a space only the first one's row is taken: ClickHouse drops
       // a block whose token it has seen (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries)
-      const sql = `INSERT INTO ${table} (${Object.keys(values).join(', ')}, version)
+      const sql = `INSERT INTO ${table} (${columns.join(', ')})
          SETTINGS insert_deduplicate = 1, insert_deduplication_token = ${textLiteral(`${id}:${version}`)}
-         VALUES (${Object.values(values).map(textLiteral).join(', ')}, ${version})`;
+         VALUES (${values.map((value) => (typeof value === 'number' ? value : textLiteral(value))).join(', ')})`;
       const unknown = await db.command({ sql, signal }).then(
         () => null,
         (error: unknown) => {
@@ -112,7 +146,11 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
       const row = await newest(id, signal);
       if (unknown !== null && (row === null || row.version < version)) throw unknown;
       // equal text: whoever stored it, it is what was to be stored
-      return row?.version === version && row.structure === text && row.slots === slots;
+      return (
+        row?.version === version &&
+        row.structure === structureText(structure) &&
+        row.slots === slotsText(structure.fields)
+      );
     },
     async idsOfProject(projectId, signal) {
       const rows = await db.rows<{ id: string }>({
@@ -129,5 +167,7 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
     async isEmpty(signal) {
       return (await db.rows({ sql: `SELECT 1 FROM ${table} LIMIT 1`, signal })).length === 0;
     },
+    settled: async () => {},
+    close: async () => {},
   };
 }

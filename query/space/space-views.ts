@@ -4,7 +4,7 @@ import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { CommandError } from '../../common/lifecycle/control-socket.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import { spaceViewSql } from '../sql/space-view-sql.ts';
-import { createSpaceCatalogue } from './space-catalogue.ts';
+import type { SpaceCatalogue } from './space-catalogue.ts';
 
 /** What `npm run sql-views` can ask for: the spaces of an account, of a project, of all. */
 export interface ViewsOrder {
@@ -20,7 +20,7 @@ interface SpaceOfAccount {
 /** Characters of a view's name before the id. */
 const longestWords = 100;
 
-/** Milliseconds for one view. */
+/** Milliseconds for the catalogue, and for each view. */
 const timeout = 30_000;
 
 /**
@@ -28,11 +28,15 @@ const timeout = 30_000;
  * Answers a line a view: its name, the account, and the space.
  */
 export async function makeSpaceViews(
-  { db, database }: { readonly db: Database; readonly database: string },
+  {
+    db,
+    database,
+    catalogue,
+  }: { readonly db: Database; readonly database: string; readonly catalogue: SpaceCatalogue },
   order: ViewsOrder,
 ): Promise<string> {
   const table = new RecordsTable(db, database);
-  const catalogue = createSpaceCatalogue({ db, database });
+  await catalogue.settled(AbortSignal.timeout(timeout));
   const { onCluster } = topologyOf(db);
   const spaces = await db.rows<SpaceOfAccount>({ sql: spacesSql(database, order) });
   if (spaces.length === 0) throw new CommandError('there is no such record space');

@@ -3,9 +3,9 @@
  * histories through it are linearizable when it reads the version before it asks, and the check finds it when it does not.
  */
 import t, { type Test } from 'tap';
-import { createLocalVersions } from '../../query/records/local-versions.ts';
 import type { SpaceVersions } from '../../query/records/space-versions.ts';
 import { createLocalReservations } from '../../query/unique/unique-reservations.ts';
+import { createLocalVersions } from '../services/local-versions.ts';
 import { openQueryHarness } from '../services/query-harness.ts';
 import { recordHistory, requestedHistory, type Send } from '../services/record-history.ts';
 

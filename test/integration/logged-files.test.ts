@@ -18,12 +18,12 @@ const inTable = (name: string) => freshTable().findByName(name, never);
 const rowsOf = async (name: string): Promise<number> =>
   (await db.rows({ sql: `SELECT 1 FROM sluice.cloud_files WHERE name = '${name}'` })).length;
 /** Brings nothing into the table by itself while a test runs. */
-const settleEvery = 3_600_000;
+const flushAfter = 3_600_000;
 
 t.test('a file is there when its insert is acknowledged, and in the table later', async (t) => {
   const directory = newDirectory();
   const log = silentLog();
-  const files = await openLoggedFiles({ table: freshTable(), directory, log, settleEvery });
+  const files = await openLoggedFiles({ table: freshTable(), directory, log, flushAfter });
   const file = newFile({ originalName: `'"\\ \n \u{1F600}` });
   t.equal(await files.findByName(file.name, never), null);
   await files.insert(file, never);
@@ -42,7 +42,7 @@ t.test('it comes into the table by itself', async (t) => {
     table: freshTable(),
     directory,
     log: silentLog(),
-    settleEvery: 5,
+    flushAfter: 5,
   });
   const file = newFile();
   await files.insert(file, never);
@@ -53,11 +53,11 @@ t.test('it comes into the table by itself', async (t) => {
 
 t.test('what a process left is brought into the table when the next one starts', async (t) => {
   const directory = newDirectory();
-  const first = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
+  const first = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), flushAfter });
   const file = newFile();
   await first.insert(file, never);
   // killed: not closed
-  const next = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
+  const next = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), flushAfter });
   t.strictSame(await inTable(file.name), file);
   t.strictSame(await readdir(directory), []);
   await next.close();
@@ -65,7 +65,7 @@ t.test('what a process left is brought into the table when the next one starts',
 
 t.test('a flipped bit costs the row that it hits, and no other', async (t) => {
   const directory = newDirectory();
-  const first = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
+  const first = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), flushAfter });
   const some = Array.from({ length: 5 }, () => newFile());
   for (const file of some) await first.insert(file, never);
   const [name] = await readdir(directory);
@@ -74,7 +74,7 @@ t.test('a flipped bit costs the row that it hits, and no other', async (t) => {
   bytes[20] = (bytes[20] as number) ^ 4;
   await writeFile(path, bytes);
   const log = silentLog();
-  const next = await openLoggedFiles({ table: freshTable(), directory, log, settleEvery });
+  const next = await openLoggedFiles({ table: freshTable(), directory, log, flushAfter });
   const found = await Promise.all(some.map(({ name }) => inTable(name)));
   t.strictSame(
     found.map((file) => file !== null),
@@ -92,7 +92,7 @@ t.test('a flipped bit costs the row that it hits, and no other', async (t) => {
 t.test('a process that died between the table and the write-ahead log leaves no row twice', async (t) => {
   const directory = newDirectory();
   const copy = newDirectory();
-  const files = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
+  const files = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), flushAfter });
   const some = Array.from({ length: 20 }, () => newFile());
   await Promise.all(some.map((file) => files.insert(file, never)));
   await cp(directory, copy, { recursive: true });
@@ -116,7 +116,7 @@ t.test('a table that takes nothing loses nothing, and gets no row twice', async 
     };
     const log = silentLog();
     const directory = newDirectory();
-    const files = await openLoggedFiles({ table: faulty, directory, log, settleEvery });
+    const files = await openLoggedFiles({ table: faulty, directory, log, flushAfter });
     const early = newFile();
     await files.insert(early, never);
     await t.rejects(files.namesWithRow([early.name], never), { message: /injected/ });
@@ -137,7 +137,7 @@ t.test('a table that takes nothing loses nothing, and gets no row twice', async 
 t.test('whoever asks the table sees what was acknowledged before', async (t) => {
   const directory = newDirectory();
   const table = freshTable();
-  const files = await openLoggedFiles({ table, directory, log: silentLog(), settleEvery });
+  const files = await openLoggedFiles({ table, directory, log: silentLog(), flushAfter });
   const [one, two] = [
     newFile({ createdAt: new Date('2031-01-01') }),
     newFile({ createdAt: new Date('2031-01-02') }),
@@ -164,7 +164,7 @@ t.test('rows that wait are limited, and an aborted one is not written', async (t
     table: freshTable(),
     directory,
     log: silentLog(),
-    settleEvery,
+    flushAfter,
     pendingLimit: 1000,
   });
   const kept = newFile();
@@ -181,7 +181,7 @@ t.test('rows that wait are limited, and an aborted one is not written', async (t
 
 t.test('a file whose line could not be written is not there', async (t) => {
   const directory = newDirectory();
-  const files = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), settleEvery });
+  const files = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), flushAfter });
   await rm(directory, { recursive: true });
   const file = newFile();
   await t.rejects(files.insert(file, never), { code: 'ENOENT' });

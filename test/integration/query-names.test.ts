@@ -55,7 +55,7 @@ t.test('so may a record space', async (t) => {
     const { body } = await harness.call({ path, structure: structureOf('p', slug, fields) });
     t.match(body, [{ a: slug }], 'each is a space of its own');
   }
-  const views = await makeSpaceViews({ db: harness.db, database: testDatabase }, { project: 'p' }).catch(
+  const views = await makeSpaceViews({ ...harness, database: testDatabase }, { project: 'p' }).catch(
     (error: Error) => error.message,
   );
   // the harness has no accounts, and so no views; a name that breaks the statement would be another error

@@ -1,7 +1,7 @@
 /** Every operation that writes gives its space another version before it is acknowledged, and no other does. */
 import t from 'tap';
-import { createLocalVersions } from '../../query/records/local-versions.ts';
 import type { SpaceVersions } from '../../query/records/space-versions.ts';
+import { createLocalVersions } from '../services/local-versions.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
 

@@ -33,7 +33,7 @@ const odd = [
   'n'.repeat(128),
 ];
 const fields: FieldInput[] = odd.map((name, index) => ({ name, slug: `f${index}`, type: 'TEXT' }));
-const make = (order = {}) => makeSpaceViews({ db: harness.db, database: 'sluice' }, order);
+const make = (order = {}) => makeSpaceViews({ ...harness, database: 'sluice' }, order);
 
 t.test('odd names of fields', async (t) => {
   const structure = structureOf('shop', 'odd-names', fields);

@@ -112,7 +112,7 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   );
   await driveStructures(harness, expect);
   await driveWebhooks(harness, expect);
-  await driveViews(harness.db);
+  await driveViews(harness);
   return called;
 }
 
@@ -179,9 +179,9 @@ async function driveStructures(harness: QueryHarness, expect: Expect): Promise<v
   await rules.insertOne({ a: 'again' });
 }
 
-async function driveViews(db: Database): Promise<void> {
-  await createUsers({ db, database }).create({ id: 'owner', email: 'owner@x', name: '' });
-  await makeSpaceViews({ db, database }, { project: 'p' });
+async function driveViews(harness: QueryHarness): Promise<void> {
+  await createUsers({ db: harness.db, database }).create({ id: 'owner', email: 'owner@x', name: '' });
+  await makeSpaceViews({ ...harness, database }, { project: 'p' });
 }
 
 async function driveControl(db: Database): Promise<void> {

@@ -13,6 +13,8 @@ import { migrations } from '../../common/metadata/migrations.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { PendingRecords } from '../../query/records/pending-records.ts';
+import { openLoggedCatalogue } from '../../query/space/logged-catalogue.ts';
+import { createSpaceCatalogue, type SpaceCatalogue } from '../../query/space/space-catalogue.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import { queryContract } from './contract.ts';
 import { fakeRequest, responseBytes } from './fake-request.ts';
@@ -55,6 +57,7 @@ const cluster = served === 'cluster' ? { name: 'one', database: 'sluice' } : und
 export interface QueryHarness {
   readonly db: Database;
   readonly dataDir: string;
+  readonly catalogue: SpaceCatalogue;
   call(call: QueryCall): Promise<QueryAnswer>;
   /** The same, with the answer's body untouched. Throws what the handler throws. */
   respond(call: QueryCall): Promise<HttpResponse>;
@@ -96,6 +99,7 @@ export async function openQueryHarness(
   let db: Database;
   let router: Router;
   let pending: PendingRecords | undefined;
+  let catalogue: SpaceCatalogue;
 
   const openRouter = (): Router => {
     const projects = createProjects({ db, database: testDatabase });
@@ -113,8 +117,7 @@ export async function openQueryHarness(
         },
         db: guardSpaces(wrap(db)),
         database: testDatabase,
-        alone,
-        pending,
+        ...{ alone, pending, catalogue },
         projects,
         authenticate: async (request) => ({ userId: request.header('test-owner') ?? 'owner', tokenId: 't' }),
         ...(options.cache === undefined ? {} : { cache: options.cache() }),
@@ -139,22 +142,23 @@ export async function openQueryHarness(
   };
   const closeDatabase = async (): Promise<void> => {
     await pending?.close();
+    await catalogue.close();
     await db.close();
     await server?.kill();
   };
   const open = async (): Promise<void> => {
     db = await openDatabase();
     await migrate(db, testDatabase, migrations);
+    catalogue = createSpaceCatalogue({ db: wrap(db), database: testDatabase });
     if (alone) {
       const guarded = guardSpaces(wrap(db));
       const table = new RecordsTable(guarded, testDatabase);
       const directory = join(dataDir, 'record-log');
-      pending = await PendingRecords.open({
-        db: guarded,
-        table,
-        directory,
-        log: silentLog(),
-        cacheBytes: 8e6,
+      const log = silentLog();
+      pending = await PendingRecords.open({ db: guarded, table, directory, log, cacheBytes: 8e6 });
+      catalogue = await openLoggedCatalogue({
+        ...{ db: wrap(db), database: testDatabase, log },
+        directory: join(dataDir, 'catalogue-log'),
       });
     }
     forget();
@@ -203,7 +207,10 @@ export async function openQueryHarness(
 
   return {
     get db() {
-      return db;
+      return afterCatalogue(db, catalogue);
+    },
+    get catalogue() {
+      return catalogue;
     },
     dataDir,
     respond,
@@ -220,6 +227,17 @@ export async function openQueryHarness(
     async close() {
       await closeDatabase();
       await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The same database, where a look at the catalogue's table finds what its log holds. */
+function afterCatalogue(db: Database, catalogue: SpaceCatalogue): Database {
+  return {
+    ...db,
+    async rows(statement) {
+      if (statement.sql.includes('record_spaces')) await catalogue.settled(AbortSignal.timeout(30_000));
+      return db.rows(statement);
     },
   };
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { type SpaceVersions, versionLifetime } from './space-versions.ts';
+import { type SpaceVersions, versionLifetime } from '../../query/records/space-versions.ts';
 
 const keptSpaces = 10_000;
 
-/** For the only process of its store. */
+/** Versions that are shared by several sets of routes in this process. */
 export function createLocalVersions(args: { lifetime?: number; spaceLimit?: number } = {}): SpaceVersions {
   const { lifetime = versionLifetime, spaceLimit = keptSpaces } = args;
   // a space that is evicted gets another version
@@ -22,6 +22,3 @@ export function createLocalVersions(args: { lifetime?: number; spaceLimit?: numb
     },
   };
 }
-
-/** For one of several processes that can't tell each other: nothing may be kept. */
-export const noVersions: SpaceVersions = { read: async () => null, change: async () => {} };

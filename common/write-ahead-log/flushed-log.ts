@@ -1,0 +1,174 @@
+import type { Log } from '../log/log.ts';
+import { type LogEntry, type LogSegment, WriteAheadLog } from './write-ahead-log.ts';
+
+export interface FlushTimes {
+  /** How long an entry waits for others to come with it into the table. Milliseconds. */
+  readonly flushAfter: number;
+  /** Until a flush that failed is tried again. Milliseconds. */
+  readonly retryAfter: number;
+}
+
+interface Deps<Entry> {
+  /** What the entries are, in the lines of the log: `records`. */
+  readonly what: string;
+  /** Brings entries into the table. @param again some of them may be there already */
+  readonly store: (entries: readonly Entry[], again: boolean) => Promise<void>;
+  /** The table has these entries now. */
+  readonly stored: (entries: readonly Entry[]) => void;
+  readonly log: Pick<Log, 'error'>;
+}
+
+interface Flush {
+  /** Number of the last entry that it brings. */
+  readonly upTo: number;
+  readonly done: Promise<void>;
+}
+
+const usualTimes: FlushTimes = { flushAfter: 1000, retryAfter: 1000 };
+
+/**
+ * A write-ahead log in front of a table: an entry is durable after one small write to a file, and the table gets what has
+ * come a little later, many entries in one statement. A flush that fails is tried again until it succeeds; what is
+ * left when the process ends is brought into the table by the next one, before anything else happens.
+ */
+export class FlushedLog<Entry extends LogEntry> {
+  readonly #deps: Deps<Entry>;
+  readonly #times: FlushTimes;
+  readonly #wal: WriteAheadLog<Entry>;
+  /** Segments that are closed and not in the table, the oldest first. */
+  readonly #sealed: { readonly segment: LogSegment<Entry>; tried: boolean }[] = [];
+  /** Of the last entry that can be seen, and of the last that is in the table. */
+  #last = 0;
+  #stored = 0;
+  #current: Flush | null = null;
+  #next: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | null = null;
+
+  private constructor(deps: Deps<Entry>, wal: WriteAheadLog<Entry>, times: FlushTimes) {
+    this.#deps = deps;
+    this.#wal = wal;
+    this.#times = times;
+  }
+
+  /** Brings what an earlier process left into the table first. @param args.entryOf makes an entry of a line that is found */
+  static async open<Entry extends LogEntry>(
+    args: Omit<Deps<Entry>, 'log'> & {
+      readonly directory: string;
+      readonly entryOf: (line: Uint8Array) => Entry;
+      readonly log: Pick<Log, 'error' | 'warn' | 'info'>;
+      readonly times?: Partial<FlushTimes> | undefined;
+    },
+  ): Promise<FlushedLog<Entry>> {
+    const { what, log, directory, entryOf, times } = args;
+    const { wal, left } = await WriteAheadLog.open(directory, entryOf);
+    for (const { entries, damage, drop } of left) {
+      await args.store(entries, true);
+      await drop();
+      log.info({ entries: entries.length }, `the write-ahead log of ${what} was brought into the table`);
+      if (damage === null) continue;
+      if (damage.lines > 0)
+        log.error({ damage }, `rows in the write-ahead log of ${what} are damaged: it is kept aside`);
+      else
+        log.warn({ damage }, `the write-ahead log of ${what} ends in the middle of a row: it is kept aside`);
+    }
+    return new FlushedLog(args, wal, { ...usualTimes, ...times });
+  }
+
+  /** The number of the last entry that can be seen. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** Resolves when the entry is on the disk. One that is rejected may still be found there. */
+  append(entry: Entry): Promise<void> {
+    return this.#wal.append(entry);
+  }
+
+  /** Gives the next number: to an entry in the moment in which it can be seen, or to a change that was made elsewhere. */
+  number(): number {
+    return ++this.#last;
+  }
+
+  /** Brings what has come into the table: soon, or at once. Needed after each entry. */
+  schedule(now = false): void {
+    if (now) this.#flushIn(0);
+    else if (this.#timer === null && this.#next === null) this.#flushIn(this.#times.flushAfter);
+  }
+
+  /** Whether the table has all entries up to this number. */
+  has(upTo: number): boolean {
+    return upTo <= this.#stored;
+  }
+
+  /** Resolves when the table has what can be seen up to this number. Infinity: all that has been appended. */
+  flush(upTo: number): Promise<void> {
+    if (this.#current !== null && upTo <= this.#current.upTo) return this.#current.done;
+    this.#next ??= (this.#current?.done ?? Promise.resolve())
+      .catch(() => {})
+      .then(() => {
+        this.#next = null;
+        return this.#begin();
+      });
+    return this.#next;
+  }
+
+  /** Brings what there is into the table. What can't be stays in the log for the next start. */
+  async close(): Promise<void> {
+    this.#stop();
+    await this.flush(Number.POSITIVE_INFINITY).catch((err: unknown) => {
+      const { log, what } = this.#deps;
+      log.error({ err }, `${what} stay in their write-ahead log until the next start`);
+    });
+    // a flush that fails asks for the next
+    this.#stop();
+  }
+
+  #stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  /** Those who need it hear of a failure; here it is tried again. */
+  #flushIn(delay: number): void {
+    if (this.#timer !== null && delay > 0) return;
+    this.#stop();
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.flush(this.#last).catch(() => {});
+    }, delay);
+    this.#timer.unref();
+  }
+
+  #begin(): Promise<void> {
+    const flush = { upTo: this.#last, done: this.#flushSealed() };
+    this.#current = flush;
+    flush.done.then(
+      () => {
+        this.#stored = Math.max(this.#stored, flush.upTo);
+        if (this.#current === flush) this.#current = null;
+      },
+      (err: unknown) => {
+        if (this.#current === flush) this.#current = null;
+        const { log, what } = this.#deps;
+        log.error({ err }, `${what} wait in their write-ahead log: the table does not take them`);
+        this.#flushIn(this.#times.retryAfter);
+      },
+    );
+    return flush.done;
+  }
+
+  async #flushSealed(): Promise<void> {
+    const segment = await this.#wal.seal();
+    if (segment !== null) this.#sealed.push({ segment, tried: false });
+    for (let next = this.#sealed[0]; next !== undefined; next = this.#sealed[0]) {
+      const { entries, drop } = next.segment;
+      const again = next.tried;
+      next.tried = true;
+      await this.#deps.store(entries, again);
+      // before the log forgets them: the table has them, whatever becomes of the file
+      await drop();
+      this.#sealed.shift();
+      this.#deps.stored(entries);
+    }
+  }
+}

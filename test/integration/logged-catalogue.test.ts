@@ -1,0 +1,102 @@
+/** Versions of spaces that are in the write-ahead log: until the table has them, and after a process has died. */
+import { randomUUID } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { openLoggedCatalogue } from '../../query/space/logged-catalogue.ts';
+import { type CatalogueEntry, createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
+import { openMigratedChdb } from '../services/migrated-chdb.ts';
+import { silentLog } from '../services/silent-log.ts';
+import { storedStructure } from '../services/stored-structure.ts';
+
+const { db, folder, database } = await openMigratedChdb(t);
+const table = createSpaceCatalogue({ db, database });
+const signal = new AbortController().signal;
+/** Nothing comes into the table by itself while a test runs. */
+const never = { flushAfter: 3_600_000, retryAfter: 3_600_000 };
+
+let directories = 0;
+const newDirectory = (): string => join(folder, `wal-${++directories}`);
+const open = (directory: string, other: Database = db, log = silentLog()) =>
+  openLoggedCatalogue({ db: other, database, directory, log, times: never });
+
+function entry(more: Partial<CatalogueEntry> = {}): CatalogueEntry {
+  const now = new Date();
+  return {
+    id: randomUUID(),
+    ownerId: randomUUID(),
+    projectId: randomUUID(),
+    structure: storedStructure([{ name: 'a', type: 'TEXT' }]),
+    version: 1,
+    initialRecords: '',
+    createdAt: now,
+    updatedAt: now,
+    ...more,
+  };
+}
+
+t.test('a version is known before the table has it, and the newest counts', async (t) => {
+  const catalogue = await open(newDirectory());
+  const first = entry();
+  t.equal(await catalogue.find(first.id, signal), null);
+  t.equal(await catalogue.store(first, signal), true);
+  const second = { ...first, version: 2, structure: storedStructure([{ name: 'b', type: 'NUMBER' }]) };
+  await catalogue.store(second, signal);
+  t.equal(await catalogue.find(first.id, signal), second);
+  t.equal(await table.find(first.id, signal), null, 'not there yet');
+  t.notOk(await catalogue.isEmpty(signal));
+  t.equal(await catalogue.countOfOwner(first.ownerId, signal), 1);
+  t.strictSame(await catalogue.idsOfProject(first.projectId, signal), [first.id]);
+  t.match(await table.find(first.id, signal), { version: 2, structure: { fields: [{ name: 'b' }] } });
+  t.match(await catalogue.find(first.id, signal), { version: 2 });
+  await catalogue.close();
+});
+
+t.test('what a killed process left is in the table before anybody asks', async (t) => {
+  const directory = newDirectory();
+  const killed = await open(directory);
+  const spaces = [entry(), entry()];
+  for (const space of spaces) await killed.store(space, signal);
+  const next = await open(directory);
+  for (const { id } of spaces) t.match(await next.find(id, signal), { version: 1 });
+  t.equal(await table.countOfOwner(spaces[0]?.ownerId as string, signal), 1);
+  t.strictSame(await readdir(directory), []);
+  await next.close();
+});
+
+t.test('a table that does not take them loses none', async (t) => {
+  let failing = true;
+  const faulty: Database = {
+    ...db,
+    insert: async (statement) => {
+      await db.insert(statement);
+      if (failing) throw new Error('injected after the rows were stored');
+    },
+  };
+  const log = silentLog();
+  const catalogue = await open(newDirectory(), faulty, log);
+  const space = entry();
+  await catalogue.store(space, signal);
+  await t.rejects(catalogue.settled(signal), { message: /injected/ });
+  t.equal(await catalogue.find(space.id, signal), space);
+  failing = false;
+  await catalogue.settled(signal);
+  t.equal(await catalogue.countOfOwner(space.ownerId, signal), 1, 'twice in the table counts once');
+  t.match(await catalogue.find(space.id, signal), { version: 1 });
+  t.match(log.failures.join(), /record spaces wait in their write-ahead log/);
+  await catalogue.close();
+});
+
+t.test('names that are not well formed do not stop the others', async (t) => {
+  const catalogue = await open(newDirectory());
+  const { structure } = entry();
+  const odd = entry({ structure: { ...structure, name: 'half \ud800', description: '\udfff' } });
+  const other = entry();
+  await catalogue.store(odd, signal);
+  await catalogue.store(other, signal);
+  await catalogue.settled(signal);
+  t.match(await table.find(odd.id, signal), { structure: { name: 'half \ud800' } });
+  t.ok(await table.find(other.id, signal));
+  await catalogue.close();
+});
