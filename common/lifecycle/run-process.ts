@@ -10,7 +10,7 @@ import type { Route } from '../http/http-types.ts';
 import { createLog, type Log } from '../log/log.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
 import { descriptionRoutes } from '../process-routes/description-routes.ts';
-import { frontPageRoute } from '../process-routes/front-page.ts';
+import { dashboardOf, frontPageRoute } from '../process-routes/front-page.ts';
 import { healthRoutes, type ReadinessCheck } from '../process-routes/health-routes.ts';
 import { metricsRoute } from '../process-routes/metrics-route.ts';
 import type { Tracing } from '../tracing/tracing.ts';
@@ -59,9 +59,10 @@ export type ServiceFactory = (services: ProcessServices, baseUrl: () => string) 
 const help = `
 Serves until it is stopped (Ctrl-C, SIGTERM).
 
-  ${commandLine('start')}     uploads and records on one port
+  ${commandLine('start')}     uploads, records and the dashboard on one port
   ${commandLine('gateway')}   uploads and downloads alone
   ${commandLine('query')}     records alone
+  ${commandLine('console')}   the dashboard alone
 
 Settings are environment variables; docs/configuration.md lists them all. The most important ones:
 
@@ -207,7 +208,8 @@ async function serve(args: {
     const made = config.bootstrapToken === undefined ? await makeToken() : null;
     if (configured || made !== null) {
       const examples = running.map((service) => service.examples);
-      process.stdout.write(firstStartText(baseUrl(), made, examples));
+      const dashboard = dashboardOf(serviceRoutes);
+      process.stdout.write(firstStartText(baseUrl(), made, { examples, dashboard }));
     }
     for (const service of running) service.started?.();
   }

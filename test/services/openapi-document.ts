@@ -5,6 +5,7 @@ import { descriptionRoutes } from '../../common/process-routes/description-route
 import { frontPageRoute } from '../../common/process-routes/front-page.ts';
 import { healthRoutes } from '../../common/process-routes/health-routes.ts';
 import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
+import { consoleRoutes } from '../../console/routes.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { queryRoutes } from '../../query/query-service.ts';
 import { fakeRequest } from './fake-request.ts';
@@ -25,6 +26,10 @@ export function queryTable(): Route[] {
     projects: untouched,
     authenticate: untouched,
   });
+}
+
+export function consoleTable(): Route[] {
+  return consoleRoutes(untouched);
 }
 
 /** Every route of a process that runs some services. */
