@@ -96,7 +96,7 @@ export async function openServices(
     tokenCheck,
     limiters,
     authenticate: createAuthenticate(tokenCheck, limiters.token),
-    projects: createProjects({ db, database, maxProjects: config.maxProjects }),
+    projects: createProjects({ db, database, maxProjects: config.maxProjects, alone, invalidation }),
     redis,
     invalidation,
     async close() {
