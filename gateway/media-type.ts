@@ -21,3 +21,12 @@ export function mediaTypeOf(partContentType: string | undefined, originalName: s
   const type = lookup(extension) || unknownMediaType;
   return usualNames[type] ?? type;
 }
+
+const filterPattern = new RegExp(`^${restrictedName}/(?:${restrictedName})?$`);
+
+/** What is wrong with a text as a filter: a media type, or the beginning of one up to its slash. */
+export function mediaTypeFilterProblem(text: string): string | null {
+  return filterPattern.test(text)
+    ? null
+    : 'should be a media type such as image/png, or image/ for all images';
+}

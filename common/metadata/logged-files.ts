@@ -95,6 +95,10 @@ export async function openLoggedFiles(args: {
       await flush();
       return table.madeBetween(after, before, limit, signal);
     },
+    async list(query, signal) {
+      await flush();
+      return table.list(query, signal);
+    },
     async usedBy(ownerId, signal) {
       await flush();
       return table.usedBy(ownerId, signal);

@@ -8,7 +8,6 @@ import type { LogEntry } from '../../common/write-ahead-log/write-ahead-log.ts';
 import {
   type CatalogueEntry,
   catalogueLine,
-  catalogueRows,
   createSpaceCatalogue,
   type SpaceCatalogue,
 } from './space-catalogue.ts';
@@ -42,7 +41,7 @@ export async function openLoggedCatalogue(args: {
     ...{ what: 'record spaces', directory, log, times, entryOf: (line) => ({ line }) },
     // a version that is there twice counts once
     store: (lines) =>
-      db.insert({ ...catalogueRows(database), lines: Buffer.concat(lines.map(({ line }) => line)) }),
+      db.insert({ table: `${database}.record_spaces`, lines: Buffer.concat(lines.map(({ line }) => line)) }),
     stored(lines) {
       for (const { line, entry } of lines) {
         bytes -= line.byteLength;
@@ -55,6 +54,10 @@ export async function openLoggedCatalogue(args: {
   };
   return {
     settled,
+    async look(id, signal) {
+      const entry = pending.get(id);
+      return entry === undefined ? catalogue.look(id, signal) : { entry, version: entry.version };
+    },
     find: async (id, signal) => pending.get(id) ?? catalogue.find(id, signal),
     async store(entry, signal) {
       while (bytes > pendingLimit) await settled(signal);
@@ -71,9 +74,24 @@ export async function openLoggedCatalogue(args: {
       flushed.schedule();
       return true;
     },
+    async drop(entry, signal) {
+      await settled(signal);
+      return catalogue.drop(entry, signal);
+    },
+    // a space that was dropped went into the table
+    leftBehind: (before, limit, signal) => catalogue.leftBehind(before, limit, signal),
+    swept: (dropped, signal) => catalogue.swept(dropped, signal),
     async idsOfProject(projectId, signal) {
       await settled(signal);
       return catalogue.idsOfProject(projectId, signal);
+    },
+    async list(query, signal) {
+      await settled(signal);
+      return catalogue.list(query, signal);
+    },
+    async countByProject(ownerId, projectIds, signal) {
+      await settled(signal);
+      return catalogue.countByProject(ownerId, projectIds, signal);
     },
     async countOfOwner(ownerId, signal) {
       await settled(signal);

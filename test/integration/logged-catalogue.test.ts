@@ -23,8 +23,10 @@ const open = (directory: string, other: Database = db, log = silentLog()) =>
 
 function entry(more: Partial<CatalogueEntry> = {}): CatalogueEntry {
   const now = new Date();
+  const id = randomUUID();
   return {
-    id: randomUUID(),
+    id,
+    recordsId: id,
     ownerId: randomUUID(),
     projectId: randomUUID(),
     structure: storedStructure([{ name: 'a', type: 'TEXT' }]),
@@ -47,7 +49,7 @@ t.test('a version is known before the table has it, and the newest counts', asyn
   t.equal(await table.find(first.id, signal), null, 'not there yet');
   t.notOk(await catalogue.isEmpty(signal));
   t.equal(await catalogue.countOfOwner(first.ownerId, signal), 1);
-  t.strictSame(await catalogue.idsOfProject(first.projectId, signal), [first.id]);
+  t.match(await catalogue.idsOfProject(first.projectId, signal), [{ id: first.id }]);
   t.match(await table.find(first.id, signal), { version: 2, structure: { fields: [{ name: 'b' }] } });
   t.match(await catalogue.find(first.id, signal), { version: 2 });
   await catalogue.close();

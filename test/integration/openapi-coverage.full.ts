@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import t from 'tap';
 import { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
+import { exampleStructure } from '../../query/structure/example-structure.ts';
 import { type Contract, wholeContract } from '../services/contract.ts';
 import { type Ask, bent, bytesOf, goodRequest, hooked, type Known, users } from '../services/every-status.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
@@ -61,7 +62,23 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     if (all === undefined) throw new Error(id);
     return all;
   };
-  let known: Known = { file: 'x', delivery: 'x', loginToken: 'x', newId: async () => 'x' };
+  let projects = 0;
+  const newProject = async (): Promise<string> => {
+    const project = `project-${projects++}`;
+    const structure = JSON.stringify({ ...exampleStructure, projectSlug: project });
+    const headers = { authorization: 'Bearer good', structure };
+    await json('insertOne', { target: `/${project}/people/_single_`, headers });
+    return project;
+  };
+  const newFile = async (): Promise<string> => (await json('upload')).name;
+  let known: Known = {
+    file: 'x',
+    delivery: 'x',
+    loginToken: 'x',
+    newId: async () => 'x',
+    newFile,
+    newProject,
+  };
   const json = async (id: string, change: Partial<Ask> = {}) => {
     const { body } = await one({ ...(await goodRequest(operation(id), known)), ...change });
     return JSON.parse(body.toString());
@@ -80,7 +97,8 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
   };
   await json('insertOne', { ...hook, body: '{"name":"Ada"}' });
   const [{ id: delivery }] = await json('getWebhookDeliveries');
-  known = { file: name, delivery, loginToken: token, newId: async () => (await json('insertOne')).id };
+  const newId = async (): Promise<string> => (await json('insertOne')).id;
+  known = { file: name, delivery, loginToken: token, newId, newFile, newProject };
   // all that an address may ask for
   await one(await goodRequest(operation('frontPage'), known), limited.baseUrl);
 

@@ -57,6 +57,9 @@ export async function serveEverything(options: {
   const projects = createProjects({ db, database });
   const log = silentLog();
   const rows = new Map<string, CloudFile>();
+  projects.askForFiles(async ({ slug }) =>
+    [...rows.values()].some(({ projectSlug }) => projectSlug === slug),
+  );
   const fileUrl = (file: CloudFile): string => `http://files.test/_f_/${file.projectSlug}/${file.name}`;
   let broken = false;
   const routes: Route[] = [
@@ -78,6 +81,10 @@ export async function serveEverything(options: {
         announce: () => () => {},
         insert: async (file) => void rows.set(file.name, file),
         findByName: async (name) => rows.get(name) ?? null,
+        namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),
+        list: async ({ projectSlug }) =>
+          [...rows.values()].filter((file) => file.projectSlug === projectSlug),
+        remove: async (name) => void rows.delete(name),
       },
       memory: plentyOfMemory(),
       maxUploadBytes: 1_000_000,
