@@ -137,5 +137,5 @@ t.test('help says how the commands are called here', async (t) => {
   for (const command of ['token', 'janitor', 'sql-views', 'start']) {
     t.match(await toEnd([command, '--help'], {}), { status: 0, stdout: new RegExp(`sluice ${command}`) });
   }
-  t.match(await toEnd(['tokens'], {}), { status: 1, stderr: /^sluice: there is no command "tokens"/ });
+  t.match(await toEnd(['tokens'], {}), { status: 1, stderr: /^sluice: there is no command "tokens"/m });
 });
