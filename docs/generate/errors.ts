@@ -23,6 +23,9 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   unauthorized: catalogue.unauthorized('The access token is not known'),
   httpsRequired: catalogue.httpsRequired(),
   crossOriginRefused: catalogue.crossOriginRefused(),
+  csrfRefused: catalogue.csrfRefused('The header X-CSRF-Token is not that of the session'),
+  registrationRefused: catalogue.registrationRefused(),
+  wrongPassword: catalogue.wrongPassword(),
   linkRefused: catalogue.linkRefused(),
   tooManySpaces: catalogue.tooManySpaces(10_000),
   tooManyProjects: catalogue.tooManyProjects(1000),
@@ -71,6 +74,11 @@ export const remedies: Readonly<Record<string, string>> = {
   unauthorized: 'Send a good access token; with `authOptions`, a good login token.',
   https_required: 'Use HTTPS. The operator: see [reverse-proxies.md](reverse-proxies.md).',
   cross_origin_refused: 'Ask from a server, not from a web page.',
+  csrf_refused:
+    'Send `X-CSRF-Token` with the `csrfToken` of `GET /_console_/api/session`, from a page of the same origin.',
+  registration_refused:
+    'Log in, claim the first account with its access token, use another e-mail address, or set REGISTRATION.',
+  wrong_password: 'Send the current password.',
   link_refused: 'Ask for a new link.',
   too_many_spaces: 'Reuse spaces, or ask the operator for a higher MAX_SPACES.',
   too_many_projects: 'Reuse projects, or ask the operator for a higher MAX_PROJECTS.',
