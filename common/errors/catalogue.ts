@@ -116,6 +116,12 @@ export const projectNotFound = (slug: string) =>
     status: 404,
     message: `Project '${slug}' does not exist, and auto-create-project is false`,
   });
+export const noSuchProject = (slug: string) =>
+  new ApiError({
+    code: 'project_not_found',
+    status: 404,
+    message: `Project ${JSON.stringify(slug.slice(0, 80))} does not exist`,
+  });
 export const recordSpaceNotFound = (slug: string, reason: string) =>
   new ApiError({
     code: 'record_space_not_found',

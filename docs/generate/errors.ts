@@ -33,6 +33,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   notFound: catalogue.notFound('There is no such record'),
   nothingHere: catalogue.nothingHere(),
   projectNotFound: catalogue.projectNotFound('shop'),
+  noSuchProject: catalogue.noSuchProject('shop'),
   recordSpaceNotFound: catalogue.recordSpaceNotFound('people', ', and auto-create-record-space is false'),
   methodNotAllowed: catalogue.methodNotAllowed('PUT', ['GET', 'POST']),
   requestTimeout: catalogue.requestTimeout('The request body stalled for 60000 ms'),
