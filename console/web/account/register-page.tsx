@@ -87,7 +87,7 @@ function RegisterForm({ claims }: { readonly claims: boolean }): JSX.Element {
           onInput={setClaimToken}
         />
       )}
-      <TextField label="Name" required autoComplete="name" maxLength={100} value={name} onInput={setName} />
+      <TextField label="Name" autoComplete="name" maxLength={100} value={name} onInput={setName} />
       <TextField
         label="Email"
         type="email"

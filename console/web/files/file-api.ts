@@ -37,8 +37,8 @@ export async function listFiles(
         after: after ?? undefined,
         name: filter.name || undefined,
         type: filter.type || undefined,
-        from: filter.from === '' ? undefined : startOfDay(filter.from),
-        to: filter.to === '' ? undefined : startOfDay(filter.to, 1),
+        from: filter.from === '' ? undefined : momentOf(filter.from),
+        to: filter.to === '' ? undefined : momentOf(filter.to, { end: true }),
       },
       signal,
     },
@@ -46,12 +46,10 @@ export async function listFiles(
   return { items: files, next };
 }
 
-/** A day as this person knows it, as a moment. */
-function startOfDay(day: string, later = 0): string | undefined {
-  const date = new Date(`${day}T00:00:00`);
-  if (Number.isNaN(date.getTime())) return undefined;
-  date.setDate(date.getDate() + later);
-  return date.toISOString();
+/** The first or the last moment of a day as this person knows it. */
+function momentOf(day: string, { end = false }: { end?: boolean } = {}): string | undefined {
+  const date = new Date(`${day}T${end ? '23:59:59.999' : '00:00:00'}`);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
 
 export async function deleteFile(project: string, name: string): Promise<void> {

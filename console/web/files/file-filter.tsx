@@ -57,6 +57,7 @@ export function FilterRow({ filter }: { readonly filter: FileFilter }): JSX.Elem
         hideLabel
         type="search"
         placeholder="Search by name"
+        maxLength={200}
         value={name}
         onInput={setName}
       />
