@@ -1,4 +1,4 @@
-# One image for the gateway, the query service and the commands. deploy/check-image.sh runs the same steps without an engine.
+# One image for the gateway, the query service, the dashboard and the commands. deploy/check-image.sh runs the same steps without an engine.
 #
 # Node 20 on Debian 12 is what every check runs on. For Node 24: --build-arg NODE_IMAGE=node:24-trixie-slim (its binary
 # of uWebSockets.js needs glibc 2.38).
@@ -13,8 +13,10 @@ COPY tsconfig.json tsconfig.build.json main.ts token.ts sql-views.ts janitor.ts 
 COPY common ./common
 COPY gateway ./gateway
 COPY query ./query
+COPY console ./console
 COPY deploy/compose/init ./deploy/compose/init
 RUN npx --no-install tsc -p tsconfig.build.json \
+    && mkdir -p console/web/dist && npm run --if-present build:console \
     && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
     && node deploy/image/trim-modules.mjs
 
@@ -26,6 +28,7 @@ WORKDIR /app
 COPY --from=build /build/package.json ./
 COPY --from=build /build/node_modules ./node_modules
 COPY --from=build /build/dist ./
+COPY --from=build /build/console/web/dist ./console/web/dist
 COPY LICENSE ./
 # The only place it writes to is DATA_DIR: a control socket, so a small tmpfs does. HOME, because the AWS SDK asks for the
 # home of its user, whom no file here knows.

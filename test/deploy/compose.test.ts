@@ -50,7 +50,7 @@ const service = (name: string): Service => {
   if (found === undefined) throw new Error(`there is no service ${name}`);
   return found;
 };
-const ours = ['gateway', 'query'] as const;
+const ours = ['gateway', 'query', 'console'] as const;
 const once = ['keys', 'bucket'];
 
 const folder = await mkdtemp(join(tmpdir(), 'sluice-keys-'));
@@ -91,6 +91,7 @@ t.test('the keys of a process are mounted where its command reads them, and no o
   for (const [name, folders] of [
     ['gateway', ['sluice', 'gateway']],
     ['query', ['sluice']],
+    ['console', ['sluice']],
   ] as const) {
     const { command = [], volumes = [] } = service(name);
     t.strictSame(
@@ -122,7 +123,11 @@ t.test('addresses name services and their ports', async (t) => {
     t.ok((shared?.length ?? 0) > 0, `the gateways reach ${url.hostname}`);
   }
   const front = service('load-balancer').environment ?? {};
-  t.match(front, { GATEWAYS: `gateway:${env.PORT}`, QUERIES: `query:${env.PORT}` });
+  t.match(front, {
+    GATEWAYS: `gateway:${env.PORT}`,
+    QUERIES: `query:${env.PORT}`,
+    CONSOLES: `console:${env.PORT}`,
+  });
   for (const [, name] of balancer.matchAll(/"\$\{([A-Z_]+)\}"/g)) t.ok(front[name ?? ''], `${name} is set`);
   t.ok(service('load-balancer').ports?.every((port) => port.endsWith(`:${front.LISTEN?.split(':')[1]}`)));
   t.match(dockerfile, new RegExp(`EXPOSE ${env.PORT}\n`));
@@ -132,6 +137,7 @@ t.test('addresses name services and their ports', async (t) => {
 
 t.test('what a load balancer sends where', async (t) => {
   t.match(balancer, /acl gateways path_beg \/_f_\/\n/);
+  t.match(balancer, /acl consoles path \/ \/_console_\n +acl consoles path_beg \/_console_\/\n/);
   t.match(balancer, /set-header X-Forwarded-Proto https/);
   t.match(balancer, /uri \/readyz/);
 });
@@ -153,7 +159,7 @@ t.test('only the load balancer is reached from outside', async (t) => {
   // whoever is in there may say that a request came by HTTPS
   t.strictSame(
     services.filter(([, { networks }]) => networks?.includes('front')).map(([name]) => name),
-    ['gateway', 'query', 'load-balancer'],
+    ['gateway', 'query', 'console', 'load-balancer'],
   );
 });
 
@@ -197,10 +203,10 @@ t.test('a service waits for what it needs, and says when it can work', async (t)
   t.match(dockerfile, /HEALTHCHECK .*"healthcheck\.js"/);
 });
 
-t.test('two of each, and time enough to end', async (t) => {
+t.test('two of each but the dashboard, and time enough to end', async (t) => {
   for (const name of ours) {
     const { deploy, stop_grace_period, environment = {} } = service(name);
-    t.equal(deploy?.replicas, 2);
+    t.equal(deploy?.replicas, name === 'console' ? undefined : 2);
     const grace = Number(/^(\d+)s$/.exec(stop_grace_period ?? '')?.[1]) * 1000;
     t.ok(grace > longestStop(environment), `${grace} is more than ${longestStop(environment)}`);
     // out of the load balancer before it stops serving: two bad checks, a second or half of one apart

@@ -11,6 +11,7 @@ import { parseAllDocuments } from 'yaml';
 import { readConfig } from '../../common/config/read-config.ts';
 import { longestStop } from '../services/drain-time.ts';
 import { knownVariables } from '../services/known-variables.ts';
+import { consoleTable } from '../services/openapi-document.ts';
 import { routeTable } from '../services/route-table.ts';
 
 const folder = join(import.meta.dirname, '../../deploy/kubernetes');
@@ -45,7 +46,7 @@ const find = (kind: Kind, name: string): Manifest => {
   if (found === undefined) throw new Error(`there is no ${kind} ${name}`);
   return found;
 };
-const components = ['gateway', 'query'] as const;
+const components = ['gateway', 'query', 'console'] as const;
 
 /** What a pod has in its environment, with something in the place of each secret. */
 function environmentOf(component: (typeof components)[number]): Record<string, string> {
@@ -155,10 +156,13 @@ t.test('the paths of the ingress lead each route to the service that has it', as
   for (const name of components) {
     t.equal(find('Ingress', name).spec.rules[0].http.paths[0].backend.service.name, name);
   }
-  for (const route of routeTable()) {
+  const ofTheDashboard = consoleTable().map(({ method, path }) => `${method} ${path}`);
+  for (const route of [...routeTable(), ...ofTheDashboard]) {
     const [, path = ''] = route.split(' ');
-    const longest = path.startsWith(pathOf('gateway')) ? 'gateway' : 'query';
-    t.equal(longest, path.includes('_f_') ? 'gateway' : 'query', route);
+    const longest =
+      (['gateway', 'console'] as const).find((name) => path.startsWith(pathOf(name))) ?? 'query';
+    const [, room = ''] = path.split('/');
+    t.equal(longest, { _f_: 'gateway', _console_: 'console' }[room] ?? 'query', route);
     t.ok(path.startsWith(pathOf('query')));
   }
 });

@@ -13,6 +13,7 @@ import { createUsers } from '../../common/metadata/users.ts';
 import { createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
 import { makeSpaceViews } from '../../query/space/space-views.ts';
 import { createDeliveries } from '../../query/webhooks/webhook-deliveries.ts';
+import { driveSessions } from './drive-sessions.ts';
 import { newFile } from './new-file.ts';
 import { testDatabase as database, type QueryCall, type QueryHarness, spaceOf } from './query-harness.ts';
 import { type FieldInput, structureOf } from './record-client.ts';
@@ -42,6 +43,7 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
     return answer;
   };
   await driveControl(harness.db);
+  await driveSessions(harness.db, database);
   await driveFiles(harness.db);
 
   const structure = structureOf('p', 'users', fields, { initialData: [{ email: 'first@x', password: 'p' }] });

@@ -14,6 +14,8 @@ export interface HaproxyArgs {
   /** name:port; the name server knows the addresses. */
   readonly gateways: string;
   readonly queries: string;
+  /** Absent: there is no dashboard. */
+  readonly consoles?: string;
   readonly nameServerPort: number;
 }
 
@@ -39,6 +41,7 @@ export function haproxyEnv(args: HaproxyArgs): Record<string, string> {
     PATH: process.env.PATH ?? '',
     GATEWAYS: args.gateways,
     QUERIES: args.queries,
+    CONSOLES: args.consoles ?? 'console:8080',
     CERTIFICATE: args.certificate,
     LISTEN: `127.0.0.1:${args.port}`,
     HEALTH: `127.0.0.1:${args.healthPort}`,

@@ -33,7 +33,7 @@ export interface StartOptions {
   readonly env?: Record<string, string>;
   readonly dataDir?: string;
   /** Absent: main.ts, everything in one process. */
-  readonly script?: 'main.ts' | 'query/main.ts' | 'gateway/main.ts';
+  readonly script?: 'main.ts' | 'query/main.ts' | 'gateway/main.ts' | 'console/main.ts';
 }
 
 export const acceptanceToken = 'acceptance-token-0123456789abcdef';

@@ -8,6 +8,7 @@ import { parseStructure } from '../../query/structure/parse-structure.ts';
 import type { Structure } from '../../query/structure/structure.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import {
+  consoleTable,
   documentOf,
   gatewayTable,
   operationsOf,
@@ -19,7 +20,7 @@ import { personFields, structureOf } from '../services/record-client.ts';
 import { thrownBy } from '../services/thrown-by.ts';
 
 const processes = {
-  both: [...gatewayTable(), ...queryTable()],
+  both: [...gatewayTable(), ...queryTable(), ...consoleTable()],
   gateway: gatewayTable(),
   query: queryTable(),
 };
@@ -34,7 +35,9 @@ for (const [name, services] of Object.entries(processes)) {
       const described = operationsOf(document)
         .map(({ method, path }) => `${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`)
         .filter((line) => !line.startsWith('HEAD'));
-      t.strictSame(described.sort(), routes.map(({ method, path }) => `${method} ${path}`).sort());
+      // of a path's rest OpenAPI says no more than of a segment
+      const served = routes.map(({ method, path }) => `${method} ${path.replace(/\*$/, '')}`);
+      t.strictSame(described.sort(), served.sort());
       const ids = operationsOf(document).map(({ operation }) => operation.operationId);
       t.equal(new Set(ids).size, ids.length, 'each operation has an id of its own');
     });
@@ -97,7 +100,8 @@ t.test('every limited operation says 429, and functions that are not there 501',
     t.equal(responses[429]?.description.includes('`rate_limited`') ?? false, !unlimited, operationId);
     const missing = ['sendOtp', 'sendPushNotifications'].includes(operationId);
     t.equal(responses[501] !== undefined, missing, operationId);
-    t.equal(responses[200] === undefined, missing, operationId);
+    const succeeds = Object.keys(responses).some((status) => Number(status) < 400);
+    t.equal(succeeds, !missing, operationId);
   }
 });
 

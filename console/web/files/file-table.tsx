@@ -70,6 +70,12 @@ export function FileTable(props: FileTableProps): JSX.Element {
     },
   ];
   return (
-    <DataTable caption={`Files of ${project}`} columns={columns} rows={files} rowKey={(file) => file.name} />
+    <DataTable
+      cards="plain"
+      caption={`Files of ${project}`}
+      columns={columns}
+      rows={files}
+      rowKey={(file) => file.name}
+    />
   );
 }

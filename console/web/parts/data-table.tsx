@@ -18,6 +18,8 @@ export interface DataTableProps<Row> {
   readonly rows: readonly Row[] | null;
   readonly rowKey: (row: Row) => string;
   readonly skeletonRows?: number;
+  /** On a narrow screen: each value on a line with its label, or all in one line where they speak for themselves. */
+  readonly cards?: 'labelled' | 'plain';
 }
 
 /** A table; on a narrow screen each row is a card. The first column names the row. */
@@ -27,10 +29,11 @@ export function DataTable<Row>({
   rows,
   rowKey,
   skeletonRows = 5,
+  cards = 'labelled',
 }: DataTableProps<Row>): JSX.Element {
   return (
     <div class="table-box">
-      <table class="data-table" aria-busy={rows === null}>
+      <table class={`data-table ${cards}`} aria-busy={rows === null}>
         <caption class="unseen">{caption}</caption>
         <thead>
           <tr>

@@ -1,0 +1,26 @@
+import { createAccessTokens } from '../../common/auth/access-tokens.ts';
+import { createSessionStore } from '../../common/auth/session-store.ts';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { openDeployment } from '../../common/metadata/deployment.ts';
+import { createUsers } from '../../common/metadata/users.ts';
+import { Sessions } from '../../console/sessions/sessions.ts';
+
+const { signal } = new AbortController();
+
+/** Does everything once that emits statements about accounts, their sessions, and the tokens of those. */
+export async function driveSessions(db: Database, database: string): Promise<void> {
+  const users = createUsers({ db, database });
+  const deployment = await openDeployment({ db, database });
+  const store = createSessionStore({ db, database, users });
+  const sessions = new Sessions({ store, gate: { admits: async () => true }, deployment });
+  const account = await users.create({ email: 'session@x', name: '' });
+  if (!(await users.anyBeside('nobody@x'))) throw new Error('there is no account');
+  const session = await sessions.start(account);
+  if ((await sessions.find(session.cookie, signal)) === null) throw new Error('the session is not found');
+  await sessions.issueToken(session, signal);
+  await store.findToken('unknown');
+  await sessions.end(session);
+  const tokens = createAccessTokens({ db, database, deployment });
+  await tokens.create({ userId: account.id, name: 'n', expiresAt: null });
+  await tokens.lastUses(await tokens.list(account.id));
+}
