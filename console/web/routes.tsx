@@ -1,0 +1,26 @@
+import type { ComponentType } from 'preact';
+import { AccountPage } from './account/account-page.tsx';
+import { LoginPage } from './account/login-page.tsx';
+import { RegisterPage } from './account/register-page.tsx';
+import type { Params } from './router.ts';
+
+export interface PageProps {
+  readonly params: Params;
+}
+
+export interface Route {
+  /** Below /_console_; `:name` is one segment, decoded in `params`. */
+  readonly pattern: string;
+  readonly page: ComponentType<PageProps>;
+  /** The entry of the navigation that it belongs to. */
+  readonly section: 'projects' | 'tokens' | 'usage' | 'account' | null;
+  /** Shown without a session, and only without one. */
+  readonly outside?: true;
+}
+
+/** All pages. */
+export const routes: readonly Route[] = [
+  { pattern: '/login', page: LoginPage, section: null, outside: true },
+  { pattern: '/register', page: RegisterPage, section: null, outside: true },
+  { pattern: '/account', page: AccountPage, section: 'account' },
+];
