@@ -2,6 +2,10 @@ import type { ComponentType } from 'preact';
 import { AccountPage } from './account/account-page.tsx';
 import { LoginPage } from './account/login-page.tsx';
 import { RegisterPage } from './account/register-page.tsx';
+import { ProjectsPage } from './projects/projects-page.tsx';
+import { SpacesPage } from './projects/spaces-page.tsx';
+import { StructurePage } from './projects/structure-page.tsx';
+import { RecordsPage } from './records/records-page.tsx';
 import type { Params } from './router.ts';
 
 export interface PageProps {
@@ -23,4 +27,8 @@ export const routes: readonly Route[] = [
   { pattern: '/login', page: LoginPage, section: null, outside: true },
   { pattern: '/register', page: RegisterPage, section: null, outside: true },
   { pattern: '/account', page: AccountPage, section: 'account' },
+  { pattern: '/projects', page: ProjectsPage, section: 'projects' },
+  { pattern: '/projects/:project', page: SpacesPage, section: 'projects' },
+  { pattern: '/projects/:project/spaces/:space', page: RecordsPage, section: 'projects' },
+  { pattern: '/projects/:project/spaces/:space/structure', page: StructurePage, section: 'projects' },
 ];
