@@ -1,4 +1,4 @@
-import type { HTMLAttributes, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { type Field, hasDefault } from '../projects/structure.ts';
@@ -31,7 +31,7 @@ export function RecordField({
   const large = entry.text.length > largeText && !unfolded;
   const hint = hintOf(field, isNew);
   const described = [hint !== null && `${id}-hint`, problem !== undefined && `${id}-error`].filter(Boolean);
-  const common = {
+  const common: Common = {
     id,
     'data-field': index,
     'aria-required': field.required,
@@ -81,10 +81,19 @@ export function RecordField({
   );
 }
 
+/** What all controls have. */
+interface Common {
+  readonly id: string;
+  readonly 'data-field': number;
+  readonly 'aria-required': boolean;
+  readonly 'aria-invalid': boolean | undefined;
+  readonly 'aria-describedby': string | undefined;
+}
+
 interface ControlProps {
   readonly field: Field;
   readonly entry: FormEntry;
-  readonly common: HTMLAttributes;
+  readonly common: Common;
   readonly onChange: (entry: FormEntry) => void;
 }
 
@@ -94,7 +103,7 @@ function Control({ field, entry, common, onChange }: ControlProps): JSX.Element 
   if (field.type === 'BOOLEAN') {
     return (
       <select
-        {...(common as HTMLAttributes<HTMLSelectElement>)}
+        {...common}
         value={entry.none ? '' : entry.text}
         onChange={(event) =>
           onChange({ text: event.currentTarget.value, none: event.currentTarget.value === '' })
@@ -110,7 +119,7 @@ function Control({ field, entry, common, onChange }: ControlProps): JSX.Element 
   if (field.hashed) {
     return (
       <input
-        {...(common as HTMLAttributes<HTMLInputElement>)}
+        {...common}
         type="password"
         autocomplete="new-password"
         value={entry.text}
@@ -124,7 +133,7 @@ function Control({ field, entry, common, onChange }: ControlProps): JSX.Element 
   if (field.type === 'NUMBER') {
     return (
       <input
-        {...(common as HTMLAttributes<HTMLInputElement>)}
+        {...common}
         type="text"
         inputMode="decimal"
         autocomplete="off"
@@ -137,7 +146,7 @@ function Control({ field, entry, common, onChange }: ControlProps): JSX.Element 
   const json = field.type !== 'TEXT';
   return (
     <textarea
-      {...(common as HTMLAttributes<HTMLTextAreaElement>)}
+      {...common}
       rows={json ? 4 : lines(entry.text)}
       class={json ? 'mono' : undefined}
       spellcheck={!json}
