@@ -5,4 +5,5 @@ requirePlatform();
 const { runProcess } = await import('./common/lifecycle/run-process.ts');
 const { gatewayService } = await import('./gateway/gateway-service.ts');
 const { queryService } = await import('./query/query-service.ts');
-await runProcess([gatewayService, queryService]);
+const { consoleService } = await import('./console/console-service.ts');
+await runProcess([gatewayService, queryService, consoleService]);

@@ -8,6 +8,7 @@ import {
   usualErrors,
 } from '../common/openapi/api-operation.ts';
 import { curl, keeping } from '../common/openapi/curl.ts';
+import { limitParameter, nextPage, queryParameter } from '../common/openapi/list-schema.ts';
 import { bytes, dateTime, exactObject, named, type Schema } from '../common/openapi/schema.ts';
 import { longestLife } from './operations/link.ts';
 
@@ -15,16 +16,32 @@ const tag = 'Files';
 const string: Schema = { type: 'string' };
 
 /** interface.md section 2.1 */
-const cloudFile = named(
-  'CloudFile',
+const cloudFileProperties = {
+  _id: { type: 'string', format: 'uuid', description: 'Unique file identifier' },
+  name: { type: 'string', description: 'Generated file name that includes the unique id' },
+  originalName: { type: 'string', description: 'The file name as uploaded' },
+  ownedBy: { type: 'string', description: 'Id of the user who uploaded the file' },
+  s3Link: { type: 'string', format: 'uri', description: 'Address of the file' },
+  updatedAt: dateTime,
+  createdAt: dateTime,
+} as const satisfies Readonly<Record<string, Schema>>;
+const cloudFile = named('CloudFile', exactObject(cloudFileProperties));
+
+const filePage = named(
+  'FilePage',
   exactObject({
-    _id: { type: 'string', format: 'uuid', description: 'Unique file identifier' },
-    name: { type: 'string', description: 'Generated file name that includes the unique id' },
-    originalName: { type: 'string', description: 'The file name as uploaded' },
-    ownedBy: { type: 'string', description: 'Id of the user who uploaded the file' },
-    s3Link: { type: 'string', format: 'uri', description: 'Address of the file' },
-    updatedAt: dateTime,
-    createdAt: dateTime,
+    files: {
+      type: 'array',
+      items: named(
+        'ListedFile',
+        exactObject({
+          ...cloudFileProperties,
+          contentType: { type: 'string', description: 'Media type' },
+          size: { type: 'integer', minimum: 0, description: 'Bytes' },
+        }),
+      ),
+    },
+    next: nextPage,
   }),
 );
 
@@ -169,5 +186,42 @@ export const descriptions = {
     errors: [...storeErrors, 'unauthorized', 'link_refused', 'not_found', 'range_not_satisfiable'],
     head: { summary: 'Ask about a file', statuses: [200, 304] },
     sample: (base) => nameOfUpload(base) + curl({ url: `${base}/_f_/demo/$NAME` }),
+  },
+  listFiles: {
+    id: 'listFiles',
+    tag,
+    summary: 'List the files of a project',
+    description: 'Newest first. `next` is the `after` of the following page.',
+    access: 'token',
+    parameters: [
+      limitParameter,
+      queryParameter('after', 'The `next` of the page before'),
+      queryParameter('name', 'Part of the original name, in whatever case'),
+      queryParameter('type', 'A media type, or the beginning of one up to its slash, such as `image/`'),
+      queryParameter('from', 'Uploaded on this day (UTC) or at this time, or later'),
+      queryParameter('to', 'Uploaded on this day (UTC) or at this time, or earlier'),
+    ],
+    answers: {
+      200: {
+        description: 'A page of them',
+        headers: { 'Cache-Control': header('no-store') },
+        content: jsonContent(filePage),
+      },
+    },
+    errors: [...storeErrors, 'unauthorized', 'invalid_slug', 'invalid_condition', 'project_not_found'],
+    sample: (base) => `${upload(base)}\n${curl({ url: `${base}/_f_/demo?limit=10&type=text/` })}`,
+  },
+  deleteFile: {
+    id: 'deleteFile',
+    tag,
+    summary: 'Delete a file',
+    description: 'Its bytes and what is known of it. Caches that keep the file for others keep it.',
+    access: 'token',
+    pathParameters: fileName,
+    answers: {
+      204: { description: 'It is gone', headers: { 'Cache-Control': header('no-store') } },
+    },
+    errors: [...storeErrors, 'unauthorized', 'not_found'],
+    sample: (base) => nameOfUpload(base) + curl({ method: 'DELETE', url: `${base}/_f_/demo/$NAME` }),
   },
 } as const satisfies Readonly<Record<string, ApiOperation>>;

@@ -34,12 +34,12 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     objectUrl,
   } = await openObjectStore(config, log, countedCalls(metrics));
   const store = measuredStore(bareStore, metrics);
-  const table = createCloudFiles({ db, database, metrics });
   // the embedded engine is this process's alone, so nobody misses rows that it has yet to get
-  const wal =
-    config.clickhouse === undefined
-      ? await openLoggedFiles({ table, directory: join(config.dataDir, 'file-log'), log })
-      : null;
+  const alone = config.clickhouse === undefined;
+  const table = createCloudFiles({ db, database, alone, metrics });
+  const wal = alone
+    ? await openLoggedFiles({ table, directory: join(config.dataDir, 'file-log'), log })
+    : null;
   const cloudFiles = wal ?? table;
   const memory = new UploadMemory({
     bytes: config.uploadMemoryBytes,

@@ -51,3 +51,12 @@ export function mediaTypeOf(partContentType: string | undefined, originalName: s
   const extension = /\.([A-Za-z0-9]+)$/.exec(originalName)?.[1]?.toLowerCase() ?? '';
   return Object.hasOwn(byExtension, extension) ? (byExtension[extension] as string) : unknownMediaType;
 }
+
+const filterPattern = new RegExp(`^${restrictedName}/(?:${restrictedName})?$`);
+
+/** What is wrong with a text as a filter: a media type, or the beginning of one up to its slash. */
+export function mediaTypeFilterProblem(text: string): string | null {
+  return filterPattern.test(text)
+    ? null
+    : 'should be a media type such as image/png, or image/ for all images';
+}

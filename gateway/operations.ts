@@ -17,6 +17,7 @@ export const gatewayOperations: readonly GatewayOperation[] = [
     transfersBytes: true,
     api: descriptions.upload,
   },
+  { name: 'listFiles', method: 'GET', path: '/_f_/:project', api: descriptions.listFiles },
   { name: 'link', method: 'POST', path: '/_f_/:project/:name/link', api: descriptions.link },
   {
     name: 'download',
@@ -25,4 +26,5 @@ export const gatewayOperations: readonly GatewayOperation[] = [
     transfersBytes: true,
     api: descriptions.download,
   },
+  { name: 'deleteFile', method: 'DELETE', path: '/_f_/:project/:name', api: descriptions.deleteFile },
 ];

@@ -1,10 +1,12 @@
 import type { Handler, Route } from '../common/http/http-types.ts';
+import { type DeleteFileDeps, deleteFileOperation } from './operations/delete-file.ts';
 import { type DownloadDeps, downloadOperation } from './operations/download.ts';
 import { type LinkDeps, linkOperation } from './operations/link.ts';
+import { type ListFilesDeps, listFilesOperation } from './operations/list-files.ts';
 import { type UploadDeps, uploadOperation } from './operations/upload.ts';
 import { type GatewayOperation, gatewayOperations } from './operations.ts';
 
-export type GatewayDeps = UploadDeps & DownloadDeps & LinkDeps;
+export type GatewayDeps = UploadDeps & DownloadDeps & LinkDeps & ListFilesDeps & DeleteFileDeps;
 
 /** Every address of the upload gateway. */
 export function gatewayRoutes(deps: GatewayDeps): Route[] {
@@ -12,6 +14,8 @@ export function gatewayRoutes(deps: GatewayDeps): Route[] {
     upload: uploadOperation(deps),
     link: linkOperation(deps),
     download: downloadOperation(deps),
+    listFiles: listFilesOperation(deps),
+    deleteFile: deleteFileOperation(deps),
   };
   return gatewayOperations.map(({ name, ...route }) => ({
     ...route,

@@ -30,6 +30,8 @@ export class StorageQuota {
   readonly #use: (account: string, signal: AbortSignal) => Promise<StorageUse>;
   readonly #now: () => number;
   readonly #accounts = new LRUCache<string, Account>({ max: rememberedAccounts });
+  /** When an account last deleted a file: what the store said before is too much. */
+  readonly #freedAt = new LRUCache<string, number>({ max: rememberedAccounts });
 
   /** @param args.use asks the store */
   constructor(args: {
@@ -59,6 +61,11 @@ export class StorageQuota {
     };
   }
 
+  /** A file of the account is gone. */
+  freed(owner: string): void {
+    this.#freedAt.set(owner, this.#now());
+  }
+
   #mustFit({ stored, claims }: Account, bytes: number): void {
     const { files: mostFiles, bytes: mostBytes } = this.#limits;
     if (mostFiles > 0 && stored.files + claims.size >= mostFiles) throw quotaExceeded(`${mostFiles} files`);
@@ -71,7 +78,8 @@ export class StorageQuota {
   async #account(owner: string, signal: AbortSignal): Promise<Account> {
     const known = this.#accounts.get(owner);
     const askedAt = this.#now();
-    if (known !== undefined && askedAt - known.askedAt <= lookEvery) return known;
+    const freedAt = this.#freedAt.get(owner) ?? Number.NEGATIVE_INFINITY;
+    if (known !== undefined && known.askedAt > freedAt && askedAt - known.askedAt <= lookEvery) return known;
     const stored = await this.#use(owner, signal);
     const account = this.#accounts.get(owner) ?? { stored, askedAt, claims: new Set() };
     if (account.askedAt <= askedAt) {

@@ -15,6 +15,8 @@ export interface AccessToken {
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
+  /** It ends with a session of the dashboard, and is no token that anybody made. */
+  readonly ofSession?: true;
 }
 
 export interface AccessTokens {
@@ -29,6 +31,8 @@ export interface AccessTokens {
   findById(id: string, signal?: AbortSignal): Promise<AccessToken | null>;
   /** All tokens of a user, oldest first. */
   list(userId: string): Promise<readonly AccessToken[]>;
+  /** When tokens were last used, by their hashes, as far as it has been noted. */
+  lastUses(tokens: readonly AccessToken[], signal?: AbortSignal): Promise<ReadonlyMap<string, Date>>;
   /** SHA-256, in hex, of tokens without a checksum. @param limit more are left out */
   unsealedHashes(limit: number): Promise<readonly string[]>;
   /** Whether any token was ever made. */
@@ -142,6 +146,16 @@ export function createAccessTokens(args: {
     async revoke(token) {
       // whether it has a checksum makes no difference any more
       await write({ ...token, revokedAt: new Date() }, false);
+    },
+    async lastUses(list, signal) {
+      if (list.length === 0) return new Map();
+      const among = list.map(({ hash }) => textLiteral(hash)).join(', ');
+      const rows = await db.rows<{ hash: string; used: number }>({
+        sql: `SELECT hash, toFloat64(toUnixTimestamp64Milli(max(last_used_at))) AS used
+         FROM ${database}.access_token_uses WHERE hash IN (${among}) GROUP BY hash`,
+        signal,
+      });
+      return new Map(rows.map(({ hash, used }) => [hash, new Date(used)]));
     },
     async noteUses(uses) {
       if (uses.size === 0) return;

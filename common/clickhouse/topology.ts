@@ -39,6 +39,8 @@ export const metadataTableNames = [
   'deployments',
   'webhook_deliveries',
   'webhook_processes',
+  'console_sessions',
+  'session_tokens',
 ] as const;
 
 /** Sharded tables, by the first word of the homes that their statements name. */

@@ -26,6 +26,10 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   /** Absolute path. */
   readonly dataDir: string;
+  /** Who may make an account in the dashboard. `first`: whoever comes first, while there is none. */
+  readonly registration: 'first' | 'open' | 'closed';
+  /** Base address of the API for the dashboard, without a trailing slash; undefined: its own. */
+  readonly consoleApiUrl: string | undefined;
   readonly bootstrapToken: string | undefined;
   readonly maxUploadBytes: number;
   /** What all uploads of a process may hold in memory. */
@@ -124,6 +128,8 @@ export function readConfigFrom(reader: EnvReader): Config {
     trustedProxies: readNetworks(reader, 'TRUSTED_PROXIES'),
     corsOrigins: reader.list('CORS_ORIGINS', ['*'], originProblem),
     dataDir: resolve(reader.text('DATA_DIR') ?? './data'),
+    registration: reader.oneOf('REGISTRATION', 'first', ['first', 'open', 'closed']),
+    consoleApiUrl: reader.baseUrl('CONSOLE_API_URL'),
     bootstrapToken: readBootstrapToken(reader),
     maxUploadBytes: reader.integer('MAX_UPLOAD_BYTES', 100_000_000, 1, 5 * 1024 * gibibyte),
     uploadMemoryBytes: reader.integer('UPLOAD_MEMORY_BYTES', 256 * 1024 ** 2, 1024 ** 2, 1024 * gibibyte),

@@ -70,6 +70,15 @@ export const crossOriginRefused = () =>
     message: 'This is not for web pages: a request with an Origin header is refused',
   });
 
+export const csrfRefused = (message: string) => new ApiError({ code: 'csrf_refused', status: 403, message });
+export const registrationRefused = () =>
+  new ApiError({
+    code: 'registration_refused',
+    status: 403,
+    message: 'No account was made: registration is closed here, or these details can not be used',
+  });
+export const wrongPassword = () =>
+  new ApiError({ code: 'wrong_password', status: 403, message: 'The current password is wrong' });
 export const linkRefused = () =>
   new ApiError({
     code: 'link_refused',
@@ -106,6 +115,12 @@ export const projectNotFound = (slug: string) =>
     code: 'project_not_found',
     status: 404,
     message: `Project '${slug}' does not exist, and auto-create-project is false`,
+  });
+export const noSuchProject = (slug: string) =>
+  new ApiError({
+    code: 'project_not_found',
+    status: 404,
+    message: `Project ${JSON.stringify(slug.slice(0, 80))} does not exist`,
   });
 export const recordSpaceNotFound = (slug: string, reason: string) =>
   new ApiError({

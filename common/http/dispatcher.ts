@@ -75,7 +75,7 @@ export class Dispatcher {
 
   /** The request's origin, unless what it asks for is for none. */
   #crossOrigin(exchange: Exchange): string | undefined {
-    return this.#router.isSameOriginOnly(exchange.path) ? undefined : exchange.header('origin');
+    return this.#router.isWithoutCors(exchange.path) ? undefined : exchange.header('origin');
   }
 
   #describeMethods(exchange: Exchange): HttpResponse {

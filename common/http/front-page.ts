@@ -6,11 +6,11 @@ const about = 'A backend for files and records, over HTTP.';
 const documentation = 'docs/api.md';
 
 /**
- * `/`: what this is. A page for people, whose browsers ask for HTML, and JSON for programs.
+ * `/`: what this is. The dashboard for people, whose browsers ask for HTML, or a page where there is none, and JSON for programs.
  * @param routes of the process, which say whether the dashboard is there
  */
 export function frontPageRoute(routes: readonly Pick<Route, 'path'>[]): Route {
-  const dashboard = routes.some(({ path }) => path.startsWith('/_console_')) ? '/_console_/' : null;
+  const dashboard = dashboardOf(routes);
   const json: HttpResponse = {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8', vary: 'accept' },
@@ -22,15 +22,18 @@ export function frontPageRoute(routes: readonly Pick<Route, 'path'>[]): Route {
       health: '/healthz',
     }),
   };
-  const page: HttpResponse = {
-    status: 200,
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
-      vary: 'accept',
-    },
-    body: pageText(dashboard),
-  };
+  const page: HttpResponse =
+    dashboard === null
+      ? {
+          status: 200,
+          headers: {
+            'content-type': 'text/html; charset=utf-8',
+            'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+            vary: 'accept',
+          },
+          body: pageText,
+        }
+      : { status: 302, headers: { location: dashboard, vary: 'accept' } };
   return {
     operation: 'frontPage',
     method: 'GET',
@@ -40,17 +43,17 @@ export function frontPageRoute(routes: readonly Pick<Route, 'path'>[]): Route {
   };
 }
 
+/** The path of the dashboard; null where it is not among the routes. */
+export function dashboardOf(routes: readonly Pick<Route, 'path'>[]): string | null {
+  return routes.some(({ path }) => path.startsWith('/_console_')) ? '/_console_/' : null;
+}
+
 /** Browsers name it; other clients say nothing, or take everything. */
 function asksForHtml(accept: string | undefined): boolean {
   return accept !== undefined && /(?:^|[,\s])text\/html(?:$|[,;\s])/i.test(accept);
 }
 
-function pageText(dashboard: string | null): string {
-  const way =
-    dashboard === null
-      ? 'Access tokens are made with <code>npm run token</code>.'
-      : `Register, log in and make access tokens in the <a href="${dashboard}">dashboard</a>.`;
-  return `<!doctype html>
+const pageText = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>${title}</title>
 <meta name="viewport" content="width=device-width">
@@ -58,9 +61,8 @@ function pageText(dashboard: string | null): string {
 <body>
 <h1>${title}</h1>
 <p>${about} This is its address: applications send their requests here.</p>
-<p>${way}</p>
+<p>Access tokens are made with <code>npm run token</code>, or in the dashboard.</p>
 <p>The API is described in <code>${documentation}</code> of the project, and <code>README.md</code> says how to begin.</p>
 </body>
 </html>
 `;
-}

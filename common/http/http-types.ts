@@ -84,7 +84,10 @@ export type Handler = (request: HttpRequest) => HttpResponse | Promise<HttpRespo
 export interface Route {
   /** QUERY (RFC 10008) is a GET that carries its question in a body. */
   readonly method: 'GET' | 'POST' | 'DELETE' | 'QUERY';
-  /** Segments are fixed text or `:name`, such as `/:project/:space`. Fixed text wins over a parameter. */
+  /**
+   * Segments are fixed text or `:name`, such as `/:project/:space`. Fixed text wins over a parameter. The last one may be
+   * `:name*`: all the rest, as it was sent, which may be nothing after a slash.
+   */
   readonly path: string;
   readonly handler: Handler;
   /** What it is called in metrics, logs and traces; absent: it is not told from others there. */
@@ -97,6 +100,8 @@ export interface Route {
   readonly localOnly?: boolean;
   /** Not there for web pages of other origins, wherever they run: CORS allows none, and a request with an Origin is 403. */
   readonly sameOriginOnly?: boolean;
+  /** Its answers are for pages of its own origin: CORS allows no other one. */
+  readonly withoutCors?: boolean;
   /** Not bounded by the request timeout, because bytes flow for as long as they flow. */
   readonly transfersBytes?: boolean;
 }

@@ -18,18 +18,19 @@ interface PathGroup {
  */
 export class Router {
   readonly #bySegmentCount = new Map<number, PathGroup[]>();
-  readonly #hasSameOriginOnly: boolean;
+  /** Those whose last segment is all the rest. */
+  readonly #withRest: PathGroup[] = [];
+  readonly #hasWithoutCors: boolean;
 
   constructor(routes: readonly Route[]) {
-    this.#hasSameOriginOnly = routes.some((route) => route.sameOriginOnly === true);
+    this.#hasWithoutCors = routes.some(isWithoutCors);
     for (const route of routes) this.#add(route);
     for (const groups of this.#bySegmentCount.values()) groups.sort(moreSpecificFirst);
   }
 
   #add(route: Route): void {
     const segments = route.path.split('/').slice(1);
-    const groups = this.#bySegmentCount.get(segments.length) ?? [];
-    this.#bySegmentCount.set(segments.length, groups);
+    const groups = this.#groupsFor(segments);
     const shape = segments.map((segment) => (segment.startsWith(':') ? ':' : segment)).join('/');
     let group = groups.find(
       (other) => other.segments.map((s) => (s.startsWith(':') ? ':' : s)).join('/') === shape,
@@ -40,6 +41,13 @@ export class Router {
     }
     if (group.methods.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`);
     group.methods.set(route.method, route);
+  }
+
+  #groupsFor(segments: readonly string[]): PathGroup[] {
+    if (takesRest(segments)) return this.#withRest;
+    const groups = this.#bySegmentCount.get(segments.length) ?? [];
+    this.#bySegmentCount.set(segments.length, groups);
+    return groups;
   }
 
   /** Throws 404 or 405 as ApiErrors. `method` is upper case; HEAD is served by GET routes. */
@@ -59,15 +67,32 @@ export class Router {
   }
 
   /** Whether what is at a path is not for web pages of other origins. */
-  isSameOriginOnly(path: string): boolean {
-    if (!this.#hasSameOriginOnly) return false;
+  isWithoutCors(path: string): boolean {
+    if (!this.#hasWithoutCors) return false;
     const methods = this.#find(path.split('/'))?.methods.values() ?? [];
-    return [...methods].some((route) => route.sameOriginOnly === true);
+    return [...methods].some(isWithoutCors);
   }
 
   #find(segments: readonly string[]): PathGroup | undefined {
-    return this.#bySegmentCount.get(segments.length - 1)?.find((group) => fits(group.segments, segments));
+    const exact = this.#bySegmentCount
+      .get(segments.length - 1)
+      ?.find((group) => fits(group.segments, segments));
+    const rest = this.#withRest.find((group) => fitsBeforeRest(group.segments, segments));
+    if (exact === undefined || rest === undefined) return exact ?? rest;
+    return moreSpecificFirst(rest, exact) < 0 ? rest : exact;
   }
+}
+
+function isWithoutCors({ sameOriginOnly, withoutCors }: Route): boolean {
+  return sameOriginOnly === true || withoutCors === true;
+}
+
+function takesRest(pattern: readonly string[]): boolean {
+  return pattern.at(-1)?.endsWith('*') === true;
+}
+
+function fitsBeforeRest(pattern: readonly string[], segments: readonly string[]): boolean {
+  return segments.length > pattern.length && fits(pattern.slice(0, -1), segments);
 }
 
 function allowedMethods(group: PathGroup): string[] {
@@ -91,7 +116,8 @@ function readParams(pattern: readonly string[], segments: readonly string[]): Re
   const params: Record<string, string> = {};
   for (let i = 0; i < pattern.length; i++) {
     const name = pattern[i] as string;
-    if (name.startsWith(':')) params[name.slice(1)] = decodeSegment(segments[i + 1] as string);
+    if (name.endsWith('*')) params[name.slice(1, -1)] = segments.slice(i + 1).join('/');
+    else if (name.startsWith(':')) params[name.slice(1)] = decodeSegment(segments[i + 1] as string);
   }
   return params;
 }
@@ -107,7 +133,7 @@ function decodeSegment(segment: string): string {
 }
 
 function moreSpecificFirst(a: PathGroup, b: PathGroup): number {
-  for (let i = 0; i < a.segments.length; i++) {
+  for (let i = 0; i < Math.min(a.segments.length, b.segments.length); i++) {
     const aFixed = !(a.segments[i] as string).startsWith(':');
     const bFixed = !(b.segments[i] as string).startsWith(':');
     if (aFixed !== bFixed) return aFixed ? -1 : 1;

@@ -1,19 +1,35 @@
 /** Commands that show what a service is for. @param curl `curl` with the token @param baseUrl without trailing slash */
 export type Examples = (curl: string, baseUrl: string) => string;
 
+/** Where the dashboard is, and how its first account comes about. Empty: this process does not serve it. */
+function dashboardText(baseUrl: string, dashboard: string | null): string {
+  if (dashboard === null) return '';
+  return `
+Dashboard:    ${baseUrl}${dashboard}
+              (register there; with the access token below the account is the one that the token belongs to)`;
+}
+
 /**
  * What the first start on an empty store prints: the access token, this once, and commands to copy.
  * @param token null: it was configured, so it is a secret that somebody has, and is not printed
+ * @param dashboard its path; null: this process does not serve it
  */
-export function firstStartText(baseUrl: string, token: string | null, examples: readonly Examples[]): string {
+export function firstStartText(
+  baseUrl: string,
+  token: string | null,
+  { examples, dashboard }: { readonly examples: readonly Examples[]; readonly dashboard: string | null },
+): string {
   const curl = `curl -H "Authorization: Bearer ${token ?? '$BOOTSTRAP_TOKEN'}"`;
   const shown = token ?? 'the one in BOOTSTRAP_TOKEN';
   const note = token === null ? 'not shown' : 'shown this once';
   return `
-Base URL:     ${baseUrl}
+Base URL:     ${baseUrl}${dashboardText(baseUrl, dashboard)}
 Access token: ${shown}
               (${note}; \`npm run -s token\` makes another)
 
-${examples.map((commands) => commands(curl, baseUrl)).join('\n')}
+${examples
+  .map((commands) => commands(curl, baseUrl))
+  .filter((text) => text !== '')
+  .join('\n')}
 `;
 }

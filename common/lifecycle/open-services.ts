@@ -1,5 +1,7 @@
 import { type AccessTokens, createAccessTokens } from '../auth/access-tokens.ts';
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts';
+import { createSessionStore, type SessionStore } from '../auth/session-store.ts';
+import { withSessionTokens } from '../auth/session-token-check.ts';
 import { createSharedTokens } from '../auth/shared-tokens.ts';
 import { createStoredKeys } from '../auth/signing-keys.ts';
 import { createTokenCheck, type TokenCheck } from '../auth/token-check.ts';
@@ -35,6 +37,8 @@ export interface Services {
   readonly users: Users;
   readonly tokens: AccessTokens;
   readonly tokenCheck: TokenCheck;
+  /** Of the dashboard. */
+  readonly sessions: SessionStore;
   readonly limiters: RequestLimiters;
   readonly authenticate: Authenticate;
   readonly projects: Projects;
@@ -79,11 +83,14 @@ export async function openServices(
           invalidation,
           tokens: createSharedTokens({ redis, invalidation, keys: createStoredKeys({ db, database }), log }),
         };
-  const tokenCheck = createTokenCheck({
-    ...{ tokens, log, alone, sharing },
-    gate: createTokenGate({ tokens, deployment }),
-    ...(cache && { counts: cache('tokens') }),
-  });
+  const users = createUsers({ db, database });
+  const sessions = createSessionStore({ db, database, users });
+  const gate = createTokenGate({ tokens, deployment });
+  const counts = cache && { counts: cache('tokens') };
+  const tokenCheck = withSessionTokens(
+    createTokenCheck({ ...{ tokens, log, alone, sharing, gate }, ...counts }),
+    { sessions, gate },
+  );
   const limiters = openLimiters(config, { redis, log });
   return {
     config,
@@ -91,9 +98,10 @@ export async function openServices(
     db,
     database,
     deployment,
-    users: createUsers({ db, database }),
+    users,
     tokens,
     tokenCheck,
+    sessions,
     limiters,
     authenticate: createAuthenticate(tokenCheck, limiters.token),
     projects: createProjects({ db, database, maxProjects: config.maxProjects }),

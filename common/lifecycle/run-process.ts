@@ -5,7 +5,7 @@ import { type Config, readConfig } from '../config/read-config.ts';
 import type { TracingConfig } from '../config/read-tracing.ts';
 import { secretsOf } from '../config/secrets-of.ts';
 import { shuttingDown, stillStarting } from '../errors/catalogue.ts';
-import { frontPageRoute } from '../http/front-page.ts';
+import { dashboardOf, frontPageRoute } from '../http/front-page.ts';
 import { healthRoutes, type ReadinessCheck } from '../http/health-routes.ts';
 import { type HttpServer, startHttpServer } from '../http/http-server.ts';
 import type { Route } from '../http/http-types.ts';
@@ -56,7 +56,7 @@ export interface ProcessServices extends Services {
 export type ServiceFactory = (services: ProcessServices, baseUrl: () => string) => Promise<Service>;
 
 const help = `
-Usage: npm start (all services), npm run gateway, npm run query
+Usage: npm start (all services), npm run gateway, npm run query, npm run console
 
 Takes no arguments: settings are environment variables, which docs/configuration.md lists. The most important ones:
   HOST, PORT       where to listen (127.0.0.1, 8080)
@@ -200,7 +200,8 @@ async function serve(args: {
     const made = config.bootstrapToken === undefined ? await makeToken() : null;
     if (configured || made !== null) {
       const examples = running.map((service) => service.examples);
-      process.stdout.write(firstStartText(baseUrl(), made, examples));
+      const dashboard = dashboardOf(serviceRoutes);
+      process.stdout.write(firstStartText(baseUrl(), made, { examples, dashboard }));
     }
     for (const service of running) service.started?.();
   }

@@ -5,9 +5,9 @@ import { textLiteral } from '../clickhouse/literal.ts';
 import { topologyOf } from '../clickhouse/topology.ts';
 import { CacheCounts } from '../metrics/cache-counts.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
+import { type FileQuery, fileListSql, timeLiteral } from './file-list.ts';
 import { FileLookup } from './file-lookup.ts';
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
-import { timestampText } from './row-values.ts';
 
 /** A stored file. It never changes once it is there. */
 export interface CloudFile {
@@ -43,13 +43,17 @@ export interface CloudFiles {
   namesWithRow(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Rows that were made between two times, newest first. */
   madeBetween(after: Date, before: Date, limit: number, signal: AbortSignal): Promise<readonly CloudFile[]>;
+  /** A page of the files of a project, newest first. */
+  list(query: FileQuery, signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** Files whose rows are durable, of one account. */
   usedBy(ownerId: string, signal: AbortSignal): Promise<StorageUse>;
-  /** Removes the row of a file whose object is not there. */
+  /** Removes the row of a file whose object is not there. From then on this process does not find it. */
   remove(name: string, signal: AbortSignal): Promise<void>;
 }
 
 const cachedFiles = 10_000;
+/** How long a file is known without another look where other processes may delete it. Milliseconds. */
+const knownFor = 60_000;
 
 /** Doubles hold every size and time exactly up to 2^53; 64-bit integers would depend on output settings. */
 const selection = `id, name, original_name, owner_id, project_slug, object_key, content_type,
@@ -84,14 +88,19 @@ export interface FileTable extends CloudFiles {
   remember(file: CloudFile): void;
 }
 
-/** @param args.database name of the database that holds the metadata tables */
+/**
+ * @param args.database name of the database that holds the metadata tables
+ * @param args.alone whether no other process deletes files
+ */
 export function createCloudFiles({
   db,
   database,
+  alone = false,
   metrics,
 }: {
   db: Database;
   database: string;
+  alone?: boolean;
   metrics?: Pick<Metrics, 'cache' | 'batch'>;
 }): FileTable {
   const table = `${database}.cloud_files`;
@@ -104,7 +113,9 @@ export function createCloudFiles({
   const onInsert = metrics?.batch('file_inserts');
   const onLookup = metrics?.batch('file_lookups');
   const groupCommit = createGroupCommit({ db, pendingLimit, insertLimit, gather, onStatement: onInsert });
-  const known = new LRUCache<string, CloudFile>({ max: cachedFiles });
+  const known = new LRUCache<string, CloudFile>({ max: cachedFiles, ttl: alone ? 0 : knownFor });
+  /** A look that began before the removal may end after it. Names never come again. */
+  const removed = new LRUCache<string, true>({ max: cachedFiles });
   const lookup = new FileLookup<CloudFile>(async (names, signal) => {
     onLookup?.(names.length);
     const among = names.map(textLiteral).join(', ');
@@ -147,8 +158,10 @@ export function createCloudFiles({
     async findByName(name, signal) {
       const cached = counts.count(known.get(name));
       if (cached !== undefined) return cached;
+      if (removed.has(name)) return null;
       const file = await lookup.find(name, signal);
-      if (file !== null) known.set(name, file);
+      if (file === null || removed.has(name)) return null;
+      known.set(name, file);
       return file;
     },
     async namesWithRow(names, signal) {
@@ -170,6 +183,10 @@ export function createCloudFiles({
       });
       return rows.map(fileOf);
     },
+    async list(query, signal) {
+      const sql = `SELECT ${selection} FROM ${fileListSql(table, query)}`;
+      return (await db.rows<Row>({ sql, signal, home, account: query.ownerId })).map(fileOf);
+    },
     async usedBy(ownerId, signal) {
       const sql = `SELECT toFloat64(count()) AS files, toFloat64(sum(size)) AS bytes FROM ${table}
          WHERE owner_id = ${textLiteral(ownerId)}`;
@@ -178,14 +195,17 @@ export function createCloudFiles({
     },
     async remove(name, signal) {
       const sql = `DELETE FROM ${rowsEverywhere(table)} WHERE name = ${textLiteral(name)}`;
-      await db.command({ sql, signal, home });
+      removed.set(name, true);
       known.delete(name);
+      try {
+        await db.command({ sql, signal, home });
+      } catch (error) {
+        // who tries again has to find it
+        removed.delete(name);
+        throw error;
+      }
     },
   };
-}
-
-function timeLiteral(time: Date): string {
-  return `toDateTime64(${textLiteral(timestampText(time))}, 3, 'UTC')`;
 }
 
 function fileOf(row: Row): CloudFile {

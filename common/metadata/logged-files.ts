@@ -143,6 +143,10 @@ export async function openLoggedFiles(args: {
       await settle();
       return table.madeBetween(after, before, limit, signal);
     },
+    async list(query, signal) {
+      await settle();
+      return table.list(query, signal);
+    },
     async usedBy(ownerId, signal) {
       await settle();
       return table.usedBy(ownerId, signal);

@@ -1,40 +1,112 @@
-import { randomUUID } from 'node:crypto';
 import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
+import { UnknownOutcome } from '../clickhouse/unknown-outcome.ts';
 import { rowLine, timestampText } from './row-values.ts';
+import { uuidV5 } from './uuid-v5.ts';
 
 /** An account of the service: it owns projects and access tokens. */
 export interface User {
   readonly id: string;
-  /** Lower case; unique. */
+  /** Lower case; unique. Empty: the row only keeps its id from others. */
   readonly email: string;
 }
 
-export interface Users {
-  findByEmail(email: string): Promise<User | null>;
-  /** @param id of an account that several processes may make at once: then it is the same one */
-  create(args: { email: string; name: string; id?: string }): Promise<User>;
+/** All that is stored of an account. */
+export interface Account extends User {
+  readonly name: string;
+  /** Empty: nobody can log in to it. */
+  readonly passwordHash: string;
+  readonly createdAt: Date;
+  /** Grows with each change; sessions of an earlier one are over. */
+  readonly version: number;
 }
+
+export interface Users {
+  findByEmail(email: string, signal?: AbortSignal): Promise<Account | null>;
+  findById(id: string, signal?: AbortSignal): Promise<Account | null>;
+  /** Makes an account that can not be logged in to. Several processes that do so at once make one. */
+  create(args: { email: string; name: string; id?: string }): Promise<Account>;
+  /**
+   * Stores an account as its next version, or its first, which is 0. False: another process, or another request, was first
+   * with that version, and nothing was stored.
+   */
+  store(account: Account, signal?: AbortSignal): Promise<boolean>;
+  /** Whether there is an account with another e-mail address. */
+  anyBeside(email: string, signal?: AbortSignal): Promise<boolean>;
+}
+
+/** The id of an account that is registered with an e-mail address: the same in every process, so there can be only one. */
+export function userIdOf(email: string): string {
+  return uuidV5('user', email.toLowerCase());
+}
+
+interface Row {
+  id: string;
+  email: string;
+  name: string;
+  password_hash: string;
+  created: number;
+  version: number;
+}
+
+const columns = ['id', 'email', 'name', 'password_hash', 'created_at', 'updated_at', 'version'];
+const selection = `id, email, name, password_hash, toFloat64(toUnixTimestamp64Milli(created_at)) AS created,
+  toFloat64(version) AS version`;
 
 export function createUsers({ db, database }: { db: Database; database: string }): Users {
   const table = `${database}.users`;
+
+  const find = async (condition: string, signal?: AbortSignal): Promise<Account | null> => {
+    const sql = `SELECT ${selection} FROM ${table} FINAL WHERE ${condition} ORDER BY created_at LIMIT 1`;
+    const [row] = await db.rows<Row>({ sql, signal });
+    if (row === undefined) return null;
+    const { id, email, name, password_hash: passwordHash, created, version } = row;
+    return { id, email, name, passwordHash, createdAt: new Date(created), version };
+  };
+  const findById: Users['findById'] = (id, signal) => find(`id = ${textLiteral(id)}`, signal);
+  const findByEmail: Users['findByEmail'] = async (email, signal) =>
+    email === '' ? null : find(`email = ${textLiteral(email.toLowerCase())}`, signal);
+
+  const store: Users['store'] = async (account, signal) => {
+    const { id, email, name, passwordHash, createdAt, version } = account;
+    // the first of two INSERTs with one token counts; its window holds only the newest
+    const before = await findById(id, signal);
+    if ((before?.version ?? -1) >= version) return false;
+    const now = timestampText(new Date());
+    const lines = rowLine([id, email, name, passwordHash, timestampText(createdAt), now, version]);
+    const unknown = await db.insert({ table, columns, lines, token: `${id}:${version}`, signal }).then(
+      () => null,
+      (error: unknown) => {
+        if (error instanceof UnknownOutcome) return error;
+        throw error;
+      },
+    );
+    const after = await findById(id, signal);
+    if (unknown !== null && (after === null || after.version < version)) throw unknown;
+    // equal values: whoever stored them, they are what was to be stored
+    return (
+      after?.version === version &&
+      after.email === email &&
+      after.name === name &&
+      after.passwordHash === passwordHash
+    );
+  };
+
   return {
-    async findByEmail(email) {
-      const [user] = await db.rows<User>({
-        sql: `SELECT id, email FROM ${table} FINAL WHERE email = ${textLiteral(email.toLowerCase())}
-         ORDER BY created_at LIMIT 1`,
-      });
-      return user ?? null;
+    findById,
+    findByEmail,
+    store,
+    async create({ email, name, id = userIdOf(email) }) {
+      const account = {
+        ...{ id, email: email.toLowerCase(), name, passwordHash: '' },
+        ...{ createdAt: new Date(), version: 0 },
+      };
+      await store(account);
+      return account;
     },
-    async create({ email, name, id = randomUUID() }) {
-      const user = { id, email: email.toLowerCase() };
-      const now = timestampText(new Date());
-      await db.insert({
-        table,
-        columns: ['id', 'email', 'name', 'password_hash', 'created_at', 'updated_at', 'version'],
-        lines: rowLine([user.id, user.email, name, '', now, now, 0]),
-      });
-      return user;
+    async anyBeside(email, signal) {
+      const sql = `SELECT 1 AS one FROM ${table} FINAL WHERE email NOT IN ('', ${textLiteral(email)}) LIMIT 1`;
+      return (await db.rows({ sql, signal })).length > 0;
     },
   };
 }

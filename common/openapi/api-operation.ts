@@ -1,8 +1,11 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
 import type { Schema } from './schema.ts';
 
-/** Who may ask. `optional`: with a token or without. `metrics`: with a token of its own, where one is set. */
-export type Access = 'token' | 'none' | 'optional' | 'metrics';
+/**
+ * Who may ask. `optional`: with a token or without. `metrics`: with a token of its own, where one is set. `session`: with the
+ * cookie of a session of the dashboard.
+ */
+export type Access = 'token' | 'none' | 'optional' | 'metrics' | 'session';
 
 export interface ApiParameter {
   readonly name: string;

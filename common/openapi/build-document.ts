@@ -30,6 +30,13 @@ const securitySchemes: JsonObject = {
     description:
       'An access token, as `npm run token` makes them. It must not be in code that runs at clients.',
   },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-sluice_session',
+    description:
+      'Of the dashboard. Without TLS, which is for this machine alone, it is called `sluice_session`.',
+  },
   metricsToken: { type: 'http', scheme: 'bearer', description: 'METRICS_TOKEN, where that is set' },
 };
 
@@ -74,7 +81,7 @@ function methodKey(method: Route['method']): string {
 }
 
 function addressOf(path: string, { fixed = {} }: DocumentInfo): string {
-  return path.replace(/:(\w+)/g, (_, name: string) => {
+  return path.replace(/:(\w+)\*?/g, (_, name: string) => {
     const value = fixed[name];
     return value === undefined ? `{${name}}` : encodeURIComponent(value);
   });
@@ -123,6 +130,8 @@ function security(access: ApiOperation['access']): Json {
       return [{}, { accessToken: [] }];
     case 'metrics':
       return [{}, { metricsToken: [] }];
+    case 'session':
+      return [{ session: [] }];
     case 'none':
       return [];
   }

@@ -30,7 +30,8 @@ export const frontPage: ApiOperation = {
   id: 'frontPage',
   tag: 'Description',
   summary: 'Say what this is',
-  description: 'A page for browsers, which ask for HTML, and JSON for others.',
+  description:
+    'JSON. Browsers, which ask for HTML, get to the dashboard, or see a page where the process has none.',
   access: 'none',
   answers: {
     200: {
@@ -47,6 +48,13 @@ export const frontPage: ApiOperation = {
           ),
         ),
         'text/html': { schema: text },
+      },
+    },
+    302: {
+      description: 'To the dashboard',
+      headers: {
+        Location: { description: '/_console_/', schema: text, always: true },
+        Vary: { description: 'accept', schema: text, always: true },
       },
     },
   },

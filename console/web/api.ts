@@ -1,6 +1,6 @@
 import { effect } from '@preact/signals';
 import { problemOf } from './problem.ts';
-import { callConsole, forgetSession, session, withDeadline } from './session.ts';
+import { callConsole, session, withDeadline } from './session.ts';
 
 /** Until the first byte of an answer. */
 const deadlineMs = 60_000;
@@ -102,9 +102,3 @@ effect(() => {
   session.value?.account?.id;
   current = null;
 });
-
-export async function logOut(): Promise<void> {
-  await callConsole('/logout', { method: 'POST' });
-  current = null;
-  forgetSession();
-}

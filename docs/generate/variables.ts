@@ -43,6 +43,15 @@ export const variableGroups: readonly VariableGroup[] = [
         default: 'random, printed once',
         meaning: 'the first access token of an empty store, 16 to 256 characters',
       },
+      REGISTRATION: {
+        meaning:
+          'who may make an account in the dashboard: `first`, while there is none but the one that the first start makes; `open`, everybody; `closed`, nobody',
+      },
+      CONSOLE_API_URL: {
+        default: 'its own address',
+        meaning:
+          'the base address of the API for the dashboard, where the two have no address in common; CORS_ORIGINS has to allow that of the dashboard',
+      },
       LOGIN_TOKEN_SECRET: {
         default: 'a key in the store',
         meaning:

@@ -9,6 +9,7 @@ import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts
 import type { Projects } from '../../common/metadata/projects.ts';
 import { slugProblem } from '../../common/metadata/slug.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { cloudFileJson } from '../cloud-file-json.ts';
 import { storedHeaders } from '../content-type-policy.ts';
 import { fileKey } from '../file-key.ts';
 import { cleanOriginalName, storedName } from '../file-name.ts';
@@ -207,14 +208,6 @@ function answer(file: CloudFile, s3Link: string): HttpResponse {
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8' },
-    body: JSON.stringify({
-      _id: file.id,
-      name: file.name,
-      originalName: file.originalName,
-      ownedBy: file.ownerId,
-      s3Link,
-      updatedAt: file.updatedAt.toISOString(),
-      createdAt: file.createdAt.toISOString(),
-    }),
+    body: JSON.stringify(cloudFileJson(file, s3Link)),
   };
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import type { Hasher } from '../../common/login/hasher.ts';
 import { identityKeys, recordIdentity } from '../input/credentials.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import type { Hasher } from './hasher.ts';
 import type { Candidate } from './record-reader.ts';
 
-/** Slows down who guesses; null counts as a failure (login/login-throttle.ts). */
+/** Slows down who guesses; null counts as a failure (common/login/login-throttle.ts). */
 export interface Throttle {
   run<Result>(
     key: string,

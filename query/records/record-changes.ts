@@ -1,6 +1,7 @@
 import { untilAborted } from '../../common/abort/until-aborted.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
+import type { Hasher } from '../../common/login/hasher.ts';
 import type { Changes } from '../input/validate-changes.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import type { Assignment } from '../sql/update-sql.ts';
@@ -10,7 +11,6 @@ import { type FindStoredDeps, findStored } from '../unique/find-stored.ts';
 import { recordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, type UniqueValue } from '../unique/unique-values.ts';
-import type { Hasher } from './hasher.ts';
 import { storedJson } from './record-row.ts';
 import type { RecordChange, RecordWrites } from './record-writes.ts';
 import { withHashes } from './store-records.ts';

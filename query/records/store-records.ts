@@ -1,5 +1,6 @@
 import { untilAborted } from '../../common/abort/until-aborted.ts';
 import { inTurns } from '../../common/limits/in-turns.ts';
+import type { Hasher } from '../../common/login/hasher.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import type { StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -8,7 +9,6 @@ import { type FindStoredDeps, findStored } from '../unique/find-stored.ts';
 import { firstRecordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues } from '../unique/unique-values.ts';
-import type { Hasher } from './hasher.ts';
 import type { RecordReader } from './record-reader.ts';
 import { type NewRecord, rowsOf } from './record-row.ts';
 import type { RecordWrites } from './record-writes.ts';

@@ -1,8 +1,8 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { invalidStructure } from '../../common/errors/catalogue.ts';
+import type { Hasher } from '../../common/login/hasher.ts';
 import { type RecordValues, validateRecords } from '../input/validate-record.ts';
-import type { Hasher } from '../records/hasher.ts';
 import { keyLines, recordLines, rowsOf } from '../records/record-row.ts';
 import { withHashes } from '../records/store-records.ts';
 import type { RecordsTable } from '../sql/records-table.ts';

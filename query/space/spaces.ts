@@ -10,13 +10,13 @@ import {
 import type { Invalidation } from '../../common/invalidation/invalidation.ts';
 import { CountLimit } from '../../common/limits/count-limit.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
+import type { Hasher } from '../../common/login/hasher.ts';
 import type { Projects } from '../../common/metadata/projects.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { CacheCounts } from '../../common/metrics/cache-counts.ts';
 import type { Metrics } from '../../common/metrics/create-metrics.ts';
 import type { RecordHeaders } from '../input/record-headers.ts';
 import type { BeginWrite } from '../records/begin-write.ts';
-import type { Hasher } from '../records/hasher.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { assignSlots } from '../structure/slots.ts';

@@ -35,13 +35,19 @@ async function serveGateway(t: Test, maxUploadBytes = 10_000_000) {
     routes: gatewayRoutes({
       deploymentId: testDeployment,
       authenticate: async () => ({ userId: 'owner', tokenId: 't' }),
-      projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
+      projects: {
+        ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }),
+        find: async (ownerId, slug) => ({ id: 'p', ownerId, slug }),
+      },
       cloudFiles: {
         announce: () => () => {},
         async insert(file) {
           rows.set(file.name, file);
         },
         findByName: async (name) => rows.get(name) ?? null,
+        namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),
+        list: async () => [...rows.values()],
+        remove: async (name) => void rows.delete(name),
       },
       store,
       memory: plentyOfMemory(),

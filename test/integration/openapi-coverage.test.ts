@@ -61,7 +61,8 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     if (all === undefined) throw new Error(id);
     return all;
   };
-  let known: Known = { file: 'x', delivery: 'x', loginToken: 'x', newId: async () => 'x' };
+  const newFile = async (): Promise<string> => (await json('upload')).name;
+  let known: Known = { file: 'x', delivery: 'x', loginToken: 'x', newId: async () => 'x', newFile };
   const json = async (id: string, change: Partial<Ask> = {}) => {
     const { body } = await one({ ...(await goodRequest(operation(id), known)), ...change });
     return JSON.parse(body.toString());
@@ -80,7 +81,8 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
   };
   await json('insertOne', { ...hook, body: '{"name":"Ada"}' });
   const [{ id: delivery }] = await json('getWebhookDeliveries');
-  known = { file: name, delivery, loginToken: token, newId: async () => (await json('insertOne')).id };
+  const newId = async (): Promise<string> => (await json('insertOne')).id;
+  known = { file: name, delivery, loginToken: token, newId, newFile };
   // all that an address may ask for
   await one(await goodRequest(operation('frontPage'), known), limited.baseUrl);
 

@@ -5,7 +5,14 @@ import { ApiError } from '../../common/errors/api-error.ts';
 import type { Route } from '../../common/http/http-types.ts';
 import { Router } from '../../common/http/router.ts';
 import type { JsonObject } from '../../common/openapi/build-document.ts';
-import { documentOf, gatewayTable, operationsOf, processRoutes, queryTable } from './openapi-document.ts';
+import {
+  consoleTable,
+  documentOf,
+  gatewayTable,
+  operationsOf,
+  processRoutes,
+  queryTable,
+} from './openapi-document.ts';
 
 export interface SeenAnswer {
   readonly method: string;
@@ -44,7 +51,8 @@ export class Contract {
     this.#ajv.addSchema(document, 'document');
     const routes: Route[] = [];
     for (const { path, method, operation } of operationsOf(document)) {
-      const pattern = path.replace(/\{(\w+)\}/g, ':$1');
+      // a parameter of this name is all the rest of a path
+      const pattern = path.replace(/\{(\w+)\}/g, ':$1').replace(/:rest$/, ':rest*');
       const key = method === 'QUERY' ? 'x-query' : method.toLowerCase();
       this.#operations.set(`${method} ${pattern}`, {
         id: operation.operationId,
@@ -150,6 +158,6 @@ function once(tables: () => readonly Route[]): () => Promise<Contract> {
 }
 
 /** Of a process that serves everything. One for a test process. */
-export const wholeContract = once(() => [...gatewayTable(), ...queryTable()]);
+export const wholeContract = once(() => [...gatewayTable(), ...queryTable(), ...consoleTable()]);
 /** Of the query service alone. */
 export const queryContract = once(queryTable);

@@ -20,6 +20,8 @@ export interface Known {
   readonly loginToken: string;
   /** Makes a record, and answers its id. */
   newId(): Promise<string>;
+  /** Stores a file, and answers its name. */
+  newFile(): Promise<string>;
 }
 
 export const users = structureOf('demo', 'user', [
@@ -43,7 +45,7 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
   const filled = path
     .replace('{project}', 'demo')
     .replace('{space}', space)
-    .replace('{name}', known.file)
+    .replace('{name}', id === 'deleteFile' ? await known.newFile() : known.file)
     .replace('{id}', known.delivery)
     .replace('{file}', 'page.js');
   const json = operation.requestBody?.content['application/json'];
@@ -79,6 +81,7 @@ export function bent(status: number, good: Ask, id: string): Ask | null {
   const elsewhere = good.target.replace(/^\/demo\/(?:people|user)/, '/demo/nowhere');
   switch (status) {
     case 200:
+    case 204:
       return good;
     case 206:
       return withHeaders({ range: 'bytes=0-1' });
@@ -122,6 +125,7 @@ function notFound(withHeaders: (headers: Record<string, string>) => Ask, elsewhe
     const resources = `{"mustExistSpaceStructures":[${missing}]}`;
     return { ...ask, headers: { ...ask.headers, 'function-resources': resources } };
   }
+  if (id === 'listFiles') return { ...ask, target: '/_f_/nowhere' };
   if (id === 'setStructure') return { ...ask, target: elsewhere, body: '{"recordStructure":[]}' };
   const target = /^\/_/.test(elsewhere)
     ? elsewhere.replace(/\/[^/]{6,}(?=\/(?:link|send)$|$)/, '/nothing')

@@ -37,6 +37,7 @@ export async function serveGatewayOn(
     namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),
     madeBetween: async (after, before) =>
       [...rows.values()].filter(({ createdAt }) => createdAt >= after && createdAt < before),
+    list: async () => [...rows.values()],
     usedBy: async () => ({ files: 0, bytes: 0 }),
     async remove(name) {
       rows.delete(name);
@@ -62,7 +63,10 @@ export async function serveGatewayOn(
     routes: gatewayRoutes({
       deploymentId: testDeployment,
       authenticate: async () => ({ userId: '0b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6a', tokenId: 't' }),
-      projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
+      projects: {
+        ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }),
+        find: async (ownerId, slug) => ({ id: 'p', ownerId, slug }),
+      },
       cloudFiles,
       store,
       memory,

@@ -5,6 +5,7 @@ import type { Route } from '../../common/http/http-types.ts';
 import { metricsRoute } from '../../common/metrics/metrics-route.ts';
 import type { JsonObject } from '../../common/openapi/build-document.ts';
 import { descriptionRoutes } from '../../common/openapi/description-routes.ts';
+import { consoleRoutes } from '../../console/routes.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { queryRoutes } from '../../query/query-service.ts';
 import { fakeRequest } from './fake-request.ts';
@@ -25,6 +26,10 @@ export function queryTable(): Route[] {
     projects: untouched,
     authenticate: untouched,
   });
+}
+
+export function consoleTable(): Route[] {
+  return consoleRoutes(untouched);
 }
 
 /** Every route of a process that runs some services. */

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Semaphore } from '../../common/limits/semaphore.ts';
-import { createHasher } from '../../query/records/hasher.ts';
+import { createHasher } from '../../common/login/hasher.ts';
 
 const idle = new AbortController().signal;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

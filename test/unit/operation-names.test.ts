@@ -1,8 +1,8 @@
 import t from 'tap';
-import { gatewayTable, processRoutes, queryTable } from '../services/openapi-document.ts';
+import { consoleTable, gatewayTable, processRoutes, queryTable } from '../services/openapi-document.ts';
 
 t.test('every route has the name of an operation, by which it is measured, logged and traced', async (t) => {
-  const routes = processRoutes([...gatewayTable(), ...queryTable()]);
+  const routes = processRoutes([...gatewayTable(), ...queryTable(), ...consoleTable()]);
   t.ok(routes.length > 20);
   for (const { method, path, operation, api } of routes) {
     t.match(operation, /^[a-zA-Z]+$/, `${method} ${path}`);

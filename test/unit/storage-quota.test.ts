@@ -55,3 +55,19 @@ t.test('what the store has seen counts once, and what is under way goes on count
   for (let i = 0; i < 3; i++) await quota.claim('a', 1, signal);
   await t.rejects(quota.check('a', 1, signal), refused, 'files that were removed make room');
 });
+
+t.test('a file that is deleted makes room at once', async (t) => {
+  const { quota, state } = quotaOf({ files: 1 });
+  state.now = 1;
+  (await quota.claim('a', 1, signal))(true);
+  await t.rejects(quota.check('a', 1, signal), refused);
+  state.now = 2;
+  quota.freed('a');
+  state.now = 3;
+  await quota.check('a', 1, signal);
+  state.files = 1;
+  state.now = 4;
+  quota.freed('a');
+  state.now = 5;
+  await t.rejects(quota.check('a', 1, signal), refused, 'what others stored meanwhile counts');
+});

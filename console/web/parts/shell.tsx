@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { logOut } from '../api.ts';
+import { UploadStatus } from '../files/upload-panel.tsx';
 import { navigate, to } from '../router.ts';
 import type { Route } from '../routes.tsx';
-import { session } from '../session.ts';
+import { callConsole, forgetSession, session } from '../session.ts';
 import { type Theme, theme } from '../theme.ts';
 import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
@@ -49,6 +49,7 @@ export function Shell({
           ))}
         </nav>
         <div class="side-foot">
+          <UploadStatus />
           <p class="who" title={session.value?.account?.email}>
             {session.value?.account?.email}
           </p>
@@ -67,7 +68,8 @@ export function Shell({
 
 async function leave(): Promise<void> {
   try {
-    await logOut();
+    await callConsole('/logout', { method: 'POST' });
+    forgetSession();
     // not back to this page for who logs in next
     navigate(to`/login`);
   } catch (thrown) {

@@ -1,9 +1,9 @@
-import { createKeyedHash } from '../../common/auth/keyed-hash.ts';
-import type { SigningKeys } from '../../common/auth/signing-keys.ts';
-import type { Log } from '../../common/log/log.ts';
-import type { RedisConnection } from '../../common/redis/redis-connection.ts';
-import { redisScript } from '../../common/redis/redis-script.ts';
-import { unlessAway, unlessLate } from '../../common/redis/without-redis.ts';
+import { createKeyedHash } from '../auth/keyed-hash.ts';
+import type { SigningKeys } from '../auth/signing-keys.ts';
+import type { Log } from '../log/log.ts';
+import type { RedisConnection } from '../redis/redis-connection.ts';
+import { redisScript } from '../redis/redis-script.ts';
+import { unlessAway, unlessLate } from '../redis/without-redis.ts';
 import type { FailureDelays } from './failure-delays.ts';
 
 /** Failed logins that all processes count together. Nothing of it rejects. */

@@ -1,17 +1,15 @@
 import { availableParallelism } from 'node:os';
 import { hash, verify } from '@node-rs/argon2';
-import { Semaphore } from '../../common/limits/semaphore.ts';
-import type { StoredValue } from '../structure/field.ts';
+import { Semaphore } from '../limits/semaphore.ts';
 
-/** Makes and checks the stored form of hashed fields. Accounts take turns. */
+/** What can be hashed: a password of an account, or the value of a hashed field. */
+export type Hashable = string | number | boolean;
+
+/** Makes and checks stored hashes. Accounts take turns. */
 export interface Hasher {
   /** Hashes in the order of the values; each with a salt of its own. */
-  hashValues(
-    values: readonly StoredValue[],
-    signal: AbortSignal,
-    account?: string,
-  ): Promise<readonly string[]>;
-  verifyValue(stored: string, value: StoredValue, signal: AbortSignal, account?: string): Promise<boolean>;
+  hashValues(values: readonly Hashable[], signal: AbortSignal, account?: string): Promise<readonly string[]>;
+  verifyValue(stored: string, value: Hashable, signal: AbortSignal, account?: string): Promise<boolean>;
 }
 
 /** https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html: argon2id (the library's default). */
@@ -33,7 +31,7 @@ export function createHasher(): Hasher {
         while (next < values.length && !failed) {
           const index = next++;
           hashes[index] = await turns.run(
-            () => hash(hashedText(values[index] as StoredValue), owasp),
+            () => hash(hashedText(values[index] as Hashable), owasp),
             signal,
             account,
           );
@@ -54,6 +52,6 @@ export function createHasher(): Hasher {
 }
 
 /** A field has one type, so values of different types never meet. */
-function hashedText(value: StoredValue): string {
+function hashedText(value: Hashable): string {
   return String(value);
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { overloaded, tooManyAttempts } from '../../common/errors/catalogue.ts';
+import { overloaded, tooManyAttempts } from '../errors/catalogue.ts';
 import { type FailureDelays, failureDelays } from './failure-delays.ts';
 import type { SharedFailures } from './shared-failures.ts';
 

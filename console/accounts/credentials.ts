@@ -1,0 +1,89 @@
+import { invalidBody } from '../../common/errors/catalogue.ts';
+import { longestName, nameProblem } from '../../common/metadata/slug.ts';
+
+export const passwordLength = { min: 8, max: 256 } as const;
+export const longestEmail = 254;
+/** As loose as it can be: whether an address is one, only a mail to it tells. */
+export const emailPattern = /^[^\s@\p{Cc}\p{Surrogate}]+@[^\s@\p{Cc}\p{Surrogate}]+$/u;
+
+/** What a person logs in with. */
+export interface Credentials {
+  /** Lower case. */
+  readonly email: string;
+  readonly password: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Throws 400 for what is no JSON object. */
+export function readFields(body: unknown): Fields {
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Fields;
+  throw invalidBody('The request body should be a JSON object');
+}
+
+/** Of a login: what can't be right is refused as what is wrong. Throws 400 when there are no two texts. */
+export function readLogin(body: unknown): Credentials {
+  const fields = readFields(body);
+  const problems = ['email', 'password'].filter((key) => typeof fields[key] !== 'string');
+  if (problems.length > 0) throw invalidBody(problems.map((key) => `${key} should be a text`));
+  // one character more than any account has is enough to be nobody's, and the throttle keeps it for a while
+  const email = emailOf(fields.email as string).slice(0, longestEmail + 1);
+  return { email, password: normal(fields.password as string) };
+}
+
+/** Of a new account. Throws 400 that names every problem. */
+export function readRegistration(
+  body: unknown,
+): Credentials & { readonly name: string; readonly claimToken: string | null } {
+  const { email, password, name = '', claimToken = null } = readFields(body);
+  const problems = [emailProblem(email), passwordProblem('password', password), personProblem(name)];
+  if (claimToken !== null && typeof claimToken !== 'string') problems.push('claimToken should be a text');
+  refuse(problems);
+  return {
+    email: emailOf(email as string),
+    password: normal(password as string),
+    name: name as string,
+    claimToken: claimToken as string | null,
+  };
+}
+
+export function readPasswordChange(body: unknown): { readonly current: string; readonly next: string } {
+  const { current, next } = readFields(body);
+  refuse([typeof current === 'string' ? null : 'current should be a text', passwordProblem('next', next)]);
+  return { current: normal(current as string), next: normal(next as string) };
+}
+
+function refuse(problems: readonly (string | null)[]): void {
+  const found = problems.filter((problem) => problem !== null);
+  if (found.length > 0) throw invalidBody(found);
+}
+
+function emailOf(text: string): string {
+  return text.trim().normalize('NFC').toLowerCase();
+}
+
+/** NIST SP 800-63B section 3.1.1.2: the same password is the same however a keyboard composes it. */
+function normal(password: string): string {
+  return password.normalize('NFKC');
+}
+
+function emailProblem(email: unknown): string | null {
+  if (typeof email !== 'string') return 'email should be a text';
+  const address = emailOf(email);
+  if (address.length <= longestEmail && emailPattern.test(address)) return null;
+  return `email should be an e-mail address of at most ${longestEmail} characters`;
+}
+
+function passwordProblem(key: string, password: unknown): string | null {
+  const { min, max } = passwordLength;
+  if (typeof password !== 'string') return `${key} should be a text`;
+  // characters as people count them, nearly
+  const length = [...normal(password)].length;
+  return length >= min && length <= max ? null : `${key} should have ${min} to ${max} characters`;
+}
+
+function personProblem(name: unknown): string | null {
+  if (typeof name !== 'string') return 'name should be a text';
+  const problem = name === '' ? null : nameProblem(name);
+  return problem === null ? null : `name ${problem}; it should have at most ${longestName} characters`;
+}

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import type { Hasher } from '../../common/login/hasher.ts';
+import type { LoginThrottle } from '../../common/login/login-throttle.ts';
+import type { Account, Users } from '../../common/metadata/users.ts';
+import type { Credentials } from './credentials.ts';
+
+/** The same of an account for all that asks for its password, so that failures add up. */
+function identityOf(email: string): string {
+  return `console account\n${email}`;
+}
+
+/**
+ * Checks passwords, behind the throttle. The work does not depend on what is found: where there is no account, a hash is
+ * verified that nothing fits, and neither time nor answer tells.
+ */
+export class Passwords {
+  readonly #users: Users;
+  readonly #hasher: Hasher;
+  readonly #throttle: LoginThrottle;
+  #dummy: Promise<string> | null = null;
+
+  constructor(args: {
+    readonly users: Users;
+    readonly hasher: Hasher;
+    readonly throttle: LoginThrottle;
+  }) {
+    this.#users = args.users;
+    this.#hasher = args.hasher;
+    this.#throttle = args.throttle;
+  }
+
+  /**
+   * The account, or null. Rejects with 429 when it is too early for another attempt.
+   * @param sender whose turn it is to have a password verified
+   */
+  check({ email, password }: Credentials, sender: string, signal: AbortSignal): Promise<Account | null> {
+    return this.#throttle.run(
+      identityOf(email),
+      async () => {
+        // made before the first look at an account, so that the first attempt of all shows nothing either
+        const dummy = await this.#dummyHash();
+        const account = await this.#users.findByEmail(email, signal);
+        const stored = account?.passwordHash ?? '';
+        const right = await this.#hasher.verifyValue(stored || dummy, password, signal, sender);
+        return right && stored !== '' ? account : null;
+      },
+      signal,
+    );
+  }
+
+  /** Gives an account another password. Null: it has changed meanwhile, and nothing was stored. */
+  async change(
+    account: Account,
+    password: string,
+    sender: string,
+    signal: AbortSignal,
+  ): Promise<Account | null> {
+    const [passwordHash = ''] = await this.#hasher.hashValues([password], signal, sender);
+    const changed = { ...account, passwordHash, version: account.version + 1 };
+    return (await this.#users.store(changed)) ? changed : null;
+  }
+
+  #dummyHash(): Promise<string> {
+    this.#dummy ??= this.#hasher
+      .hashValues([randomBytes(32).toString('base64')], new AbortController().signal)
+      .then(([hash]) => hash as string);
+    this.#dummy.catch(() => {
+      this.#dummy = null;
+    });
+    return this.#dummy;
+  }
+}

@@ -1,0 +1,129 @@
+import { developerEmail } from '../../common/auth/issue-token.ts';
+import type { TokenCheck } from '../../common/auth/token-check.ts';
+import type { Config } from '../../common/config/read-config.ts';
+import { registrationRefused } from '../../common/errors/catalogue.ts';
+import type { Hasher } from '../../common/login/hasher.ts';
+import { type Account, type Users, userIdOf } from '../../common/metadata/users.ts';
+import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
+import type { Credentials } from './credentials.ts';
+
+/** Who may register at the moment. */
+export interface RegistrationState {
+  readonly canRegister: boolean;
+  /** The account of the first start can still be taken over with its access token. */
+  readonly canClaim: boolean;
+}
+
+export type NewAccount = Credentials & { readonly name: string };
+
+/** A look at the store is good for so long, however many strangers ask. Milliseconds. */
+const lookInterval = 1000;
+/** Of the row that says who was the first to register, where there may be one only. */
+const firstId = uuidV5('first account');
+
+/**
+ * Makes accounts. Several requests and processes may do so at once: the store takes one row of each id and version, and ids
+ * follow from e-mail addresses (common/metadata/users.ts). Every refusal is the same, so that none says whether an
+ * address is taken.
+ */
+export class Registration {
+  readonly #users: Users;
+  readonly #hasher: Hasher;
+  readonly #tokenCheck: Pick<TokenCheck, 'check'>;
+  readonly #mode: Config['registration'];
+  #look: { readonly state: Promise<RegistrationState>; readonly began: number } | null = null;
+
+  constructor(args: {
+    readonly users: Users;
+    readonly hasher: Hasher;
+    readonly tokenCheck: Pick<TokenCheck, 'check'>;
+    readonly mode: Config['registration'];
+  }) {
+    this.#users = args.users;
+    this.#hasher = args.hasher;
+    this.#tokenCheck = args.tokenCheck;
+    this.#mode = args.mode;
+  }
+
+  /** As it was a second ago at most. */
+  state(): Promise<RegistrationState> {
+    const now = performance.now();
+    if (this.#look === null || now - this.#look.began > lookInterval) {
+      const look = { state: this.#read(), began: now };
+      look.state.catch(() => {
+        if (this.#look === look) this.#look = null;
+      });
+      this.#look = look;
+    }
+    return this.#look.state;
+  }
+
+  /** @param sender whose turn it is to have a password hashed */
+  async register(account: NewAccount, sender: string, signal: AbortSignal): Promise<Account> {
+    if (!(await this.#mayRegister())) throw registrationRefused();
+    const row = await this.#rowOf(account, sender, signal);
+    const { email } = account;
+    if (email === developerEmail || (await this.#users.findByEmail(email)) !== null)
+      throw registrationRefused();
+    if (this.#mode === 'first' && !(await this.#reserve(firstId, row.id))) throw registrationRefused();
+    // from here on nothing hangs on whether the client is still there
+    if (!(await this.#users.store(row))) throw registrationRefused();
+    this.#look = null;
+    return row;
+  }
+
+  /** Gives the account of the first start an e-mail address and a password, once. Its data stays its own. */
+  async claim(
+    account: NewAccount,
+    claimToken: string,
+    sender: string,
+    signal: AbortSignal,
+  ): Promise<Account> {
+    const token = await this.#tokenCheck.check(claimToken, signal);
+    if (typeof token === 'string' || token.ofSession) throw registrationRefused();
+    const claimed = await this.#users.findById(token.userId, signal);
+    if (claimed === null || claimed.email !== developerEmail) throw registrationRefused();
+    const { email, name, passwordHash, id } = await this.#rowOf(account, sender, signal);
+    if (email === developerEmail || (await this.#users.findByEmail(email)) !== null)
+      throw registrationRefused();
+    // nobody can register with the address, or as the first, while this goes on
+    if (!(await this.#reserve(id, claimed.id))) throw registrationRefused();
+    await this.#reserve(firstId, claimed.id);
+    const row = { ...claimed, email, name, passwordHash, version: claimed.version + 1 };
+    if (!(await this.#users.store(row))) throw registrationRefused();
+    this.#look = null;
+    return row;
+  }
+
+  async #mayRegister(): Promise<boolean> {
+    if (this.#mode !== 'first') return this.#mode === 'open';
+    return !(await this.#users.anyBeside(developerEmail));
+  }
+
+  async #read(): Promise<RegistrationState> {
+    const [canRegister, developer] = await Promise.all([
+      this.#mayRegister(),
+      this.#users.findByEmail(developerEmail),
+    ]);
+    return { canRegister, canClaim: developer !== null };
+  }
+
+  async #rowOf({ email, password, name }: NewAccount, sender: string, signal: AbortSignal): Promise<Account> {
+    const [passwordHash] = await this.#hasher.hashValues([password], signal, sender);
+    return {
+      id: userIdOf(email),
+      ...{ email, name, passwordHash: passwordHash as string },
+      createdAt: new Date(),
+      version: 0,
+    };
+  }
+
+  /** Keeps an id for an account. False: it is another one's. */
+  async #reserve(id: string, holder: string): Promise<boolean> {
+    const row = { id, email: '', name: holder, passwordHash: '', createdAt: new Date(), version: 0 };
+    if (await this.#users.store(row)) return true;
+    // an attempt that broke off may have left it
+    const there = await this.#users.findById(id);
+    return there?.email === '' && there.name === holder;
+  }
+}

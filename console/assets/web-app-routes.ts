@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import { nothingHere } from '../../common/errors/catalogue.ts';
+import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
+import { descriptions } from '../describe-operations.ts';
+import { type BuiltFile, type Coding, codings, indexFile, readBuiltFiles } from './built-files.ts';
+import { type OtherOrigins, pageHeaders } from './security-headers.ts';
+
+export interface WebAppDeps {
+  /** Absolute path of what `npm run build:console` makes. */
+  readonly webApp: string;
+  /** Asked for each page: where the process listens is known late. */
+  readonly origins: () => OtherOrigins;
+}
+
+const notBuilt = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Sluice</title><meta name="viewport" content="width=device-width"></head>
+<body>
+<h1>The dashboard is not built</h1>
+<p>Run <code>npm run build:console</code>, and load this page again.</p>
+</body>
+</html>
+`;
+
+/**
+ * The web app below /_console_/: its files by their names, and its one page at any other address, which the page itself
+ * reads.
+ */
+export function webAppRoutes({ webApp, origins }: WebAppDeps): Route[] {
+  let built: Promise<ReadonlyMap<string, BuiltFile> | null> | null = null;
+  const files = async (): Promise<ReadonlyMap<string, BuiltFile> | null> => {
+    built ??= readBuiltFiles(webApp);
+    const found = await built.catch((error: unknown) => {
+      built = null;
+      throw error;
+    });
+    // it may be built while the process runs
+    if (found === null) built = null;
+    return found;
+  };
+  return [
+    {
+      operation: descriptions.entrance.id,
+      method: 'GET',
+      path: '/_console_',
+      api: descriptions.entrance,
+      withoutCors: true,
+      handler: () => ({ status: 302, headers: { location: '/_console_/' } }),
+    },
+    {
+      operation: descriptions.page.id,
+      method: 'GET',
+      path: '/_console_/:rest*',
+      api: descriptions.page,
+      withoutCors: true,
+      async handler(request) {
+        const { rest = '' } = request.params;
+        const all = await files();
+        const file = all?.get(rest);
+        if (file !== undefined && rest !== indexFile) return fileAnswer(request, rest, file, origins());
+        // a page that still names a file of an earlier build must not take a page for it
+        if (rest.startsWith('assets/') || rest === 'api' || rest.startsWith('api/')) throw nothingHere();
+        return fileAnswer(request, indexFile, all?.get(indexFile) ?? placeholder(), origins());
+      },
+    },
+  ];
+}
+
+function placeholder(): BuiltFile {
+  const etag = `W/"${createHash('sha256').update(notBuilt).digest('base64url').slice(0, 22)}"`;
+  return { type: 'text/html; charset=utf-8', etag, plain: Buffer.from(notBuilt), compressed: {} };
+}
+
+function fileAnswer(
+  request: HttpRequest,
+  name: string,
+  { type, etag, plain, compressed }: BuiltFile,
+  origins: OtherOrigins,
+): HttpResponse {
+  const headers = {
+    ...pageHeaders(origins),
+    // the build puts a hash into the name of each file there
+    'cache-control': name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
+    vary: 'accept-encoding',
+    etag,
+  };
+  if (hasVersion(request.header('if-none-match'), etag)) return { status: 304, headers };
+  const coding = codings.find(
+    (candidate) => compressed[candidate] !== undefined && accepts(request, candidate),
+  );
+  const encoded = coding === undefined ? undefined : compressed[coding];
+  return {
+    status: 200,
+    headers: {
+      ...headers,
+      'content-type': type,
+      ...(coding === undefined ? {} : { 'content-encoding': coding }),
+    },
+    body: encoded ?? plain,
+  };
+}
+
+/** RFC 9110 section 13.1.2: weak comparison. */
+function hasVersion(header: string | undefined, etag: string): boolean {
+  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
+  return header?.split(',').some((tag) => tag.trim() === '*' || opaque(tag) === opaque(etag)) === true;
+}
+
+/** RFC 9110 section 12.5.3, as far as browsers use it. */
+function accepts(request: HttpRequest, coding: Coding): boolean {
+  const list = request.header('accept-encoding')?.toLowerCase().split(',') ?? [];
+  return list.some((item) => {
+    const [name, quality] = item.split(';').map((part) => part.trim());
+    return name === coding && (quality === undefined || !/^q=0(?:\.0*)?$/.test(quality));
+  });
+}

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { createStoredKeys } from '../common/auth/signing-keys.ts';
+import { createTokenGate } from '../common/auth/token-gate.ts';
+import type { Config } from '../common/config/read-config.ts';
+import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
+import { failureDelays } from '../common/login/failure-delays.ts';
+import { createHasher } from '../common/login/hasher.ts';
+import { LoginThrottle, loginThrottleDefaults } from '../common/login/login-throttle.ts';
+import { createSharedFailures } from '../common/login/shared-failures.ts';
+import { Passwords } from './accounts/passwords.ts';
+import { Registration } from './accounts/registration.ts';
+import type { OtherOrigins } from './assets/security-headers.ts';
+import { consoleRoutes } from './routes.ts';
+import { createSessionCookie } from './sessions/session-cookie.ts';
+import { Sessions } from './sessions/sessions.ts';
+
+/** What `npm run build:console` makes; beside this file also in the image. */
+const webApp = join(import.meta.dirname, 'web', 'dist');
+
+/** The dashboard on the stores of its process. */
+export const consoleService: ServiceFactory = async (services, baseUrl) => {
+  const { config, redis, log, users, tokens, tokenCheck, sessions: store, deployment, limiters } = services;
+  const hasher = createHasher();
+  const shared =
+    redis === undefined
+      ? undefined
+      : createSharedFailures({ redis, keys: createStoredKeys(services), delays: failureDelays, log });
+  const throttle = new LoginThrottle(loginThrottleDefaults, { shared });
+  // every cookie has a checksum
+  const gate = createTokenGate({ tokens: { unsealedHashes: async () => [] }, deployment });
+  const fileOrigins = await originsOfFiles(config);
+  return {
+    routes: consoleRoutes({
+      sessions: new Sessions({ store, gate, deployment }),
+      cookie: createSessionCookie({ tls: config.tls !== undefined }),
+      passwords: new Passwords({ users, hasher, throttle }),
+      registration: new Registration({ users, hasher, tokenCheck, mode: config.registration }),
+      ...{ tokens, tokenCheck, webApp },
+      mode: config.registration,
+      apiUrl: config.consoleApiUrl ?? '',
+      publicUrl: config.publicUrl,
+      limiter: limiters.token,
+      origins: () => originsOf(config, baseUrl(), fileOrigins),
+    }),
+    readiness: [],
+    examples: () => '',
+    close: async () => {},
+  };
+};
+
+function originsOf({ consoleApiUrl }: Config, baseUrl: string, files: readonly string[]): OtherOrigins {
+  const api = consoleApiUrl === undefined ? [] : [new URL(consoleApiUrl).origin];
+  // a page that was opened by another name of this machine shows files by their links all the same
+  return { api, files: [new URL(baseUrl).origin, ...files] };
+}
+
+/** Where links to files lead, if not to the gateway. */
+async function originsOfFiles({ publicFilesUrl, s3 }: Config): Promise<readonly string[]> {
+  if (publicFilesUrl !== undefined) return [new URL(publicFilesUrl).origin];
+  if (s3?.publicBucket !== true) return [];
+  // the SDK is loaded only where there is a bucket
+  const { s3ObjectUrls } = await import('../common/object-store/s3/s3-object-urls.ts');
+  return [new URL(s3ObjectUrls(s3)('file')).origin];
+}

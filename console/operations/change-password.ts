@@ -1,0 +1,16 @@
+import { wrongPassword } from '../../common/errors/catalogue.ts';
+import { readPasswordChange } from '../accounts/credentials.ts';
+import { emptyAnswer, type SessionHandler } from './console-call.ts';
+
+/** POST /_console_/api/password: ends all sessions of the account and their access tokens. This one gets a new cookie. */
+export const changePassword: SessionHandler = async ({ request, session, sender, body }, deps) => {
+  const { passwords, sessions, cookie } = deps;
+  const { current, next } = readPasswordChange(await body());
+  const { email } = session.account;
+  const account = await passwords.check({ email, password: current }, sender, request.signal);
+  if (account === null || account.id !== session.account.id) throw wrongPassword();
+  const changed = await passwords.change(account, next, sender, request.signal);
+  if (changed === null) throw wrongPassword();
+  const begun = await sessions.start(changed);
+  return emptyAnswer({ 'set-cookie': cookie.set(request, begun.cookie) });
+};

@@ -1,0 +1,77 @@
+import type { AccessTokens } from '../../common/auth/access-tokens.ts';
+import type { TokenCheck } from '../../common/auth/token-check.ts';
+import type { Config } from '../../common/config/read-config.ts';
+import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
+import type { Passwords } from '../accounts/passwords.ts';
+import type { Registration } from '../accounts/registration.ts';
+import { csrfTokenOf } from '../sessions/csrf.ts';
+import type { SessionCookie } from '../sessions/session-cookie.ts';
+import type { OpenSession, Sessions } from '../sessions/sessions.ts';
+
+export interface ConsoleDeps {
+  readonly sessions: Sessions;
+  readonly cookie: SessionCookie;
+  readonly passwords: Passwords;
+  readonly registration: Registration;
+  readonly tokens: AccessTokens;
+  readonly tokenCheck: Pick<TokenCheck, 'invalidate'>;
+  readonly mode: Config['registration'];
+  /** Base address of the API; empty: the dashboard's own. */
+  readonly apiUrl: string;
+}
+
+/** A request of the dashboard's API, and whose it is. */
+export interface ConsoleCall<Session extends OpenSession | null = OpenSession | null> {
+  readonly request: HttpRequest;
+  readonly session: Session;
+  /** Whose turn it is where something is shared: the address of the sender. */
+  readonly sender: string;
+  /** The body as JSON. */
+  body(): Promise<unknown>;
+}
+
+/** What only a session may do gets one. */
+export type ConsoleHandler = (call: ConsoleCall, deps: ConsoleDeps) => Promise<HttpResponse>;
+export type SessionHandler = (call: ConsoleCall<OpenSession>, deps: ConsoleDeps) => Promise<HttpResponse>;
+
+const headers = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+} as const;
+
+export function jsonAnswer(status: number, value: unknown, more: HttpResponse['headers'] = {}): HttpResponse {
+  return {
+    status,
+    headers: { ...headers, 'content-type': 'application/json; charset=utf-8', ...more },
+    body: JSON.stringify(value),
+  };
+}
+
+export function emptyAnswer(more: HttpResponse['headers'] = {}): HttpResponse {
+  return { status: 204, headers: { ...headers, ...more } };
+}
+
+/** What a page needs to know of its session. @param begun its cookie is new */
+export async function sessionAnswer(
+  status: number,
+  session: OpenSession | null,
+  { registration, mode, apiUrl, cookie }: ConsoleDeps,
+  begun?: HttpRequest,
+): Promise<HttpResponse> {
+  const { canRegister, canClaim } = await registration.state();
+  const value = {
+    account: session === null ? null : accountShown(session),
+    csrfToken: session === null ? null : csrfTokenOf(session.cookie),
+    registration: mode,
+    canRegister,
+    canClaim,
+    apiUrl,
+  };
+  const isNew = begun !== undefined && session !== null;
+  return jsonAnswer(status, value, isNew ? { 'set-cookie': cookie.set(begun, session.cookie) } : {});
+}
+
+function accountShown({ account: { id, email, name } }: OpenSession): unknown {
+  return { id, email, name };
+}

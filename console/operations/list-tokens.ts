@@ -1,0 +1,32 @@
+import type { AccessToken } from '../../common/auth/access-tokens.ts';
+import { jsonAnswer, type SessionHandler } from './console-call.ts';
+
+/** What has ended is shown for so long. Milliseconds. */
+const endedShownFor = 90 * 24 * 3_600_000;
+const mostShown = 1000;
+
+/** GET /_console_/api/tokens: the access tokens of the account, the newest first. */
+export const listTokens: SessionHandler = async ({ request, session }, { tokens }) => {
+  const oldestEnd = Date.now() - endedShownFor;
+  const all = await tokens.list(session.account.id);
+  const shown = all.filter((token) => endOf(token) > oldestEnd).slice(-mostShown);
+  const uses = await tokens.lastUses(shown, request.signal);
+  return jsonAnswer(200, {
+    tokens: shown.toReversed().map((token) => tokenShown(token, uses.get(token.hash) ?? null)),
+  });
+};
+
+export function endOf({ expiresAt, revokedAt }: AccessToken): number {
+  return Math.min(...[expiresAt, revokedAt].map((end) => end?.getTime() ?? Number.POSITIVE_INFINITY));
+}
+
+export function tokenShown(token: AccessToken, lastUsedAt: Date | null) {
+  const { id, name, createdAt, expiresAt, revokedAt } = token;
+  return {
+    ...{ id, name },
+    createdAt: createdAt.toISOString(),
+    lastUsedAt: lastUsedAt?.toISOString() ?? null,
+    expiresAt: expiresAt?.toISOString() ?? null,
+    revokedAt: revokedAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,11 @@
+import { unauthorized } from '../../common/errors/catalogue.ts';
+import { readLogin } from '../accounts/credentials.ts';
+import { type ConsoleHandler, sessionAnswer } from './console-call.ts';
+
+/** POST /_console_/api/login. The session is a new one, whatever cookie the request brings. */
+export const logIn: ConsoleHandler = async ({ request, session, sender, body }, deps) => {
+  const account = await deps.passwords.check(readLogin(await body()), sender, request.signal);
+  if (account === null) throw unauthorized('The e-mail address or the password is wrong');
+  if (session !== null) await deps.sessions.end(session);
+  return sessionAnswer(200, await deps.sessions.start(account), deps, request);
+};

@@ -1,0 +1,16 @@
+import { notFound, unavailable } from '../../common/errors/catalogue.ts';
+import { emptyAnswer, type SessionHandler } from './console-call.ts';
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** DELETE /_console_/api/tokens/{id}. Doing so again does no harm, and tells other processes again. */
+export const revokeToken: SessionHandler = async ({ request, session }, { tokens, tokenCheck }) => {
+  const { id = '' } = request.params;
+  const token = uuid.test(id) ? await tokens.findById(id, request.signal) : null;
+  if (token === null || token.userId !== session.account.id) throw notFound('There is no such access token');
+  if (token.revokedAt === null) await tokens.revoke(token);
+  if (await tokenCheck.invalidate(token.hash)) return emptyAnswer();
+  throw unavailable(
+    'The token is revoked, but Redis could not be told: processes that reach it may take the token for 70 seconds at most',
+  );
+};

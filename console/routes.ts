@@ -1,0 +1,61 @@
+import { unauthorized } from '../common/errors/catalogue.ts';
+import { addressOwner } from '../common/http/address-owner.ts';
+import type { Handler, HttpRequest, Route } from '../common/http/http-types.ts';
+import { readJson } from '../common/http/read-json.ts';
+import type { RequestLimiter } from '../common/rate-limits/request-limiter.ts';
+import { type WebAppDeps, webAppRoutes } from './assets/web-app-routes.ts';
+import type { ConsoleCall, ConsoleDeps } from './operations/console-call.ts';
+import { type ConsoleOperation, consoleOperations } from './operations.ts';
+import { checkCsrfToken, checkSameOrigin } from './sessions/csrf.ts';
+import type { OpenSession } from './sessions/sessions.ts';
+
+export interface ConsoleRouteDeps extends ConsoleDeps, WebAppDeps {
+  /** Where clients see the process, if that is configured. */
+  readonly publicUrl: string | undefined;
+  /** Of the requests of one session, which counts as one access token. Absent: it may send what it likes. */
+  readonly limiter?: RequestLimiter | undefined;
+}
+
+const maxBodyBytes = 16 * 1024;
+
+/** Every address of the dashboard. */
+export function consoleRoutes(deps: ConsoleRouteDeps): Route[] {
+  const operations = consoleOperations().map((operation) => ({
+    operation: operation.api.id,
+    method: operation.method,
+    path: operation.path,
+    api: operation.api,
+    withoutCors: true,
+    handler: handlerOf(operation, deps),
+  }));
+  return [...operations, ...webAppRoutes(deps)];
+}
+
+function handlerOf({ method, needs, run }: ConsoleOperation, deps: ConsoleRouteDeps): Handler {
+  const isChange = method !== 'GET';
+  return async (request) => {
+    if (isChange) checkSameOrigin(request, deps.publicUrl);
+    const session = await sessionOf(request, deps);
+    const call: Omit<ConsoleCall, 'session'> = {
+      request,
+      sender: addressOwner(request.address),
+      body: () => readJson(request, maxBodyBytes),
+    };
+    if (needs === 'nothing') return run({ ...call, session }, deps);
+    if (session === null) throw unauthorized('This needs a session of the dashboard: log in');
+    if (isChange) checkCsrfToken(request, session.cookie);
+    return run({ ...call, session }, deps);
+  };
+}
+
+async function sessionOf(
+  request: HttpRequest,
+  { cookie, sessions, limiter }: ConsoleRouteDeps,
+): Promise<OpenSession | null> {
+  const value = cookie.read(request);
+  const session = value === null ? null : await sessions.find(value, request.signal);
+  if (session === null) return null;
+  request.body.identify(session.account.id);
+  await limiter?.admit(`session-${session.session.hash.slice(0, 16)}`, (end) => request.onOver(end));
+  return session;
+}

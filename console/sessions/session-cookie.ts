@@ -1,0 +1,43 @@
+import type { HttpRequest } from '../../common/http/http-types.ts';
+
+/** A session lasts no longer, however much it is used. Milliseconds. */
+export const longestSession = 30 * 24 * 3_600_000;
+
+/** The cookie that names a session. It has no Domain and is for all paths, so that no other host can set or see it. */
+export interface SessionCookie {
+  /** Null: the request brings none. */
+  read(request: HttpRequest): string | null;
+  /** The Set-Cookie header of an answer that begins a session. */
+  set(request: HttpRequest, value: string): string;
+  /** The same of one that ends it. */
+  clear(request: HttpRequest): string;
+}
+
+/**
+ * RFC 6265bis section 4.1.3.2: a browser takes a cookie called `__Host-` only over TLS, with Secure and without Domain. Plain HTTP is
+ * for this machine alone, and needs another name.
+ * @param args.tls whether the process takes TLS itself
+ */
+export function createSessionCookie({ tls }: { readonly tls: boolean }): SessionCookie {
+  // what passed the transport policy without TLS and was forwarded came through a trusted proxy by HTTPS
+  const isSecure = (request: HttpRequest): boolean =>
+    tls || request.header('x-forwarded-proto') !== undefined;
+  const nameFor = (request: HttpRequest): string =>
+    isSecure(request) ? '__Host-sluice_session' : 'sluice_session';
+  const text = (request: HttpRequest, value: string, maxAge: number): string =>
+    `${nameFor(request)}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${isSecure(request) ? '; Secure' : ''}`;
+  return {
+    read: (request) => cookieOf(request.header('cookie'), nameFor(request)),
+    set: (request, value) => text(request, value, longestSession / 1000),
+    clear: (request) => text(request, '', 0),
+  };
+}
+
+/** RFC 6265 section 4.2.1. Repeated header lines, which HTTP/2 allows, are one list with commas. */
+function cookieOf(header: string | undefined, name: string): string | null {
+  for (const pair of header?.split(/[;,]/) ?? []) {
+    const cut = pair.indexOf('=');
+    if (cut >= 0 && pair.slice(0, cut).trim() === name) return pair.slice(cut + 1).trim();
+  }
+  return null;
+}

@@ -1,0 +1,104 @@
+import { hashToken } from '../../common/auth/access-tokens.ts';
+import { isOfKind, sealedToken } from '../../common/auth/sealed-token.ts';
+import type { LiveSession, SessionStore } from '../../common/auth/session-store.ts';
+import type { TokenGate } from '../../common/auth/token-gate.ts';
+import { rateLimited } from '../../common/errors/catalogue.ts';
+import { KeyedLock } from '../../common/limits/keyed-lock.ts';
+import type { Deployment } from '../../common/metadata/deployment.ts';
+import type { Account } from '../../common/metadata/users.ts';
+import { longestSession } from './session-cookie.ts';
+
+/** The session of a request, with the value of its cookie. */
+export interface OpenSession extends LiveSession {
+  readonly cookie: string;
+}
+
+/** Sessions of one account; the one that was not used for longest ends when there are more. */
+export const sessionsPerAccount = 20;
+/** Milliseconds. */
+const tokenLifetime = 15 * 60_000;
+/** Access tokens of one session that have not expired. */
+export const tokensPerSession = 200;
+/** A use is noted when the last one was noted so long ago. Milliseconds, far below the idle timeout. */
+const noteEvery = 60_000;
+
+/** Begins, finds and ends sessions of the dashboard. What is asked of it is asked of the store, so that what ended has ended. */
+export class Sessions {
+  readonly #store: SessionStore;
+  readonly #gate: TokenGate;
+  readonly #deployment: Pick<Deployment, 'secret'>;
+  readonly #now: () => Date;
+  readonly #lock = new KeyedLock();
+
+  constructor(args: {
+    readonly store: SessionStore;
+    /** Keeps made-up cookies from the store. */
+    readonly gate: TokenGate;
+    readonly deployment: Pick<Deployment, 'secret'>;
+    readonly now?: () => Date;
+  }) {
+    this.#store = args.store;
+    this.#gate = args.gate;
+    this.#deployment = args.deployment;
+    this.#now = args.now ?? (() => new Date());
+  }
+
+  /** A new session, whose cookie nobody knew before. */
+  async start(account: Account): Promise<OpenSession> {
+    const cookie = sealedToken(this.#deployment.secret, 'session');
+    const now = this.#now();
+    const session = {
+      hash: hashToken(cookie),
+      userId: account.id,
+      userVersion: account.version,
+      createdAt: now,
+      usedAt: now,
+      expiresAt: new Date(now.getTime() + longestSession),
+    };
+    await this.#store.put(session);
+    const all = await this.#store.ofUser(account.id, now);
+    const surplus = all.filter(({ hash }) => hash !== session.hash).slice(sessionsPerAccount - 1);
+    for (const old of surplus) await this.#store.end(old);
+    return { cookie, session, account };
+  }
+
+  async find(cookie: string, signal: AbortSignal): Promise<OpenSession | null> {
+    if (!isOfKind(cookie, 'session')) return null;
+    const hash = hashToken(cookie);
+    if (!(await this.#gate.admits(cookie, hash))) return null;
+    const now = this.#now();
+    const found = await this.#store.find(hash, now, signal);
+    if (found === null) return null;
+    if (now.getTime() - found.session.usedAt.getTime() >= noteEvery) {
+      await this.#store.put({ ...found.session, usedAt: now });
+    }
+    return { ...found, cookie };
+  }
+
+  end({ session }: OpenSession): Promise<void> {
+    return this.#store.end(session);
+  }
+
+  /** An access token that is good for a while, and not longer than its session. Rejects with 429 when it has too many. */
+  issueToken({ session }: OpenSession, signal: AbortSignal): Promise<{ token: string; expiresAt: Date }> {
+    return this.#lock.run(
+      session.hash,
+      async () => {
+        const now = this.#now();
+        const expiries = await this.#store.tokenExpiries(session.hash, now, signal);
+        const [first] = expiries;
+        if (first !== undefined && expiries.length >= tokensPerSession) {
+          throw rateLimited(first.getTime() - now.getTime());
+        }
+        const token = sealedToken(this.#deployment.secret, 'web');
+        const expiresAt = new Date(Math.min(now.getTime() + tokenLifetime, session.expiresAt.getTime()));
+        await this.#store.putToken({
+          ...{ hash: hashToken(token), session: session.hash },
+          ...{ createdAt: now, expiresAt },
+        });
+        return { token, expiresAt };
+      },
+      signal,
+    );
+  }
+}

@@ -1,0 +1,42 @@
+import type { Authenticate } from '../../common/auth/authenticate.ts';
+import type { Handler } from '../../common/http/http-types.ts';
+import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
+import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { isStoredName } from '../file-name.ts';
+import { fileNotFound } from '../object-bytes.ts';
+import type { StorageQuota } from '../storage-quota.ts';
+
+export interface DeleteFileDeps {
+  readonly authenticate: Authenticate;
+  readonly cloudFiles: Pick<CloudFiles, 'findByName' | 'namesWithRow' | 'remove'>;
+  readonly store: Pick<ObjectStore, 'delete'>;
+  /** Absent: an account may store what it likes. */
+  readonly quota?: StorageQuota | undefined;
+}
+
+/** What the stores may take, once it has begun. Milliseconds. */
+const deadline = 30_000;
+
+/**
+ * DELETE /_f_/{project_slug}/{name}: the object goes first, then the row. A process that dies in between leaves a row
+ * without an object: a download answers 404, the file can be deleted again, and the janitor removes the row of a young
+ * file. The other way round it would leave an object without a row, which the janitor gives a row again: the file would
+ * be back. For the same reason the janitor, which asks for the row before it looks at the object, can not take an object
+ * for one without a row while this is under way.
+ */
+export function deleteFileOperation({ authenticate, cloudFiles, store, quota }: DeleteFileDeps): Handler {
+  return async (request) => {
+    const { userId } = await authenticate(request);
+    const { project, name = '' } = request.params;
+    const file = isStoredName(name) ? await cloudFiles.findByName(name, request.signal) : null;
+    if (file === null || file.projectSlug !== project || file.ownerId !== userId) throw fileNotFound();
+    // what is known of a file may be older than its removal by another process
+    if (!(await cloudFiles.namesWithRow([name], request.signal)).has(name)) throw fileNotFound();
+    // a client that goes away does not leave half of it
+    const signal = AbortSignal.timeout(deadline);
+    await store.delete(file.objectKey, signal);
+    await cloudFiles.remove(name, signal);
+    quota?.freed(userId);
+    return { status: 204, headers: { 'cache-control': 'no-store' } };
+  };
+}

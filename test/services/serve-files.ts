@@ -1,0 +1,81 @@
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
+import { unauthorized } from '../../common/errors/catalogue.ts';
+import { startHttpServer } from '../../common/http/http-server.ts';
+import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
+import type { CloudFile } from '../../common/metadata/cloud-files.ts';
+import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
+import { openLoggedFiles } from '../../common/metadata/logged-files.ts';
+import { createProjects } from '../../common/metadata/projects.ts';
+import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
+import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { createFileLinks } from '../../gateway/file-links.ts';
+import { gatewayRoutes } from '../../gateway/routes.ts';
+import { StorageQuota } from '../../gateway/storage-quota.ts';
+import { openMigratedChdb } from './migrated-chdb.ts';
+import { plentyOfMemory } from './multipart-harness.ts';
+import { testDeployment } from './new-file.ts';
+import { plentyOfSlots } from './plenty-of-slots.ts';
+import { silentLog } from './silent-log.ts';
+
+export const ada = '0b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6a';
+export const eve = '1b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6b';
+
+/** The gateway over the embedded engine, its write-ahead log of files and the file system; a token is an account's id. */
+export async function serveFiles(
+  t: Test,
+  options: { quotaFiles?: number; settleEvery?: number; over?: (store: ObjectStore) => ObjectStore } = {},
+) {
+  const { db, database, folder } = await openMigratedChdb(t);
+  const bare = await createFileSystemStore({ root: join(folder, 'files') });
+  const store = options.over?.(bare) ?? bare;
+  const table = createCloudFiles({ db, database, alone: true });
+  const log = silentLog();
+  const directory = join(folder, 'file-log');
+  const { settleEvery = 3_600_000 } = options;
+  const cloudFiles = await openLoggedFiles({ table, directory, log, settleEvery });
+  const fileUrl = (file: CloudFile): string => `http://files.test/_f_/${file.projectSlug}/${file.name}`;
+  const quota =
+    options.quotaFiles === undefined
+      ? undefined
+      : new StorageQuota({
+          limits: { files: options.quotaFiles, bytes: 0 },
+          use: (account, signal) => cloudFiles.usedBy(account, signal),
+        });
+  const server = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    tls: undefined,
+    trustedProxies: undefined,
+    corsOrigins: ['*'],
+    bodyIdleTimeout: 60_000,
+    requestTimeout: 60_000,
+    log,
+    routes: gatewayRoutes({
+      deploymentId: testDeployment,
+      async authenticate(request) {
+        const userId = (request.header('authorization') ?? '').replace('Bearer ', '');
+        if (userId !== ada && userId !== eve) throw unauthorized('not good');
+        return { userId, tokenId: 't' };
+      },
+      ...{ projects: createProjects({ db, database }), cloudFiles, store, quota, log },
+      ...{ fileUrl, downloadUrl: fileUrl, memory: plentyOfMemory(), maxUploadBytes: 1_000_000 },
+      ...{ uploads: createUploadLedger(), downloads: plentyOfSlots(), fileLinks: 'public' },
+      links: createFileLinks(createConfiguredKeys('a secret of a test, long enough for it')),
+    }),
+  });
+  t.teardown(async () => {
+    await server.close(0);
+    await cloudFiles.close();
+  });
+  const baseUrl = `http://127.0.0.1:${server.port}`;
+  const ask = (path: string, { account = ada, ...init }: RequestInit & { account?: string } = {}) =>
+    fetch(baseUrl + path, { ...init, headers: { authorization: `Bearer ${account}` } });
+  const upload = (name: string, { account = ada, project = 'demo', type = '', content = 'x' } = {}) => {
+    const body = new FormData();
+    body.set('file', new Blob([content], { type }), name);
+    return ask(`/_f_/${project}/upload`, { account, method: 'POST', body });
+  };
+  return { db, database, store, table, cloudFiles, log, ask, upload };
+}
