@@ -3,6 +3,10 @@ import { AccountPage } from './account/account-page.tsx';
 import { LoginPage } from './account/login-page.tsx';
 import { RegisterPage } from './account/register-page.tsx';
 import { FilesPage } from './files/files-page.tsx';
+import { ProjectsPage } from './projects/projects-page.tsx';
+import { SpacesPage } from './projects/spaces-page.tsx';
+import { StructurePage } from './projects/structure-page.tsx';
+import { RecordsPage } from './records/records-page.tsx';
 import type { Params } from './router.ts';
 import { TokensPage } from './tokens/tokens-page.tsx';
 import { UsagePage } from './usage/usage-page.tsx';
@@ -29,4 +33,8 @@ export const routes: readonly Route[] = [
   { pattern: '/tokens', page: TokensPage, section: 'tokens' },
   { pattern: '/usage', page: UsagePage, section: 'usage' },
   { pattern: '/account', page: AccountPage, section: 'account' },
+  { pattern: '/projects', page: ProjectsPage, section: 'projects' },
+  { pattern: '/projects/:project', page: SpacesPage, section: 'projects' },
+  { pattern: '/projects/:project/spaces/:space', page: RecordsPage, section: 'projects' },
+  { pattern: '/projects/:project/spaces/:space/structure', page: StructurePage, section: 'projects' },
 ];
