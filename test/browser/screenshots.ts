@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { type ConsoleBrowser, openConsole, person, register } from '../services/console-browser.ts';
+import { consoleShots, outsideShots, type Shot } from '../services/console-shots.ts';
 import { fillConsole } from '../services/fill-console.ts';
 
 const target = join(import.meta.dirname, '../../docs/images');
@@ -11,41 +12,6 @@ const sizes = {
   dark: { colorScheme: 'dark', viewport: { width: 1180, height: 760 } },
   narrow: { colorScheme: 'light', viewport: { width: 360, height: 720 } },
 } as const;
-
-interface Shot {
-  readonly name: string;
-  readonly path: string;
-  /** Brings the page to what is to be seen. */
-  readonly prepare?: (page: Page) => Promise<void>;
-}
-
-const outside: readonly Shot[] = [
-  { name: 'register', path: '/register' },
-  { name: 'login', path: '/login' },
-];
-
-const inside: readonly Shot[] = [
-  { name: 'files', path: '/projects/holiday/files' },
-  {
-    name: 'file',
-    path: '/projects/holiday/files',
-    prepare: (page) => page.getByRole('button', { name: 'harbour.png', exact: true }).click(),
-  },
-  { name: 'files-empty', path: '/projects/nothing-yet/files' },
-  { name: 'tokens', path: '/tokens' },
-  {
-    name: 'token',
-    path: '/tokens',
-    async prepare(page) {
-      await page.getByRole('button', { name: 'New token' }).click();
-      await page.getByLabel('Name').fill('phone app');
-      await page.getByRole('button', { name: 'Create the token' }).click();
-      await page.getByRole('dialog', { name: 'Copy the token now' }).waitFor();
-    },
-  },
-  { name: 'usage', path: '/usage' },
-  { name: 'account', path: '/account' },
-];
 
 async function shoot(server: ConsoleBrowser, shots: readonly Shot[], loggedIn: boolean): Promise<void> {
   for (const [kind, options] of Object.entries(sizes)) {
@@ -75,11 +41,11 @@ async function logIn({ url }: ConsoleBrowser, page: Page): Promise<void> {
 await mkdir(target, { recursive: true });
 const server = await openConsole();
 try {
-  await shoot(server, outside, false);
+  await shoot(server, outsideShots, false);
   const { page } = await server.open();
   await register(server, page);
   await fillConsole(server, page);
-  await shoot(server, inside, true);
+  await shoot(server, consoleShots, true);
 } finally {
   await server.close();
 }
