@@ -29,6 +29,16 @@ export function writeHead(exchange: Exchange, status: number, headers: Headers):
   for (const name in headers) res.writeHeader(name, headers[name] as string);
 }
 
+/**
+ * Ends an answer whose head is written. The native side takes no length: it would wait for so many bytes, close the
+ * connection when the next request comes, and of one that is undefined make 2^63.
+ */
+function endWithoutBody({ res }: Exchange, length: number | undefined, closeConnection: boolean): void {
+  if (length !== undefined) res.writeHeader('content-length', `${length}`);
+  if (closeConnection) res.writeHeader('connection', 'close');
+  res.endWithoutBody();
+}
+
 /** Sends an answer whose body is at hand. The request's body must be complete, or small enough to drop. */
 export function writeWhole(
   exchange: Exchange,
@@ -39,16 +49,14 @@ export function writeWhole(
   const { res } = exchange;
   const body = response.body as string | Uint8Array | undefined;
   exchange.body.discard();
-  const empty = exchange.method === 'HEAD' || response.status === 204 || response.status === 304;
+  const withoutLength = response.status === 204 || response.status === 304;
+  const empty = exchange.method === 'HEAD' || withoutLength;
   if (body !== undefined && !empty) exchange.sentBytes = Buffer.byteLength(body);
   res.cork(() => {
     writeHead(exchange, response.status, headers);
-    if (exchange.method === 'HEAD') {
-      res.endWithoutBody(body === undefined ? 0 : Buffer.byteLength(body), closeConnection);
-    } else if (response.status === 204 || response.status === 304) {
-      // RFC 9110 section 8.6: no Content-Length in a 204. An argument that is undefined would be one of 2^63
-      if (closeConnection) res.writeHeader('connection', 'close');
-      res.endWithoutBody();
+    if (empty) {
+      // RFC 9110 section 8.6: no Content-Length in a 204, and in a 304 only that of what would be sent
+      endWithoutBody(exchange, withoutLength ? undefined : Buffer.byteLength(body ?? ''), closeConnection);
     } else {
       res.end(body ?? '', closeConnection);
     }
@@ -77,8 +85,7 @@ export async function writeStream(
     if (exchange.method === 'HEAD') {
       res.cork(() => {
         writeHead(exchange, response.status, headers);
-        if (length === undefined) res.endWithoutBody();
-        else res.endWithoutBody(length, closeConnection);
+        endWithoutBody(exchange, length, closeConnection);
       });
       // a source that has not begun has no end of its own, but it listens to the request's signal
       exchange.abort(new Error('the answer to HEAD needs no body'));

@@ -6,7 +6,7 @@ function dashboardText(baseUrl: string, dashboard: string | null): string {
   if (dashboard === null) return '';
   return `
 Dashboard:    ${baseUrl}${dashboard}
-              (register there; with the access token below the account is the one that the token belongs to)`;
+              (register there with the access token below, and the account that it belongs to is yours)`;
 }
 
 /**

@@ -5,6 +5,8 @@ export const longestSession = 30 * 24 * 3_600_000;
 
 /** The cookie that names a session. It has no Domain and is for all paths, so that no other host can set or see it. */
 export interface SessionCookie {
+  /** Whether the client speaks TLS, to the process or to its proxy. */
+  isSecure(request: HttpRequest): boolean;
   /** Null: the request brings none. */
   read(request: HttpRequest): string | null;
   /** The Set-Cookie header of an answer that begins a session. */
@@ -27,6 +29,7 @@ export function createSessionCookie({ tls }: { readonly tls: boolean }): Session
   const text = (request: HttpRequest, value: string, maxAge: number): string =>
     `${nameFor(request)}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${isSecure(request) ? '; Secure' : ''}`;
   return {
+    isSecure,
     read: (request) => cookieOf(request.header('cookie'), nameFor(request)),
     set: (request, value) => text(request, value, longestSession / 1000),
     clear: (request) => text(request, '', 0),

@@ -29,9 +29,9 @@ const megabyte = 1024 * 1024;
 const maxUploadBytes = 16 * megabyte;
 const folder = await mkdtemp(join(tmpdir(), 'sluice-balanced-'));
 // as with containers: the same port for all of a kind, each at an address of its own
-const port = await freePorts(4);
+const port = await freePorts(5);
 const addresses = ['127.0.0.2', '127.0.0.3'] as const;
-const [gatewayPort, queryPort] = [port + 2, port + 3];
+const [gatewayPort, queryPort, consolePort] = [port + 2, port + 3, port + 4];
 const baseUrl = `https://127.0.0.1:${port}`;
 await makeKeys({ folder, host: 'localhost', bucket: 'files' });
 const certificate = join(folder, 'tls', 'sluice.pem');
@@ -63,17 +63,21 @@ const startGateway = (host: string) =>
   });
 const startQuery = (host: string) =>
   startSluice({ script: 'query/main.ts', env: { ...shared, HOST: host, PORT: `${queryPort}` } });
-const [gatewayA, gatewayB, queryA, queryB] = await Promise.all([
+const startConsole = (host: string) =>
+  startSluice({ script: 'console/main.ts', env: { ...shared, HOST: host, PORT: `${consolePort}` } });
+const [gatewayA, gatewayB, queryA, queryB, dashboard] = await Promise.all([
   startGateway(addresses[0]),
   startGateway(addresses[1]),
   startQuery(addresses[0]),
   startQuery(addresses[1]),
+  startConsole(addresses[0]),
 ]);
-const processes = [gatewayA, gatewayB, queryA, queryB];
+const processes = [gatewayA, gatewayB, queryA, queryB, dashboard];
 const names = await startNameServer(
-  new Map([
+  new Map<string, readonly string[]>([
     ['gateway', addresses],
     ['query', addresses],
+    ['console', [addresses[0]]],
   ]),
 );
 const args = {
@@ -82,6 +86,7 @@ const args = {
   healthPort: port + 1,
   gateways: `gateway:${gatewayPort}`,
   queries: `query:${queryPort}`,
+  consoles: `console:${consolePort}`,
   nameServerPort: names.port,
 };
 const balancer = await startHaproxy(args);
@@ -171,9 +176,13 @@ t.test('the configuration as it is mounted is one that HAProxy takes', async (t)
 
 t.test('every backend is there', async (t) => {
   for (let tries = 0; ; tries++) {
-    const answers = await Promise.all([call('/_f_/media/none'), call('/readyz')]);
+    const answers = await Promise.all([
+      call('/_f_/media/none'),
+      call('/readyz'),
+      call('/_console_/api/session'),
+    ]);
     const statuses = answers.map(({ status }) => status);
-    if (statuses[0] === 404 && statuses[1] === 200) break;
+    if (statuses.join() === '404,200,200') break;
     if (tries === 100) t.fail(`the answers are ${statuses}`);
     await sleep(100);
   }
@@ -186,6 +195,35 @@ t.test('the processes behind it refuse plain HTTP that does not come through it'
   }
   // and what a client claims itself does not help or harm
   t.equal((await call('/_f_/media/none', { headers: { 'x-forwarded-proto': 'http' } })).status, 404);
+});
+
+t.test('the dashboard is behind the same address, with a cookie for TLS alone', async (t) => {
+  const front = await call('/', { headers: { accept: 'text/html' } });
+  t.match(front, { status: 302, headers: { location: '/_console_/' } });
+  t.match(JSON.parse((await call('/')).body.toString()), { dashboard: '/_console_/' });
+  t.equal((await call('/_console_/projects/demo')).status, 200);
+  const registered = await call('/_console_/api/register', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+    body: (write) =>
+      write(Buffer.from(JSON.stringify({ email: 'ada@example.com', password: 'a password of ada' }))),
+  });
+  t.equal(registered.status, 201, registered.body.toString());
+  const [set = ''] = registered.headers['set-cookie'] ?? [];
+  t.match(set, /^__Host-sluice_session=\S+; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax; Secure$/);
+  const { csrfToken } = JSON.parse(registered.body.toString());
+  const issued = await call('/_console_/api/token', {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'sec-fetch-site': 'same-origin',
+      'x-csrf-token': csrfToken,
+      cookie: set.split(';')[0] as string,
+    },
+  });
+  const { token } = JSON.parse(issued.body.toString());
+  const authorization = `Bearer ${token}`;
+  t.equal((await call('/_webhooks_/secret', { headers: { authorization } })).status, 200);
 });
 
 interface Person {

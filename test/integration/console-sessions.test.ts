@@ -1,5 +1,6 @@
 /** Sessions of the dashboard: cookies, forged requests, rotation and expiry. */
 import t from 'tap';
+import { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
 import { createSessionCookie } from '../../console/sessions/session-cookie.ts';
 import { serveConsole, type Visitor } from '../services/console-harness.ts';
 import { fakeRequest } from '../services/fake-request.ts';
@@ -105,6 +106,16 @@ t.test('what a page of another site sends changes nothing', async (t) => {
   }
   t.equal((await visitor.send('/tokens')).body.tokens.length, 1);
   t.equal(await accountOf(visitor), ada);
+  // a name that was pointed at this machine after its page was loaded
+  for (const name of [`evil.test:${served.port}`, 'evil.test', '127.0.0.1.evil.test', '']) {
+    const headers = { ...good, host: name, origin: `http://${name}`, 'sec-fetch-site': 'same-origin' };
+    const answer = await served.ask({ method: 'POST', path: '/tokens', body: { name: 'rebound' }, headers });
+    t.match(answer, { status: 403, body: { code: 'csrf_refused' } }, `Host: ${name}`);
+  }
+  for (const name of [`localhost:${served.port}`, '[::1]:80', '127.0.0.2']) {
+    const headers = { ...good, host: name, 'sec-fetch-site': 'same-origin' };
+    t.equal((await served.ask({ method: 'POST', path: '/token', body: {}, headers })).status, 200, name);
+  }
   const old = await served.ask({
     ...{ method: 'POST', path: '/tokens', body: { name: 'own' } },
     headers: { ...good, origin: `http://${host}` },
@@ -246,6 +257,26 @@ t.test('an account has so many sessions at most: the one that was used last goes
   }
   const alive = await Promise.all(visitors.map(async (visitor) => (await accountOf(visitor)) === ada));
   t.strictSame(alive, [false, false, ...Array(20).fill(true)]);
+});
+
+t.test('a session is limited as an access token is, and everybody by address', async (t) => {
+  const stores = await openMigratedChdb(t);
+  const limits = (burst: number) => ({ limits: { rate: 0.001, burst, inFlight: 0 } });
+  const served = await serveConsole(t, stores, { limiter: new RequestLimiter(limits(3)) });
+  const visitor = served.visitor();
+  await visitor.register(ada);
+  const statuses: number[] = [];
+  for (let i = 0; i < 4; i++) statuses.push((await visitor.send('/session')).status);
+  t.strictSame(statuses, [200, 200, 200, 429]);
+  const other = served.visitor();
+  t.equal((await other.logIn(ada)).status, 200);
+  t.equal(await accountOf(other), ada);
+  const crowded = await serveConsole(t, stores, { addressLimiter: new RequestLimiter(limits(2)) });
+  const seen: number[] = [];
+  for (const path of ['/session', '/_console_/', '/login']) {
+    seen.push((await crowded.ask({ path, method: path === '/login' ? 'POST' : 'GET' })).status);
+  }
+  t.strictSame(seen, [200, 200, 429]);
 });
 
 t.test('cookies that were made up cost the store nothing', async (t) => {

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { hashToken } from '../../common/auth/access-tokens.ts';
+import { rowLine, timestampText } from '../../common/metadata/row-values.ts';
 import { type ServedConsole, serveConsole, type Visitor } from '../services/console-harness.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 
@@ -158,12 +159,12 @@ t.test('a session has so many access tokens at most', async (t) => {
     hashToken(visitor.cookie?.split('=')[1] as string),
     new Date(),
   )) as NonNullable<Awaited<ReturnType<typeof served.store.find>>>;
-  const soon = Date.now() + 60_000;
-  const lines = Array.from({ length: 195 }, (_, i) => `["${i}","${session.hash}",${soon / 1000}]\n`).join('');
+  const soon = timestampText(new Date(Date.now() + 60_000));
+  const lines = Buffer.concat(Array.from({ length: 195 }, (_, i) => rowLine([`${i}`, session.hash, soon])));
   await stores.db.insert({
     table: `${stores.database}.session_tokens`,
     columns: ['hash', 'session', 'expires_at'],
-    lines: Buffer.from(lines),
+    lines,
   });
   const statuses = await Promise.all(
     Array.from({ length: 8 }, async () => (await visitor.send('/token', {})).status),

@@ -4,8 +4,9 @@ import t, { type Test } from 'tap';
 import { payloadTooLarge } from '../../common/errors/catalogue.ts';
 import { claimPort } from '../../common/http/claim-port.ts';
 import { type HttpServerOptions, startHttpServer } from '../../common/http/http-server.ts';
-import type { Route } from '../../common/http/http-types.ts';
+import type { HttpResponse, Route } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
+import { createRawClient } from '../services/raw-client.ts';
 import { connectRaw } from '../services/raw-http.ts';
 import { silentLog } from '../services/silent-log.ts';
 
@@ -120,6 +121,25 @@ t.test('refuses broken percent-encoding with 400', async (t) => {
     raw.send(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
     t.match(await raw.until(/\r\n\r\n/), /^HTTP\/1.1 400 /, path);
     raw.socket.destroy();
+  }
+});
+
+t.test('a connection goes on after HEAD', async (t) => {
+  async function* chunks() {
+    yield Buffer.alloc(10);
+  }
+  const stream = (): HttpResponse => ({ status: 200, body: { length: 10, chunks: chunks() } });
+  const { baseUrl } = await serve(t, [hello, { method: 'GET', path: '/stream', handler: stream }]);
+  const client = createRawClient(baseUrl);
+  t.teardown(() => client.close());
+  for (const path of ['/hello', '/stream']) {
+    for (const method of ['HEAD', 'HEAD', 'GET']) {
+      const answer = await client.request(
+        Buffer.from(`${method} ${path} HTTP/1.1\r\nhost: t\r\n\r\n`),
+        10_000,
+      );
+      t.equal(answer.status, 200, `${method} ${path}`);
+    }
   }
 });
 

@@ -87,7 +87,6 @@ t.test('what the dashboard alone prints, serves and asks for', async (t) => {
   const page = await fetch(`${one.baseUrl}/`, { headers: { accept: 'text/html' }, redirect: 'manual' });
   t.equal(page.status, 302);
   t.equal(page.headers.get('location'), '/_console_/');
-  t.equal((await fetch(`${one.baseUrl}/p/notes`)).status, 404, 'records are the query process’s');
 });
 
 t.test('the account of the first start is claimed through any process', async (t) => {

@@ -18,6 +18,7 @@ import type { Hasher } from '../../common/login/hasher.ts';
 import { LoginThrottle, loginThrottleDefaults } from '../../common/login/login-throttle.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
 import { createUsers } from '../../common/metadata/users.ts';
+import type { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
 import { Passwords } from '../../console/accounts/passwords.ts';
 import { Registration } from '../../console/accounts/registration.ts';
 import { consoleRoutes } from '../../console/routes.ts';
@@ -53,6 +54,9 @@ export interface ConsoleOptions {
   /** Requests come through a proxy that takes HTTPS. */
   readonly behindTls?: boolean;
   readonly webApp?: string;
+  /** Of one session, and of one address. */
+  readonly limiter?: RequestLimiter;
+  readonly addressLimiter?: RequestLimiter;
 }
 
 export const bootstrapToken = 'bootstrap-token-of-a-test';
@@ -90,6 +94,7 @@ export async function serveConsole(
     ...{ host: '127.0.0.1', port: 0, tls: undefined, log },
     trustedProxies: options.behindTls ? proxies : undefined,
     corsOrigins: ['*'],
+    addressLimiter: options.addressLimiter,
     bodyIdleTimeout: 10_000,
     requestTimeout: 60_000,
     routes: [
@@ -102,6 +107,7 @@ export async function serveConsole(
         ...{ tokens, tokenCheck, mode },
         apiUrl: '',
         publicUrl: undefined,
+        limiter: options.limiter,
         webApp: options.webApp ?? join(tmpdir(), 'sluice-has-no-such-folder'),
         origins: () => ({ api: ['https://api.test'], files: ['https://files.test'] }),
       }),
