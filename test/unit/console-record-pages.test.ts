@@ -51,10 +51,10 @@ t.test('pages come as the reader scrolls, and no count is asked for', async (t) 
   await settled(pages);
   t.strictSame(requests, [
     { limit: 50, after: null },
-    { limit: 200, after: { id: 'r49', value: 49 } },
+    { limit: 500, after: { id: 'r49', value: 49 } },
   ]);
-  t.strictSame([pages.known, pages.complete, idAt(pages, 249)], [250, false, 'r249']);
-  t.equal(pages.row(250), null);
+  t.strictSame([pages.known, pages.complete, idAt(pages, 549)], [550, false, 'r549']);
+  t.equal(pages.row(550), null);
   pages.want({ first: 900, end: 1000 });
   await settled(pages);
   t.strictSame([pages.known, pages.complete, idAt(pages, 999)], [1000, true, 'r999']);
@@ -75,11 +75,11 @@ t.test('pages far away are forgotten, and read again from the same record', asyn
   await settled(pages);
   t.strictSame(requests.slice(before), [
     { limit: 50, after: null },
-    { limit: 200, after: { id: 'r49', value: 49 } },
+    { limit: 500, after: { id: 'r49', value: 49 } },
   ]);
   t.strictSame(
-    [idAt(pages, 0), idAt(pages, 60), idAt(pages, 248), idAt(pages, 249)],
-    ['r0', 'r61', 'r249', 'gone'],
+    [idAt(pages, 0), idAt(pages, 60), idAt(pages, 548), idAt(pages, 549)],
+    ['r0', 'r61', 'r549', 'gone'],
   );
 });
 
@@ -111,10 +111,10 @@ t.test('a failure ends the reading until somebody tries again', async (t) => {
 });
 
 t.test('large records come in small pages', async (t) => {
-  t.equal(nextLimit(50, 50 * 100), 200);
+  t.equal(nextLimit(50, 50 * 100), 500);
   t.equal(nextLimit(50, 50 * 1_000_000), 1);
   t.equal(nextLimit(50, 50 * 20_000), 50);
-  t.equal(nextLimit(0, 2), 200);
+  t.equal(nextLimit(0, 2), 500);
 });
 
 t.test('an export writes page by page, and can be stopped', async (t) => {

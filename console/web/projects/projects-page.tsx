@@ -89,6 +89,7 @@ export function ProjectsPage(): JSX.Element {
             label="Search projects"
             hideLabel
             type="search"
+            maxLength={200}
             placeholder="Search projects"
             value={search}
             onInput={(text) => setQuery({ search: text === '' ? null : text })}

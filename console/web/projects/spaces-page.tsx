@@ -69,6 +69,7 @@ export function SpacesPage({ params: { project = '' } }: PageProps): JSX.Element
             label="Search record spaces"
             hideLabel
             type="search"
+            maxLength={200}
             placeholder="Search record spaces"
             value={search}
             onInput={(text) => setQuery({ search: text === '' ? null : text })}

@@ -42,7 +42,7 @@ interface Place {
 export function RecordGrid(props: RecordGridProps): JSX.Element {
   const { pages, columns, selected, onSelect } = props;
   const grid = useRef<HTMLDivElement>(null);
-  const { width, height, scrollTop, scrollLeft } = useViewport(grid);
+  const { width, height, scrollTop, scrollLeft, read } = useViewport(grid);
   const [base, setBase] = useState(0);
   const [active, setActive] = useState<Place>({ row: 0, column: 0 });
   const anchor = useRef(0);
@@ -68,16 +68,11 @@ export function RecordGrid(props: RecordGridProps): JSX.Element {
   useLayoutEffect(() => {
     const placed = placeRows({ base, scrollTop, rowHeight, rows });
     if (placed.base === base) return;
+    // both at once, so that the rows are drawn again where they were
+    grid.current?.scrollBy({ top: placed.scrollBy });
+    read();
     setBase(placed.base);
-    pending.current = placed.scrollBy;
   }, [base, scrollTop, rows]);
-  // the rows have moved to their new places by now
-  const pending = useRef(0);
-  useLayoutEffect(() => {
-    if (pending.current === 0) return;
-    grid.current?.scrollBy({ top: pending.current });
-    pending.current = 0;
-  }, [base]);
 
   const idAt = (row: number): string | null => {
     const found = pages.row(row);
@@ -123,7 +118,6 @@ export function RecordGrid(props: RecordGridProps): JSX.Element {
     }
   };
 
-  const loaded = [...pages.rows()].length;
   const activeShown =
     active.row >= first && active.row < end && active.column >= shown.first && active.column < shown.end;
   return (
@@ -156,7 +150,7 @@ export function RecordGrid(props: RecordGridProps): JSX.Element {
         {...props}
         starts={starts}
         shown={shown}
-        allSelected={loaded > 0 && selected.size >= loaded}
+        allSelected={pages.kept > 0 && selected.size >= pages.kept}
         onSelectAll={(all) => run({ kind: all ? 'selectAll' : 'clear' })}
       />
       {/* biome-ignore lint/a11y/useSemanticElements: see above */}

@@ -33,7 +33,7 @@ interface Page {
 }
 
 const firstLimit = 50;
-const largestLimit = 200;
+const largestLimit = 500;
 /** Characters of an answer, about: more would be felt when it is parsed. */
 const pageSize = 1_000_000;
 /** Cells that are kept; at some 120 characters each this is 50 MB. */
@@ -82,6 +82,11 @@ export class RecordPages {
     const page = this.#pages[this.#pageAt(index)];
     if (page === undefined || index >= page.start + page.count || page.rows === null) return null;
     return page.rows[index - page.start] ?? 'gone';
+  }
+
+  /** How many rows are in memory. */
+  get kept(): number {
+    return this.#pages.reduce((sum, { rows }) => sum + (rows?.length ?? 0), 0);
   }
 
   /** Rows in memory, in their order. */

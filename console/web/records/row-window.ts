@@ -52,7 +52,8 @@ export function placeRows(view: {
 }): { readonly base: number; readonly scrollBy: number } {
   const { base, scrollTop, rowHeight, rows } = view;
   const top = Math.floor(scrollTop / rowHeight);
-  const step = placedRows / 2;
+  // small enough that both ends of the way back have room
+  const step = placedRows / 4;
   if (top > placedRows * 0.9 && base + placedRows < rows)
     return { base: base + step, scrollBy: -step * rowHeight };
   if (top < placedRows * 0.1 && base > 0) {

@@ -9,24 +9,28 @@ export interface Viewport {
 }
 
 /** What of a scrolling element can be seen, at most once a frame. */
-export function useViewport(ref: RefObject<HTMLElement | null>): Viewport {
+export function useViewport(ref: RefObject<HTMLElement | null>): Viewport & { readonly read: () => void } {
   const [viewport, setViewport] = useState<Viewport>({
     width: 800,
     height: 600,
     scrollTop: 0,
     scrollLeft: 0,
   });
+  const read = (): void => {
+    if (ref.current === null) return;
+    const { clientWidth: width, clientHeight: height, scrollTop, scrollLeft } = ref.current;
+    setViewport({ width, height, scrollTop, scrollLeft });
+  };
   useLayoutEffect(() => {
     const element = ref.current;
     if (element === null) return;
     let frame = 0;
-    const read = (): void => {
-      frame = 0;
-      const { clientWidth: width, clientHeight: height, scrollTop, scrollLeft } = element;
-      setViewport({ width, height, scrollTop, scrollLeft });
-    };
     const plan = (): void => {
-      if (frame === 0) frame = requestAnimationFrame(read);
+      if (frame !== 0) return;
+      frame = requestAnimationFrame(() => {
+        frame = 0;
+        read();
+      });
     };
     const observer = new ResizeObserver(plan);
     observer.observe(element);
@@ -38,5 +42,5 @@ export function useViewport(ref: RefObject<HTMLElement | null>): Viewport {
       element.removeEventListener('scroll', plan);
     };
   }, []);
-  return viewport;
+  return { ...viewport, read };
 }
