@@ -68,10 +68,10 @@ export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** A round number at or above the largest: 1, 2, 2.5 or 5 times a power of ten. */
+/** A round number at or above the largest, whose half is round as well. */
 export function niceTop(largest: number): number {
   if (largest <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(largest));
-  const step = [1, 2, 2.5, 5, 10].find((factor) => factor * power >= largest) ?? 10;
+  const step = [1, 2, 3, 4, 6, 8, 10].find((factor) => factor * power >= largest) ?? 10;
   return step * power;
 }
