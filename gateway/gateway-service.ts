@@ -41,6 +41,10 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     ? await openLoggedFiles({ table, directory: join(config.dataDir, 'file-log'), log })
     : null;
   const cloudFiles = wal ?? table;
+  projects.askForFiles(async ({ ownerId, slug }, signal) => {
+    const query = { ownerId, projectSlug: slug, limit: 1 };
+    return (await cloudFiles.list(query, signal)).length > 0;
+  });
   const memory = new UploadMemory({
     bytes: config.uploadMemoryBytes,
     largestPart,

@@ -26,6 +26,7 @@ import { describeSpace } from './openapi/space-document.ts';
 import { anySpace } from './openapi/space-model.ts';
 import type { Operation, OperationDeps } from './operations/operation.ts';
 import { operations, scopes } from './operations.ts';
+import { projectRoutes } from './projects/project-routes.ts';
 import { createBeginWrite } from './records/begin-write.ts';
 import { createChangeCommit } from './records/change-commit.ts';
 import { HashChecks } from './records/hash-checks.ts';
@@ -41,6 +42,7 @@ import type { SpaceVersions } from './records/space-versions.ts';
 import { createStatementWrites } from './records/statement-writes.ts';
 import { createRecordStore } from './records/store-records.ts';
 import { createUuidV7 } from './records/uuid-v7.ts';
+import { sweepDropped } from './space/delete-dropped.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
 import { createOpenSpace, type OpenSpace } from './space/open-space.ts';
 import { createSpaceCatalogue } from './space/space-catalogue.ts';
@@ -73,6 +75,7 @@ export const queryService: ServiceFactory = async (services) => {
       : createSharedFailures({ redis, keys: createStoredKeys(services), delays: failureDelays, log });
   const webhooks = createWebhooks({ ...services, alone, allowed: config.webhookPrivateNetworks });
   const versions = alone ? createLocalVersions() : sharedVersions;
+  const closing = new AbortController();
   await webhooks.start();
   const pending = alone
     ? await PendingRecords.open({
@@ -87,8 +90,10 @@ export const queryService: ServiceFactory = async (services) => {
     // not Redis: most requests do without it
     readiness: [],
     examples: queryExamples,
+    started: () => void sweepDropped({ ...services, alone }, closing.signal),
     commands: { 'sql-views': (order) => makeSpaceViews(services, order as ViewsOrder) },
     async close() {
+      closing.abort(new Error('the server stops'));
       await webhooks.close();
       await reservations.close();
       await pending?.close();
@@ -236,7 +241,11 @@ export function queryRoutes(args: QueryDeps): Route[] {
     }));
     return [{ ...route, handler, api: describeOperation(operation, model) }, ...also];
   });
-  return [...recordRoutes, ...webhookRoutes({ ...args, webhooks })];
+  return [
+    ...recordRoutes,
+    ...projectRoutes({ ...args, ...deps, spaces, beginWrite }),
+    ...webhookRoutes({ ...args, webhooks }),
+  ];
 }
 
 function routeOf(

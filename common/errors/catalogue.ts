@@ -107,7 +107,7 @@ export const quotaExceeded = (what: string) =>
     message: `The account may not store more than ${what}`,
   });
 
-// 404, 405, 408, 413, 416, 429, 431
+// 404, 405, 408, 409, 413, 416, 429, 431
 export const notFound = (message: string) => new ApiError({ code: 'not_found', status: 404, message });
 export const nothingHere = () => notFound('There is nothing at this address');
 export const projectNotFound = (slug: string) =>
@@ -137,6 +137,12 @@ export const methodNotAllowed = (method: string, allow: readonly string[]) =>
   });
 export const requestTimeout = (message: string) =>
   new ApiError({ code: 'request_timeout', status: 408, message });
+export const projectHasFiles = (slug: string) =>
+  new ApiError({
+    code: 'project_has_files',
+    status: 409,
+    message: `Project ${JSON.stringify(slug.slice(0, 80))} has files: delete them first`,
+  });
 /** @param limit bytes @param what what was limited, such as "File" or "Request body" */
 export const payloadTooLarge = (limit: number, what: string) =>
   new ApiError({

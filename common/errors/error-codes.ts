@@ -38,6 +38,7 @@ export const errorCodes = {
   record_space_not_found: { status: 404, title: 'The record space does not exist' },
   method_not_allowed: { status: 405, title: 'The method is not allowed here' },
   request_timeout: { status: 408, title: 'The request took too long' },
+  project_has_files: { status: 409, title: 'The project has files' },
   payload_too_large: { status: 413, title: 'The request body is too large' },
   range_not_satisfiable: { status: 416, title: 'The range lies outside the file' },
   too_many_attempts: { status: 429, title: 'Too many failed attempts to log in' },

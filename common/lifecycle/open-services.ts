@@ -104,7 +104,7 @@ export async function openServices(
     sessions,
     limiters,
     authenticate: createAuthenticate(tokenCheck, limiters.token),
-    projects: createProjects({ db, database, maxProjects: config.maxProjects }),
+    projects: createProjects({ db, database, maxProjects: config.maxProjects, alone, invalidation }),
     redis,
     invalidation,
     async close() {

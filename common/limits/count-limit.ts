@@ -28,6 +28,11 @@ export class CountLimit {
     known.count++;
   }
 
+  /** Some of an account are gone. */
+  removed(account: string): void {
+    this.#counts.delete(account);
+  }
+
   async #look(account: string, signal: AbortSignal): Promise<{ count: number }> {
     const count = await this.#count(account, signal);
     // another one may have looked meanwhile, and been let in

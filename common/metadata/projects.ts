@@ -2,7 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
 import { tooManyProjects } from '../errors/catalogue.ts';
+import type { Invalidation, Mark } from '../invalidation/invalidation.ts';
 import { CountLimit } from '../limits/count-limit.ts';
+import { fileListSql } from './file-list.ts';
 import { rowLine, timestampText } from './row-values.ts';
 import { uuidV5 } from './uuid-v5.ts';
 
@@ -13,6 +15,13 @@ export interface Project {
   readonly slug: string;
 }
 
+export interface ListedProject extends Project {
+  readonly createdAt: Date;
+}
+
+/** Whether a project has files. */
+export type HasFiles = (project: Project, signal: AbortSignal) => Promise<boolean>;
+
 export interface Projects {
   find(ownerId: string, slug: string, signal: AbortSignal): Promise<Project | null>;
   /**
@@ -20,13 +29,45 @@ export interface Projects {
    * too many.
    */
   ensure(ownerId: string, slug: string, signal: AbortSignal): Promise<Project>;
+  /** A page of the projects of an account, by their slugs. @param query.after the last slug of the page before */
+  list(
+    ownerId: string,
+    query: { readonly limit: number; readonly after?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<readonly ListedProject[]>;
+  /** Removes a project that is empty. Other processes may take it for there as long as they trust what they know. */
+  remove(project: Project, signal: AbortSignal): Promise<void>;
+  /** Whether the project has files, as the table of files says, or who keeps their rows elsewhere first. */
+  hasFiles: HasFiles;
+  /** Whoever keeps rows of files elsewhere first says so. */
+  askForFiles(hasFiles: HasFiles): void;
+}
+
+interface Known {
+  readonly project: Project;
+  readonly began: number;
+  readonly mark: Mark | null;
 }
 
 const cachedProjects = 10_000;
+/** How long a project is known without another look where nobody tells of its removal. Milliseconds. */
+const usualTime = 5_000;
 
-/** @param args.maxProjects that an account may have; absent: any number */
-export function createProjects(args: { db: Database; database: string; maxProjects?: number }): Projects {
-  const { db, database, maxProjects = Number.POSITIVE_INFINITY } = args;
+/**
+ * @param args.maxProjects that an account may have; absent: any number
+ * @param args.alone whether no other process removes projects
+ * @param args.knownFor milliseconds for which what was seen counts where others do, and nobody tells of it
+ */
+export function createProjects(args: {
+  db: Database;
+  database: string;
+  maxProjects?: number;
+  alone?: boolean;
+  knownFor?: number;
+  invalidation?: Invalidation | undefined;
+}): Projects {
+  const { db, database, maxProjects = Number.POSITIVE_INFINITY, alone = true, invalidation } = args;
+  const { knownFor = usualTime } = args;
   const table = `${database}.projects`;
   const limit = new CountLimit({
     limit: maxProjects,
@@ -37,20 +78,39 @@ export function createProjects(args: { db: Database; database: string; maxProjec
     },
     full: tooManyProjects,
   });
-  const known = new LRUCache<string, Project>({ max: cachedProjects });
+  const known = new LRUCache<string, Known>({ max: cachedProjects });
+  /** A look that began before a removal may end after it. */
+  let removals = 0;
+  let hasFiles: HasFiles = async ({ ownerId, slug }, signal) => {
+    const sql = `SELECT 1 FROM ${fileListSql(`${database}.cloud_files`, { ownerId, projectSlug: slug, limit: 1 })}`;
+    return (await db.rows({ sql, signal, home: 'cloud_files' })).length > 0;
+  };
+
+  const look = (): Omit<Known, 'project'> => ({
+    began: performance.now(),
+    mark: invalidation?.mark() ?? null,
+  });
+
+  const isGood = ({ project, began, mark }: Known): boolean => {
+    if (alone) return true;
+    if (invalidation === undefined) return performance.now() - began <= knownFor;
+    return invalidation.isCurrent() && !invalidation.changedSince(project.id, mark);
+  };
 
   const find: Projects['find'] = async (ownerId, slug, signal) => {
     const key = cacheKey(ownerId, slug);
     const cached = known.get(key);
-    if (cached !== undefined) return cached;
+    if (cached !== undefined && isGood(cached)) return cached.project;
     const id = uuidV5(ownerId, slug);
+    const looked = look();
+    const before = removals;
     const rows = await db.rows({
       sql: `SELECT id FROM ${table} WHERE id = ${textLiteral(id)} LIMIT 1`,
       signal,
     });
     if (rows.length === 0) return null;
     const project = { id, ownerId, slug };
-    known.set(key, project);
+    if (removals === before) known.set(key, { project, ...looked });
     return project;
   };
 
@@ -61,14 +121,36 @@ export function createProjects(args: { db: Database; database: string; maxProjec
       if (found !== null) return found;
       if (maxProjects < Number.POSITIVE_INFINITY) await limit.admit(ownerId, signal);
       const project = { id: uuidV5(ownerId, slug), ownerId, slug };
+      const looked = look();
+      const before = removals;
       await db.insert({
         table,
         columns: ['id', 'owner_id', 'slug', 'created_at', 'version'],
         lines: rowLine([project.id, ownerId, slug, timestampText(new Date()), 0]),
         signal,
       });
-      known.set(cacheKey(ownerId, slug), project);
+      if (removals === before) known.set(cacheKey(ownerId, slug), { project, ...looked });
       return project;
+    },
+    async list(ownerId, { limit: most, after = '' }, signal) {
+      const rows = await db.rows<{ id: string; slug: string; created: number }>({
+        sql: `SELECT id, slug, toFloat64(toUnixTimestamp64Milli(min(created_at))) AS created FROM ${table}
+         WHERE owner_id = ${textLiteral(ownerId)} AND slug > ${textLiteral(after)}
+         GROUP BY id, slug ORDER BY slug LIMIT ${most}`,
+        signal,
+      });
+      return rows.map(({ id, slug, created }) => ({ id, ownerId, slug, createdAt: new Date(created) }));
+    },
+    async remove({ id, ownerId, slug }, signal) {
+      await db.command({ sql: `DELETE FROM ${table} WHERE id = ${textLiteral(id)}`, signal });
+      removals++;
+      known.delete(cacheKey(ownerId, slug));
+      limit.removed(ownerId);
+      await invalidation?.publish(id);
+    },
+    hasFiles: (project, signal) => hasFiles(project, signal),
+    askForFiles(ask) {
+      hasFiles = ask;
     },
   };
 }

@@ -47,7 +47,7 @@ export async function clearProject(
   projectId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const id of await deps.catalogue.idsOfProject(projectId, signal)) {
-    await clearSpace(deps, { id }, signal);
+  for (const { recordsId } of await deps.catalogue.idsOfProject(projectId, signal)) {
+    await clearSpace(deps, { id: recordsId }, signal);
   }
 }

@@ -105,11 +105,12 @@ export class KnownSpaces {
 
   /** Notes what a look found in the catalogue. */
   remember(space: RecordSpace, version: number, look: Look): RecordSpace {
-    const before = this.#spaces.peek(space.id);
+    const id = space.catalogueId;
+    const before = this.#spaces.peek(id);
     const same = before?.version === version;
     const known = same ? before.space : space;
     const size = same ? before.size : structureText(space.stored).length + overhead;
-    this.#spaces.set(space.id, {
+    this.#spaces.set(id, {
       space: known,
       version,
       look,
@@ -117,14 +118,19 @@ export class KnownSpaces {
       merged: before?.merged ?? new WeakSet(),
       size,
     });
-    this.#enter(space.ownerId, space.id, size);
+    this.#enter(space.ownerId, id, size);
     return known;
+  }
+
+  /** The space is there no more, or nothing that was known of it counts. */
+  forget(id: string): void {
+    this.#spaces.delete(id);
   }
 
   /** Notes that a structure fits the remembered version. @param merged the stored structure took it in */
   addView(stored: RecordSpace, structure: Structure, merged: boolean): RecordSpace {
     const space = { ...stored, structure: structureView(stored.stored, structure) };
-    const known = this.#spaces.peek(stored.id);
+    const known = this.#spaces.peek(stored.catalogueId);
     known?.views.set(structure, { space, merged });
     if (merged) known?.merged.add(structure);
     return space;

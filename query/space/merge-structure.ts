@@ -29,7 +29,8 @@ export function mergeStructure(stored: Structure, requested: Structure, mutate: 
   }
   return createStructure({
     ...requested,
-    fields: assignSlots(fields, stored.fields),
+    fields: assignSlots(fields, stored.fields, stored.retiredSlots),
+    retiredSlots: stored.retiredSlots,
     clear: false,
     loginParams: [],
     initialData: [],

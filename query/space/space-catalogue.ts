@@ -5,10 +5,13 @@ import { timestampText } from '../../common/metadata/row-values.ts';
 import { parseStructure } from '../structure/parse-structure.ts';
 import { slotsText, withSlots } from '../structure/slots.ts';
 import { createStructure, type Structure, structureText } from '../structure/structure.ts';
+import { droppedVersion, recordsIdOf } from './space-generation.ts';
 
 /** A row of record_spaces. */
 export interface CatalogueEntry {
   readonly id: string;
+  /** Under which its records lie. */
+  readonly recordsId: string;
   readonly ownerId: string;
   readonly projectId: string;
   /** Every field has its slot. */
@@ -24,16 +27,61 @@ export interface CatalogueEntry {
 /** What is known of record spaces, beside their records. */
 export interface SpaceCatalogue {
   find(id: string, signal: AbortSignal): Promise<CatalogueEntry | null>;
+  /** The same, with the newest version of its row: there is one also when the space was dropped. 0: there never was one. */
+  look(
+    id: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly entry: CatalogueEntry | null; readonly version: number }>;
   /**
    * Stores a version that follows the one that was found. Resolves with true when it is durable, and with false when
    * another process was first with that version: then nothing was stored.
    */
   store(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean>;
-  idsOfProject(projectId: string, signal: AbortSignal): Promise<readonly string[]>;
+  /** Notes that a space is dropped. Resolves with false when it is another one by now: then nothing was stored. */
+  drop(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean>;
+  /** Spaces that were dropped before a time and may have left records. */
+  leftBehind(before: Date, limit: number, signal: AbortSignal): Promise<readonly DroppedSpace[]>;
+  /** Notes that nothing is left of a space. */
+  swept(dropped: DroppedSpace, signal: AbortSignal): Promise<void>;
+  /** Spaces of a project: of their rows here, and of their records. */
+  idsOfProject(
+    projectId: string,
+    signal: AbortSignal,
+  ): Promise<readonly { readonly id: string; readonly recordsId: string }[]>;
+  /** A page of the spaces of a project, by their slugs. */
+  list(query: SpaceQuery, signal: AbortSignal): Promise<readonly CatalogueEntry[]>;
+  /** How many spaces projects of an account have; those without any are not there. */
+  countByProject(
+    ownerId: string,
+    projectIds: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, number>>;
   countOfOwner(ownerId: string, signal: AbortSignal): Promise<number>;
   /** There never was a record space. */
   isEmpty(signal: AbortSignal): Promise<boolean>;
 }
+
+/** A space that was dropped. */
+export interface DroppedSpace {
+  readonly id: string;
+  readonly ownerId: string;
+  readonly projectId: string;
+  readonly projectSlug: string;
+  readonly version: number;
+}
+
+/** Which spaces of a project somebody wants to see. */
+export interface SpaceQuery {
+  readonly projectId: string;
+  readonly limit: number;
+  /** The last slug of the page before. */
+  readonly after?: string | undefined;
+  /** Part of the slug or of the name, in whatever case. */
+  readonly search?: string | undefined;
+}
+
+/** In place of the records that a space begins with: it was dropped, and its records may be there still. */
+const leftRecords = 'left';
 
 interface Row {
   owner_id: string;
@@ -61,28 +109,41 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
     return row ?? null;
   };
 
+  /** Resolves when it is durable, or another row with its token was first. Null: its outcome is known. */
+  const insert = async (
+    values: Readonly<Record<string, string>>,
+    version: number,
+    { token, signal }: { readonly token: string; readonly signal: AbortSignal },
+  ): Promise<UnknownOutcome | null> => {
+    // of two processes that store the same version of a space only the first one's row is taken: ClickHouse drops
+    // a block whose token it has seen (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries)
+    const sql = `INSERT INTO ${table} (${Object.keys(values).join(', ')}, version)
+       SETTINGS insert_deduplicate = 1, insert_deduplication_token = ${textLiteral(token)}
+       VALUES (${Object.values(values).map(textLiteral).join(', ')}, ${version})`;
+    return db.command({ sql, signal }).then(
+      () => null,
+      (error: unknown) => {
+        if (error instanceof UnknownOutcome) return error;
+        throw error;
+      },
+    );
+  };
+
+  const look: SpaceCatalogue['look'] = async (id, signal) => {
+    const row = await newest(id, signal);
+    if (row === null || row.structure === '') return { entry: null, version: row?.version ?? 0 };
+    return { entry: entryOf(id, row), version: row.version };
+  };
+
   return {
+    look,
     async find(id, signal) {
-      const row = await newest(id, signal);
-      if (row === null) return null;
-      const { structure, problems } = parseStructure(row.structure);
-      if (structure === null)
-        throw new Error(`the stored structure of ${id} is broken: ${problems.join('; ')}`);
-      return {
-        id,
-        ownerId: row.owner_id,
-        projectId: row.project_id,
-        structure: createStructure({ ...structure, fields: withSlots(structure.fields, row.slots) }),
-        version: row.version,
-        initialRecords: row.initial_records,
-        createdAt: new Date(row.created),
-        updatedAt: new Date(row.updated),
-      };
+      return (await look(id, signal)).entry;
     },
     async store(entry, signal) {
       const { id, structure, version } = entry;
       const text = structureText(structure);
-      const slots = slotsText(structure.fields);
+      const slots = slotsText(structure);
       const values = {
         id,
         owner_id: entry.ownerId,
@@ -97,37 +158,104 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
         updated_at: timestampText(entry.updatedAt),
         initial_records: entry.initialRecords,
       };
-      // of two processes that store the same version of a space only the first one's row is taken: ClickHouse drops
-      // a block whose token it has seen (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries)
-      const sql = `INSERT INTO ${table} (${Object.keys(values).join(', ')}, version)
-         SETTINGS insert_deduplicate = 1, insert_deduplication_token = ${textLiteral(`${id}:${version}`)}
-         VALUES (${Object.values(values).map(textLiteral).join(', ')}, ${version})`;
-      const unknown = await db.command({ sql, signal }).then(
-        () => null,
-        (error: unknown) => {
-          if (error instanceof UnknownOutcome) return error;
-          throw error;
-        },
-      );
+      const unknown = await insert(values, version, { token: `${id}:${version}`, signal });
       const row = await newest(id, signal);
       if (unknown !== null && (row === null || row.version < version)) throw unknown;
       // equal text: whoever stored it, it is what was to be stored
       return row?.version === version && row.structure === text && row.slots === slots;
     },
-    async idsOfProject(projectId, signal) {
-      const rows = await db.rows<{ id: string }>({
-        sql: `SELECT id FROM ${table} FINAL WHERE project_id = ${textLiteral(projectId)} ORDER BY id`,
+    async drop({ id, ownerId, projectId, structure, version }, signal) {
+      const dropped = {
+        ...{ id, ownerId, projectId, projectSlug: structure.projectSlug },
+        version: droppedVersion(version),
+      };
+      const token = `${id}:${dropped.version}`;
+      const unknown = await insert(droppedRow(dropped, leftRecords), dropped.version, { token, signal });
+      const row = await newest(id, signal);
+      if (unknown !== null && (row === null || row.version < dropped.version)) throw unknown;
+      return row?.version === dropped.version;
+    },
+    async leftBehind(before, limit, signal) {
+      return db.rows<DroppedSpace>({
+        sql: `SELECT id, owner_id AS ownerId, project_id AS projectId, project_slug AS projectSlug,
+           toFloat64(version) AS version FROM ${table} FINAL
+         WHERE initial_records = '${leftRecords}' AND slug = ''
+           AND updated_at < toDateTime64(${textLiteral(timestampText(before))}, 3, 'UTC')
+         ORDER BY updated_at LIMIT ${limit}`,
         signal,
       });
-      return rows.map(({ id }) => id);
+    },
+    async swept(dropped, signal) {
+      const token = `${dropped.id}:${dropped.version}:swept`;
+      const unknown = await insert(droppedRow(dropped, ''), dropped.version, { token, signal });
+      if (unknown !== null) throw unknown;
+    },
+    async idsOfProject(projectId, signal) {
+      const rows = await db.rows<{ id: string; version: number }>({
+        sql: `SELECT id, toFloat64(version) AS version FROM ${table} FINAL
+         WHERE project_id = ${textLiteral(projectId)} AND slug != '' ORDER BY id`,
+        signal,
+      });
+      return rows.map(({ id, version }) => ({ id, recordsId: recordsIdOf(id, version) }));
+    },
+    async list({ projectId, limit, after = '', search }, signal) {
+      const conditions = [`project_id = ${textLiteral(projectId)}`, `slug > ${textLiteral(after)}`];
+      if (search !== undefined) {
+        const text = textLiteral(search);
+        const parts = ['slug', 'name'].map((column) => `positionCaseInsensitiveUTF8(${column}, ${text}) > 0`);
+        conditions.push(`(${parts.join(' OR ')})`);
+      }
+      // structures are long: only those of the page are read
+      const ids = `SELECT id FROM ${table} FINAL WHERE ${conditions.join(' AND ')} ORDER BY slug LIMIT ${limit}`;
+      const found = await db.rows<{ id: string }>({ sql: ids, signal });
+      if (found.length === 0) return [];
+      const among = found.map(({ id }) => textLiteral(id)).join(', ');
+      const sql = `SELECT id, ${selection} FROM ${table} FINAL WHERE id IN (${among}) AND slug != '' ORDER BY slug`;
+      return (await db.rows<Row & { id: string }>({ sql, signal })).map((row) => entryOf(row.id, row));
+    },
+    async countByProject(ownerId, projectIds, signal) {
+      if (projectIds.length === 0) return new Map();
+      const among = projectIds.map(textLiteral).join(', ');
+      const sql = `SELECT project_id AS project, toFloat64(count()) AS spaces FROM ${table} FINAL
+         WHERE owner_id = ${textLiteral(ownerId)} AND project_id IN (${among}) AND slug != '' GROUP BY project_id`;
+      const rows = await db.rows<{ project: string; spaces: number }>({ sql, signal });
+      return new Map(rows.map(({ project, spaces }) => [project, spaces]));
     },
     async countOfOwner(ownerId, signal) {
-      const sql = `SELECT toFloat64(uniqExact(id)) AS spaces FROM ${table} WHERE owner_id = ${textLiteral(ownerId)}`;
+      const sql = `SELECT toFloat64(count()) AS spaces FROM ${table} FINAL
+         WHERE owner_id = ${textLiteral(ownerId)} AND slug != ''`;
       const [row] = await db.rows<{ spaces: number }>({ sql, signal });
       return row?.spaces ?? 0;
     },
     async isEmpty(signal) {
       return (await db.rows({ sql: `SELECT 1 FROM ${table} LIMIT 1`, signal })).length === 0;
     },
+  };
+}
+
+function entryOf(id: string, row: Row): CatalogueEntry {
+  const { structure, problems } = parseStructure(row.structure);
+  if (structure === null) throw new Error(`the stored structure of ${id} is broken: ${problems.join('; ')}`);
+  const { fields, retiredSlots } = withSlots(structure.fields, row.slots);
+  return {
+    id,
+    recordsId: recordsIdOf(id, row.version),
+    ownerId: row.owner_id,
+    projectId: row.project_id,
+    structure: createStructure({ ...structure, fields, retiredSlots }),
+    version: row.version,
+    initialRecords: row.initial_records,
+    createdAt: new Date(row.created),
+    updatedAt: new Date(row.updated),
+  };
+}
+
+/** Its slug is empty, as no space's is. */
+function droppedRow({ id, ownerId, projectId, projectSlug }: DroppedSpace, initialRecords: string) {
+  const now = timestampText(new Date());
+  return {
+    ...{ id, owner_id: ownerId, project_id: projectId, project_slug: projectSlug },
+    ...{ slug: '', name: '', description: '', structure: '', slots: '' },
+    ...{ created_at: now, updated_at: now, initial_records: initialRecords },
   };
 }

@@ -45,7 +45,7 @@ export async function makeSpaceViews(
     const { projectSlug, slug, fields } = entry.structure;
     const view = `${database}_views.${viewName(projectSlug, slug, id)}`;
     const place = `${email} ${projectSlug}/${slug}`;
-    const select = spaceViewSql(table, id, fields);
+    const select = spaceViewSql(table, entry.recordsId, fields);
     const sql = `CREATE OR REPLACE VIEW ${view}${onCluster} AS ${select} COMMENT ${textLiteral(place)}`;
     await db.command({ sql, signal });
     lines.push(`${view}  ${place}`);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../common/clickhouse/database.ts';
 import {
@@ -19,7 +20,7 @@ import type { RecordHeaders } from '../input/record-headers.ts';
 import type { BeginWrite } from '../records/begin-write.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { assignSlots } from '../structure/slots.ts';
+import { assignSlots, slotOf } from '../structure/slots.ts';
 import { createStructure, type SpacePath, type Structure, structureText } from '../structure/structure.ts';
 import type { KeyFilter } from '../unique/key-filter.ts';
 import { ChangeLimit } from './change-limit.ts';
@@ -35,6 +36,7 @@ import {
 import { KnownSpaces, type Look } from './known-spaces.ts';
 import { mergeStructure } from './merge-structure.ts';
 import type { CatalogueEntry, SpaceCatalogue } from './space-catalogue.ts';
+import { generationOf, recordsIdOf } from './space-generation.ts';
 import { agrees, agreesOnAuth } from './structure-view.ts';
 
 export interface SpaceRequest extends SpacePath {
@@ -46,6 +48,12 @@ export interface SpaceRequest extends SpacePath {
   readonly makes: boolean;
   /** Called with the space's id in the moment in which it is decided which structure counts. */
   readonly onOpened?: (spaceId: string) => void;
+}
+
+/** A field that a space had. */
+export interface DroppedField {
+  readonly recordsId: string;
+  readonly slot: string;
 }
 
 /** Milliseconds: a structure older than `freshFor` is looked up again, and one older than `staleAfter` is not used. */
@@ -89,6 +97,8 @@ const attempts = 20;
 const usualFreshness: Freshness = { freshFor: 5_000, staleAfter: 10_000 };
 /** Nobody else changes the catalogue. */
 const alwaysFresh: Freshness = { freshFor: Number.POSITIVE_INFINITY, staleAfter: Number.POSITIVE_INFINITY };
+/** After this nothing is used that was invalidated (common/invalidation/), also by who did not hear of it. */
+const heardAfter = 1_000;
 /** How often a space may go back to a structure that it had before; then the stricter rules stay. */
 const returnLimit = { per: 60_000, limit: 20 };
 
@@ -123,7 +133,7 @@ export class Spaces {
     const id = this.#idOf(request);
     const space = this.#counts.count(this.#seen(id, request));
     if (space === null) return null;
-    request.onOpened?.(id);
+    request.onOpened?.(space.id);
     this.#keepFresh(id);
     return space;
   }
@@ -137,7 +147,7 @@ export class Spaces {
     const { began } = this.#known.look();
     const work = async (own: AbortSignal): Promise<RecordSpace> => {
       const opened = await this.#open(id, request, began, own);
-      onOpened?.(id);
+      onOpened?.(opened.id);
       return opened;
     };
     return this.#locked(id, work, signal);
@@ -156,6 +166,68 @@ export class Spaces {
     }
     this.#keepFresh(id);
     return space;
+  }
+
+  /**
+   * Takes a space out of the catalogue. This process finds its records no more, others do not after `untilHeard`, and
+   * they are not deleted yet. Null: there is none.
+   */
+  async drop(id: string, signal: AbortSignal): Promise<CatalogueEntry | null> {
+    const { catalogue, invalidation, beginWrite } = this.#deps;
+    return this.#locked(
+      id,
+      async (own) => {
+        const found = await catalogue.find(id, own);
+        for (let entry = found; entry !== null; entry = await catalogue.find(id, own)) {
+          // somebody else dropped the one that was meant, and made another
+          if (generationOf(entry.version) !== generationOf(found?.version ?? 0)) break;
+          if (await catalogue.drop(entry, own)) break;
+        }
+        this.#known.forget(id);
+        if (found !== null) {
+          this.#limit.removed(found.ownerId);
+          await Promise.all([invalidation?.publish(id), beginWrite(found.recordsId, null)()]);
+        }
+        return found;
+      },
+      signal,
+    );
+  }
+
+  /**
+   * Drops a field of the stored structure. Its slot is given to no other field, so that a value that a write brings
+   * which began before is seen by nobody. Null: there is no such space, or field.
+   */
+  async dropField(id: string, name: string, signal: AbortSignal): Promise<DroppedField | null> {
+    const { catalogue } = this.#deps;
+    const work = async (own: AbortSignal): Promise<DroppedField | null> => {
+      for (let attempt = 0; attempt < attempts; attempt++) {
+        const entry = await catalogue.find(id, own);
+        const field = entry?.structure.lookup.get(name);
+        if (entry === null || field === undefined) return null;
+        const slot = slotOf(field);
+        const structure = createStructure({
+          ...entry.structure,
+          fields: entry.structure.fields.filter((other) => other !== field),
+          retiredSlots: [...entry.structure.retiredSlots, slot],
+        });
+        const next = { ...entry, structure, version: entry.version + 1, updatedAt: new Date() };
+        // structures that it took in before have the field
+        this.#known.forget(id);
+        if ((await this.#store(next, own)) !== null) return { recordsId: entry.recordsId, slot };
+      }
+      throw overloaded('the structure of the record space is being changed by many');
+    };
+    return this.#locked(id, work, signal);
+  }
+
+  /** Resolves when no process begins anything with what was changed before. */
+  async untilHeard(signal: AbortSignal): Promise<void> {
+    const { alone, invalidation, freshness } = this.#deps;
+    if (alone) return;
+    const { staleAfter } = freshness ?? usualFreshness;
+    const time = invalidation === undefined ? staleAfter : Math.min(staleAfter, heardAfter);
+    await sleep(time, undefined, { signal });
   }
 
   #idOf({ ownerId, projectSlug, slug }: SpaceRequest): string {
@@ -182,9 +254,9 @@ export class Spaces {
     for (let attempt = 0; attempt < attempts; attempt++) {
       const look = this.#known.look();
       const found = await this.#findEntry(id, request, signal);
-      if (found === null && !request.makes && request.structure?.initialData.length === 0)
+      if (found.entry === null && !request.makes && request.structure?.initialData.length === 0)
         return missingSpace(id, request, request.structure);
-      const entry = found ?? (await this.#create(id, request, signal));
+      const entry = found.entry ?? (await this.#create(id, request, found.version, signal));
       if (entry === null) continue;
       const stored = await this.#remember(entry, look, signal);
       const space = await this.#reconcile(entry, stored, request, signal);
@@ -197,43 +269,49 @@ export class Spaces {
     id: string,
     { ownerId, projectSlug, slug, structure, headers }: SpaceRequest,
     signal: AbortSignal,
-  ): Promise<CatalogueEntry | null> {
+  ): ReturnType<SpaceCatalogue['look']> {
     const { projects, catalogue } = this.#deps;
     const project = await projects.find(ownerId, projectSlug, signal);
     if (project === null && !headers.autoCreateProject) throw projectNotFound(projectSlug);
-    const entry = project === null ? null : await catalogue.find(id, signal);
-    if (entry !== null) return entry;
+    const found = await catalogue.look(id, signal);
+    if (found.entry !== null) return found;
     if (structure === null) throw recordSpaceNotFound(slug, ', so it has no stored structure to use');
     if (!headers.autoCreateRecordSpace) {
       throw recordSpaceNotFound(slug, ', and auto-create-record-space is false');
     }
-    return null;
+    return found;
   }
 
-  /** Makes a space, unless another process is first. */
+  /** Makes a space, unless another process is first. @param last version: not 0 when it was dropped before */
   async #create(
     id: string,
     { ownerId, projectSlug, structure: requested }: SpaceRequest,
+    last: number,
     signal: AbortSignal,
   ): Promise<CatalogueEntry | null> {
     await this.#limit.admit(ownerId, signal);
     const declared = requested as Structure;
     const structure = createStructure({ ...declared, fields: assignSlots(declared.fields, []) });
     const projectId = uuidV5(ownerId, projectSlug);
-    const space = { id, ownerId, projectId, structure, stored: structure };
+    const version = last + 1;
+    const recordsId = recordsIdOf(id, version);
+    const space = { id: recordsId, catalogueId: id, ownerId, projectId, structure, stored: structure };
     const initialRecords = await prepareInitialRecords(this.#deps, space, signal);
     await this.#deps.projects.ensure(ownerId, projectSlug, signal);
     const now = new Date();
-    const entry = { ...space, version: 1, initialRecords, createdAt: now, updatedAt: now };
+    const entry = {
+      ...{ id, recordsId, ownerId, projectId, structure },
+      ...{ version, initialRecords, createdAt: now, updatedAt: now },
+    };
     return (await this.#deps.catalogue.store(entry, signal)) ? entry : null;
   }
 
   /** What the space begins with is stored by whoever finds that it is not: only then is the space used. */
   async #remember(found: CatalogueEntry, look: Look, signal: AbortSignal): Promise<RecordSpace> {
     let entry = found;
-    const { id, ownerId, projectId, structure } = entry;
-    const space = { id, ownerId, projectId, structure, stored: structure };
-    if (areToBeStored(entry.initialRecords) && this.#known.versionOf(id) !== entry.version) {
+    const { id: catalogueId, recordsId: id, ownerId, projectId, structure } = entry;
+    const space = { id, catalogueId, ownerId, projectId, structure, stored: structure };
+    if (areToBeStored(entry.initialRecords) && this.#known.versionOf(catalogueId) !== entry.version) {
       const end = this.#deps.beginWrite(id, null);
       await storeInitialRecords(this.#deps, space, entry.initialRecords, signal).finally(() => end());
       const after = { ...entry, version: entry.version + 1, initialRecords: begun };
@@ -285,7 +363,7 @@ export class Spaces {
     const look = this.#known.look();
     const next = alone ? await this.#withKeys(entry, signal) : entry;
     if (!(await catalogue.store(next, signal))) return null;
-    await Promise.all([invalidation?.publish(entry.id), beginWrite(entry.id, null)()]);
+    await Promise.all([invalidation?.publish(entry.id), beginWrite(entry.recordsId, null)()]);
     return this.#remember(next, look, signal);
   }
 
@@ -299,7 +377,7 @@ export class Spaces {
     for (const field of entry.structure.fields) {
       const needsKeys = field.unique && !field.keyed;
       if (needsKeys) {
-        await db.command({ ...table.addKeys(entry.id, field.slot as string), signal });
+        await db.command({ ...table.addKeys(entry.recordsId, field.slot as string), signal });
         await this.#deps.keyFilter?.fill(this.#deps);
       }
       fields.push(needsKeys ? { ...field, keyed: true } : field);
@@ -324,7 +402,7 @@ export class Spaces {
     signal: AbortSignal,
   ): Promise<RecordSpace | null> {
     if (!bringsRules(space.stored, after)) return change();
-    return this.#known.whileClosed(space.id, async () => {
+    return this.#known.whileClosed(space.catalogueId, async () => {
       await this.#deps.writes.idle(space.id, idleLimit);
       await checkSwitchedOn(this.#deps, { space, after }, signal);
       return change();
@@ -334,7 +412,10 @@ export class Spaces {
   async #look(id: string, signal: AbortSignal): Promise<RecordSpace | null> {
     const look = this.#known.look();
     const entry = await this.#deps.catalogue.find(id, signal);
-    if (entry === null) return null;
+    if (entry === null) {
+      this.#known.forget(id);
+      return null;
+    }
     const known = await this.#remember(entry, look, signal);
     const lacksKeys = entry.structure.fields.some(({ unique, keyed }) => unique && !keyed);
     if (!lacksKeys || Date.now() - entry.updatedAt.getTime() < outdatedAfter) return known;
@@ -366,7 +447,7 @@ export class Spaces {
 function missingSpace(id: string, { ownerId, projectSlug }: SpaceRequest, declared: Structure): RecordSpace {
   const structure = createStructure({ ...declared, fields: assignSlots(declared.fields, []) });
   const projectId = uuidV5(ownerId, projectSlug);
-  return { id, ownerId, projectId, structure, stored: structure, missing: true };
+  return { id, catalogueId: id, ownerId, projectId, structure, stored: structure, missing: true };
 }
 
 function bringsRules(before: Structure, after: Structure): boolean {

@@ -5,7 +5,7 @@ import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { keysTable, recordsTable } from '../../common/metadata/migrations/record-tables.ts';
 import type { Condition } from '../input/parse-conditions.ts';
 import type { StoredValue } from '../structure/field.ts';
-import { slotOf } from '../structure/slots.ts';
+import { kindOf, slotOf } from '../structure/slots.ts';
 import { type RowUpdate, updateAssignments } from './update-sql.ts';
 
 /** A record of one of the spaces. */
@@ -111,6 +111,32 @@ export class RecordsTable {
     const where = `space = ${textLiteral(spaceId)} AND _written < now() - INTERVAL 1 HOUR`;
     const sql = `DELETE FROM ${this.#changed.keys} WHERE ${where} SETTINGS ${deleteSettings}`;
     return { sql, home: this.homeOf(spaceId) };
+  }
+
+  /** Deletes all keys of a space that is dropped. */
+  dropKeys(spaceId: string): Sql {
+    const where = `space = ${textLiteral(spaceId)}`;
+    const sql = `DELETE FROM ${this.#changed.keys} WHERE ${where} SETTINGS ${deleteSettings}`;
+    return { sql, home: this.homeOf(spaceId) };
+  }
+
+  /** Takes the values of a slot out of all records of a space. */
+  dropSlot(spaceId: string, slot: string): Sql {
+    const kind = kindOf(slot);
+    const map = kind === 'h' ? '_hashes' : '_doc';
+    const column = kind === 'h' || kind === 'm' ? '' : `${slot} = NULL, `;
+    const without = `${map} = mapFilter((slot, _) -> slot != ${textLiteral(slot)}, ${map})`;
+    const sql = `UPDATE ${this.#changed.records} SET ${column}${without}
+      WHERE space = ${textLiteral(spaceId)} AND mapContains(${map}, ${textLiteral(slot)})`;
+    return { sql, home: this.homeOf(spaceId), space: spaceId };
+  }
+
+  /** How many records spaces of one home have, by the column `_space`; those without any are not there. */
+  countAll(spaceIds: readonly string[]): Sql {
+    const among = spaceIds.map(textLiteral).join(', ');
+    const sql = `SELECT toString(space) AS _space, toFloat64(count()) AS records FROM ${this.#records}
+      WHERE space IN (${among}) GROUP BY space`;
+    return { sql, home: this.homeOf(spaceIds[0] as string), space: allSpaces };
   }
 
   /** Writes the keys of all stored values of a slot. Those that are there may be there twice then, which is no harm. */

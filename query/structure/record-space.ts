@@ -2,8 +2,10 @@ import type { Structure } from './structure.ts';
 
 /** A record space as one request sees it. */
 export interface RecordSpace {
-  /** UUIDv5 of owner, project slug and space slug. */
+  /** Of its records, and of all that is kept of them: another one after the space was dropped and made again. */
   readonly id: string;
+  /** Of its row in the catalogue: UUIDv5 of owner, project slug and space slug. */
+  readonly catalogueId: string;
   readonly ownerId: string;
   readonly projectId: string;
   /**

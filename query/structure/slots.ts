@@ -1,5 +1,6 @@
 import { slotColumns } from '../../common/metadata/migrations/record-tables.ts';
 import type { Field, FieldType } from './field.ts';
+import type { Structure } from './structure.ts';
 
 /**
  * Where values lie in a row of the records table:
@@ -35,10 +36,15 @@ export function kindOf(slot: string): SlotKind {
 /**
  * Fields of a structure that is about to be stored, each with its slot: the one that it has in the structure that is
  * stored, or the first that is free.
+ * @param retired slots of fields that were dropped: a write that began before may still bring a value for one
  */
-export function assignSlots(fields: readonly Field[], stored: readonly Field[]): readonly Field[] {
+export function assignSlots(
+  fields: readonly Field[],
+  stored: readonly Field[],
+  retired: readonly string[] = [],
+): readonly Field[] {
   const known = new Map(stored.map((field) => [field.slug, field]));
-  const taken = new Set(stored.map(slotOf));
+  const taken = new Set([...stored.map(slotOf), ...retired]);
   const take = (kind: SlotKind, count: number): string | null => {
     for (let index = 0; index < count; index++) {
       const slot = `${kind}${index}`;
@@ -59,19 +65,30 @@ export function assignSlots(fields: readonly Field[], stored: readonly Field[]):
   });
 }
 
+/** In place of a field's slug: the slots of those that were dropped. */
+const retiredKey = '';
+
 /** What the catalogue keeps beside the text of a structure: a field's slug to its slot and whether it is keyed. */
-export function slotsText(fields: readonly Field[]): string {
-  return JSON.stringify(
-    Object.fromEntries(fields.map((field) => [field.slug, [slotOf(field), field.keyed]])),
-  );
+export function slotsText({ fields, retiredSlots }: Pick<Structure, 'fields' | 'retiredSlots'>): string {
+  return JSON.stringify({
+    ...Object.fromEntries(fields.map((field) => [field.slug, [slotOf(field), field.keyed]])),
+    ...(retiredSlots.length === 0 ? {} : { [retiredKey]: retiredSlots }),
+  });
 }
 
 /** @param text as `slotsText` makes it */
-export function withSlots(fields: readonly Field[], text: string): readonly Field[] {
-  const slots = new Map(Object.entries(JSON.parse(text) as Record<string, [string, boolean]>));
-  return fields.map((field) => {
-    const entry = slots.get(field.slug);
-    if (entry === undefined) throw new Error(`the stored field ${field.slug} has no slot`);
-    return { ...field, slot: entry[0], keyed: entry[1] };
-  });
+export function withSlots(
+  fields: readonly Field[],
+  text: string,
+): Pick<Structure, 'fields' | 'retiredSlots'> {
+  const { [retiredKey]: retired = [], ...rest } = JSON.parse(text) as Record<string, readonly unknown[]>;
+  const slots = new Map(Object.entries(rest as Record<string, [string, boolean]>));
+  return {
+    fields: fields.map((field) => {
+      const entry = slots.get(field.slug);
+      if (entry === undefined) throw new Error(`the stored field ${field.slug} has no slot`);
+      return { ...field, slot: entry[0], keyed: entry[1] };
+    }),
+    retiredSlots: retired as readonly string[],
+  };
 }

@@ -27,16 +27,18 @@ export interface Structure {
   readonly loginParams: readonly string[];
   /** Records that the space begins with, as the client sent them; never part of a stored structure. */
   readonly initialData: readonly unknown[];
+  /** Slots of fields that were dropped, which no other field gets. */
+  readonly retiredSlots: readonly string[];
 }
 
-type Optional = 'auth' | 'webhooks' | 'loginParams' | 'initialData';
+type Optional = 'auth' | 'webhooks' | 'loginParams' | 'initialData' | 'retiredSlots';
 
 export function createStructure(
   parts: Omit<Structure, 'lookup' | Optional> & Partial<Pick<Structure, Optional>>,
 ): Structure {
   const lookup = new Map<string, Field>();
   for (const field of parts.fields) lookup.set(field.name, field).set(field.slug, field);
-  return { auth: null, webhooks: null, loginParams: [], initialData: [], ...parts, lookup };
+  return { auth: null, webhooks: null, loginParams: [], initialData: [], retiredSlots: [], ...parts, lookup };
 }
 
 /**

@@ -122,6 +122,11 @@ t.test('every route: what another owns is not read, changed or listed', async (t
   const asBob = (path: string, more: Omit<Parameters<typeof call>[0], 'baseUrl' | 'token' | 'path'>) =>
     request(bob, path, more);
   const noMatch = { status: 400, body: { code: 'no_match' } };
+  const dropAs = async (token: string, path: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const { status } = await fetch(`${baseUrl}/_projects_${path}`, { method: 'DELETE', headers });
+    return { status, body: null };
+  };
   const structure = notes;
   const cases: Record<string, () => Promise<unknown[]>> = {
     'GET /:project/:space': async () => [
@@ -277,6 +282,37 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       }
       return [];
     },
+    'GET /_f_/:project': async () => {
+      const body = await (
+        await fetch(`${baseUrl}/_f_/${project}`, { headers: { authorization: `Bearer ${bob}` } })
+      ).text();
+      t.notMatch(body, new RegExp(file.name));
+      return [];
+    },
+    'DELETE /_f_/:project/:name': async () => {
+      const headers = { authorization: `Bearer ${bob}` };
+      const init = { method: 'DELETE', headers };
+      t.equal((await fetch(`${baseUrl}/_f_/${project}/${file.name}`, init)).status, 404);
+      return [];
+    },
+    'GET /_projects_': async () => [
+      [{ status: 200 }, await call({ baseUrl, token: bob, path: '/_projects_' })],
+    ],
+    'GET /_projects_/:project/spaces': async () => [
+      [{}, await call({ baseUrl, token: bob, path: `/_projects_/${project}/spaces` })],
+    ],
+    'GET /_projects_/:project/spaces/:space': async () => [
+      [{}, await call({ baseUrl, token: bob, path: `/_projects_/${project}/spaces/notes` })],
+    ],
+    // bob may drop what is his, under the same slugs
+    'DELETE /_projects_/:project/spaces/:space/fields/:field': async () => [
+      [{}, await dropAs(bob, `/${project}/spaces/notes/fields/text`)],
+    ],
+    'DELETE /_projects_/:project/spaces/:space': async () => [
+      [{}, await dropAs(bob, `/${project}/spaces/notes`)],
+      [{}, await dropAs(bob, `/${project}/spaces/users`)],
+    ],
+    'DELETE /_projects_/:project': async () => [[{}, await dropAs(bob, `/${project}`)]],
     'GET /_f_/:project/:name': async () => {
       const headers = { authorization: `Bearer ${bob}` };
       for (const path of [`${project}/${file.name}`, `shared/${file.name}`]) {
@@ -353,7 +389,12 @@ t.test('every route: without a good access token there is nothing', async (t) =>
   for (const route of routeTable()) {
     const [method, pattern] = route.split(' ') as [string, string];
     // files are public by their address unless links are private
-    const path = pattern.replace(':project', 'everything').replace(':space', 'notes').replace(':name', 'x');
+    const path = pattern
+      .replace(':project', 'everything')
+      .replace(':space', 'notes')
+      .replace(':name', 'x')
+      .replace(':field', 'f')
+      .replace(':id', 'x');
     for (const token of [
       '',
       'Bearer not-a-token-of-anyone',
@@ -368,7 +409,7 @@ t.test('every route: without a good access token there is nothing', async (t) =>
         headers: { ...headers, 'content-type': pattern.endsWith('upload') ? form : 'application/json' },
         ...(method === 'POST' ? { body: '{}' } : {}),
       });
-      const publicFile = pattern.endsWith(':name') && token === '';
+      const publicFile = route === 'GET /_f_/:project/:name' && token === '';
       t.equal(
         response.status,
         publicFile ? 404 : 401,

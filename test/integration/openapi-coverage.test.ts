@@ -61,8 +61,21 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     if (all === undefined) throw new Error(id);
     return all;
   };
+  let projects = 0;
+  const newProject = async (): Promise<string> => {
+    const project = `project-${projects++}`;
+    await json('insertOne', { target: `/${project}/people/_single_` });
+    return project;
+  };
   const newFile = async (): Promise<string> => (await json('upload')).name;
-  let known: Known = { file: 'x', delivery: 'x', loginToken: 'x', newId: async () => 'x', newFile };
+  let known: Known = {
+    file: 'x',
+    delivery: 'x',
+    loginToken: 'x',
+    newId: async () => 'x',
+    newFile,
+    newProject,
+  };
   const json = async (id: string, change: Partial<Ask> = {}) => {
     const { body } = await one({ ...(await goodRequest(operation(id), known)), ...change });
     return JSON.parse(body.toString());
@@ -82,7 +95,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
   await json('insertOne', { ...hook, body: '{"name":"Ada"}' });
   const [{ id: delivery }] = await json('getWebhookDeliveries');
   const newId = async (): Promise<string> => (await json('insertOne')).id;
-  known = { file: name, delivery, loginToken: token, newId, newFile };
+  known = { file: name, delivery, loginToken: token, newId, newFile, newProject };
   // all that an address may ask for
   await one(await goodRequest(operation('frontPage'), known), limited.baseUrl);
 

@@ -112,6 +112,7 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   );
   await driveStructures(harness, expect);
   await driveWebhooks(harness, expect);
+  await driveProjects(harness, expect);
   await driveViews(harness.db);
   return called;
 }
@@ -179,6 +180,31 @@ async function driveStructures(harness: QueryHarness, expect: Expect): Promise<v
   await rules.insertOne({ a: 'again' });
 }
 
+async function driveProjects(harness: QueryHarness, expect: Expect): Promise<void> {
+  const fields = [
+    { name: 'a', type: 'TEXT', unique: true },
+    { name: 'b', type: 'NUMBER' },
+    { name: 'c', type: 'TEXT', hashed: true },
+  ];
+  for (const slug of ['one', 'two']) {
+    const structure = structureOf('drops', slug, fields);
+    const body = [{ a: 'x', b: 1, c: 'y' }];
+    await expect({ path: `/drops/${slug}`, structure, body }, 'POST /:project/:space');
+  }
+  const base = '/_projects_/:project/spaces';
+  const path = '/_projects_/drops/spaces';
+  await expect({ path: '/_projects_', query: 'after=a' }, 'GET /_projects_');
+  await expect({ path, query: 'search=O&after=a' }, `GET ${base}`);
+  await expect({ path: `${path}/one` }, `GET ${base}/:space`);
+  const drop = (at: string, route: string) => expect({ method: 'DELETE', path: at }, `DELETE ${route}`, 204);
+  for (const field of ['a', 'c']) await drop(`${path}/one/fields/${field}`, `${base}/:space/fields/:field`);
+  await drop(`${path}/one`, `${base}/:space`);
+  await drop('/_projects_/drops', '/_projects_/:project');
+  const catalogue = createSpaceCatalogue({ db: harness.db, database });
+  for (const dropped of await catalogue.leftBehind(new Date(), 1, signal))
+    await catalogue.swept(dropped, signal);
+}
+
 async function driveViews(db: Database): Promise<void> {
   await createUsers({ db, database }).create({ id: 'owner', email: 'owner@x', name: '' });
   await makeSpaceViews({ db, database }, { project: 'p' });
@@ -218,6 +244,9 @@ async function driveFiles(db: Database): Promise<void> {
   );
   if (made.length !== 1) throw new Error('the row is not found by its time');
   if ((await files.usedBy(file.ownerId, signal)).files !== 1) throw new Error('the file is not counted');
+  const { ownerId, projectSlug } = file;
+  const asked = { name: 'A', type: 'text/', from: now, to: now, after: { createdAt: now, id: 'x' } };
+  await files.list({ ...asked, ownerId, projectSlug, limit: 2 }, signal);
   await files.remove(name, signal);
   // what the write-ahead log brings
   await files.insertRows([fileRow(file)]);

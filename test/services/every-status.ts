@@ -20,6 +20,8 @@ export interface Known {
   readonly loginToken: string;
   /** Makes a record, and answers its id. */
   newId(): Promise<string>;
+  /** Makes a project with a record space, and answers its slug. */
+  newProject(): Promise<string>;
   /** Stores a file, and answers its name. */
   newFile(): Promise<string>;
 }
@@ -43,7 +45,8 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
   const names = new Set(parameters.filter((one) => one.in !== 'path').map(({ name }) => name));
   const space = id === 'getTokenOwner' ? 'user' : 'people';
   const filled = path
-    .replace('{project}', 'demo')
+    .replace('{project}', id.startsWith('drop') ? await known.newProject() : 'demo')
+    .replace('{field}', 'age')
     .replace('{space}', space)
     .replace('{name}', id === 'deleteFile' ? await known.newFile() : known.file)
     .replace('{id}', known.delivery)
@@ -99,6 +102,8 @@ export function bent(status: number, good: Ask, id: string): Ask | null {
       return notFound(withHeaders, elsewhere, id);
     case 408:
       return { ...withHeaders({ 'content-length': '500' }), body: '' };
+    case 409:
+      return { ...good, target: '/_projects_/demo' };
     case 413:
       return { ...withHeaders({ 'content-length': '100000000' }), body: '' };
     case 416:
@@ -117,15 +122,25 @@ export function bent(status: number, good: Ask, id: string): Ask | null {
   }
 }
 
+const nowhere: Readonly<Record<string, string>> = {
+  listFiles: '/_f_/nowhere',
+  listSpaces: '/_projects_/nowhere/spaces',
+  getSpace: '/_projects_/demo/spaces/nowhere',
+  dropProject: '/_projects_/nowhere',
+  dropSpace: '/_projects_/demo/spaces/nowhere',
+  dropField: '/_projects_/demo/spaces/people/fields/nothing',
+};
+
 function notFound(withHeaders: (headers: Record<string, string>) => Ask, elsewhere: string, id: string): Ask {
   if (id === 'metrics') return withHeaders({ 'x-forwarded-for': '192.0.2.1' });
   const ask = withHeaders({ 'use-pre-stored-structure': 'true', 'auto-create-record-space': 'false' });
   if (id === 'login') {
-    const missing = users.replace('"slug":"user"', '"slug":"nowhere"');
-    const resources = `{"mustExistSpaceStructures":[${missing}]}`;
+    const elsewhereUsers = users.replace('"slug":"user"', '"slug":"nowhere"');
+    const resources = `{"mustExistSpaceStructures":[${elsewhereUsers}]}`;
     return { ...ask, headers: { ...ask.headers, 'function-resources': resources } };
   }
-  if (id === 'listFiles') return { ...ask, target: '/_f_/nowhere' };
+  const missing = nowhere[id];
+  if (missing !== undefined) return { ...ask, target: missing };
   if (id === 'setStructure') return { ...ask, target: elsewhere, body: '{"recordStructure":[]}' };
   const target = /^\/_/.test(elsewhere)
     ? elsewhere.replace(/\/[^/]{6,}(?=\/(?:link|send)$|$)/, '/nothing')

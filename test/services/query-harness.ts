@@ -98,7 +98,11 @@ export async function openQueryHarness(
   let pending: PendingRecords | undefined;
 
   const openRouter = (): Router => {
-    const projects = createProjects({ db, database: testDatabase });
+    const invalidation = options.invalidation?.();
+    const projects = createProjects({
+      ...{ db, database: testDatabase, alone, invalidation },
+      ...(options.freshness === undefined ? {} : { knownFor: options.freshness.staleAfter }),
+    });
     return new Router(
       queryRoutes({
         config: {
@@ -121,7 +125,7 @@ export async function openQueryHarness(
         ...(options.hasher === undefined ? {} : { hasher: options.hasher }),
         ...(options.reservations === undefined ? {} : { reservations: options.reservations() }),
         ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
-        ...(options.invalidation === undefined ? {} : { invalidation: options.invalidation() }),
+        ...(invalidation === undefined ? {} : { invalidation }),
         ...(options.versions === undefined ? {} : { versions: options.versions() }),
         ...(options.webhooks === undefined ? {} : { webhooks: options.webhooks(db) }),
       }),
@@ -190,7 +194,13 @@ export async function openQueryHarness(
       const response = await respondBy(by, call);
       const text = (await responseBytes(response)).toString('utf8');
       await keepsContract(call, { ...response, body: text });
-      return { status: response.status, code: null, problems: [], body: JSON.parse(text), text };
+      return {
+        status: response.status,
+        code: null,
+        problems: [],
+        body: text === '' ? null : JSON.parse(text),
+        text,
+      };
     } catch (thrown) {
       const error = visibleError(thrown);
       // what is hidden from clients is what a test must show

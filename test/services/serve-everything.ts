@@ -57,6 +57,9 @@ export async function serveEverything(options: {
   const projects = createProjects({ db, database });
   const log = silentLog();
   const rows = new Map<string, CloudFile>();
+  projects.askForFiles(async ({ slug }) =>
+    [...rows.values()].some(({ projectSlug }) => projectSlug === slug),
+  );
   const fileUrl = (file: CloudFile): string => `http://files.test/_f_/${file.projectSlug}/${file.name}`;
   let broken = false;
   const routes: Route[] = [

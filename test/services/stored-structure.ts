@@ -14,5 +14,13 @@ export function storedStructure(fields: readonly FieldInput[]): Structure {
 /** A space that no catalogue has. */
 export function spaceWith(structure: Structure, more: Partial<RecordSpace> = {}): RecordSpace {
   const id = '00000000-0000-5000-8000-000000000000';
-  return { id, ownerId: 'owner', projectId: 'project', structure, stored: structure, ...more };
+  return {
+    id,
+    catalogueId: id,
+    ownerId: 'owner',
+    projectId: 'project',
+    structure,
+    stored: structure,
+    ...more,
+  };
 }

@@ -12,7 +12,8 @@ t.test('an account with many spaces does not push out those of another', async (
     fields: [],
   } as unknown as Parameters<typeof createStructure>[0]);
   const remember = (id: string, ownerId: string): void => {
-    known.remember({ id, ownerId, projectId: 'p', structure: stored, stored }, 1, known.look());
+    const space = { id, catalogueId: id, ownerId, projectId: 'p', structure: stored, stored };
+    known.remember(space, 1, known.look());
   };
   remember('small', 'small');
   for (let i = 0; i < 10_000; i++) remember(`big ${i}`, 'big');

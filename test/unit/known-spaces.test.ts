@@ -62,7 +62,14 @@ function spaces() {
   const clock = { now: 0 };
   const known = new KnownSpaces({ freshFor: 5, staleAfter: 10, now: () => clock.now });
   const stored = structure([a]);
-  const space: RecordSpace = { id: 's', ownerId: 'o', projectId: 'p', structure: stored, stored };
+  const space: RecordSpace = {
+    id: 's',
+    catalogueId: 's',
+    ownerId: 'o',
+    projectId: 'p',
+    structure: stored,
+    stored,
+  };
   return { clock, known, space };
 }
 

@@ -98,7 +98,11 @@ t.test('the catalogue has slots as text', async (t) => {
     { name: 'b', type: 'NUMBER' },
   ]);
   const bare = fields.map((field) => ({ ...field, slot: null, keyed: false }));
-  t.strictSame(withSlots(bare, slotsText(fields)), fields);
+  t.strictSame(withSlots(bare, slotsText({ fields, retiredSlots: [] })), { fields, retiredSlots: [] });
   t.throws(() => withSlots(bare, '{"b":["n0",false]}'), /has no slot/);
-  t.throws(() => slotsText(bare), /has no slot/);
+  t.throws(() => slotsText({ fields: bare, retiredSlots: [] }), /has no slot/);
+  const retired = { fields, retiredSlots: ['t3', 'm0'] };
+  t.strictSame(withSlots(bare, slotsText(retired)), retired);
+  const [added] = assignSlots([{ ...(bare[0] as (typeof bare)[0]), slug: 'c' }], fields, ['t1', 't2']);
+  t.equal(added?.slot, 't3', 'a slot that was retired is not given again');
 });

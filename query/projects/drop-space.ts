@@ -1,0 +1,107 @@
+import {
+  noSuchProject,
+  notFound,
+  projectHasFiles,
+  recordSpaceNotFound,
+} from '../../common/errors/catalogue.ts';
+import type { Project, Projects } from '../../common/metadata/projects.ts';
+import type { BeginWrite } from '../records/begin-write.ts';
+import { type DeleteDroppedDeps, deleteDropped } from '../space/delete-dropped.ts';
+import { droppedVersion } from '../space/space-generation.ts';
+import type { Spaces } from '../space/spaces.ts';
+
+export interface DropDeps extends DeleteDroppedDeps {
+  readonly spaces: Spaces;
+  readonly projects: Projects;
+  readonly beginWrite: BeginWrite;
+}
+
+/** What a drop may take once it has begun: a client that goes away does not leave half of it. Milliseconds. */
+const dropLimit = 60_000;
+/** Spaces of a project that are dropped at once. */
+const spacesAtOnce = 4;
+/** How often a project is looked at again for spaces that are made while it is dropped. */
+const rounds = 5;
+
+/**
+ * Drops a space in an order that a kill can cut anywhere: the catalogue says that it is dropped, from which moment its
+ * records are found by nobody, also not by a space of the same slug (space-generation.ts); every process hears of it;
+ * the records are deleted. What is cut before the last step, the next start deletes.
+ */
+export async function dropSpace(
+  deps: DropDeps,
+  { id, slug }: { readonly id: string; readonly slug: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const entry = await deps.spaces.drop(id, signal);
+  if (entry === null) throw recordSpaceNotFound(slug, '');
+  const own = AbortSignal.timeout(dropLimit);
+  await deps.spaces.untilHeard(own);
+  await deleteRecords(deps, entry, own);
+}
+
+/** Drops a field, and takes its values out of the records that are stored. */
+export async function dropField(
+  deps: DropDeps,
+  { id, field }: { readonly id: string; readonly field: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const dropped = await deps.spaces.dropField(id, field, signal);
+  if (dropped === null) throw notFound(`There is no such field`);
+  const { recordsId, slot } = dropped;
+  const own = AbortSignal.timeout(dropLimit);
+  await deps.spaces.untilHeard(own);
+  const end = deps.beginWrite(recordsId, null);
+  try {
+    await deps.lock.alone(recordsId, async () => {
+      await deps.db.command({ ...deps.table.dropSlot(recordsId, slot), signal: own });
+      deps.pending?.forget(recordsId);
+    });
+  } finally {
+    await end();
+  }
+}
+
+/** Drops all spaces of a project, and the project. Throws 409 while it has files. */
+export async function dropProject(
+  deps: DropDeps,
+  { ownerId, slug }: Pick<Project, 'ownerId' | 'slug'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { projects, catalogue, spaces } = deps;
+  const project = await projects.find(ownerId, slug, signal);
+  if (project === null) throw noSuchProject(slug);
+  if (await projects.hasFiles(project, signal)) throw projectHasFiles(slug);
+  for (let round = 0; round < rounds; round++) {
+    const left = [...(await catalogue.idsOfProject(project.id, signal))];
+    if (left.length === 0) break;
+    const entries: Entry[] = [];
+    const worker = async (): Promise<void> => {
+      for (let next = left.pop(); next !== undefined; next = left.pop()) {
+        const entry = await spaces.drop(next.id, signal);
+        if (entry !== null) entries.push(entry);
+      }
+    };
+    await Promise.all(Array.from({ length: spacesAtOnce }, worker));
+    await spaces.untilHeard(signal);
+    for (const entry of entries) await deleteRecords(deps, entry, AbortSignal.timeout(dropLimit));
+  }
+  const own = AbortSignal.timeout(dropLimit);
+  await projects.remove(project, own);
+  await spaces.untilHeard(own);
+  // a file or a space that came meanwhile, by who still took the project for there, has one again
+  const { length } = await catalogue.idsOfProject(project.id, own);
+  if (length > 0 || (await projects.hasFiles(project, own))) await projects.ensure(ownerId, slug, own);
+}
+
+type Entry = NonNullable<Awaited<ReturnType<Spaces['drop']>>>;
+
+function deleteRecords(deps: DropDeps, entry: Entry, signal: AbortSignal): Promise<void> {
+  const { id, ownerId, projectId, structure, version } = entry;
+  const { projectSlug } = structure;
+  return deleteDropped(
+    deps,
+    { id, ownerId, projectId, projectSlug, version: droppedVersion(version) },
+    signal,
+  );
+}

@@ -1,0 +1,87 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import type { Log } from '../../common/log/log.ts';
+import type { PendingRecords } from '../records/pending-records.ts';
+import { RecordsTable } from '../sql/records-table.ts';
+import type { InFlightWrites } from './in-flight-writes.ts';
+import { createSpaceCatalogue, type DroppedSpace, type SpaceCatalogue } from './space-catalogue.ts';
+import { droppedRecordsId } from './space-generation.ts';
+
+export interface DeleteDroppedDeps {
+  readonly db: Database;
+  readonly table: RecordsTable;
+  readonly catalogue: SpaceCatalogue;
+  readonly writes: InFlightWrites;
+  /** By space. */
+  readonly lock: ReadWriteLock;
+  readonly pending?: Pick<PendingRecords, 'forget'> | undefined;
+  /** Whether no other process has this store. */
+  readonly alone: boolean;
+  readonly log?: Pick<Log, 'warn'> | undefined;
+}
+
+/** How long writes that began before may take, and how old a space is that no process writes to any more. Milliseconds. */
+const idleLimit = 5_000;
+const outdatedAfter = 120_000;
+/** Dropped spaces that a start sweeps. */
+const sweptAtOnce = 1000;
+
+/**
+ * Deletes the records of a space that is dropped, which nobody finds any more. Where that fails, or a write that began
+ * before still goes on, the next start does it again.
+ */
+export async function deleteDropped(
+  deps: DeleteDroppedDeps,
+  dropped: DroppedSpace,
+  signal: AbortSignal,
+): Promise<void> {
+  const { catalogue, writes, lock, pending, alone, log } = deps;
+  const recordsId = droppedRecordsId(dropped.id, dropped.version);
+  try {
+    const idle = await writes.idle(recordsId, idleLimit).then(
+      () => true,
+      () => false,
+    );
+    await lock.alone(recordsId, async () => {
+      await deleteRows(deps, recordsId, signal);
+      pending?.forget(recordsId);
+    });
+    // of writes of other processes nothing is known
+    if (alone && idle) await catalogue.swept(dropped, signal);
+  } catch (error) {
+    log?.warn({ err: error, space: dropped.id }, 'records of a dropped space are left to the next start');
+  }
+}
+
+/** Deletes what earlier processes left of dropped spaces. Never rejects. */
+export async function sweepDropped(
+  args: {
+    readonly db: Database;
+    readonly database: string;
+    readonly alone: boolean;
+    readonly log: Pick<Log, 'warn'>;
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, database, alone, log } = args;
+  const catalogue = createSpaceCatalogue({ db, database });
+  const table = new RecordsTable(db, database);
+  try {
+    const before = new Date(Date.now() - (alone ? 0 : outdatedAfter));
+    for (const dropped of await catalogue.leftBehind(before, sweptAtOnce, signal)) {
+      await deleteRows({ db, table }, droppedRecordsId(dropped.id, dropped.version), signal);
+      await catalogue.swept(dropped, signal);
+    }
+  } catch (error) {
+    if (!signal.aborted) log.warn({ err: error }, 'records of dropped spaces are left to the next start');
+  }
+}
+
+async function deleteRows(
+  { db, table }: Pick<DeleteDroppedDeps, 'db' | 'table'>,
+  recordsId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await db.command({ ...table.clear(recordsId), signal });
+  await db.command({ ...table.dropKeys(recordsId), signal });
+}

@@ -1,0 +1,38 @@
+import t from 'tap';
+import { projectsOf } from '../services/projects-client.ts';
+import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
+import { structureOf } from '../services/record-client.ts';
+
+const fields = [
+  { name: 'email', type: 'TEXT', unique: true },
+  { name: 'level', type: 'NUMBER' },
+];
+
+t.test('other processes hear of a drop before it is acknowledged', async (t) => {
+  const shared = await openQueryHarness({ alone: false, freshness: { freshFor: 50, staleAfter: 200 } });
+  t.teardown(() => shared.close());
+  const structure = structureOf('two', 's', fields);
+  const other = shared.another();
+  const here = spaceOf(shared, 'two', 's', structure);
+  const there = spaceOf(other, 'two', 's', structure);
+  const { dropSpace, dropField, dropProject } = projectsOf(shared);
+  await here.insertOne({ email: 'a@x', level: 1 });
+  t.equal((await there.find('email=a@x')).body.length, 1);
+  t.equal((await dropSpace('two', 's')).status, 204);
+  t.strictSame((await there.find()).body, []);
+  t.equal(
+    (await there.insertOne({ email: 'a@x', level: 2 })).status,
+    200,
+    'what is written there is in the new one',
+  );
+  t.match((await here.find()).body, [{ level: 2 }]);
+  t.match((await there.find()).body, [{ level: 2 }]);
+  t.equal((await dropField('two', 's', 'level')).status, 204);
+  const stored = { path: '/two/s', headers: { 'use-pre-stored-structure': 'true' } };
+  t.notOk('level' in (await other.call(stored)).body[0]);
+  t.equal((await dropProject('two')).status, 204);
+  t.match(await other.call(stored), { status: 404 });
+  await there.insertOne({ email: 'a@x' });
+  t.match((await projectsOf(other).list()).body.projects, [{ slug: 'two', spaces: 1 }]);
+  t.equal((await here.find()).body.length, 1);
+});
