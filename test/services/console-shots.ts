@@ -15,6 +15,14 @@ export const outsideShots: readonly Shot[] = [
 
 /** With what fillConsole makes. */
 export const consoleShots: readonly Shot[] = [
+  { name: 'projects', path: '/projects' },
+  { name: 'spaces', path: '/projects/holiday' },
+  {
+    name: 'records',
+    path: '/projects/holiday/spaces/places',
+    prepare: (page) => page.getByText('Lisbon').first().waitFor(),
+  },
+  { name: 'structure', path: '/projects/holiday/spaces/places/structure' },
   { name: 'files', path: '/projects/holiday/files' },
   {
     name: 'file',
