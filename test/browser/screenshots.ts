@@ -8,9 +8,9 @@ import { fillConsole } from '../services/fill-console.ts';
 
 const target = join(import.meta.dirname, '../../docs/images');
 const sizes = {
-  light: { colorScheme: 'light', viewport: { width: 1180, height: 760 } },
-  dark: { colorScheme: 'dark', viewport: { width: 1180, height: 760 } },
-  narrow: { colorScheme: 'light', viewport: { width: 360, height: 720 } },
+  light: { colorScheme: 'light', viewport: { width: 1040, height: 640 } },
+  dark: { colorScheme: 'dark', viewport: { width: 1040, height: 640 } },
+  narrow: { colorScheme: 'light', viewport: { width: 360, height: 640 } },
 } as const;
 
 async function shoot(server: ConsoleBrowser, shots: readonly Shot[], loggedIn: boolean): Promise<void> {
