@@ -49,9 +49,26 @@ export function optionsSchema(by: Schema): Schema {
       }),
       pagination: nullable({
         type: 'object',
-        anyOf: [{ required: ['limit'] }, { not: { required: ['page'] } }],
+        anyOf: [
+          { required: ['limit'] },
+          { not: { anyOf: [{ required: ['page'] }, { required: ['after'] }] } },
+        ],
+        not: { required: ['page', 'after'] },
         description: '`{}` is none',
-        properties: { limit: count, page: { ...count, default: 1, description: 'From 1' } },
+        properties: {
+          limit: count,
+          page: { ...count, default: 1, description: 'From 1' },
+          after: {
+            type: 'object',
+            required: ['id'],
+            description:
+              'The last record of the page before, in place of `page`: the records behind it follow',
+            properties: {
+              id: { type: 'string', minLength: 1, maxLength: 200 },
+              value: { description: 'Its value of the field that is sorted by; null or absent: it has none' },
+            },
+          },
+        },
       }),
       sort: nullable({
         type: 'object',

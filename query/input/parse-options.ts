@@ -3,17 +3,26 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { isSystemKey, type Target } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
+import { isObject } from './is-object.ts';
+import { type After, parseAfter } from './parse-after.ts';
 
 export interface Sort {
   readonly target: Target;
   readonly descending: boolean;
 }
 
+export interface Page {
+  readonly limit: number;
+  readonly offset: number;
+  /** Absent: from the first record. With one the offset is 0. */
+  readonly after?: After;
+}
+
 /** The `options` header. `token` and `populate` are read before there is a structure (`unparsedOptions`). */
 export interface Options {
   readonly paramRelationship: 'And' | 'Or';
   /** Null: all records. */
-  readonly page: { readonly limit: number; readonly offset: number } | null;
+  readonly page: Page | null;
   /** Null: in order of insertion. */
   readonly sort: Sort | null;
 }
@@ -34,17 +43,14 @@ export function parseOptions(header: string | undefined, structure: Structure): 
   if (!isObject(input)) throw invalidOptions(['The options header is not a JSON object']);
   const problems: string[] = [];
   const complain: Complain = (problem) => void problems.push(`Options: ${problem}`);
+  const sort = readSort(input.sort, structure, complain);
   const options: Options = {
     paramRelationship: readRelationship(input.paramRelationship, complain),
-    page: readPage(input.pagination, complain),
-    sort: readSort(input.sort, structure, complain),
+    page: readPage(input.pagination, sort, complain),
+    sort,
   };
   if (problems.length > 0) throw invalidOptions(problems);
   return options;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function readRelationship(value: unknown, complain: Complain): Options['paramRelationship'] {
@@ -54,15 +60,21 @@ function readRelationship(value: unknown, complain: Complain): Options['paramRel
   return 'And';
 }
 
-function readPage(value: unknown, complain: Complain): Options['page'] {
+function readPage(value: unknown, sort: Sort | null, complain: Complain): Options['page'] {
   if (value === undefined || value === null) return null;
   if (!isObject(value)) {
     complain('pagination should be an object with limit and page');
     return null;
   }
   // clients fill in what they have, which may be nothing
-  if (value.limit === undefined && value.page === undefined) return null;
+  if (value.limit === undefined && value.page === undefined && value.after === undefined) return null;
   const limit = positive('limit', value.limit, complain);
+  if (value.after !== undefined) {
+    if (value.page !== undefined)
+      complain('pagination has page and after: one of them says where the page begins');
+    const after = parseAfter(value.after, sort?.target ?? null, complain);
+    return limit === null || after === null ? null : { limit, offset: 0, after };
+  }
   const page = value.page === undefined ? 1 : positive('page', value.page, complain);
   if (limit === null || page === null) return null;
   const offset = (page - 1) * limit;

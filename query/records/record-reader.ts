@@ -3,7 +3,14 @@ import { invalidCondition } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { Options } from '../input/parse-options.ts';
-import { conditionsSql, firstByValueSql, idsSql, keyedConditions, orderSql } from '../sql/conditions-sql.ts';
+import {
+  afterSql,
+  conditionsSql,
+  firstByValueSql,
+  idsSql,
+  keyedConditions,
+  orderSql,
+} from '../sql/conditions-sql.ts';
 import type { RecordsTable, Selection } from '../sql/records-table.ts';
 import { recordExpression, valueSql } from '../sql/value-sql.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
@@ -182,7 +189,10 @@ export class RecordReader {
     { conditions = all, where, ...ordering }: Ordering & { conditions?: Conditions; where?: string },
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array>> {
-    const found = where === undefined ? await this.#lookUp(space, conditions, signal) : null;
+    const found =
+      where === undefined && ordering.page?.after === undefined
+        ? await this.#lookUp(space, conditions, signal)
+        : null;
     if (found !== null)
       return asArray([
         Buffer.from(
@@ -195,7 +205,8 @@ export class RecordReader {
     if (narrowed === 'nothing') return asArray([]);
     // every line begins with a comma, and line breaks between elements are white space
     const columns = `${recordExpression(space.structure, ',')} AS _record`;
-    const statement = this.#table.select(space.id, { ...narrowed, columns, tail: tailOf(ordering) });
+    const selection = { ...narrowed, ...behind(narrowed, ordering), columns, tail: tailOf(ordering) };
+    const statement = this.#table.select(space.id, selection);
     return asArray(await this.#db.stream({ ...statement, format: 'TSVRaw', signal, account: space.ownerId }));
   }
 
@@ -223,12 +234,13 @@ export class RecordReader {
     signal: AbortSignal,
   ): Promise<Row | null> {
     const offset = page?.offset ?? 0;
-    const found = await this.#lookUp(space, conditions, signal);
+    const found = page?.after === undefined ? await this.#lookUp(space, conditions, signal) : null;
     if (found !== null) return (found[offset] as Row | undefined) ?? null;
     const narrowed = await this.narrow(space, conditions, signal);
     if (narrowed === 'nothing') return null;
     const tail = tailOf({ sort, page: { limit: 1, offset } });
-    const [row] = await this.#rows<Row>(space, { ...narrowed, columns, tail }, signal);
+    const selection = { ...narrowed, ...behind(narrowed, { sort, page }), columns, tail };
+    const [row] = await this.#rows<Row>(space, selection, signal);
     return row ?? null;
   }
 
@@ -263,6 +275,13 @@ function tooManyCandidates({ hashed }: Conditions): Error {
 function tailOf({ sort, page }: Ordering): string {
   const order = `ORDER BY ${orderSql(sort)}`;
   return page === null ? order : `${order} LIMIT ${page.limit} OFFSET ${page.offset}`;
+}
+
+/** What a page that begins behind a record adds to the conditions. */
+function behind({ where }: Pick<Selection, 'where'>, { sort, page }: Ordering): Pick<Selection, 'where'> {
+  if (page?.after === undefined) return {};
+  const after = afterSql(sort, page.after);
+  return { where: where ? `${where} AND ${after}` : after };
 }
 
 /** At most one record has an id or a unique value, so there is nothing to sort. */

@@ -1,4 +1,5 @@
 import { textLiteral } from '../../common/clickhouse/literal.ts';
+import type { After } from '../input/parse-after.ts';
 import type { Condition, Conditions } from '../input/parse-conditions.ts';
 import type { Sort } from '../input/parse-options.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
@@ -46,6 +47,20 @@ export function firstByValueSql(
     keyed: typeof target !== 'string' && target.keyed ? values.map((value) => ({ target, value })) : [],
     tail: `ORDER BY _id LIMIT 1 BY ${sql}`,
   };
+}
+
+/** Records that come behind another one in the order of `orderSql`. */
+export function afterSql(sort: Sort | null, { id, value }: After): string {
+  const target = sort?.target ?? 'id';
+  const down = sort?.descending === true;
+  if (target === 'id') return `_id ${down ? '<' : '>'} ${textLiteral(id)}`;
+  const by = valueSql(target);
+  const tie = `_id ${down && typeof target === 'string' ? '<' : '>'} ${textLiteral(id)}`;
+  // those without a value come last
+  if (value === null) return `(${by} IS NULL AND ${tie})`;
+  const literal = valueLiteral(value);
+  const behind = `${by} ${down ? '<' : '>'} ${literal} OR (${by} = ${literal} AND ${tie})`;
+  return `(${behind}${typeof target === 'string' ? '' : ` OR ${by} IS NULL`})`;
 }
 
 /** Ids grow with the time of insertion, so they break ties, and are the order when none is asked for. */

@@ -34,7 +34,7 @@ async function exported(): Promise<string> {
 /** Presses Tab until the text is that of what has the focus. */
 async function tabTo(text: string): Promise<void> {
   for (let presses = 0; presses < 60; presses++) {
-    if ((await page.evaluate(() => document.activeElement?.textContent)) === text) return;
+    if ((await page.evaluate<string>('document.activeElement.textContent')) === text) return;
     await page.keyboard.press('Tab');
   }
   throw new Error(`Tab does not lead to ${text}`);
@@ -192,12 +192,12 @@ t.test('by keyboard alone: rows are walked, selected, opened, changed and delete
   await api('POST', `/${project}/keys`, { body });
   await go('/spaces/keys');
   await rowOf('w599').waitFor();
-  const focused = () => grid.evaluate((element) => element === document.activeElement);
+  const focused = () => grid.evaluate((element) => element.matches(':focus'));
   for (let presses = 0; presses < 60 && !(await focused()); presses++) await page.keyboard.press('Tab');
   const active = () =>
     grid.evaluate((element) => {
       const id = element.getAttribute('aria-activedescendant') ?? '';
-      return document.getElementById(id)?.textContent;
+      return element.ownerDocument.getElementById(id)?.textContent;
     });
   t.equal(await active(), '599');
   await page.keyboard.press('ArrowDown');
@@ -205,7 +205,7 @@ t.test('by keyboard alone: rows are walked, selected, opened, changed and delete
   t.equal(await active(), 'w598');
   await page.keyboard.press('Enter');
   await field('word').waitFor();
-  t.equal(await page.evaluate(() => document.activeElement?.tagName), 'TEXTAREA');
+  t.equal(await page.evaluate<string>('document.activeElement.tagName'), 'TEXTAREA');
   await page.keyboard.press('End');
   await page.keyboard.type('!');
   await tabTo('Save');
