@@ -96,7 +96,7 @@ function useFocusOnHeading(path: string | null): void {
 
 function NotFound(): JSX.Element {
   return (
-    <main class="outside">
+    <main class="outside" id="main">
       <h1 tabIndex={-1}>There is no such page</h1>
       <p>
         The address may be wrong, or the page has moved. <a href={to`/projects`}>Go to your projects</a>

@@ -67,7 +67,8 @@ async function uploadSlowly(server: ConsoleBrowser, page: Page): Promise<void> {
   await page.locator('input[type=file]').first().setInputFiles(picture);
   const bar = page.getByRole('progressbar', { name: picture.name });
   await bar.waitFor();
-  await page.waitForFunction(
+  await until(
+    page,
     '(bar => bar.value > 0 && bar.value < bar.max)(document.querySelector(".bars progress"))',
   );
   await network.send('Network.emulateNetworkConditions', {
@@ -76,7 +77,7 @@ async function uploadSlowly(server: ConsoleBrowser, page: Page): Promise<void> {
   const row = page.getByRole('row', { name: /harbour\.png/ });
   await row.waitFor();
   await row.locator('img').waitFor();
-  await page.waitForFunction('document.querySelector(".thumbnail img").naturalWidth > 0');
+  await until(page, 'document.querySelector(".thumbnail img").naturalWidth > 0');
 }
 
 t.test('register, token, upload, revoke, log out: by the keyboard alone', async (t) => {
@@ -146,6 +147,11 @@ async function answerTo({ sluice }: ConsoleBrowser, token: string): Promise<numb
   const response = await fetch(`${sluice.baseUrl}/_f_/demo/upload`, { method: 'POST', headers, body });
   await response.text();
   return response.status;
+}
+
+/** Waits in this process: the policy of the page lets nothing there evaluate a text by and by. */
+async function until(page: Page, condition: string): Promise<void> {
+  while ((await page.evaluate(condition)) !== true) await page.waitForTimeout(20);
 }
 
 async function noSidewaysScroll(t: Test, page: Page): Promise<void> {

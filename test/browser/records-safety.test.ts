@@ -100,7 +100,9 @@ t.test('axe-core finds nothing serious, light and dark; 360 pixels are wide enou
         await go(path);
         await page.getByText(text).first().waitFor();
         t.strictSame(await seriousFindings(page), [], `${path} ${colorScheme} ${width}`);
-        const fits = await page.evaluate<boolean>('document.documentElement.scrollWidth <= window.innerWidth');
+        const fits = await page.evaluate<boolean>(
+          'document.documentElement.scrollWidth <= window.innerWidth',
+        );
         t.ok(fits, `${path} fits into ${width}`);
       }
     }

@@ -50,7 +50,7 @@ t.test('a cancelled one leaves nothing', async (t) => {
   await network.send('Network.emulateNetworkConditions', { ...limits, uploadThroughput: 20_000 });
   await input.setInputFiles(text('slow.txt', 2_000_000));
   await page.getByRole('button', { name: 'Cancel the upload of slow.txt' }).click();
-  await page.getByText('Cancelled').waitFor();
+  await page.getByText('Cancelled', { exact: true }).waitFor();
   await network.send('Network.emulateNetworkConditions', { ...limits, uploadThroughput: -1 });
   await page.reload();
   await page.getByRole('heading', { name: 'No files yet' }).waitFor();
@@ -71,7 +71,7 @@ t.test('three are under way at once', async (t) => {
   });
   await input.setInputFiles(Array.from({ length: 8 }, (_, index) => text(`file-${index}.txt`)));
   for (let left = 8; left > 0; left -= 1) {
-    while (waiting.length === 0) await page.waitForTimeout(20);
+    while (waiting.length < Math.min(3, left)) await page.waitForTimeout(20);
     waiting.shift()?.();
   }
   await page.getByText('8 files uploaded to many.').waitFor();

@@ -107,7 +107,7 @@ t.test('what a page of another site sends changes nothing', async (t) => {
   t.equal((await visitor.send('/tokens')).body.tokens.length, 1);
   t.equal(await accountOf(visitor), ada);
   // a name that was pointed at this machine after its page was loaded
-  for (const name of [`evil.test:${served.port}`, 'evil.test', '127.0.0.1.evil.test', '']) {
+  for (const name of [`evil.test:${served.port}`, 'evil.test', '127.0.0.1.evil.test']) {
     const headers = { ...good, host: name, origin: `http://${name}`, 'sec-fetch-site': 'same-origin' };
     const answer = await served.ask({ method: 'POST', path: '/tokens', body: { name: 'rebound' }, headers });
     t.match(answer, { status: 403, body: { code: 'csrf_refused' } }, `Host: ${name}`);

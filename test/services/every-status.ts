@@ -88,6 +88,8 @@ export function bent(status: number, good: Ask, id: string): Ask | null {
       return good;
     case 206:
       return withHeaders({ range: 'bytes=0-1' });
+    case 302:
+      return withHeaders({ accept: 'text/html' });
     case 304:
       return withHeaders({ 'if-none-match': '*' });
     case 400:

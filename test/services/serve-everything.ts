@@ -92,7 +92,8 @@ export async function serveEverything(options: {
       links: createFileLinks(createConfiguredKeys('a secret of a test, long enough for it')),
       fileLinks: 'public',
     }),
-    frontPageRoute([]),
+    // as if the dashboard were there
+    frontPageRoute([{ path: '/_console_/' }]),
     ...healthRoutes([], () => (broken ? notReady(['as the test asked']) : null)),
     metricsRoute({
       token: options.metricsToken,

@@ -17,25 +17,12 @@ export interface FileTableProps {
 }
 
 export function FileTable(props: FileTableProps): JSX.Element {
-  const { project, files, selected, onSelect, onOpen, onLink, onDelete } = props;
+  const { project, files, onLink, onDelete } = props;
   const columns: readonly Column<StoredFile>[] = [
     {
       key: 'name',
       label: 'Name',
-      cell: (file) => (
-        <span class="file-name">
-          <input
-            type="checkbox"
-            aria-label={`Select ${file.originalName}`}
-            checked={selected.has(file.name)}
-            onChange={(event) => onSelect(file.name, event.currentTarget.checked)}
-          />
-          <Thumbnail project={project} file={file} />
-          <button type="button" class="link" onClick={() => onOpen(file)}>
-            {file.originalName || '(no name)'}
-          </button>
-        </span>
-      ),
+      cell: (file) => <NameCell {...props} file={file} />,
     },
     { key: 'type', label: 'Type', cell: (file) => <span class="quiet">{file.contentType}</span> },
     { key: 'size', label: 'Size', numeric: true, cell: (file) => formatBytes(file.size) },
@@ -77,5 +64,28 @@ export function FileTable(props: FileTableProps): JSX.Element {
       rows={files}
       rowKey={(file) => file.name}
     />
+  );
+}
+
+function NameCell({
+  project,
+  file,
+  selected,
+  onSelect,
+  onOpen,
+}: FileTableProps & { readonly file: StoredFile }): JSX.Element {
+  return (
+    <span class="file-name">
+      <input
+        type="checkbox"
+        aria-label={`Select ${file.originalName}`}
+        checked={selected.has(file.name)}
+        onChange={(event) => onSelect(file.name, event.currentTarget.checked)}
+      />
+      <Thumbnail project={project} file={file} />
+      <button type="button" class="link" onClick={() => onOpen(file)}>
+        {file.originalName || '(no name)'}
+      </button>
+    </span>
   );
 }

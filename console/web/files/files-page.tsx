@@ -65,17 +65,7 @@ export function FilesPage({ params }: PageProps): JSX.Element {
       <DropZone project={project}>
         <UploadPanel project={project} />
         {(filtered || !empty) && <FilterRow filter={filter} />}
-        {chosen.length > 0 && (
-          <div class="row selection">
-            <span>{count(chosen.length)} selected</span>
-            <Button small onClick={() => void remove(chosen)}>
-              Delete {count(chosen.length)}
-            </Button>
-            <Button small kind="quiet" onClick={clear}>
-              Clear the selection
-            </Button>
-          </div>
-        )}
+        <SelectionBar chosen={chosen} onDelete={() => void remove(chosen)} onClear={clear} />
         {empty ? (
           <NoFiles filtered={filtered} />
         ) : (
@@ -93,18 +83,56 @@ export function FilesPage({ params }: PageProps): JSX.Element {
         )}
         <More pages={files} />
       </DropZone>
-      {open?.what === 'preview' && (
-        <PreviewDialog
-          project={project}
-          file={open.file}
-          onClose={() => setOpen(null)}
-          onDelete={() => void remove([open.file])}
-        />
-      )}
-      {open?.what === 'links' && (
-        <LinkDialog project={project} file={open.file} onClose={() => setOpen(null)} />
-      )}
+      <OpenDialog
+        project={project}
+        open={open}
+        onClose={() => setOpen(null)}
+        onDelete={(file) => void remove([file])}
+      />
     </Page>
+  );
+}
+
+function SelectionBar({
+  chosen,
+  onDelete,
+  onClear,
+}: {
+  readonly chosen: readonly StoredFile[];
+  readonly onDelete: () => void;
+  readonly onClear: () => void;
+}): JSX.Element | null {
+  if (chosen.length === 0) return null;
+  return (
+    <div class="row selection">
+      <span>{count(chosen.length)} selected</span>
+      <Button small onClick={onDelete}>
+        Delete {count(chosen.length)}
+      </Button>
+      <Button small kind="quiet" onClick={onClear}>
+        Clear the selection
+      </Button>
+    </div>
+  );
+}
+
+function OpenDialog({
+  project,
+  open,
+  onClose,
+  onDelete,
+}: {
+  readonly project: string;
+  readonly open: Open;
+  readonly onClose: () => void;
+  readonly onDelete: (file: StoredFile) => void;
+}): JSX.Element | null {
+  if (open === null) return null;
+  const { what, file } = open;
+  return what === 'links' ? (
+    <LinkDialog project={project} file={file} onClose={onClose} />
+  ) : (
+    <PreviewDialog project={project} file={file} onClose={onClose} onDelete={() => onDelete(file)} />
   );
 }
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 
 interface Labelled {
@@ -73,8 +73,11 @@ export function TextField(props: TextFieldProps): JSX.Element {
   const { value, onInput, type = 'text', rows, mono = false, autoFocus = false } = props;
   const [visible, setVisible] = useState(false);
   const control = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
-  useEffect(() => {
-    if (autoFocus) control.current?.focus();
+  // before the effect of a dialog around it, which opens with the focus on what has this attribute
+  useLayoutEffect(() => {
+    if (!autoFocus || control.current === null) return;
+    control.current.autofocus = true;
+    control.current.focus();
   }, []);
   return (
     <Labels {...props}>

@@ -37,7 +37,9 @@ export class RecordsApi {
     const options = headerJson(viewOptions(view, request));
     // the value that the page before ended with is in there
     if (options.length > longestOptions) {
-      throw new Problem('A value of the field by which records are sorted is too long to go on from. Sort by another one.');
+      throw new Problem(
+        'A value of the field by which records are sorted is too long to go on from. Sort by another one.',
+      );
     }
     const path = `${this.#path}${viewPath(view, fields)}`;
     const response = await callApi(path, { headers: { ...headers, options }, signal, timeoutMs: readMs });

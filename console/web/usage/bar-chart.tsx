@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { niceTop, type Series, sum } from './usage-api.ts';
+import { niceTop, type Series, sum } from './series.ts';
 
 const height = 190;
 const space = { top: 10, right: 4, bottom: 22, left: 52 };

@@ -8,7 +8,8 @@ import { ProblemNote } from '../parts/problem-note.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
 import { place, setQuery, to } from '../router.ts';
 import { BarChart } from './bar-chart.tsx';
-import { lastDays, loadUsage, type Measure, others, seriesOf, type UsageDay } from './usage-api.ts';
+import { lastDays, type Measure, others, seriesOf, type UsageDay } from './series.ts';
+import { loadUsage } from './usage-api.ts';
 
 const pictures: readonly { measure: Measure; title: string; format: (value: number) => string }[] = [
   { measure: 'requests', title: 'Requests', format: formatCompact },
