@@ -1,10 +1,12 @@
 /** Pages of records with values that nobody would wish for, on small screens, and with a hundred thousand records. */
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { makeSpace, openRecords, project, seriousFindings } from '../services/records-browser.ts';
 
 const { server, page, problems, api, go } = await openRecords();
 t.teardown(() => server.close());
-t.afterEach((t) => void t.strictSame(problems.splice(0), [], 'nothing was refused or failed'));
+
+/** What a person would not see: errors of the page, breaches of its policy, requests to elsewhere. */
+const noProblems = (t: Test) => t.strictSame(problems.splice(0), [], 'nothing was refused or failed');
 
 const dialog = page.getByRole('dialog');
 const grid = page.getByRole('grid');
@@ -48,6 +50,7 @@ t.test('scripts in values, names and slugs are text', async (t) => {
   await page.getByRole('link', { name: 'Structure' }).click();
   await page.getByRole('table').getByText(script).first().waitFor();
   t.equal(await page.locator('main img, main script, dialog img').count(), 0);
+  noProblems(t);
 });
 
 t.test('large values open without being drawn in full', async (t) => {
@@ -62,12 +65,13 @@ t.test('large values open without being drawn in full', async (t) => {
   await grid.getByText('data:image/png').first().waitFor();
   t.ok(((await grid.textContent()) ?? '').length < 10_000);
   await grid.getByText('data:image/png').first().click();
-  await dialog.getByRole('button', { name: 'Edit all 700.0 kB' }).waitFor();
+  await dialog.getByRole('button', { name: 'Edit all 700.0 kB of image' }).waitFor();
   await dialog.getByRole('button', { name: 'JSON' }).click();
   t.ok(((await dialog.textContent()) ?? '').length < 60_000);
   await dialog.getByRole('button', { name: /Show all/ }).click();
   await dialog.getByText('"key4999"').waitFor();
   await page.keyboard.press('Escape');
+  noProblems(t);
 });
 
 const places: readonly (readonly [string, string])[] = [
@@ -96,7 +100,9 @@ t.test('axe-core finds nothing serious, light and dark; 360 pixels are wide enou
         await go(path);
         await page.getByText(text).first().waitFor();
         t.strictSame(await seriousFindings(page), [], `${path} ${colorScheme} ${width}`);
-        const fits = await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);
+        const fits = await page.evaluate<boolean>(
+          'document.documentElement.scrollWidth <= window.innerWidth',
+        );
         t.ok(fits, `${path} fits into ${width}`);
       }
     }
@@ -109,6 +115,7 @@ t.test('axe-core finds nothing serious, light and dark; 360 pixels are wide enou
     }
   }
   await page.emulateMedia({ colorScheme: 'light' });
+  noProblems(t);
 });
 
 /** BROWSER_RECORDS=1000000 takes minutes. */
@@ -161,4 +168,5 @@ t.test(`${count} records are scrolled through, and sorted; the page draws few of
     .or(word(count - 1))
     .first()
     .waitFor();
+  noProblems(t);
 });

@@ -65,7 +65,14 @@ export function RecordField({
       {large ? (
         <div class="row">
           <code class="cut">{entry.text.slice(0, 200)}…</code>
-          <button type="button" class="button small" {...common} onClick={() => setUnfolded(true)}>
+          <button
+            type="button"
+            class="button small"
+            id={id}
+            data-field={index}
+            aria-label={`Edit all ${shownSize(entry.text.length)} of ${field.name}`}
+            onClick={() => setUnfolded(true)}
+          >
             Edit all {shownSize(entry.text.length)}
           </button>
         </div>

@@ -1,5 +1,5 @@
 import { address, callApi, callJson } from '../api.ts';
-import { isAbort, toProblem } from '../problem.ts';
+import { isAbort, Problem, toProblem } from '../problem.ts';
 import type { Field } from '../projects/structure.ts';
 import type { SendOutcome } from './import-records.ts';
 import type { ReadRecord } from './record-form.ts';
@@ -12,6 +12,9 @@ const headers = {
   'auto-create-project': 'false',
   'auto-create-record-space': 'false',
 };
+
+/** A request may have 64 KiB of headers. */
+const longestOptions = 48_000;
 
 /** A large answer takes longer than the first byte of a small one. */
 const readMs = 120_000;
@@ -32,6 +35,12 @@ export class RecordsApi {
     signal: AbortSignal,
   ): Promise<AnsweredPage> {
     const options = headerJson(viewOptions(view, request));
+    // the value that the page before ended with is in there
+    if (options.length > longestOptions) {
+      throw new Problem(
+        'A value of the field by which records are sorted is too long to go on from. Sort by another one.',
+      );
+    }
     const path = `${this.#path}${viewPath(view, fields)}`;
     const response = await callApi(path, { headers: { ...headers, options }, signal, timeoutMs: readMs });
     const text = await response.text();

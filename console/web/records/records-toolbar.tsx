@@ -70,13 +70,15 @@ export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
         </Button>
       </div>
       {props.problems.size > 0 && (
-        <ul class="field-error" role="alert">
-          {[...props.problems].map(([name, problem]) => (
-            <li key={name}>
-              {name}: {problem}
-            </li>
-          ))}
-        </ul>
+        <div role="alert" class="field-error">
+          <ul>
+            {[...props.problems].map(([name, problem]) => (
+              <li key={name}>
+                {name}: {problem}
+              </li>
+            ))}
+          </ul>
+        </div>
       )}
     </div>
   );
