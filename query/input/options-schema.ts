@@ -53,7 +53,7 @@ export function optionsSchema(by: Schema): Schema {
           { required: ['limit'] },
           { not: { anyOf: [{ required: ['page'] }, { required: ['after'] }] } },
         ],
-        not: { required: ['page', 'after'] },
+        not: { type: 'object', required: ['page', 'after'] },
         description: '`{}` is none',
         properties: {
           limit: count,

@@ -43,12 +43,14 @@ export function parseOptions(header: string | undefined, structure: Structure): 
   if (!isObject(input)) throw invalidOptions(['The options header is not a JSON object']);
   const problems: string[] = [];
   const complain: Complain = (problem) => void problems.push(`Options: ${problem}`);
-  const sort = readSort(input.sort, structure, complain);
+  const ofSort: string[] = [];
+  const sort = readSort(input.sort, structure, (problem) => void ofSort.push(`Options: ${problem}`));
   const options: Options = {
     paramRelationship: readRelationship(input.paramRelationship, complain),
     page: readPage(input.pagination, sort, complain),
     sort,
   };
+  problems.push(...ofSort);
   if (problems.length > 0) throw invalidOptions(problems);
   return options;
 }

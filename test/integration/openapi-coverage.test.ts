@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import t from 'tap';
 import { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
+import { exampleStructure } from '../../query/openapi/space-model.ts';
 import { type Contract, wholeContract } from '../services/contract.ts';
 import { type Ask, bent, bytesOf, goodRequest, hooked, type Known, users } from '../services/every-status.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
@@ -64,7 +65,9 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
   let projects = 0;
   const newProject = async (): Promise<string> => {
     const project = `project-${projects++}`;
-    await json('insertOne', { target: `/${project}/people/_single_` });
+    const structure = JSON.stringify({ ...exampleStructure, projectSlug: project });
+    const headers = { authorization: 'Bearer good', structure };
+    await json('insertOne', { target: `/${project}/people/_single_`, headers });
     return project;
   };
   const newFile = async (): Promise<string> => (await json('upload')).name;

@@ -82,7 +82,8 @@ export async function serveEverything(options: {
         insert: async (file) => void rows.set(file.name, file),
         findByName: async (name) => rows.get(name) ?? null,
         namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),
-        list: async () => [...rows.values()],
+        list: async ({ projectSlug }) =>
+          [...rows.values()].filter((file) => file.projectSlug === projectSlug),
         remove: async (name) => void rows.delete(name),
       },
       memory: plentyOfMemory(),
