@@ -98,7 +98,7 @@ t.test('what the API refuses stands at its field; a change sends what was change
   await api('POST', `/${project}/people/update-by-id?id=${grace?.id}`, { body: { age: 85 } });
   await field('email').fill('hopper@example.com');
   await button('Save').click();
-  await rowOf('hopper@example.com').getByText('85').waitFor();
+  await rowOf('hopper@example.com').getByText('85', { exact: true }).waitFor();
   const stored = await api('GET', `/${project}/people/_single_?id=${grace?.id}`);
   t.match(stored, { age: 85, email: 'hopper@example.com' });
   await rowOf('Grace Hopper').getByText('Grace Hopper').click();
