@@ -1,0 +1,81 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { apiBase } from '../api.ts';
+import { Button } from '../parts/button.tsx';
+import { TextField } from '../parts/field.tsx';
+import { useForm } from '../parts/form.ts';
+import { Page } from '../parts/page.tsx';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { toast } from '../parts/toast.tsx';
+import { callConsole, loadSession, session } from '../session.ts';
+import { passwordHint, passwordMin } from './password-rules.ts';
+
+export function AccountPage(): JSX.Element {
+  const account = session.value?.account;
+  return (
+    <Page title="Account">
+      <dl class="facts">
+        <dt>Name</dt>
+        <dd>{account?.name}</dd>
+        <dt>Email</dt>
+        <dd>{account?.email}</dd>
+        <dt>Account id</dt>
+        <dd>
+          <code>{account?.id}</code>
+        </dd>
+        <dt>API</dt>
+        <dd>
+          <code>{apiBase()}</code> · <a href={`${apiBase()}/docs`}>reference</a>
+        </dd>
+      </dl>
+      <PasswordForm />
+    </Page>
+  );
+}
+
+function PasswordForm(): JSX.Element {
+  const [current, setCurrent] = useState('');
+  const [next, setNext] = useState('');
+  const form = useForm(async (signal) => {
+    await callConsole('/password', { method: 'POST', body: { current, next }, signal });
+    setCurrent('');
+    setNext('');
+    toast('The password is changed. Every other session has ended.');
+    // the change may have given this session another CSRF token
+    await loadSession();
+  });
+  return (
+    <section class="card narrow stack" aria-labelledby="change-password">
+      <div>
+        <h2 id="change-password">Change the password</h2>
+        <p class="quiet">This ends all other sessions. Access tokens stay as they are.</p>
+      </div>
+      <form class="stack" onSubmit={form.submit}>
+        {form.problem !== null && <ProblemNote problem={form.problem} />}
+        <TextField
+          label="Current password"
+          type="password"
+          required
+          autoComplete="current-password"
+          value={current}
+          onInput={setCurrent}
+        />
+        <TextField
+          label="New password"
+          type="password"
+          required
+          autoComplete="new-password"
+          hint={passwordHint}
+          minLength={passwordMin}
+          value={next}
+          onInput={setNext}
+        />
+        <div class="row">
+          <Button kind="primary" type="submit" busy={form.busy}>
+            Change the password
+          </Button>
+        </div>
+      </form>
+    </section>
+  );
+}

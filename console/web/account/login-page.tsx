@@ -1,0 +1,68 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
+import { TextField } from '../parts/field.tsx';
+import { useForm } from '../parts/form.ts';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { to } from '../router.ts';
+import { callConsole, type Session, session } from '../session.ts';
+import { Door } from './door.tsx';
+
+export function LoginPage(): JSX.Element {
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  // the page that was asked for opens by itself as soon as there is an account
+  const form = useForm(async (signal) => {
+    session.value = await callConsole<Session>('/login', {
+      method: 'POST',
+      body: { email, password },
+      signal,
+    });
+  });
+  const known = session.value;
+  return (
+    <Door
+      title="Log in"
+      foot={
+        known !== null && (known.canRegister || known.canClaim) ? <RegisterLink known={known} /> : undefined
+      }
+    >
+      <form class="stack" onSubmit={form.submit}>
+        {form.problem !== null && <ProblemNote problem={form.problem} />}
+        <TextField
+          label="Email"
+          type="email"
+          required
+          autoFocus
+          autoComplete="username"
+          maxLength={254}
+          value={email}
+          onInput={setEmail}
+        />
+        <TextField
+          label="Password"
+          type="password"
+          required
+          autoComplete="current-password"
+          value={password}
+          onInput={setPassword}
+        />
+        <Button kind="primary" type="submit" busy={form.busy}>
+          Log in
+        </Button>
+      </form>
+    </Door>
+  );
+}
+
+function RegisterLink({ known }: { readonly known: Session }): JSX.Element {
+  return known.canRegister ? (
+    <>
+      No account yet? <a href={to`/register`}>Register</a>
+    </>
+  ) : (
+    <>
+      You have the first access token? <a href={to`/register`}>Claim its account</a>
+    </>
+  );
+}

@@ -1,0 +1,115 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
+import { TextField } from '../parts/field.tsx';
+import { useForm } from '../parts/form.ts';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { place, to } from '../router.ts';
+import { callConsole, type Session, session } from '../session.ts';
+import { Door } from './door.tsx';
+import { passwordHint, passwordMin } from './password-rules.ts';
+
+/** Makes an account, or claims the one that the first start made. */
+export function RegisterPage(): JSX.Element {
+  const known = session.value;
+  const canClaim = known?.canClaim ?? false;
+  const mustClaim = canClaim && !(known?.canRegister ?? false);
+  const [claims, setClaims] = useState(mustClaim || place.value.query.has('claim'));
+  const title = claims ? 'Claim the first account' : 'Create an account';
+  const foot = (
+    <>
+      Have an account? <a href={to`/login`}>Log in</a>
+    </>
+  );
+  if (!canClaim && !known?.canRegister) {
+    return (
+      <Door title="Registration is closed" foot={foot}>
+        <p>
+          New accounts are not open to everybody here. Ask the person who runs this server for one, or to
+          start it with <code>REGISTRATION=open</code>.
+        </p>
+      </Door>
+    );
+  }
+  return (
+    <Door title={title} foot={foot}>
+      {canClaim && <Claim claims={claims} canChange={!mustClaim} onChange={setClaims} />}
+      <RegisterForm claims={claims} />
+    </Door>
+  );
+}
+
+function Claim({
+  claims,
+  canChange,
+  onChange,
+}: {
+  readonly claims: boolean;
+  readonly canChange: boolean;
+  readonly onChange: (claims: boolean) => void;
+}): JSX.Element {
+  return (
+    <div class="stack">
+      <p class="quiet">
+        {claims
+          ? 'The first start printed an access token. With it, the account it belongs to gets your email and password, and keeps its data.'
+          : 'This server already has an account: the one of the access token that its first start printed.'}
+      </p>
+      {canChange && (
+        <Button small onClick={() => onChange(!claims)}>
+          {claims ? 'Create a new account instead' : 'Claim that account instead'}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function RegisterForm({ claims }: { readonly claims: boolean }): JSX.Element {
+  const [claimToken, setClaimToken] = useState('');
+  const [name, setName] = useState('');
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const form = useForm(async (signal) => {
+    const body = { email, password, name, ...(claims ? { claimToken: claimToken.trim() } : {}) };
+    session.value = await callConsole<Session>('/register', { method: 'POST', body, signal });
+  });
+  return (
+    <form class="stack" onSubmit={form.submit}>
+      {form.problem !== null && <ProblemNote problem={form.problem} />}
+      {claims && (
+        <TextField
+          label="First access token"
+          hint="From the output or the log of the first start."
+          required
+          mono
+          autoComplete="off"
+          value={claimToken}
+          onInput={setClaimToken}
+        />
+      )}
+      <TextField label="Name" autoComplete="name" maxLength={100} value={name} onInput={setName} />
+      <TextField
+        label="Email"
+        type="email"
+        required
+        autoComplete="username"
+        maxLength={254}
+        value={email}
+        onInput={setEmail}
+      />
+      <TextField
+        label="Password"
+        type="password"
+        required
+        autoComplete="new-password"
+        hint={passwordHint}
+        minLength={passwordMin}
+        value={password}
+        onInput={setPassword}
+      />
+      <Button kind="primary" type="submit" busy={form.busy}>
+        {claims ? 'Claim the account' : 'Create the account'}
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,106 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from './parts/button.tsx';
+import { ConfirmHost } from './parts/confirm.tsx';
+import { Catch, ProblemNote } from './parts/problem-note.tsx';
+import { Shell } from './parts/shell.tsx';
+import { Toasts } from './parts/toast.tsx';
+import { type Problem, toProblem } from './problem.ts';
+import { matchPath, navigate, place, to } from './router.ts';
+import { type Route, routes } from './routes.tsx';
+import { loadSession, session } from './session.ts';
+
+export function App(): JSX.Element {
+  return (
+    <>
+      <Start />
+      <ConfirmHost />
+      <Toasts />
+    </>
+  );
+}
+
+/** Asks who this is, then shows the page. */
+function Start(): JSX.Element {
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const start = (): void => {
+    setProblem(null);
+    loadSession().catch((thrown: unknown) => setProblem(toProblem(thrown)));
+  };
+  useEffect(start, []);
+  if (problem !== null) {
+    return (
+      <main class="outside">
+        <ProblemNote problem={problem} />
+        <Button onClick={start}>Try again</Button>
+      </main>
+    );
+  }
+  if (session.value === null) return <div class="starting" aria-busy="true" />;
+  return <Pages />;
+}
+
+function Pages(): JSX.Element | null {
+  const { path } = place.value;
+  const inside = Boolean(session.value?.account);
+  const found = findRoute(path);
+  const redirect = redirection(path, inside, found?.route);
+  useEffect(() => {
+    if (redirect !== null) navigate(redirect, { replace: true });
+  }, [redirect]);
+  useFocusOnHeading(redirect === null ? path : null);
+  if (redirect !== null) return null;
+  // keyed by its path: another project is another page, with nothing left of the one before
+  const page = (
+    <Catch key={path}>{found === null ? <NotFound /> : <found.route.page params={found.params} />}</Catch>
+  );
+  return inside ? <Shell section={found?.route.section ?? null}>{page}</Shell> : page;
+}
+
+function findRoute(path: string): { route: Route; params: Readonly<Record<string, string>> } | null {
+  for (const route of routes) {
+    const params = matchPath(route.pattern, path);
+    if (params !== null) return { route, params };
+  }
+  return null;
+}
+
+/** Where to go instead; null to stay. */
+function redirection(path: string, inside: boolean, route: Route | undefined): string | null {
+  if (inside) {
+    if (path === '/') return to`/projects`;
+    if (route?.outside === undefined) return null;
+    // only to a page of ours: an address from outside is not followed
+    const next = place.value.query.get('next') ?? '/projects';
+    return to`` + (next.startsWith('/') && !next.startsWith('//') ? next : '/projects');
+  }
+  if (route?.outside !== undefined) return null;
+  if (session.value?.canRegister && path === '/') return to`/register`;
+  if (path === '/') return to`/login`;
+  return `${to`/login`}?next=${encodeURIComponent(`${path}${window.location.search}`)}`;
+}
+
+/** A new page begins at its heading, for a screen reader and for the keyboard. */
+function useFocusOnHeading(path: string | null): void {
+  const last = useRef<string | null>(null);
+  useEffect(() => {
+    if (path === null) return;
+    const first = last.current === null;
+    if (last.current === path) return;
+    last.current = path;
+    // a field that wants the focus by itself keeps it
+    if (first || document.activeElement?.matches('input, select, textarea')) return;
+    document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
+  }, [path]);
+}
+
+function NotFound(): JSX.Element {
+  return (
+    <main class="outside" id="main">
+      <h1 tabIndex={-1}>There is no such page</h1>
+      <p>
+        The address may be wrong, or the page has moved. <a href={to`/projects`}>Go to your projects</a>
+      </p>
+    </main>
+  );
+}

@@ -1,0 +1,84 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
+import { CodeBlock, copyText } from '../parts/copy.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { SelectField } from '../parts/field.tsx';
+import { formatTime } from '../parts/format.ts';
+import { toast, toastProblem } from '../parts/toast.tsx';
+import { type ExpiringLink, makeLink, type StoredFile } from './file-api.ts';
+
+const lives = [
+  { value: '3600', label: '1 hour' },
+  { value: '86400', label: '1 day' },
+  { value: '604800', label: '7 days' },
+];
+
+/** The address of a file, and links to it that expire. */
+export function LinkFields({
+  project,
+  file,
+}: {
+  readonly project: string;
+  readonly file: StoredFile;
+}): JSX.Element {
+  const [life, setLife] = useState('3600');
+  const [made, setMade] = useState<ExpiringLink | null>(null);
+  const [busy, setBusy] = useState(false);
+  const make = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      const link = await makeLink(project, file.name, Number(life));
+      setMade(link);
+      await copyText(link.link);
+      toast('The link is made and copied.');
+    } catch (thrown) {
+      toastProblem(thrown);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <div class="stack">
+      <div class="field">
+        <h3>Permanent link</h3>
+        <p class="hint">Anyone who has it can read the file, unless this server keeps files private.</p>
+        <CodeBlock code={file.s3Link} label="Copy the link" />
+      </div>
+      <div class="field">
+        <h3>Link that expires</h3>
+        <p class="hint">Opens this one file without a token until then. It can't be taken back.</p>
+        <div class="row">
+          <div class="grow">
+            <SelectField label="Good for" hideLabel value={life} onChange={setLife} options={lives} />
+          </div>
+          <Button busy={busy} onClick={() => void make()}>
+            Make and copy
+          </Button>
+        </div>
+        {made !== null && (
+          <>
+            <CodeBlock code={made.link} label="Copy the link that expires" />
+            <p class="hint">Until {formatTime(made.expiresAt)}.</p>
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+export function LinkDialog({
+  project,
+  file,
+  onClose,
+}: {
+  readonly project: string;
+  readonly file: StoredFile;
+  readonly onClose: () => void;
+}): JSX.Element {
+  return (
+    <Dialog title={`Links to ${file.originalName}`} onClose={onClose}>
+      <LinkFields project={project} file={file} />
+    </Dialog>
+  );
+}

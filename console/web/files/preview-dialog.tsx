@@ -1,0 +1,135 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { formatBytes, formatTime } from '../parts/format.ts';
+import { Icon } from '../parts/icon.tsx';
+import { useLoad } from '../parts/load.ts';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { Skeleton } from '../parts/skeleton.tsx';
+import { mediaSource, readBeginning, type StoredFile } from './file-api.ts';
+import { LinkFields } from './link-fields.tsx';
+import { mediaKind } from './media-kind.ts';
+
+interface FileProps {
+  readonly project: string;
+  readonly file: StoredFile;
+}
+
+/** What a file is: shown as far as a browser can, its facts, its links. */
+export function PreviewDialog({
+  project,
+  file,
+  onClose,
+  onDelete,
+}: FileProps & { readonly onClose: () => void; readonly onDelete: () => void }): JSX.Element {
+  return (
+    <Dialog
+      wide
+      title={file.originalName}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onDelete}>
+            <Icon name="trash" />
+            Delete
+          </Button>
+          <DownloadLink project={project} file={file} />
+        </>
+      }
+    >
+      <div class="stack">
+        <Content project={project} file={file} />
+        <dl class="facts">
+          <dt>Type</dt>
+          <dd>{file.contentType}</dd>
+          <dt>Size</dt>
+          <dd>{formatBytes(file.size)}</dd>
+          <dt>Uploaded</dt>
+          <dd>{formatTime(file.createdAt)}</dd>
+          <dt>Name</dt>
+          <dd>
+            <code>{file.name}</code>
+          </dd>
+        </dl>
+        <LinkFields project={project} file={file} />
+      </div>
+    </Dialog>
+  );
+}
+
+function Content({ project, file }: FileProps): JSX.Element {
+  const kind = mediaKind(file);
+  if (kind === 'text') return <TextContent project={project} file={file} />;
+  if (kind === 'file')
+    return <p class="quiet">There is no preview of this type. Download the file to open it.</p>;
+  return <MediaContent project={project} file={file} kind={kind} />;
+}
+
+function MediaContent({
+  project,
+  file,
+  kind,
+}: FileProps & { readonly kind: 'image' | 'audio' | 'video' }): JSX.Element {
+  const { data, problem, reload } = useLoad(() => mediaSource(project, file.name), [project, file.name]);
+  const [failed, setFailed] = useState(false);
+  if (problem !== null) return <ProblemNote problem={problem} onRetry={reload} />;
+  if (failed)
+    return <p class="quiet">This browser can't show the file. It may be damaged, or of another type.</p>;
+  const onError = (): void => setFailed(true);
+  return (
+    <div class={`preview ${kind}`}>
+      {data !== null && kind === 'image' && <img src={data} alt={file.originalName} onError={onError} />}
+      {data !== null && kind === 'audio' && (
+        // biome-ignore lint/a11y/useMediaCaption: whoever uploaded it may have none
+        <audio src={data} controls preload="metadata" onError={onError} />
+      )}
+      {data !== null && kind === 'video' && (
+        // biome-ignore lint/a11y/useMediaCaption: whoever uploaded it may have none
+        <video src={data} controls preload="metadata" onError={onError} />
+      )}
+    </div>
+  );
+}
+
+const previewBytes = 65_536;
+
+/** As text, whatever it is: markup is shown, never rendered. */
+function TextContent({ project, file }: FileProps): JSX.Element {
+  const { data, problem, reload } = useLoad(
+    (signal) =>
+      file.size === 0
+        ? Promise.resolve(new Uint8Array())
+        : readBeginning(project, file.name, { bytes: previewBytes, signal }),
+    [project, file.name],
+  );
+  if (problem !== null) return <ProblemNote problem={problem} onRetry={reload} />;
+  if (data === null) return <Skeleton lines={6} />;
+  if (data.byteLength === 0) return <p class="quiet">The file is empty.</p>;
+  return (
+    <div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it */}
+      <pre class="preview text" tabIndex={0}>
+        {new TextDecoder().decode(data)}
+      </pre>
+      {file.size > data.byteLength && (
+        <p class="hint">
+          The first {formatBytes(data.byteLength)} of {formatBytes(file.size)}. Download the file to read the
+          rest.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function DownloadLink({ project, file }: FileProps): JSX.Element {
+  const { data } = useLoad(() => mediaSource(project, file.name), [project, file.name]);
+  // without an address it is a button that can't be pressed yet
+  if (data === null) return <Button disabled>Download</Button>;
+  return (
+    <a class="button primary" href={data} download={file.originalName}>
+      <Icon name="download" />
+      Download
+    </a>
+  );
+}

@@ -1,0 +1,135 @@
+import type { JSX } from 'preact';
+import { Button } from '../parts/button.tsx';
+import { formatBytes, formatDuration } from '../parts/format.ts';
+import { Icon } from '../parts/icon.tsx';
+import { ProgressBar } from '../parts/progress.tsx';
+import { to } from '../router.ts';
+import { cancelUpload, forgetFinished, isActive, retryUpload, type Upload, uploads } from './uploads.ts';
+
+/** A folder of thousands: the bars of those that matter now. */
+const mostBars = 100;
+
+/** The uploads of a project, a bar each. */
+export function UploadPanel({ project }: { readonly project: string }): JSX.Element | null {
+  const mine = uploads.value.filter((upload) => upload.project === project);
+  if (mine.length === 0) return null;
+  const active = mine.filter(isActive);
+  const failed = mine.filter(({ state }) => state.value === 'failed');
+  const done = mine.filter(({ state }) => state.value === 'done');
+  // what is under way or has failed first, what is done last
+  const bars = [
+    ...failed,
+    ...active,
+    ...mine.filter((upload) => !failed.includes(upload) && !isActive(upload)),
+  ];
+  return (
+    <section class="card uploads" aria-label="Uploads">
+      <div class="row apart">
+        <h2>
+          {active.length > 0
+            ? `Uploading: ${done.length} of ${mine.length}`
+            : `Uploaded: ${done.length} of ${mine.length}`}
+        </h2>
+        <div class="row">
+          {failed.length > 1 && (
+            <Button small onClick={() => failed.forEach(retryUpload)}>
+              Retry {failed.length} failed
+            </Button>
+          )}
+          {active.length > 1 && (
+            <Button small onClick={() => active.forEach(cancelUpload)}>
+              Cancel all
+            </Button>
+          )}
+          {active.length < mine.length && (
+            <Button small onClick={forgetFinished}>
+              Clear finished
+            </Button>
+          )}
+        </div>
+      </div>
+      <ul class="bars">
+        {bars.slice(0, mostBars).map((upload) => (
+          <Bar upload={upload} key={upload.id} />
+        ))}
+      </ul>
+      {bars.length > mostBars && <p class="quiet">… and {bars.length - mostBars} more</p>}
+    </section>
+  );
+}
+
+function Bar({ upload }: { readonly upload: Upload }): JSX.Element {
+  const { path, file, state, sent, problem } = upload;
+  const active = isActive(upload);
+  return (
+    <li class={`bar ${state.value}`}>
+      <span class="bar-name cut" title={path}>
+        {path}
+      </span>
+      <span class="bar-tool">
+        {active && (
+          <Button
+            kind="quiet"
+            small
+            label={`Cancel the upload of ${path}`}
+            onClick={() => cancelUpload(upload)}
+          >
+            <Icon name="close" />
+          </Button>
+        )}
+        {(state.value === 'failed' || state.value === 'cancelled') && (
+          <Button
+            kind="quiet"
+            small
+            label={`Retry the upload of ${path}`}
+            onClick={() => retryUpload(upload)}
+          >
+            <Icon name="retry" />
+          </Button>
+        )}
+        {state.value === 'done' && <Icon name="check" />}
+      </span>
+      <span class="bar-line">
+        <ProgressBar label={path} done={state.value === 'done' ? file.size : sent.value} total={file.size} />
+      </span>
+      <span class="bar-state">{problem.value?.message ?? stateWords(upload)}</span>
+    </li>
+  );
+}
+
+function stateWords({ state, sent, rate, file }: Upload): string {
+  switch (state.value) {
+    case 'waiting':
+      return `${formatBytes(file.size)} · waiting`;
+    case 'cancelled':
+      return 'Cancelled';
+    case 'failed':
+      return 'Failed';
+    case 'done':
+      return formatBytes(file.size);
+    case 'sending': {
+      if (sent.value >= file.size) return `${formatBytes(file.size)} · being stored`;
+      const amount = `${formatBytes(sent.value)} of ${formatBytes(file.size)}`;
+      if (rate.value === 0) return amount;
+      const left = formatDuration((file.size - sent.value) / rate.value);
+      return `${amount} · ${formatBytes(Math.round(rate.value))}/s · ${left} left`;
+    }
+  }
+}
+
+/** In the navigation, while something is on its way: how much, and where. */
+export function UploadStatus(): JSX.Element | null {
+  const active = uploads.value.filter(isActive);
+  const first = active[0];
+  if (first === undefined) return null;
+  const total = active.reduce((sum, { file }) => sum + file.size, 0);
+  const sent = active.reduce((sum, upload) => sum + upload.sent.value, 0);
+  return (
+    <a class="upload-status" href={to`/projects/${first.project}/files`}>
+      <span>
+        {active.length} {active.length === 1 ? 'upload' : 'uploads'}
+      </span>
+      <ProgressBar label="Uploads" done={sent} total={total} />
+    </a>
+  );
+}

@@ -1,0 +1,85 @@
+import type { ComponentChildren, JSX } from 'preact';
+
+export interface Column<Row> {
+  readonly key: string;
+  readonly label: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** Aligned to the right, in figures of one width. */
+  readonly numeric?: boolean;
+  /** Of buttons: its label is for screen readers alone. */
+  readonly tools?: boolean;
+}
+
+export interface DataTableProps<Row> {
+  /** What the table holds, for screen readers. */
+  readonly caption: string;
+  readonly columns: readonly Column<Row>[];
+  /** null while the first page loads: rows of the same height stand there instead. */
+  readonly rows: readonly Row[] | null;
+  readonly rowKey: (row: Row) => string;
+  readonly skeletonRows?: number;
+  /** On a narrow screen: each value on a line with its label, or all in one line where they speak for themselves. */
+  readonly cards?: 'labelled' | 'plain';
+}
+
+/** A table; on a narrow screen each row is a card. The first column names the row. */
+export function DataTable<Row>({
+  caption,
+  columns,
+  rows,
+  rowKey,
+  skeletonRows = 5,
+  cards = 'labelled',
+}: DataTableProps<Row>): JSX.Element {
+  return (
+    <div class="table-box">
+      <table class={`data-table ${cards}`} aria-busy={rows === null}>
+        <caption class="unseen">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ key, label, numeric, tools }) => (
+              <th key={key} scope="col" class={numeric ? 'numeric' : undefined}>
+                {tools ? <span class="unseen">{label}</span> : label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows === null
+            ? Array.from({ length: skeletonRows }, (_, index) => (
+                <tr key={index}>
+                  {columns.map(({ key }) => (
+                    <td key={key}>
+                      <span class="skeleton" />
+                    </td>
+                  ))}
+                </tr>
+              ))
+            : rows.map((row) => (
+                <tr key={rowKey(row)}>
+                  {columns.map((column, index) => (
+                    <Cell key={column.key} column={column} row={row} first={index === 0} />
+                  ))}
+                </tr>
+              ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Cell<Row>({ column, row, first }: { column: Column<Row>; row: Row; first: boolean }): JSX.Element {
+  const kind = [column.numeric && 'numeric', column.tools && 'tools'].filter(Boolean).join(' ') || undefined;
+  if (first) {
+    return (
+      <th scope="row" class={kind}>
+        {column.cell(row)}
+      </th>
+    );
+  }
+  return (
+    <td class={kind} data-label={column.tools ? undefined : column.label}>
+      {column.cell(row)}
+    </td>
+  );
+}

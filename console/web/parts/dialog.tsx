@@ -1,0 +1,56 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { Button } from './button.tsx';
+import { Icon } from './icon.tsx';
+
+export interface DialogProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+  /** The buttons at its end. */
+  readonly actions?: ComponentChildren;
+  /** For previews and tables. */
+  readonly wide?: boolean;
+  /** By its button, Escape, or a click beside it. */
+  readonly onClose: () => void;
+}
+
+/** A modal dialog: render it to open it. The browser keeps the focus inside, and gives it back afterwards. */
+export function Dialog({ title, children, actions, wide = false, onClose }: DialogProps): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    const element = dialog.current;
+    const before = document.activeElement;
+    if (element !== null && !element.open) element.showModal();
+    return () => {
+      element?.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape is what the keyboard has, by the cancel event
+    <dialog
+      ref={dialog}
+      class={`dialog${wide ? ' wide' : ''}`}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === dialog.current) onClose();
+      }}
+    >
+      <div class="dialog-box">
+        <header class="dialog-head">
+          <h2 id={titleId}>{title}</h2>
+          <Button kind="quiet" small label="Close" onClick={onClose}>
+            <Icon name="close" />
+          </Button>
+        </header>
+        <div class="dialog-body">{children}</div>
+        {actions !== undefined && <footer class="dialog-actions">{actions}</footer>}
+      </div>
+    </dialog>
+  );
+}

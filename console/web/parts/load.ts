@@ -1,0 +1,111 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { isAbort, type Problem, toProblem } from '../problem.ts';
+
+export interface Loaded<T> {
+  /** null until it is there; the last one stays while it is loaded anew. */
+  readonly data: T | null;
+  readonly problem: Problem | null;
+  readonly loading: boolean;
+  readonly reload: () => void;
+}
+
+/** Loads what a component shows, anew when `inputs` change. What nobody waits for any more is aborted. */
+export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
+  const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({ data: null, problem: null, loading: true });
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    const controller = new AbortController();
+    setState((last) => ({ ...last, problem: null, loading: true }));
+    load(controller.signal).then(
+      (data) => {
+        if (!controller.signal.aborted) setState({ data, problem: null, loading: false });
+      },
+      (thrown: unknown) => {
+        if (controller.signal.aborted || isAbort(thrown)) return;
+        setState((last) => ({ ...last, problem: toProblem(thrown), loading: false }));
+      },
+    );
+    return () => controller.abort();
+  }, [...inputs, round]);
+  return { ...state, reload: useCallback(() => setRound((last) => last + 1), []) };
+}
+
+export interface KeysetPage<Item> {
+  readonly items: readonly Item[];
+  /** What the next page is asked for with; null at the end. */
+  readonly next: string | null;
+}
+
+export interface Pages<Item> {
+  /** null until the first page is there. */
+  readonly items: readonly Item[] | null;
+  readonly problem: Problem | null;
+  readonly loading: boolean;
+  readonly hasMore: boolean;
+  readonly loadMore: () => void;
+  readonly reload: () => void;
+  /** Changes what is shown, after something was deleted or added. */
+  readonly change: (change: (items: readonly Item[]) => readonly Item[]) => void;
+}
+
+interface PagesState<Item> {
+  readonly items: readonly Item[] | null;
+  readonly next: string | null;
+  readonly problem: Problem | null;
+  readonly loading: boolean;
+}
+
+/** Loads a list page by page, from its beginning when `inputs` change. */
+export function usePages<Item>(
+  load: (after: string | null, signal: AbortSignal) => Promise<KeysetPage<Item>>,
+  inputs: readonly unknown[],
+): Pages<Item> {
+  const [state, setState] = useState<PagesState<Item>>({
+    items: null,
+    next: null,
+    problem: null,
+    loading: true,
+  });
+  const [round, setRound] = useState(0);
+  const request = useRef<AbortController | null>(null);
+
+  const loadAfter = (after: string | null): void => {
+    request.current?.abort();
+    const controller = new AbortController();
+    request.current = controller;
+    setState((last) => ({ ...last, problem: null, loading: true }));
+    load(after, controller.signal).then(
+      (page) => {
+        if (controller.signal.aborted) return;
+        setState((last) => ({
+          items: after === null ? page.items : [...(last.items ?? []), ...page.items],
+          next: page.next,
+          problem: null,
+          loading: false,
+        }));
+      },
+      (thrown: unknown) => {
+        if (controller.signal.aborted || isAbort(thrown)) return;
+        setState((last) => ({ ...last, problem: toProblem(thrown), loading: false }));
+      },
+    );
+  };
+
+  useEffect(() => {
+    loadAfter(null);
+    return () => request.current?.abort();
+  }, [...inputs, round]);
+
+  return {
+    items: state.items,
+    problem: state.problem,
+    loading: state.loading,
+    hasMore: state.next !== null,
+    loadMore: () => {
+      if (state.next !== null && !state.loading) loadAfter(state.next);
+    },
+    reload: useCallback(() => setRound((last) => last + 1), []),
+    change: (change) =>
+      setState((last) => ({ ...last, items: last.items === null ? null : change(last.items) })),
+  };
+}

@@ -1,0 +1,117 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { UploadStatus } from '../files/upload-panel.tsx';
+import { navigate, to } from '../router.ts';
+import type { Route } from '../routes.tsx';
+import { callConsole, forgetSession, session } from '../session.ts';
+import { type Theme, theme } from '../theme.ts';
+import { Button } from './button.tsx';
+import { Icon, type IconName } from './icon.tsx';
+import { toastProblem } from './toast.tsx';
+
+interface Entry {
+  readonly section: NonNullable<Route['section']>;
+  readonly label: string;
+  readonly href: string;
+}
+
+const entries: readonly Entry[] = [
+  { section: 'projects', label: 'Projects', href: to`/projects` },
+  { section: 'tokens', label: 'Tokens', href: to`/tokens` },
+  { section: 'usage', label: 'Usage', href: to`/usage` },
+  { section: 'account', label: 'Account', href: to`/account` },
+];
+
+/** What stands around every page of somebody who is logged in. */
+export function Shell({
+  section,
+  children,
+}: {
+  readonly section: Route['section'];
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header class="side">
+        <Brand />
+        <nav class="sections" aria-label="Main">
+          {entries.map((entry) => (
+            <a
+              key={entry.section}
+              href={entry.href}
+              aria-current={entry.section === section ? 'true' : undefined}
+            >
+              <Icon name={entry.section} />
+              <span>{entry.label}</span>
+            </a>
+          ))}
+        </nav>
+        <div class="side-foot">
+          <UploadStatus />
+          <p class="who" title={session.value?.account?.email}>
+            {session.value?.account?.email}
+          </p>
+          <div class="side-tools">
+            <ThemeSwitch />
+            <Button kind="quiet" small onClick={() => void leave()}>
+              Log out
+            </Button>
+          </div>
+        </div>
+      </header>
+      {children}
+    </div>
+  );
+}
+
+async function leave(): Promise<void> {
+  try {
+    await callConsole('/logout', { method: 'POST' });
+    forgetSession();
+    // not back to this page for who logs in next
+    navigate(to`/login`);
+  } catch (thrown) {
+    toastProblem(thrown);
+  }
+}
+
+export function Brand(): JSX.Element {
+  return (
+    <a class="brand" href={to`/`}>
+      <span class="brand-badge">
+        <Icon name="logo" />
+      </span>
+      Sluice
+    </a>
+  );
+}
+
+const themes: readonly { value: Theme; label: string; icon: IconName }[] = [
+  { value: 'system', label: 'Theme: as the system', icon: 'system' },
+  { value: 'light', label: 'Theme: light', icon: 'sun' },
+  { value: 'dark', label: 'Theme: dark', icon: 'moon' },
+];
+
+export function ThemeSwitch(): JSX.Element {
+  return (
+    <fieldset class="segments">
+      <legend class="unseen">Theme</legend>
+      {themes.map(({ value, label, icon }) => (
+        <label key={value} title={label}>
+          <input
+            type="radio"
+            name="theme"
+            checked={theme.value === value}
+            onChange={() => {
+              theme.value = value;
+            }}
+          />
+          <Icon name={icon} />
+          <span class="unseen">{label}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}

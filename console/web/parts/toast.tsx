@@ -1,0 +1,86 @@
+import { signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { toProblem } from '../problem.ts';
+import { Button } from './button.tsx';
+import { Icon } from './icon.tsx';
+
+interface Toast {
+  readonly id: number;
+  readonly text: string;
+  readonly kind: 'done' | 'failed';
+  readonly action: ToastAction | undefined;
+}
+
+export interface ToastAction {
+  /** "Undo" */
+  readonly label: string;
+  readonly run: () => void;
+}
+
+const shown = signal<readonly Toast[]>([]);
+const spoken = signal('');
+const doneMs = 6_000;
+const mostShown = 4;
+let lastId = 0;
+
+/** Says what was done, for a while. Screen readers say it, too. */
+export function toast(text: string, { action }: { action?: ToastAction } = {}): void {
+  add(text, 'done', action);
+}
+
+/** Says what went wrong; stays until it is closed. */
+export function toastProblem(thrown: unknown, { action }: { action?: ToastAction } = {}): void {
+  add(toProblem(thrown).message, 'failed', action);
+}
+
+/** For screen readers alone: "20 more files". */
+export function announce(text: string): void {
+  // the same words twice are said twice
+  spoken.value = spoken.value === text ? `${text}\u00a0` : text;
+}
+
+function add(text: string, kind: Toast['kind'], action: ToastAction | undefined): void {
+  lastId += 1;
+  const id = lastId;
+  shown.value = [...shown.value, { id, text, kind, action }].slice(-mostShown);
+  if (kind === 'done') setTimeout(remove, action === undefined ? doneMs : 2 * doneMs, id);
+}
+
+function remove(id: number): void {
+  shown.value = shown.value.filter((toast) => toast.id !== id);
+}
+
+export function Toasts(): JSX.Element {
+  return (
+    <div class="toasts">
+      <div role="status" class="unseen">
+        {spoken.value}
+      </div>
+      <div role="status">{shown.value.filter(({ kind }) => kind === 'done').map(showToast)}</div>
+      <div role="alert">{shown.value.filter(({ kind }) => kind === 'failed').map(showToast)}</div>
+    </div>
+  );
+}
+
+function showToast({ id, text, kind, action }: Toast): JSX.Element {
+  return (
+    <div class={`toast ${kind}`} key={id}>
+      <Icon name={kind === 'done' ? 'check' : 'warning'} />
+      <span>{text}</span>
+      {action !== undefined && (
+        <Button
+          small
+          onClick={() => {
+            remove(id);
+            action.run();
+          }}
+        >
+          {action.label}
+        </Button>
+      )}
+      <Button kind="quiet" small label="Dismiss" onClick={() => remove(id)}>
+        <Icon name="close" />
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,95 @@
+/** What went wrong, in words for the person in front of it. */
+export class Problem extends Error {
+  /** HTTP status; 0 when no answer came. */
+  readonly status: number;
+  /** The service's machine code, such as `payload_too_large`; see docs/errors.md. */
+  readonly code: string;
+  /** One line for each thing that is wrong with the input. */
+  readonly details: readonly string[];
+  readonly requestId: string | undefined;
+  /** Seconds after which another try makes sense. */
+  readonly retryAfter: number | undefined;
+
+  constructor(
+    message: string,
+    {
+      status = 0,
+      code = 'no_answer',
+      details = [],
+      requestId,
+      retryAfter,
+    }: {
+      status?: number;
+      code?: string;
+      details?: readonly string[];
+      requestId?: string | undefined;
+      retryAfter?: number | undefined;
+    } = {},
+  ) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.details = details;
+    this.requestId = requestId;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** @param header reads a header of the answer, whether fetch or XMLHttpRequest got it */
+export function problemOf(
+  status: number,
+  body: string,
+  header: (name: string) => string | null = () => null,
+): Problem {
+  const answer = errorBody(body);
+  const retryAfter = Number(header('retry-after') ?? Number.NaN);
+  return new Problem(answer.message ?? `The server answered with status ${status}. Try again.`, {
+    status,
+    code: answer.code ?? 'unknown',
+    details: answer.error ?? [],
+    requestId: header('x-request-id') ?? undefined,
+    retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined,
+  });
+}
+
+interface ErrorBody {
+  readonly message?: string;
+  readonly code?: string;
+  readonly error?: readonly string[];
+}
+
+function errorBody(text: string): ErrorBody {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null) return {};
+    const { message, code, error } = value as Record<string, unknown>;
+    return {
+      ...(typeof message === 'string' ? { message } : {}),
+      ...(typeof code === 'string' ? { code } : {}),
+      ...(Array.isArray(error) ? { error: error.map(String) } : {}),
+    };
+  } catch {
+    // a proxy's page, perhaps
+    return {};
+  }
+}
+
+export function noAnswer(): Problem {
+  return new Problem('The server did not answer. Check the connection, then try again.');
+}
+
+/** Whether the page itself gave the request up: nothing to show. */
+export function isAbort(thrown: unknown): boolean {
+  return thrown instanceof DOMException && thrown.name === 'AbortError';
+}
+
+/** Any thrown value as a Problem. */
+export function toProblem(thrown: unknown): Problem {
+  if (thrown instanceof Problem) return thrown;
+  if (thrown instanceof DOMException && thrown.name === 'TimeoutError') {
+    return new Problem('The server took too long to answer. Try again.');
+  }
+  // what fetch throws without an answer
+  if (thrown instanceof TypeError && /fetch|network|load/i.test(thrown.message)) return noAnswer();
+  return new Problem(thrown instanceof Error ? thrown.message : String(thrown), { code: 'unexpected' });
+}

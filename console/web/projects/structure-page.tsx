@@ -1,0 +1,208 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
+import { confirmed } from '../parts/confirm.tsx';
+import { type Column, DataTable } from '../parts/data-table.tsx';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { useLoad } from '../parts/load.ts';
+import { Page } from '../parts/page.tsx';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { toast, toastProblem } from '../parts/toast.tsx';
+import { navigate, to } from '../router.ts';
+import type { PageProps } from '../routes.tsx';
+import { FieldDialog } from './field-dialog.tsx';
+import { changeFields, dropField, dropSpace, getSpace, type Space } from './projects-api.ts';
+import { SpaceTabs } from './space-tabs.tsx';
+import { type Field, hasDefault } from './structure.ts';
+
+type Flag = 'required' | 'unique';
+
+/** Fields of a record space: what they are, and what may be changed. */
+export function StructurePage({ params: { project = '', space = '' } }: PageProps): JSX.Element {
+  const loaded = useLoad((signal) => getSpace(project, space, signal), [project, space]);
+  const [edited, setEdited] = useState<Field | 'new' | null>(null);
+  const [changing, setChanging] = useState<string | null>(null);
+  const structure = loaded.data;
+
+  /** Sets a flag, and offers to set it back. */
+  const setFlag = async (field: Field, flag: Flag, value: boolean, undo = false): Promise<void> => {
+    if (structure === null || changing !== null) return;
+    setChanging(field.slug);
+    try {
+      await changeFields(project, structure, [{ ...field, [flag]: value }]);
+      const text = `${field.name} is ${value ? flag : `not ${flag}`} now.`;
+      const back = {
+        label: 'Undo',
+        run: () => void setFlag({ ...field, [flag]: value }, flag, !value, true),
+      };
+      toast(text, undo ? {} : { action: back });
+    } catch (thrown) {
+      toastProblem(thrown);
+    } finally {
+      setChanging(null);
+      loaded.reload();
+    }
+  };
+
+  const drop = async (field: Field): Promise<void> => {
+    const agreed = await confirmed({
+      title: `Drop the field ${field.name}?`,
+      body: <p>The field goes, and with it its values in all records. Nobody can undo this.</p>,
+      confirm: 'Drop the field',
+      typed: field.name,
+    });
+    if (!agreed) return;
+    try {
+      await dropField(project, space, field.slug);
+      toast(`The field ${field.name} is dropped.`);
+      loaded.reload();
+    } catch (thrown) {
+      toastProblem(thrown);
+    }
+  };
+
+  const addButton = (
+    <Button kind="primary" onClick={() => setEdited('new')} disabled={structure === null}>
+      <Icon name="plus" /> Add a field
+    </Button>
+  );
+  const actions = { setFlag, drop, edit: setEdited };
+  return (
+    <Page
+      title={structure?.name || space}
+      crumbs={[
+        { label: 'Projects', href: to`/projects` },
+        { label: project, href: to`/projects/${project}` },
+      ]}
+      intro={structure?.description || undefined}
+      actions={addButton}
+    >
+      <SpaceTabs project={project} space={space} current="structure" />
+      {loaded.problem !== null && <ProblemNote problem={loaded.problem} onRetry={loaded.reload} />}
+      {structure?.fields.length === 0 ? (
+        <EmptyState icon="projects" title="No fields yet">
+          <p>Add the fields that a record of this space has. Each has a name and a type.</p>
+          {addButton}
+        </EmptyState>
+      ) : (
+        loaded.problem === null && (
+          <DataTable
+            caption={`Fields of ${space}`}
+            columns={fieldColumns(actions)}
+            rows={structure?.fields ?? null}
+            rowKey={({ slug }) => slug}
+          />
+        )
+      )}
+      {structure !== null && <DropSpace project={project} space={structure} />}
+      {edited !== null && structure !== null && (
+        <FieldDialog
+          project={project}
+          structure={structure}
+          field={edited === 'new' ? null : edited}
+          onClose={() => setEdited(null)}
+          onSaved={() => {
+            setEdited(null);
+            loaded.reload();
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+interface FieldActions {
+  readonly setFlag: (field: Field, flag: Flag, value: boolean) => Promise<void>;
+  readonly drop: (field: Field) => Promise<void>;
+  readonly edit: (field: Field) => void;
+}
+
+function fieldColumns({ setFlag, drop, edit }: FieldActions): readonly Column<Field>[] {
+  const flagColumn = (flag: Flag, label: string): Column<Field> => ({
+    key: flag,
+    label,
+    cell: (field) => (
+      <input
+        type="checkbox"
+        aria-label={`${field.name} is ${flag}`}
+        checked={field[flag]}
+        disabled={flag === 'unique' && field.hashed}
+        onChange={(event) => {
+          const box = event.currentTarget;
+          const value = box.checked;
+          // shows what is stored, until it is stored
+          box.checked = field[flag];
+          void setFlag(field, flag, value);
+        }}
+      />
+    ),
+  });
+  return [
+    {
+      key: 'name',
+      label: 'Field',
+      cell: (field) => (
+        <>
+          <button type="button" class="link" onClick={() => edit(field)}>
+            {field.name}
+          </button>
+          {field.slug !== field.name && <span class="quiet"> {field.slug}</span>}
+          {field.description && <div class="quiet">{field.description}</div>}
+        </>
+      ),
+    },
+    { key: 'type', label: 'Type', cell: ({ type }) => <span class="badge">{type}</span> },
+    flagColumn('required', 'Required'),
+    flagColumn('unique', 'Unique'),
+    { key: 'hashed', label: 'Hashed', cell: ({ hashed }) => (hashed ? 'yes, can only be written' : 'no') },
+    {
+      key: 'default',
+      label: 'Default',
+      cell: (field) =>
+        hasDefault(field) ? <code>{JSON.stringify(field.defaultValue).slice(0, 80)}</code> : '–',
+    },
+    {
+      key: 'tools',
+      label: 'Actions',
+      tools: true,
+      cell: (field) => (
+        <>
+          <Button kind="quiet" small label={`Edit ${field.name}`} onClick={() => edit(field)}>
+            <Icon name="edit" />
+          </Button>
+          <Button kind="quiet" small label={`Drop ${field.name}`} onClick={() => void drop(field)}>
+            <Icon name="trash" />
+          </Button>
+        </>
+      ),
+    },
+  ];
+}
+
+function DropSpace({ project, space }: { readonly project: string; readonly space: Space }): JSX.Element {
+  const drop = async (): Promise<void> => {
+    const agreed = await confirmed({
+      title: `Drop the record space ${space.slug}?`,
+      body: <p>The space and all its records are deleted. Nobody can undo this.</p>,
+      confirm: 'Drop the record space',
+      typed: space.slug,
+    });
+    if (!agreed) return;
+    try {
+      await dropSpace(project, space.slug);
+      toast(`The record space ${space.slug} is dropped.`);
+      navigate(to`/projects/${project}`);
+    } catch (thrown) {
+      toastProblem(thrown);
+    }
+  };
+  return (
+    <div class="row apart">
+      <p class="quiet">To drop the record space deletes all its records.</p>
+      <Button onClick={() => void drop()}>
+        <Icon name="trash" /> Drop the record space
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,59 @@
+/** What a cell of the table shows: never more than fits, so that a value of a megabyte costs no more than a short one. */
+export interface CellText {
+  readonly text: string;
+  /** There is more than the cell shows. */
+  readonly cut: boolean;
+}
+
+const longest = 120;
+
+export function cellText(value: unknown): CellText | null {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'string') return cutText(value);
+  if (typeof value === 'object') return nestedText(value);
+  return { text: String(value), cut: false };
+}
+
+/** Line breaks and the like become spaces, and a pair of surrogates is not cut in two. */
+function cutText(text: string): CellText {
+  const cut = text.length > longest;
+  const shown = cut ? text.slice(0, longest).replace(/[\ud800-\udbff]$/, '') : text;
+  return { text: shown.replace(/\s/g, ' '), cut };
+}
+
+/** The first characters of the JSON, without writing out the rest of it. */
+function nestedText(value: object): CellText {
+  let text = '';
+  const write = (part: unknown): void => {
+    if (text.length > longest) return;
+    if (Array.isArray(part)) {
+      text += '[';
+      writeAll(part, write);
+      text += ']';
+    } else if (typeof part === 'object' && part !== null) {
+      text += '{';
+      writeAll(Object.entries(part), ([key, inner]) => {
+        text += `${JSON.stringify(key.slice(0, longest))}:`;
+        write(inner);
+      });
+      text += '}';
+    } else {
+      text += JSON.stringify(typeof part === 'string' ? part.slice(0, longest + 1) : part);
+    }
+  };
+  const writeAll = <T>(parts: readonly T[], one: (part: T) => void): void => {
+    for (const [index, part] of parts.entries()) {
+      if (text.length > longest) return;
+      if (index > 0) text += ',';
+      one(part);
+    }
+  };
+  write(value);
+  return cutText(text);
+}
+
+/** A count of characters for people: `950 characters`, `1.2 MB`. */
+export function shownSize(length: number): string {
+  if (length < 1000) return `${length} characters`;
+  return length < 1_000_000 ? `${(length / 1000).toFixed(1)} kB` : `${(length / 1_000_000).toFixed(1)} MB`;
+}

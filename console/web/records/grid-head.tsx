@@ -1,0 +1,174 @@
+import type { CSSProperties, JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Icon } from '../parts/icon.tsx';
+import type { GridColumn } from './grid-columns.ts';
+import { selectWidth } from './grid-row.tsx';
+import type { RecordView } from './record-view.ts';
+import type { Span } from './row-window.ts';
+
+export interface GridHeadProps {
+  readonly columns: readonly GridColumn[];
+  readonly starts: readonly number[];
+  readonly shown: Span;
+  readonly view: RecordView;
+  readonly problems: ReadonlyMap<string, string>;
+  readonly onSort: (column: string) => void;
+  readonly onFilter: (column: string, text: string) => void;
+  readonly allSelected: boolean;
+  readonly onSelectAll: (all: boolean) => void;
+}
+
+/** Two rows that stay in sight: names, by which records are sorted, and filters. */
+export function GridHead(props: GridHeadProps): JSX.Element {
+  const { columns, starts, shown, view } = props;
+  const cells = columns.slice(shown.first, shown.end).map((column, offset) => {
+    const at = shown.first + offset;
+    const style = { width: `${column.width}px`, marginLeft: `${offset === 0 ? (starts[at] ?? 0) : 0}px` };
+    return { column, at, style };
+  });
+  const rowStyle = { width: `${(starts.at(-1) ?? 0) + selectWidth}px` };
+  return (
+    // biome-ignore lint/a11y: a table can't leave out the columns that are not seen
+    <div role="rowgroup" class="grid-head" style={rowStyle}>
+      {/* biome-ignore lint/a11y: see above */}
+      <div role="row" aria-rowindex={1} class="grid-names">
+        {/* biome-ignore lint/a11y: see above */}
+        <div role="columnheader" aria-colindex={1} class="grid-cell select">
+          <input
+            type="checkbox"
+            aria-label="Select all records that are read"
+            checked={props.allSelected}
+            onChange={(event) => props.onSelectAll(event.currentTarget.checked)}
+          />
+        </div>
+        {cells.map(({ column, at, style }) => (
+          <NameCell
+            key={column.name}
+            column={column}
+            at={at}
+            style={style}
+            view={view}
+            onSort={props.onSort}
+          />
+        ))}
+      </div>
+      {/* biome-ignore lint/a11y: see above */}
+      <div role="row" aria-rowindex={2} class="grid-filters">
+        {/* biome-ignore lint/a11y: see above */}
+        <div role="gridcell" aria-colindex={1} class="grid-cell select" />
+        {cells.map(({ column, at, style }) => (
+          // biome-ignore lint/a11y: see above
+          <div key={column.name} role="gridcell" aria-colindex={at + 2} class="grid-cell" style={style}>
+            <Filter
+              column={column}
+              text={view.filters.get(column.name) ?? ''}
+              problem={props.problems.get(column.name)}
+              disabled={view.search !== ''}
+              onFilter={(text) => props.onFilter(column.name, text)}
+            />
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+interface NameCellProps {
+  readonly column: GridColumn;
+  readonly at: number;
+  readonly style: CSSProperties;
+  readonly view: RecordView;
+  readonly onSort: (column: string) => void;
+}
+
+function NameCell({ column, at, style, view, onSort }: NameCellProps): JSX.Element {
+  const order = view.sort?.by === column.name ? view.sort.order : null;
+  const next =
+    order === null ? 'Sort ascending' : order === 'asc' ? 'Sort descending' : 'Back to newest first';
+  return (
+    // biome-ignore lint/a11y: a table can't leave out the columns that are not seen
+    <div
+      role="columnheader"
+      class="grid-cell"
+      aria-colindex={at + 2}
+      aria-sort={order === null ? 'none' : order === 'asc' ? 'ascending' : 'descending'}
+      style={style}
+    >
+      <button
+        type="button"
+        class="grid-name"
+        title={`${column.name} (${column.type}): ${next}`}
+        onClick={() => onSort(column.name)}
+      >
+        <span class="cut">{column.name}</span>
+        {order !== null && <Icon name={order === 'asc' ? 'up' : 'down'} />}
+      </button>
+    </div>
+  );
+}
+
+interface FilterProps {
+  readonly column: GridColumn;
+  readonly text: string;
+  readonly problem: string | undefined;
+  readonly disabled: boolean;
+  readonly onFilter: (text: string) => void;
+}
+
+const settleMs = 500;
+const placeholders: Readonly<Record<string, string>> = { NUMBER: '= 36', ARRAY: '= ["a"]', OBJECT: '= {…}' };
+
+/** A condition by the type of its column. It counts when Enter is pressed, or nobody types any more. */
+function Filter({ column, text, problem, disabled, onFilter }: FilterProps): JSX.Element | null {
+  const [draft, setDraft] = useState(text);
+  const sent = useRef(text);
+  useEffect(() => {
+    // Back, or a link, has changed it
+    if (sent.current !== text) setDraft(text);
+    sent.current = text;
+  }, [text]);
+  const send = (value: string): void => {
+    if (sent.current === value) return;
+    sent.current = value;
+    onFilter(value);
+  };
+  useEffect(() => {
+    const timer = setTimeout(send, settleMs, draft);
+    return () => clearTimeout(timer);
+  }, [draft]);
+  const label = `${column.name} equals`;
+  // a time in milliseconds equals none that anybody would type
+  if (column.type === 'TIME') return null;
+  if (column.type === 'BOOLEAN') {
+    return (
+      <select
+        aria-label={label}
+        value={text}
+        disabled={disabled}
+        onChange={(event) => onFilter(event.currentTarget.value)}
+      >
+        <option value="">any</option>
+        <option value="true">true</option>
+        <option value="false">false</option>
+      </select>
+    );
+  }
+  return (
+    <input
+      type="text"
+      aria-label={label}
+      aria-invalid={problem === undefined ? undefined : true}
+      title={problem ?? (disabled ? 'The API has no filters beside a search' : label)}
+      inputMode={column.type === 'NUMBER' ? 'decimal' : undefined}
+      placeholder={placeholders[column.type] ?? '='}
+      autocomplete="off"
+      spellcheck={false}
+      disabled={disabled}
+      value={draft}
+      onInput={(event) => setDraft(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') send(draft);
+      }}
+    />
+  );
+}

@@ -1,0 +1,148 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { type Problem, toProblem } from '../problem.ts';
+import type { Space } from '../projects/projects-api.ts';
+import { ImportChoices } from './import-choices.tsx';
+import { type ImportReport, importRecords } from './import-records.ts';
+import { ImportReportView } from './import-report.tsx';
+import { type ImportRow, type RowReader, readRow } from './import-rows.ts';
+import { filePieces, type ImportPreview, previewFile, sourceRows } from './import-source.ts';
+import type { RecordsApi } from './records-api.ts';
+
+export interface ImportDialogProps {
+  readonly api: RecordsApi;
+  readonly space: Space;
+  readonly onClose: () => void;
+  readonly onImported: () => void;
+}
+
+interface ChosenFile {
+  readonly file: File;
+  readonly preview: ImportPreview;
+}
+
+export interface ImportState {
+  readonly report: ImportReport;
+  /** Bytes of the file. */
+  readonly read: number;
+  readonly over: boolean;
+}
+
+const nothingYet: ImportReport = { stored: 0, badCount: 0, bad: [], stopped: null };
+
+/** From a file to records: choose it, see what becomes of its columns, and what became of its rows. */
+export function ImportDialog({ api, space, onClose, onImported }: ImportDialogProps): JSX.Element {
+  const [chosen, setChosen] = useState<ChosenFile | null>(null);
+  const [state, setState] = useState<ImportState | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const abort = useRef<AbortController | null>(null);
+  useEffect(() => () => abort.current?.abort(), []);
+
+  const choose = async (file: File | undefined): Promise<void> => {
+    if (file === undefined) return;
+    setProblem(null);
+    try {
+      setChosen({ file, preview: await previewFile(filePieces(file)) });
+    } catch (thrown) {
+      setProblem(toProblem(thrown));
+    }
+  };
+  const start = async ({ file, preview }: ChosenFile, reader: RowReader): Promise<void> => {
+    const controller = new AbortController();
+    abort.current = controller;
+    const { signal } = controller;
+    let read = 0;
+    let report = nothingYet;
+    const show = (over = false): void => setState({ report, read, over });
+    show();
+    const rows = async function* (): AsyncGenerator<ImportRow> {
+      const progress = (bytes: number): void => {
+        read = bytes;
+      };
+      for await (const row of sourceRows(filePieces(file), preview.format, progress))
+        yield readRow(row, reader);
+    };
+    report = await importRecords({
+      rows: rows(),
+      send: (body, signal) => api.insert(body, signal),
+      signal,
+      progress: (next) => {
+        report = next;
+        show();
+      },
+      wait: (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000)),
+      batchRecords: batchRecords(space),
+    });
+    show(true);
+    if (report.stored > 0) onImported();
+  };
+  return (
+    <Dialog title={`Import records into ${space.slug}`} wide onClose={onClose}>
+      <div class="stack">
+        {problem !== null && <ProblemNote problem={problem} />}
+        {state !== null && chosen !== null ? (
+          <ImportReportView
+            state={state}
+            size={chosen.file.size}
+            onStop={() => abort.current?.abort()}
+            onClose={onClose}
+          />
+        ) : chosen !== null ? (
+          <ImportChoices
+            fields={space.fields}
+            name={chosen.file.name}
+            preview={chosen.preview}
+            onBack={() => setChosen(null)}
+            onStart={(reader) => void start(chosen, reader)}
+          />
+        ) : (
+          <FileChoice onChoose={(file) => void choose(file)} onClose={onClose} />
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+/** A request may have a thousand hashed values, and each takes some milliseconds. */
+function batchRecords({ fields }: Space): number {
+  const hashed = fields.filter((field) => field.hashed).length;
+  return hashed === 0 ? 1000 : Math.max(1, Math.floor(100 / hashed));
+}
+
+function FileChoice({
+  onChoose,
+  onClose,
+}: {
+  readonly onChoose: (file: File | undefined) => void;
+  readonly onClose: () => void;
+}): JSX.Element {
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the input below does the same for the keyboard
+    <div
+      class="drop stack"
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        onChoose(event.dataTransfer?.files[0]);
+      }}
+    >
+      <label class="stack">
+        <span>
+          A file of <strong>CSV</strong> with names of columns in its first line, or of <strong>JSON</strong>:
+          an array of records, or one record on each line. Choose it, or drop it here.
+        </span>
+        <input
+          type="file"
+          accept=".csv,.tsv,.txt,.json,.jsonl,.ndjson,text/csv,application/json"
+          onChange={(event) => onChoose(event.currentTarget.files?.[0])}
+        />
+      </label>
+      <div class="dialog-actions">
+        <Button onClick={onClose}>Cancel</Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,108 @@
+import type { JSX } from 'preact';
+import { Button } from '../parts/button.tsx';
+import { formatNumber } from '../parts/format.ts';
+import { Icon } from '../parts/icon.tsx';
+import { ProgressBar } from '../parts/progress.tsx';
+import { csvLine, guardFormula } from './csv-writer.ts';
+import type { ImportState } from './import-dialog.tsx';
+import type { ImportReport } from './import-records.ts';
+import { saveFile } from './save-file.ts';
+
+export interface ImportReportProps {
+  readonly state: ImportState;
+  /** Bytes of the file. */
+  readonly size: number;
+  readonly onStop: () => void;
+  readonly onClose: () => void;
+}
+
+const shownRows = 100;
+
+/** How far the import is, and then what became of the rows. */
+export function ImportReportView({ state, size, onStop, onClose }: ImportReportProps): JSX.Element {
+  const { report, read, over } = state;
+  return (
+    <div class="stack">
+      <ProgressBar label="Import" done={over && report.stopped === null ? size : read} total={size} />
+      <p role="status">
+        {over ? (report.stopped === null ? 'Done: ' : 'Stopped: ') : 'Importing: '}
+        <strong>{formatNumber(report.stored)}</strong> {report.stored === 1 ? 'record' : 'records'} stored,{' '}
+        <strong>{formatNumber(report.badCount)}</strong> bad {report.badCount === 1 ? 'row' : 'rows'} left
+        out.
+      </p>
+      {report.stopped !== null && <Stopped stopped={report.stopped} />}
+      {report.bad.length > 0 && over && <BadRows report={report} />}
+      <div class="dialog-actions">
+        {over && report.bad.length > 0 && (
+          <Button onClick={() => saveFile(badRowsFile(report), 'bad-rows.csv')}>
+            <Icon name="download" /> Save the list of bad rows
+          </Button>
+        )}
+        {over ? (
+          <Button kind="primary" onClick={onClose}>
+            Close
+          </Button>
+        ) : (
+          <Button onClick={onStop}>Stop</Button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Stopped({ stopped }: { readonly stopped: NonNullable<ImportReport['stopped']> }): JSX.Element {
+  const { problem, unsure } = stopped;
+  return (
+    <div class="note failed" role="alert">
+      <Icon name="warning" />
+      <div>
+        <p>{problem}</p>
+        {unsure !== null && (
+          <p>
+            Whether the rows from line {formatNumber(unsure[0])} to {formatNumber(unsure[1])} are stored is
+            not known: there was no answer. Look for them before you import them again.
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function BadRows({ report }: { readonly report: ImportReport }): JSX.Element {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
+    <section class="import-preview" tabIndex={0} aria-label="Bad rows">
+      <table class="data-table">
+        <thead>
+          <tr>
+            <th scope="col" class="numeric">
+              Line
+            </th>
+            <th scope="col">Problem</th>
+          </tr>
+        </thead>
+        <tbody>
+          {report.bad.slice(0, shownRows).map(({ line, problem }) => (
+            <tr key={line}>
+              <th scope="row" class="numeric">
+                {line}
+              </th>
+              <td>{problem}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {report.badCount > shownRows && (
+        <p class="quiet">
+          The first {shownRows} of {formatNumber(report.badCount)}. The list to save has the first{' '}
+          {formatNumber(report.bad.length)}.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function badRowsFile(report: ImportReport): Blob {
+  const lines = report.bad.map(({ line, problem }) => csvLine([String(line), guardFormula(problem)]));
+  return new Blob([csvLine(['line', 'problem']), ...lines], { type: 'text/csv' });
+}

@@ -1,0 +1,110 @@
+import { CsvReader, sniffDelimiter } from './csv-reader.ts';
+import type { SourceRow } from './import-rows.ts';
+import { JsonRecordsReader } from './json-records-reader.ts';
+
+export type ImportFormat = { readonly kind: 'json' } | { readonly kind: 'csv'; readonly delimiter: string };
+
+/** The text of a file in pieces, and how many bytes have been read. */
+export async function* filePieces(
+  file: Blob,
+): AsyncGenerator<{ readonly text: string; readonly read: number }> {
+  const reader = file.stream().getReader();
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decode = (bytes: Uint8Array | undefined): string => {
+    try {
+      return decoder.decode(bytes, { stream: bytes !== undefined });
+    } catch (cause) {
+      throw new Error('The file is not UTF-8 text. Save it as UTF-8, then import it again.', { cause });
+    }
+  };
+  try {
+    let read = 0;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      read += value.byteLength;
+      yield { text: decode(value), read };
+    }
+    yield { text: decode(undefined), read };
+  } finally {
+    await reader.cancel();
+  }
+}
+
+export type Pieces = AsyncIterable<{ readonly text: string; readonly read: number }>;
+
+/** Of CSV the first row, which names the columns, is passed over. */
+export async function* sourceRows(
+  pieces: Pieces,
+  format: ImportFormat,
+  progress: (read: number) => void = () => undefined,
+): AsyncGenerator<SourceRow> {
+  const parser = format.kind === 'json' ? new JsonRecordsReader() : new CsvReader(format);
+  let header = format.kind === 'csv';
+  const rows = function* (found: ReturnType<typeof parser.feed>): Generator<SourceRow> {
+    for (const row of found) {
+      if (header) header = false;
+      else yield 'text' in row ? parsed(row) : row;
+    }
+  };
+  for await (const { text, read } of pieces) {
+    yield* rows(parser.feed(text));
+    progress(read);
+  }
+  yield* rows(parser.end());
+}
+
+function parsed({ line, text }: { readonly line: number; readonly text: string }): SourceRow {
+  try {
+    return { line, record: JSON.parse(text) as unknown };
+  } catch (error) {
+    return {
+      line,
+      problem: `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
+    };
+  }
+}
+
+export interface ImportPreview {
+  readonly format: ImportFormat;
+  /** Columns of CSV, or the keys of the first records. */
+  readonly columns: readonly string[];
+  readonly rows: readonly SourceRow[];
+}
+
+const previewRows = 100;
+const previewCharacters = 1_000_000;
+
+/** What a file begins with. Its first character says whether it is JSON: CSV that begins with a bracket is rare. */
+export async function previewFile(pieces: Pieces): Promise<ImportPreview> {
+  let text = '';
+  let whole = true;
+  for await (const piece of pieces) {
+    text += piece.text;
+    whole = text.length <= previewCharacters;
+    if (!whole) break;
+  }
+  const beginning = text.replace(/^\ufeff/, '');
+  if (/^\s*[[{]/.test(beginning)) return previewJson(beginning, whole);
+  const delimiter = sniffDelimiter(beginning);
+  const reader = new CsvReader({ delimiter });
+  const rows = reader.feed(beginning);
+  if (whole) rows.push(...reader.end());
+  const [header, ...others] = rows;
+  const columns = (header?.cells ?? []).map((cell) => cell ?? '');
+  return { format: { kind: 'csv', delimiter }, columns, rows: others.slice(0, previewRows) };
+}
+
+function previewJson(text: string, whole: boolean): ImportPreview {
+  const reader = new JsonRecordsReader();
+  const elements = reader.feed(text);
+  if (whole) elements.push(...reader.end());
+  const rows = elements.slice(0, previewRows).map(parsed);
+  const columns = new Set<string>();
+  for (const { record } of rows) {
+    if (typeof record === 'object' && record !== null && !Array.isArray(record)) {
+      for (const key of Object.keys(record)) columns.add(key);
+    }
+  }
+  return { format: { kind: 'json' }, columns: [...columns], rows };
+}

@@ -1,0 +1,63 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { useLoad } from '../parts/load.ts';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { Skeleton } from '../parts/skeleton.tsx';
+import type { Field } from '../projects/structure.ts';
+import { JsonView } from './json-view.tsx';
+import type { ReadRecord } from './record-form.ts';
+import { RecordFormView } from './record-form-view.tsx';
+import type { RecordsApi } from './records-api.ts';
+
+export interface RecordDialogProps {
+  readonly api: RecordsApi;
+  readonly fields: readonly Field[];
+  /** Null: a new record. */
+  readonly id: string | null;
+  /** The field whose cell was opened. */
+  readonly focus: string | null;
+  readonly onClose: () => void;
+  readonly onAdded: () => void;
+  readonly onChanged: (record: ReadRecord) => void;
+  readonly onDelete: (id: string) => void;
+}
+
+/** One record: as a form, and as JSON. The table has only what its cells show, so it is read anew. */
+export function RecordDialog(props: RecordDialogProps): JSX.Element {
+  const { api, id, onClose } = props;
+  const loaded = useLoad(async (signal) => (id === null ? null : api.one(id, signal)), [id]);
+  const [tab, setTab] = useState<'form' | 'json'>('form');
+  const record = loaded.data;
+  const missing = id !== null && !loaded.loading && loaded.problem === null && record === null;
+  return (
+    <Dialog title={id === null ? 'Add a record' : 'Record'} wide onClose={onClose}>
+      <div class="stack">
+        {record !== null && (
+          <div class="row apart">
+            <div class="row">
+              <Button small pressed={tab === 'form'} onClick={() => setTab('form')}>
+                Form
+              </Button>
+              <Button small pressed={tab === 'json'} onClick={() => setTab('json')}>
+                JSON
+              </Button>
+            </div>
+            <Button small onClick={() => props.onDelete(String(record.id))}>
+              <Icon name="trash" /> Delete
+            </Button>
+          </div>
+        )}
+        {loaded.problem !== null && <ProblemNote problem={loaded.problem} onRetry={loaded.reload} />}
+        {missing && <p role="status">There is no such record any more.</p>}
+        {id !== null && loaded.loading && record === null && <Skeleton lines={6} />}
+        {record !== null && tab === 'json' && <JsonView record={record} />}
+        {(id === null || record !== null) && tab === 'form' && (
+          <RecordFormView {...props} key={String(record?.updatedAt)} record={record} />
+        )}
+      </div>
+    </Dialog>
+  );
+}

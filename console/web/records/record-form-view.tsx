@@ -1,0 +1,97 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
+import { useForm } from '../parts/form.ts';
+import { formatTime } from '../parts/format.ts';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { announce, toast } from '../parts/toast.tsx';
+import { Problem } from '../problem.ts';
+import { fieldProblems } from './field-problems.ts';
+import type { RecordDialogProps } from './record-dialog.tsx';
+import { RecordField } from './record-field.tsx';
+import { type FormEntry, formOf, type ReadRecord, readForm } from './record-form.ts';
+
+interface RecordFormProps extends RecordDialogProps {
+  readonly record: ReadRecord | null;
+}
+
+/** A form made from the structure. What the API refuses stands at its field. */
+export function RecordFormView(props: RecordFormProps): JSX.Element {
+  const { api, fields, record, focus } = props;
+  const [values, setValues] = useState(() => formOf(fields, record));
+  const [problems, setProblems] = useState<ReadonlyMap<string, string>>(new Map());
+  const element = useRef<HTMLFormElement>(null);
+  const set = (name: string, entry: FormEntry): void => {
+    setValues((last) => new Map(last).set(name, entry));
+    setProblems((last) => new Map([...last].filter(([field]) => field !== name)));
+  };
+  const form = useForm(async (signal) => {
+    const reading = readForm(fields, values, record);
+    setProblems(reading.problems);
+    if (reading.problems.size > 0) return announce('Some fields have to be corrected.');
+    if (Object.keys(reading.body).length === 0) {
+      if (record !== null) return props.onClose();
+      throw new Problem('Fill in at least one field.');
+    }
+    try {
+      if (record === null) {
+        await api.add(reading.body, signal);
+        props.onAdded();
+        toast('The record is added.');
+      } else {
+        props.onChanged(await api.change(String(record.id), reading.body, signal));
+        toast('The record is changed.');
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof Problem)) throw thrown;
+      const { byField, others } = fieldProblems(thrown.details, fields);
+      setProblems(byField);
+      if (byField.size === 0 || others.length > 0) throw thrown;
+      return announce('Some fields have to be corrected.');
+    }
+    props.onClose();
+  });
+  // the field that was opened, or the first that is wrong
+  useEffect(() => {
+    const index = fields.findIndex(({ name }) => name === focus);
+    focusField(element.current, Math.max(0, index));
+  }, []);
+  useEffect(() => {
+    const index = fields.findIndex(({ name }) => problems.has(name));
+    if (index >= 0 && !element.current?.contains(document.activeElement)) focusField(element.current, index);
+  }, [problems]);
+  return (
+    <form ref={element} class="stack" onSubmit={form.submit} noValidate>
+      {form.problem !== null && <ProblemNote problem={form.problem} />}
+      {fields.map((field, index) => (
+        <RecordField
+          key={field.name}
+          field={field}
+          index={index}
+          isNew={record === null}
+          entry={values.get(field.name) ?? { text: '', none: true }}
+          problem={problems.get(field.name)}
+          onChange={(entry) => set(field.name, entry)}
+        />
+      ))}
+      {record !== null && (
+        <p class="quiet">
+          <code>{String(record.id)}</code> · made {formatTime(String(record.createdAt))} · changed{' '}
+          {formatTime(String(record.updatedAt))}
+        </p>
+      )}
+      <div class="dialog-actions sticky">
+        <Button onClick={props.onClose}>Cancel</Button>
+        <Button kind="primary" type="submit" busy={form.busy}>
+          {record === null ? 'Add the record' : 'Save'}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function focusField(form: HTMLFormElement | null, index: number): void {
+  const control = form?.querySelector<HTMLElement>(`[data-field="${index}"]`);
+  control?.focus();
+  control?.scrollIntoView({ block: 'center' });
+}

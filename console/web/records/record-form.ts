@@ -1,0 +1,93 @@
+import { type Field, hasDefault } from '../projects/structure.ts';
+
+/** One field of the form: its text, or no value at all, which is not the same as the empty text. */
+export interface FormEntry {
+  readonly text: string;
+  readonly none: boolean;
+}
+
+export type Form = ReadonlyMap<string, FormEntry>;
+export type ReadRecord = Readonly<Record<string, unknown>>;
+
+const noValue: FormEntry = { text: '', none: true };
+
+/** The form of a new record, or of one that is there. Hashed fields can only be written: they begin empty. */
+export function formOf(fields: readonly Field[], record: ReadRecord | null): Form {
+  return new Map(fields.map((field) => [field.name, entryOf(field, record)]));
+}
+
+function entryOf(field: Field, record: ReadRecord | null): FormEntry {
+  if (field.hashed) return noValue;
+  const value = record === null ? field.defaultValue : record[field.name];
+  if (value === null || value === undefined) return noValue;
+  const text = typeof value === 'object' ? JSON.stringify(value, null, 2) : String(value);
+  return { text, none: false };
+}
+
+/** The body of the request, and what is wrong with the form by field. */
+export interface FormReading {
+  readonly body: ReadRecord;
+  readonly problems: ReadonlyMap<string, string>;
+}
+
+export function readForm(fields: readonly Field[], form: Form, before: ReadRecord | null): FormReading {
+  const initial = formOf(fields, before);
+  const entries: [string, unknown][] = [];
+  const problems = new Map<string, string>();
+  for (const field of fields) {
+    const entry = form.get(field.name) ?? noValue;
+    const start = initial.get(field.name) ?? noValue;
+    // of a change, only what the person changed goes out: what others changed meanwhile stays
+    if (before !== null && entry.none === start.none && entry.text === start.text) continue;
+    const reading = readEntry(field, entry, before !== null);
+    if ('problem' in reading) problems.set(field.name, reading.problem);
+    else if (reading.value !== undefined) entries.push([field.name, reading.value]);
+  }
+  // not by assignment: a field may be called __proto__
+  return { body: Object.fromEntries(entries), problems };
+}
+
+type EntryReading = { readonly value: unknown } | { readonly problem: string };
+
+function readEntry(field: Field, { text, none }: FormEntry, changes: boolean): EntryReading {
+  if (none) {
+    if (field.required && (changes || !hasDefault(field))) return { problem: 'This field is required.' };
+    return { value: changes ? null : undefined };
+  }
+  return readText(field.type, text);
+}
+
+/** A value as people write it, by the type of its field. Also for cells of CSV. */
+export function readText(type: Field['type'], text: string): EntryReading {
+  switch (type) {
+    case 'TEXT':
+      return { value: text };
+    case 'NUMBER': {
+      const value = Number(text);
+      if (text.trim() === '' || !Number.isFinite(value)) {
+        return { problem: 'Write a number, such as 36 or 1.5.' };
+      }
+      return { value };
+    }
+    case 'BOOLEAN': {
+      const word = text.trim().toLowerCase();
+      if (word === 'true' || word === 'false') return { value: word === 'true' };
+      return { problem: 'Choose true or false.' };
+    }
+    case 'ARRAY':
+    case 'OBJECT':
+      return readJson(type, text);
+  }
+}
+
+function readJson(type: 'ARRAY' | 'OBJECT', text: string): EntryReading {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { problem: `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}` };
+  }
+  if (typeof value === 'object' && value !== null && Array.isArray(value) === (type === 'ARRAY'))
+    return { value };
+  return { problem: type === 'ARRAY' ? 'Write a JSON array: [ … ].' : 'Write a JSON object: { … }.' };
+}

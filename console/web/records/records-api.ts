@@ -1,0 +1,108 @@
+import { address, callApi, callJson } from '../api.ts';
+import { isAbort, Problem, toProblem } from '../problem.ts';
+import type { Field } from '../projects/structure.ts';
+import type { SendOutcome } from './import-records.ts';
+import type { ReadRecord } from './record-form.ts';
+import type { AnsweredPage } from './record-pages.ts';
+import { headerJson, type PageRequest, type RecordView, viewOptions, viewPath } from './record-view.ts';
+
+const headers = {
+  'use-pre-stored-structure': 'true',
+  // a page that looks at what somebody has dropped meanwhile does not make it again
+  'auto-create-project': 'false',
+  'auto-create-record-space': 'false',
+};
+
+/** A request may have 64 KiB of headers. */
+const longestOptions = 48_000;
+
+/** A large answer takes longer than the first byte of a small one. */
+const readMs = 120_000;
+
+/** The record operations of one space, as the pages use them. */
+export class RecordsApi {
+  readonly #path: string;
+
+  constructor(project: string, space: string) {
+    this.#path = address`/${project}/${space}`;
+  }
+
+  /** One page of what is on the screen. */
+  async page(
+    view: RecordView,
+    fields: readonly Field[],
+    request: PageRequest,
+    signal: AbortSignal,
+  ): Promise<AnsweredPage> {
+    const options = headerJson(viewOptions(view, request));
+    // the value that the page before ended with is in there
+    if (options.length > longestOptions) {
+      throw new Problem(
+        'A value of the field by which records are sorted is too long to go on from. Sort by another one.',
+      );
+    }
+    const path = `${this.#path}${viewPath(view, fields)}`;
+    const response = await callApi(path, { headers: { ...headers, options }, signal, timeoutMs: readMs });
+    const text = await response.text();
+    return { records: JSON.parse(text) as ReadRecord[], size: text.length };
+  }
+
+  /** The records with these ids, in any order. */
+  async byIds(ids: readonly string[], signal: AbortSignal): Promise<readonly ReadRecord[]> {
+    const query = new URLSearchParams(ids.map((id) => ['id', id]));
+    const options = headerJson({ paramRelationship: 'Or' });
+    return callJson<ReadRecord[]>(`${this.#path}?${query}`, {
+      headers: { ...headers, options },
+      signal,
+      timeoutMs: readMs,
+    });
+  }
+
+  /** Null when it is gone. */
+  one(id: string, signal: AbortSignal): Promise<ReadRecord | null> {
+    return callJson<ReadRecord | null>(`${this.#path}/_single_`, { headers, query: { id }, signal });
+  }
+
+  add(record: ReadRecord, signal: AbortSignal): Promise<ReadRecord> {
+    return callJson<ReadRecord>(`${this.#path}/_single_`, { method: 'POST', headers, json: record, signal });
+  }
+
+  change(id: string, changes: ReadRecord, signal: AbortSignal): Promise<ReadRecord> {
+    const call = { method: 'POST', headers, query: { id }, json: changes, signal };
+    return callJson<ReadRecord>(`${this.#path}/update-by-id`, call);
+  }
+
+  /** A record that is gone already is fine. */
+  async remove(id: string, signal: AbortSignal): Promise<void> {
+    try {
+      await callApi(this.#path, { method: 'DELETE', headers, query: { id }, signal });
+    } catch (thrown) {
+      if (toProblem(thrown).code !== 'no_match') throw thrown;
+    }
+  }
+
+  /** Stores all records of the body, a JSON array, or none. */
+  async insert(body: string, signal: AbortSignal): Promise<SendOutcome> {
+    try {
+      const sent = { ...headers, 'content-type': 'application/json' };
+      const response = await callApi(this.#path, {
+        method: 'POST',
+        headers: sent,
+        body,
+        signal,
+        timeoutMs: readMs,
+      });
+      // the stored records come back; nobody needs them, but the connection is used again
+      await response.arrayBuffer();
+      return { ok: true };
+    } catch (thrown) {
+      const problem = toProblem(thrown);
+      return {
+        ok: false,
+        status: isAbort(thrown) ? 0 : problem.status,
+        problems: problem.details.length > 0 ? problem.details : [problem.message],
+        retryAfterSeconds: problem.retryAfter ?? null,
+      };
+    }
+  }
+}

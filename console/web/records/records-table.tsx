@@ -1,0 +1,188 @@
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useReducer, useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { toProblem } from '../problem.ts';
+import type { Space } from '../projects/projects-api.ts';
+import { place, setQuery } from '../router.ts';
+import { ExportDialog } from './export-dialog.tsx';
+import { gridColumns } from './grid-columns.ts';
+import { ImportDialog } from './import-dialog.tsx';
+import { RecordDialog } from './record-dialog.tsx';
+import { RecordGrid } from './record-grid.tsx';
+import { RecordPages } from './record-pages.ts';
+import {
+  effectiveSort,
+  emptyView,
+  filterProblems,
+  nextSort,
+  type RecordView,
+  viewOfQuery,
+} from './record-view.ts';
+import type { RecordsApi } from './records-api.ts';
+import type { OpenDialog } from './records-page.tsx';
+import { RecordsToolbar } from './records-toolbar.tsx';
+import { RemoveDialog } from './remove-dialog.tsx';
+import { showView } from './show-view.ts';
+import { SnippetsDialog } from './snippets-dialog.tsx';
+
+export interface RecordsTableProps {
+  readonly project: string;
+  readonly space: Space;
+  readonly api: RecordsApi;
+  readonly dialog: OpenDialog;
+  readonly setDialog: (dialog: OpenDialog) => void;
+}
+
+const nothing: ReadonlySet<string> = new Set();
+
+/** The record that is open, by its address: the Back button closes it. */
+const openKey = 'record';
+
+export function RecordsTable({ project, space, api, dialog, setDialog }: RecordsTableProps): JSX.Element {
+  const { fields } = space;
+  const query = new URLSearchParams(place.value.query);
+  const opened = query.get(openKey);
+  query.delete(openKey);
+  const address = query.toString();
+  const view = useMemo(() => viewOfQuery(new URLSearchParams(address)), [address]);
+  const problems = useMemo(() => filterProblems(view, fields), [view, fields]);
+  const columns = useMemo(() => gridColumns(fields), [fields]);
+  const { pages, reload } = usePagesOfView(view, space, api, problems.size > 0);
+  const [selected, setSelected] = useState(nothing);
+  const [openField, setOpenField] = useState<string | null>(null);
+  const [removing, setRemoving] = useState<readonly string[] | null>(null);
+  useEffect(() => setSelected(nothing), [view]);
+
+  const open = (id: string, column: string): void => {
+    setOpenField(column);
+    setQuery({ [openKey]: id }, { replace: false });
+  };
+  const removed = (ids: readonly string[]): void => {
+    pages.remove(new Set(ids));
+    setSelected(nothing);
+    setRemoving(null);
+  };
+  const none = pages.complete && pages.known === 0;
+  const bare = view.filters.size === 0 && view.search === '';
+  return (
+    <>
+      <RecordsToolbar
+        space={space}
+        view={view}
+        pages={pages}
+        problems={problems}
+        selected={selected}
+        onClear={() => setSelected(nothing)}
+        onExport={() => setDialog('export')}
+        onDelete={() => setRemoving([...selected])}
+        onReload={reload}
+      />
+      {pages.error !== null && <ProblemNote problem={toProblem(pages.error)} onRetry={() => pages.retry()} />}
+      {none && bare ? (
+        <EmptyState icon="text" title="No records yet">
+          <p>Add the first one, import a file of JSON or CSV, or send one from a program.</p>
+          <div class="row">
+            <Button kind="primary" onClick={() => setDialog('add')}>
+              Add a record
+            </Button>
+            <Button onClick={() => setDialog('import')}>Import a file</Button>
+            <Button onClick={() => setDialog('code')}>Show the code</Button>
+          </div>
+        </EmptyState>
+      ) : (
+        <RecordGrid
+          label={`Records of ${space.slug}`}
+          pages={pages}
+          columns={columns}
+          view={view}
+          problems={problems}
+          onSort={(column) => showView({ ...view, sort: nextSort(view.sort, column) })}
+          onFilter={(column, text) => showView(withFilter(view, column, text))}
+          selected={selected}
+          onSelect={setSelected}
+          onOpen={open}
+          onDelete={setRemoving}
+        />
+      )}
+      {none && !bare && (
+        <div class="row" role="status">
+          <span>No record matches.</span>
+          <Button small onClick={() => showView({ ...emptyView, sort: view.sort })}>
+            Show all records
+          </Button>
+        </div>
+      )}
+      {(dialog === 'add' || opened !== null) && (
+        <RecordDialog
+          key={opened}
+          api={api}
+          fields={fields}
+          id={dialog === 'add' ? null : opened}
+          focus={openField}
+          onClose={() => (dialog === 'add' ? setDialog(null) : setQuery({ [openKey]: null }))}
+          onAdded={reload}
+          onChanged={(record) => pages.replace(record)}
+          onDelete={(id) => setRemoving([id])}
+        />
+      )}
+      {removing !== null && (
+        <RemoveDialog
+          api={api}
+          ids={removing}
+          onClose={() => setRemoving(null)}
+          onRemoved={(ids) => {
+            removed(ids);
+            if (opened !== null && ids.includes(opened)) setQuery({ [openKey]: null });
+          }}
+        />
+      )}
+      {dialog === 'export' && (
+        <ExportDialog
+          api={api}
+          space={space}
+          view={view}
+          selected={[...selected]}
+          onClose={() => setDialog(null)}
+        />
+      )}
+      {dialog === 'import' && (
+        <ImportDialog api={api} space={space} onClose={() => setDialog(null)} onImported={reload} />
+      )}
+      {dialog === 'code' && (
+        <SnippetsDialog project={project} space={space} view={view} onClose={() => setDialog(null)} />
+      )}
+    </>
+  );
+}
+
+function withFilter(view: RecordView, column: string, text: string): RecordView {
+  const filters = new Map(view.filters);
+  if (text === '') filters.delete(column);
+  else filters.set(column, text);
+  return { ...view, filters };
+}
+
+/** Pages of a view, from their beginning when it changes. A filter that the API would refuse is not sent. */
+function usePagesOfView(
+  view: RecordView,
+  space: Space,
+  api: RecordsApi,
+  refused: boolean,
+): { readonly pages: RecordPages; readonly reload: () => void } {
+  const [round, reload] = useReducer<number, void>((round) => round + 1, 0);
+  const [, changed] = useReducer<number, void>((count) => count + 1, 0);
+  const pages = useMemo(() => {
+    const { fields } = space;
+    return new RecordPages({
+      columns: gridColumns(fields).map(({ name }) => name),
+      sortBy: effectiveSort(view).by,
+      load: async (request, signal) =>
+        refused ? { records: [], size: 0 } : api.page(view, fields, request, signal),
+      changed,
+    });
+  }, [view, space, api, refused, round]);
+  useEffect(() => () => pages.close(), [pages]);
+  return { pages, reload };
+}

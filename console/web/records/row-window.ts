@@ -1,0 +1,78 @@
+/** What of a long list is drawn: from `first` on, and not `end` itself. */
+export interface Span {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** Rows of one height. `overscan` more are drawn on each side, so that a short scroll shows no gap. */
+export function rowSpan(view: {
+  readonly scrollTop: number;
+  readonly height: number;
+  readonly rowHeight: number;
+  readonly rows: number;
+  readonly overscan: number;
+}): Span {
+  const { scrollTop, height, rowHeight, rows, overscan } = view;
+  const top = Math.floor(Math.max(0, scrollTop) / rowHeight);
+  const bottom = Math.ceil((Math.max(0, scrollTop) + height) / rowHeight);
+  const end = Math.min(rows, bottom + overscan);
+  return { first: Math.max(0, Math.min(top - overscan, end)), end };
+}
+
+/** Where each column begins, and at the end where the last one stops. */
+export function columnStarts(widths: readonly number[]): readonly number[] {
+  const starts = [0];
+  for (const width of widths) starts.push((starts.at(-1) ?? 0) + width);
+  return starts;
+}
+
+/** Columns of any widths. */
+export function columnSpan(starts: readonly number[], scrollLeft: number, width: number): Span {
+  const columns = starts.length - 1;
+  let first = 0;
+  while (first < columns - 1 && (starts[first + 1] ?? 0) <= scrollLeft) first++;
+  let end = first;
+  while (end < columns && (starts[end] ?? 0) < scrollLeft + width) end++;
+  // one more on each side, so that the Tab key finds the next filter
+  return { first: Math.max(0, first - 1), end: Math.min(columns, end + 1) };
+}
+
+/** Browsers cut off what is higher than some 17 million pixels (Firefox): so many rows have a place at once. */
+export const placedRows = 200_000;
+
+/**
+ * The first row that has a place, and how far the list has to be scrolled by script so that nothing moves in front of
+ * the reader's eyes. It changes when the reader comes near an end of the placed rows and there are more behind it.
+ */
+export function placeRows(view: {
+  readonly base: number;
+  readonly scrollTop: number;
+  readonly rowHeight: number;
+  readonly rows: number;
+}): { readonly base: number; readonly scrollBy: number } {
+  const { base, scrollTop, rowHeight, rows } = view;
+  const top = Math.floor(scrollTop / rowHeight);
+  // small enough that both ends of the way back have room
+  const step = placedRows / 4;
+  if (top > placedRows * 0.9 && base + placedRows < rows)
+    return { base: base + step, scrollBy: -step * rowHeight };
+  if (top < placedRows * 0.1 && base > 0) {
+    const back = Math.min(step, base);
+    return { base: base - back, scrollBy: back * rowHeight };
+  }
+  return { base, scrollBy: 0 };
+}
+
+/** How far to scroll so that the row can be seen whole: 0 when it can. */
+export function scrollToRow(view: {
+  readonly row: number;
+  readonly base: number;
+  readonly scrollTop: number;
+  readonly height: number;
+  readonly rowHeight: number;
+}): number {
+  const { row, base, scrollTop, height, rowHeight } = view;
+  const top = (row - base) * rowHeight;
+  if (top < scrollTop) return top - scrollTop;
+  return Math.max(0, top + rowHeight - scrollTop - height);
+}

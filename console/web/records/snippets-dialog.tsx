@@ -1,0 +1,55 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { apiBase } from '../api.ts';
+import { Button } from '../parts/button.tsx';
+import { CodeBlock } from '../parts/copy.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import type { Space } from '../projects/projects-api.ts';
+import { to } from '../router.ts';
+import type { RecordView } from './record-view.ts';
+import { clientSnippet, curlSnippet, fetchSnippet } from './snippets.ts';
+
+const limit = 50;
+const kinds = { curl: 'curl', fetch: 'fetch', client: 'nobox-client' } as const;
+
+/** Code that reads what is on the screen. */
+export function SnippetsDialog({
+  project,
+  space,
+  view,
+  onClose,
+}: {
+  readonly project: string;
+  readonly space: Space;
+  readonly view: RecordView;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const [kind, setKind] = useState<keyof typeof kinds>('curl');
+  const input = { apiUrl: apiBase(), project, space, fields: space.fields, view, limit };
+  const client = clientSnippet(input);
+  return (
+    <Dialog title="Code for what is on the screen" wide onClose={onClose}>
+      <div class="stack">
+        <div class="row">
+          {Object.entries(kinds).map(([value, label]) => (
+            <Button
+              key={value}
+              small
+              pressed={kind === value}
+              onClick={() => setKind(value as keyof typeof kinds)}
+            >
+              {label}
+            </Button>
+          ))}
+        </div>
+        {kind === 'curl' && <CodeBlock code={curlSnippet(input)} />}
+        {kind === 'fetch' && <CodeBlock code={fetchSnippet(input)} />}
+        {kind === 'client' &&
+          ('code' in client ? <CodeBlock code={client.code} /> : <p role="status">{client.problem}</p>)}
+        <p class="quiet">
+          Put an access token in the place of <code>ACCESS_TOKEN</code>. <a href={to`/tokens`}>Make one</a>.
+        </p>
+      </div>
+    </Dialog>
+  );
+}

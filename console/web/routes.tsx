@@ -1,0 +1,40 @@
+import type { ComponentType } from 'preact';
+import { AccountPage } from './account/account-page.tsx';
+import { LoginPage } from './account/login-page.tsx';
+import { RegisterPage } from './account/register-page.tsx';
+import { FilesPage } from './files/files-page.tsx';
+import { ProjectsPage } from './projects/projects-page.tsx';
+import { SpacesPage } from './projects/spaces-page.tsx';
+import { StructurePage } from './projects/structure-page.tsx';
+import { RecordsPage } from './records/records-page.tsx';
+import type { Params } from './router.ts';
+import { TokensPage } from './tokens/tokens-page.tsx';
+import { UsagePage } from './usage/usage-page.tsx';
+
+export interface PageProps {
+  readonly params: Params;
+}
+
+export interface Route {
+  /** Below /_console_; `:name` is one segment, decoded in `params`. */
+  readonly pattern: string;
+  readonly page: ComponentType<PageProps>;
+  /** The entry of the navigation that it belongs to. */
+  readonly section: 'projects' | 'tokens' | 'usage' | 'account' | null;
+  /** Shown without a session, and only without one. */
+  readonly outside?: true;
+}
+
+/** All pages. */
+export const routes: readonly Route[] = [
+  { pattern: '/login', page: LoginPage, section: null, outside: true },
+  { pattern: '/register', page: RegisterPage, section: null, outside: true },
+  { pattern: '/projects/:project/files', page: FilesPage, section: 'projects' },
+  { pattern: '/tokens', page: TokensPage, section: 'tokens' },
+  { pattern: '/usage', page: UsagePage, section: 'usage' },
+  { pattern: '/account', page: AccountPage, section: 'account' },
+  { pattern: '/projects', page: ProjectsPage, section: 'projects' },
+  { pattern: '/projects/:project', page: SpacesPage, section: 'projects' },
+  { pattern: '/projects/:project/spaces/:space', page: RecordsPage, section: 'projects' },
+  { pattern: '/projects/:project/spaces/:space/structure', page: StructurePage, section: 'projects' },
+];

@@ -1,0 +1,133 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { apiBase } from '../api.ts';
+import { Button } from '../parts/button.tsx';
+import { CodeBlock } from '../parts/copy.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { SelectField, TextField } from '../parts/field.tsx';
+import { useForm } from '../parts/form.ts';
+import { formatDate } from '../parts/format.ts';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { createToken, type NewToken } from './token-api.ts';
+
+const lives = [
+  { value: '30', label: '30 days' },
+  { value: '90', label: '90 days' },
+  { value: '365', label: '1 year' },
+  { value: 'never', label: 'Never' },
+  { value: 'date', label: 'On a day of my choice' },
+];
+const dayMs = 86_400_000;
+
+/** Asks for a name and an expiry, then shows the token once. */
+export function NewTokenDialog({
+  onCreated,
+  onClose,
+}: {
+  readonly onCreated: () => void;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const [made, setMade] = useState<NewToken | null>(null);
+  if (made !== null) return <ShownOnce token={made} onClose={onClose} />;
+  return (
+    <Dialog title="New access token" onClose={onClose}>
+      <TokenForm
+        onCancel={onClose}
+        onMade={(token) => {
+          setMade(token);
+          onCreated();
+        }}
+      />
+    </Dialog>
+  );
+}
+
+function TokenForm({
+  onMade,
+  onCancel,
+}: {
+  readonly onMade: (token: NewToken) => void;
+  readonly onCancel: () => void;
+}): JSX.Element {
+  const [name, setName] = useState('');
+  const [life, setLife] = useState('90');
+  const [day, setDay] = useState('');
+  const form = useForm(async (signal) => onMade(await createToken(name, expiryOf(life, day), signal)));
+  return (
+    <form class="stack" onSubmit={form.submit}>
+      {form.problem !== null && <ProblemNote problem={form.problem} />}
+      <TextField
+        label="Name"
+        hint="What it is for, so that you know it again: “backup script”."
+        required
+        autoFocus
+        autoComplete="off"
+        maxLength={100}
+        value={name}
+        onInput={setName}
+      />
+      <SelectField label="Expires" value={life} onChange={setLife} options={lives} />
+      {life === 'date' && (
+        <TextField label="Last day" type="date" required min={isoDay(1)} value={day} onInput={setDay} />
+      )}
+      <div class="dialog-actions">
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button kind="primary" type="submit" busy={form.busy}>
+          Create the token
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function isoDay(daysFromNow: number): string {
+  return new Date(Date.now() + daysFromNow * dayMs).toISOString().slice(0, 10);
+}
+
+function expiryOf(life: string, day: string): string | null {
+  if (life === 'never') return null;
+  if (life === 'date') return new Date(`${day}T23:59:59`).toISOString();
+  return new Date(Date.now() + Number(life) * dayMs).toISOString();
+}
+
+function ShownOnce({
+  token,
+  onClose,
+}: {
+  readonly token: NewToken;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const start = useRef<HTMLParagraphElement>(null);
+  // the button that was pressed is gone
+  useEffect(() => start.current?.focus(), []);
+  return (
+    <Dialog
+      wide
+      title="Copy the token now"
+      onClose={onClose}
+      actions={
+        <Button kind="primary" onClick={onClose}>
+          Done
+        </Button>
+      }
+    >
+      <div class="stack">
+        <p ref={start} tabIndex={-1}>
+          This is the only time that <strong>{token.name}</strong> is shown. Keep it where you keep passwords.{' '}
+          {token.expiresAt === null ? 'It never expires.' : `It expires on ${formatDate(token.expiresAt)}.`}
+        </p>
+        <CodeBlock code={token.token} label="Copy the token" />
+        <div class="field">
+          <h3>Try it in a terminal</h3>
+          <p class="hint">Uploads a small file to the project “demo”, which is made with it.</p>
+          <CodeBlock code={curlLine(token.token)} label="Copy the command" />
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+/** Works as pasted: the file is its standard input. */
+function curlLine(token: string): string {
+  return `echo hello | curl -H 'Authorization: Bearer ${token}' -F 'file=@-;filename=hello.txt' ${apiBase()}/_f_/demo/upload`;
+}

@@ -1,0 +1,111 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
+import { confirmed } from '../parts/confirm.tsx';
+import { type Column, DataTable } from '../parts/data-table.tsx';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { formatSince, formatTime } from '../parts/format.ts';
+import { Icon } from '../parts/icon.tsx';
+import { useLoad } from '../parts/load.ts';
+import { Page } from '../parts/page.tsx';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { toast, toastProblem } from '../parts/toast.tsx';
+import { NewTokenDialog } from './new-token-dialog.tsx';
+import { type AccessToken, listTokens, revokeToken, tokenState } from './token-api.ts';
+
+/** The access tokens of the account: make, list, revoke. */
+export function TokensPage(): JSX.Element {
+  const { data, problem, reload } = useLoad(listTokens, []);
+  const [creating, setCreating] = useState(false);
+  const revoke = async (token: AccessToken): Promise<void> => {
+    const yes = await confirmed({
+      title: `Revoke ${token.name || 'this token'}?`,
+      body: <p>Whatever uses it stops working within a second. This can't be undone.</p>,
+      confirm: 'Revoke the token',
+    });
+    if (!yes) return;
+    try {
+      await revokeToken(token.id);
+      toast(`${token.name || 'The token'} is revoked.`);
+    } catch (thrown) {
+      toastProblem(thrown);
+    }
+    reload();
+  };
+  const create = (
+    <Button kind="primary" onClick={() => setCreating(true)}>
+      <Icon name="plus" />
+      New token
+    </Button>
+  );
+  return (
+    <Page
+      title="Access tokens"
+      intro="Programs send one with each request. It opens everything of this account, so give each program its own."
+      actions={data?.length === 0 ? undefined : create}
+    >
+      {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
+      {data?.length === 0 ? (
+        <EmptyState icon="tokens" title="No access tokens yet">
+          <p>Make one to call the API from a program or a terminal.</p>
+          {create}
+        </EmptyState>
+      ) : (
+        (data !== null || problem === null) && (
+          <DataTable
+            caption="Access tokens"
+            columns={columnsOf((token) => void revoke(token))}
+            rows={data}
+            rowKey={(token) => token.id}
+            skeletonRows={3}
+          />
+        )
+      )}
+      {creating && <NewTokenDialog onCreated={reload} onClose={() => setCreating(false)} />}
+    </Page>
+  );
+}
+
+function columnsOf(onRevoke: (token: AccessToken) => void): readonly Column<AccessToken>[] {
+  return [
+    {
+      key: 'name',
+      label: 'Name',
+      cell: (token) => (
+        <span class="row">
+          {token.name || 'Unnamed'}
+          <StateBadge token={token} />
+        </span>
+      ),
+    },
+    { key: 'created', label: 'Created', cell: ({ createdAt }) => <Moment date={createdAt} /> },
+    { key: 'used', label: 'Last used', cell: ({ lastUsedAt }) => <Moment date={lastUsedAt} /> },
+    { key: 'expires', label: 'Expires', cell: ({ expiresAt }) => <Moment date={expiresAt} /> },
+    {
+      key: 'tools',
+      label: 'Actions',
+      tools: true,
+      cell: (token) =>
+        tokenState(token) === 'active' && (
+          <Button small label={`Revoke ${token.name}`} onClick={() => onRevoke(token)}>
+            Revoke
+          </Button>
+        ),
+    },
+  ];
+}
+
+function StateBadge({ token }: { readonly token: AccessToken }): JSX.Element | null {
+  const state = tokenState(token);
+  if (state === 'active') return null;
+  return <span class={`badge ${state === 'revoked' ? 'bad' : 'warn'}`}>{state}</span>;
+}
+
+function Moment({ date }: { readonly date: string | null }): JSX.Element {
+  if (date === null) return <span class="quiet">never</span>;
+  return (
+    <time dateTime={date} title={formatTime(date)}>
+      {formatSince(date)}
+    </time>
+  );
+}

@@ -1,0 +1,89 @@
+/** Accounts and sessions as a person meets them: claiming, wrong passwords, another password, a session that ended elsewhere. */
+import type { Page } from 'playwright-core';
+import t from 'tap';
+import { openConsole, person } from '../services/console-browser.ts';
+import { upload } from '../services/fill-console.ts';
+import { acceptanceToken } from '../services/start-sluice.ts';
+
+const server = await openConsole();
+t.teardown(() => server.close());
+const next = 'another battery staple';
+
+async function logIn(page: Page, password: string): Promise<void> {
+  await page.getByLabel('Email').fill(person.email);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Log in' }).click();
+}
+
+const main = (page: Page) => page.getByRole('navigation', { name: 'Main' });
+
+t.test('the account of the first start is claimed, with its data', async (t) => {
+  const note = new File(['before'], 'before.txt', { type: 'text/plain' });
+  await upload(server, acceptanceToken, { project: 'older', file: note });
+  const { page, problems } = await server.open();
+  await page.goto(server.url('/register?claim'));
+  await page.getByLabel('First access token').fill('not the token of this server');
+  await page.getByLabel('Email').fill(person.email);
+  await page.getByLabel('Password', { exact: true }).fill(person.password);
+  await page.getByRole('button', { name: 'Claim the account' }).click();
+  await page.getByRole('alert').getByText(/./).first().waitFor();
+  t.equal(problems.splice(0).length, 1, 'the refusal alone');
+  await page.getByLabel('First access token').fill(acceptanceToken);
+  await page.getByRole('button', { name: 'Claim the account' }).click();
+  await main(page).waitFor();
+  await page.goto(server.url('/projects/older/files'));
+  await page.getByRole('row', { name: /before\.txt/ }).waitFor();
+  t.strictSame(problems, []);
+  await page.context().close();
+});
+
+t.test('nobody else registers, and a wrong password says so without naming which', async (t) => {
+  const { page } = await server.open();
+  await page.goto(server.url('/register'));
+  await page.getByRole('heading', { name: 'Registration is closed' }).waitFor();
+  await page.goto(server.url('/account?from=mail'));
+  await logIn(page, 'wrong password');
+  await page.getByRole('alert').getByText(/./).first().waitFor();
+  await logIn(page, person.password);
+  await page.getByRole('heading', { name: 'Account' }).waitFor();
+  t.equal(page.url(), server.url('/account?from=mail'), 'the page that was asked for');
+  await page.context().close();
+});
+
+t.test('another password ends the other sessions, and this one goes on', async (t) => {
+  const here = await server.open();
+  const there = await server.open();
+  for (const { page } of [here, there]) {
+    await page.goto(server.url('/account'));
+    await logIn(page, person.password);
+    await page.getByRole('heading', { name: 'Account' }).waitFor();
+  }
+  await here.page.getByLabel('Current password').fill(person.password);
+  await here.page.getByLabel('New password').fill(next);
+  await here.page.getByRole('button', { name: 'Change the password' }).click();
+  await here.page.getByText('The password is changed.').waitFor();
+  await main(here.page).getByRole('link', { name: 'Tokens' }).click();
+  await here.page.getByRole('button', { name: 'New token' }).click();
+  await here.page.getByLabel('Name').fill('after the change');
+  await here.page.getByRole('button', { name: 'Create the token' }).click();
+  await here.page.getByRole('dialog', { name: 'Copy the token now' }).waitFor();
+  t.strictSame(here.problems, []);
+
+  await main(there.page).getByRole('link', { name: 'Tokens' }).click();
+  await there.page.getByRole('heading', { name: 'Log in' }).waitFor();
+  await logIn(there.page, next);
+  await there.page.getByRole('heading', { name: 'Access tokens' }).waitFor();
+});
+
+t.test('the theme is kept', async (t) => {
+  const { page } = await server.open({ colorScheme: 'light' });
+  await page.goto(server.url('/login'));
+  await page.getByLabel('Theme: dark').check({ force: true });
+  const ground = 'getComputedStyle(document.documentElement).backgroundColor';
+  t.equal(await page.evaluate(ground), 'rgb(16, 21, 23)');
+  await page.reload();
+  await page.getByRole('heading', { name: 'Log in' }).waitFor();
+  t.equal(await page.evaluate(ground), 'rgb(16, 21, 23)');
+  await page.getByLabel('Theme: as the system').check({ force: true });
+  t.equal(await page.evaluate(ground), 'rgb(245, 247, 247)');
+});

@@ -1,0 +1,162 @@
+/** What somebody new does in the console, on a wide screen, on one of 360 px, and by the keyboard alone. */
+import type { Page } from 'playwright-core';
+import t, { type Test } from 'tap';
+import { type ConsoleBrowser, openConsole, person } from '../services/console-browser.ts';
+import { focusOn } from '../services/focus-on.ts';
+import { samplePng } from '../services/sample-media.ts';
+
+const picture = { name: 'harbour.png', mimeType: 'image/png', buffer: samplePng(200, 1200, 900) };
+
+for (const [screen, viewport] of Object.entries({
+  'a wide screen': { width: 1280, height: 800 },
+  '360 px': { width: 360, height: 720 },
+})) {
+  t.test(`register, token, upload, revoke, log out: ${screen}`, async (t) => {
+    const server = await openConsole();
+    t.teardown(() => server.close());
+    const { page, problems } = await server.open({ viewport });
+    await page.goto(server.url('/'));
+    await page.getByLabel('Name').fill(person.name);
+    await page.getByLabel('Email').fill(person.email);
+    await page.getByLabel('Password', { exact: true }).fill(person.password);
+    await page.getByRole('button', { name: 'Create the account' }).click();
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Tokens' }).click();
+
+    await page.getByRole('button', { name: 'New token' }).click();
+    await page.getByLabel('Name').fill('test');
+    await page.getByRole('button', { name: 'Create the token' }).click();
+    const shown = page.getByRole('dialog', { name: 'Copy the token now' });
+    const token = (await shown.locator('code').first().textContent()) ?? '';
+    const command = (await shown.locator('code').last().textContent()) ?? '';
+    t.match(command, `Bearer ${token}`);
+    await shown.getByRole('button', { name: 'Done' }).click();
+    t.equal(await answerTo(server, token), 200, 'the API takes the token');
+
+    await uploadSlowly(server, page);
+    await noSidewaysScroll(t, page);
+
+    await page.goto(server.url('/tokens'));
+    await page.getByRole('button', { name: 'Revoke test' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke the token' }).click();
+    await page.getByText('test is revoked.').waitFor();
+    t.equal(await answerTo(server, token), 401, 'the API takes it no more');
+    t.equal(await page.getByText(token).count(), 0, 'and it is nowhere on the page');
+    await noSidewaysScroll(t, page);
+
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('heading', { name: 'Log in' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Log in' }).waitFor();
+    t.match(page.url(), '/login?next=%2Ftokens', 'where somebody comes back to after logging in');
+    await page.getByLabel('Email').fill(person.email);
+    await page.getByLabel('Password', { exact: true }).fill(person.password);
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('heading', { name: 'Access tokens' }).waitFor();
+    t.strictSame(problems, []);
+  });
+}
+
+/** Sees the bar move, and then the file. */
+async function uploadSlowly(server: ConsoleBrowser, page: Page): Promise<void> {
+  await page.goto(server.url('/projects/demo/files'));
+  await page.getByRole('row', { name: /hello/ }).first().waitFor();
+  const network = await page.context().newCDPSession(page);
+  await network.send('Network.emulateNetworkConditions', {
+    ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 100_000 },
+  });
+  await page.locator('input[type=file]').first().setInputFiles(picture);
+  const bar = page.getByRole('progressbar', { name: picture.name });
+  await bar.waitFor();
+  await until(
+    page,
+    '(bar => bar.value > 0 && bar.value < bar.max)(document.querySelector(".bars progress"))',
+  );
+  await network.send('Network.emulateNetworkConditions', {
+    ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 },
+  });
+  const row = page.getByRole('row', { name: /harbour\.png/ });
+  await row.waitFor();
+  await row.locator('img').waitFor();
+  await until(page, 'document.querySelector(".thumbnail img").naturalWidth > 0');
+}
+
+t.test('register, token, upload, revoke, log out: by the keyboard alone', async (t) => {
+  const server = await openConsole();
+  t.teardown(() => server.close());
+  const { page, problems } = await server.open();
+  const keys = page.keyboard;
+  await page.goto(server.url('/register'));
+  await page.getByRole('heading', { name: 'Create an account' }).waitFor();
+  await focusOn(page, 'Email');
+  await keys.type(person.email);
+  await focusOn(page, 'Password');
+  await keys.type(person.password);
+  await keys.press('Enter');
+  await page.getByRole('navigation', { name: 'Main' }).waitFor();
+
+  await focusOn(page, 'Tokens');
+  await keys.press('Enter');
+  await page.getByRole('heading', { name: 'Access tokens' }).waitFor();
+  await focusOn(page, 'New token');
+  await keys.press('Enter');
+  // the dialog begins at its first field
+  await page.getByRole('dialog').waitFor();
+  await keys.type('keys');
+  await keys.press('Enter');
+  const token = (await page.getByRole('dialog').locator('code').first().textContent()) ?? '';
+  await keys.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  t.equal(await answerTo(server, token), 200);
+
+  await page.goto(server.url('/projects/demo/files'));
+  await page.getByRole('row', { name: /hello/ }).first().waitFor();
+  const chooser = page.waitForEvent('filechooser');
+  await focusOn(page, 'Upload files');
+  await keys.press('Enter');
+  await (await chooser).setFiles(picture);
+  await page.getByRole('row', { name: /harbour\.png/ }).waitFor();
+  await focusOn(page, 'harbour.png');
+  await keys.press('Enter');
+  await page.getByRole('dialog', { name: 'harbour.png' }).getByRole('img').waitFor();
+  await keys.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  t.equal(await page.evaluate('document.activeElement.textContent'), 'harbour.png', 'back where it was');
+
+  await focusOn(page, 'Tokens');
+  await keys.press('Enter');
+  await page.getByRole('row', { name: /keys/ }).waitFor();
+  await focusOn(page, 'Revoke keys');
+  await keys.press('Enter');
+  await page.getByRole('dialog').waitFor();
+  await focusOn(page, 'Revoke the token');
+  await keys.press('Enter');
+  await page.getByText('keys is revoked.').waitFor();
+  t.equal(await answerTo(server, token), 401);
+
+  await focusOn(page, 'Log out');
+  await keys.press('Enter');
+  await page.getByRole('heading', { name: 'Log in' }).waitFor();
+  t.strictSame(problems, []);
+});
+
+/** What the API says to the token; with it the project gets a file, as by the command that the console shows. */
+async function answerTo({ sluice }: ConsoleBrowser, token: string): Promise<number> {
+  const body = new FormData();
+  body.append('file', new File(['hello\n'], 'hello.txt'));
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await fetch(`${sluice.baseUrl}/_f_/demo/upload`, { method: 'POST', headers, body });
+  await response.text();
+  return response.status;
+}
+
+/** Waits in this process: the policy of the page lets nothing there evaluate a text by and by. */
+async function until(page: Page, condition: string): Promise<void> {
+  while ((await page.evaluate(condition)) !== true) await page.waitForTimeout(20);
+}
+
+async function noSidewaysScroll(t: Test, page: Page): Promise<void> {
+  const [wide, screen] = (await page.evaluate(
+    '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+  )) as [number, number];
+  t.ok(wide <= screen, `nothing is wider than the screen: ${wide} of ${screen}`);
+}

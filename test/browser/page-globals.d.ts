@@ -1,0 +1,13 @@
+/** What a function sees that page.evaluate runs in the page. Not the whole DOM: elsewhere its names are mistakes. */
+declare const document: {
+  readonly activeElement: PageElement | null;
+  readonly documentElement: { readonly scrollWidth: number; readonly clientWidth: number };
+  getElementById(id: string): PageElement | null;
+};
+
+declare const window: { readonly innerWidth: number };
+
+interface PageElement {
+  readonly tagName: string;
+  readonly textContent: string | null;
+}

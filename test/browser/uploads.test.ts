@@ -1,0 +1,149 @@
+/** Uploads that fail, are cancelled, are many, or come from a folder. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { openConsole, register } from '../services/console-browser.ts';
+
+const server = await openConsole();
+t.teardown(() => server.close());
+const { page } = await server.open();
+await register(server, page);
+const input = page.locator('input[type=file]').first();
+const text = (name: string, bytes = 10) => ({
+  name,
+  mimeType: 'text/plain',
+  buffer: Buffer.alloc(bytes, 97),
+});
+
+t.test('a failed one says why, and can be tried again', async (t) => {
+  await page.goto(server.url('/projects/failed/files'));
+  await page.getByRole('heading', { name: 'No files yet' }).waitFor();
+  await page.route('**/upload', (route) => route.abort(), { times: 1 });
+  await input.setInputFiles(text('once.txt'));
+  await page.getByText('The server did not answer.').waitFor();
+  t.equal(await page.getByRole('row', { name: /once/ }).count(), 0);
+  await page.getByRole('button', { name: 'Retry the upload of once.txt' }).click();
+  await page.getByRole('row', { name: /once\.txt/ }).waitFor();
+});
+
+t.test('a refusal of the server is shown in its own words', async () => {
+  await page.goto(server.url('/projects/refused/files'));
+  await page.route(
+    '**/upload',
+    (route) =>
+      route.fulfill({
+        status: 413,
+        contentType: 'application/json',
+        body: JSON.stringify({ code: 'payload_too_large', message: 'The file exceeds 100 MB', error: [] }),
+      }),
+    { times: 1 },
+  );
+  await input.setInputFiles(text('large.txt'));
+  await page.getByText('The file exceeds 100 MB').waitFor();
+});
+
+t.test('a cancelled one leaves nothing', async (t) => {
+  await page.goto(server.url('/projects/cancelled/files'));
+  const network = await page.context().newCDPSession(page);
+  const limits = { offline: false, latency: 0, downloadThroughput: -1 };
+  await network.send('Network.emulateNetworkConditions', { ...limits, uploadThroughput: 20_000 });
+  await input.setInputFiles(text('slow.txt', 2_000_000));
+  await page.getByRole('button', { name: 'Cancel the upload of slow.txt' }).click();
+  await page.getByText('Cancelled', { exact: true }).waitFor();
+  await network.send('Network.emulateNetworkConditions', { ...limits, uploadThroughput: -1 });
+  await page.reload();
+  await page.getByRole('heading', { name: 'No files yet' }).waitFor();
+  t.equal(await page.getByRole('row').count(), 0);
+});
+
+t.test('three are under way at once', async (t) => {
+  await page.goto(server.url('/projects/many/files'));
+  let open = 0;
+  let most = 0;
+  const waiting: (() => void)[] = [];
+  await page.route('**/upload', async (route) => {
+    open += 1;
+    most = Math.max(most, open);
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    open -= 1;
+    await route.continue();
+  });
+  await input.setInputFiles(Array.from({ length: 8 }, (_, index) => text(`file-${index}.txt`)));
+  for (let left = 8; left > 0; left -= 1) {
+    while (waiting.length < Math.min(3, left)) await page.waitForTimeout(20);
+    waiting.shift()?.();
+  }
+  await page.getByText('8 files uploaded to many.').waitFor();
+  await page.unroute('**/upload');
+  t.equal(most, 3);
+  t.equal(await page.getByRole('row').count(), 9, 'the head and eight files');
+});
+
+t.test('a folder, with what is in it', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-folder-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  await mkdir(join(folder, 'inner'));
+  await writeFile(join(folder, 'one.txt'), '1');
+  await writeFile(join(folder, 'inner/two.txt'), '2');
+  await page.goto(server.url('/projects/folder/files'));
+  await page.locator('input[type=file]').last().setInputFiles(folder);
+  await page.getByText('2 files uploaded to folder.').waitFor();
+  await page.getByRole('row', { name: /two\.txt/ }).waitFor();
+  t.match(await page.getByRole('progressbar').last().getAttribute('aria-label'), /\//, 'with its folder');
+});
+
+t.test('dropped files', async () => {
+  await page.goto(server.url('/projects/dropped/files'));
+  await page.getByRole('heading', { name: 'No files yet' }).waitFor();
+  const transfer = await page.evaluateHandle(`
+    const data = new DataTransfer();
+    for (const name of ['a.txt', 'b.txt']) data.items.add(new File([name], name, { type: 'text/plain' }));
+    data`);
+  for (const event of ['dragenter', 'dragover', 'drop']) {
+    await page.dispatchEvent('.drop-zone', event, { dataTransfer: transfer });
+  }
+  await page.getByText('2 files uploaded to dropped.').waitFor();
+});
+
+t.test('deletes the chosen ones, after asking', async (t) => {
+  await page.goto(server.url('/projects/many/files'));
+  await page.getByLabel('Select file-1.txt').check();
+  await page.getByLabel('Select file-2.txt').check();
+  await page.getByRole('button', { name: 'Delete 2 files' }).click();
+  await page.keyboard.press('Escape');
+  t.equal(await page.getByRole('row').count(), 9, 'Escape deletes nothing');
+  await page.getByRole('button', { name: 'Delete 2 files' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete 2 files' }).click();
+  await page.getByText('2 files deleted.').waitFor();
+  t.equal(await page.getByRole('row').count(), 7);
+  await page.reload();
+  await page.getByRole('row', { name: /file-3/ }).waitFor();
+  t.equal(await page.getByRole('row').count(), 7);
+});
+
+t.test('a filter stands in the address', async (t) => {
+  await page.getByLabel('Search by name').fill('file-3');
+  await page.waitForURL('**/files?name=file-3');
+  await page.getByRole('row', { name: /file-4/ }).waitFor({ state: 'detached' });
+  t.equal(await page.getByRole('row').count(), 2);
+  await page.reload();
+  await page.getByRole('row', { name: /file-3/ }).waitFor();
+  t.equal(await page.getByRole('row').count(), 2);
+  await page.getByLabel('Type').selectOption('Images');
+  await page.getByRole('heading', { name: 'No file matches' }).waitFor();
+  await page.getByRole('button', { name: 'Clear the filter' }).click();
+  await page.getByRole('row', { name: /file-4/ }).waitFor();
+});
+
+t.test('a token that was revoked is renewed by itself', async (t) => {
+  let asked = 0;
+  await page.route('**/_f_/many?**', async (route) => {
+    asked += 1;
+    if (asked > 1) return route.continue();
+    await route.fulfill({ status: 401, contentType: 'application/json', body: '{"message":"expired"}' });
+  });
+  await page.reload();
+  await page.getByRole('row', { name: /file-4/ }).waitFor();
+  t.equal(asked, 2);
+});

@@ -1,0 +1,76 @@
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { removeData, type Sluice, type StartOptions, startSluice } from './start-sluice.ts';
+
+export const person = { name: 'Ada Lovelace', email: 'ada@example.com', password: 'correct horse battery' };
+
+/** A server and a browser (CHROMIUM, or /usr/bin/chromium) beside it. */
+export interface ConsoleBrowser {
+  readonly sluice: Sluice;
+  readonly browser: Browser;
+  /** Address of a page of the console: `/tokens`. */
+  url(path: string): string;
+  /** A page in a context of its own: with nobody's cookies. */
+  open(options?: BrowserContextOptions): Promise<WatchedPage>;
+  close(): Promise<void>;
+}
+
+export interface WatchedPage {
+  readonly page: Page;
+  /** What a person would never see: errors in the console, such as breaches of the policy, and requests to elsewhere. */
+  readonly problems: string[];
+}
+
+export async function openConsole(options: StartOptions = {}): Promise<ConsoleBrowser> {
+  const sluice = await startSluice(options);
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox'],
+  });
+  return {
+    sluice,
+    browser,
+    url: (path) => `${sluice.baseUrl}/_console_${path}`,
+    async open(contextOptions) {
+      const context = await browser.newContext(contextOptions);
+      return watch(await context.newPage(), sluice.baseUrl);
+    },
+    async close() {
+      await browser.close();
+      await sluice.stop();
+      await removeData(sluice);
+    },
+  };
+}
+
+function watch(page: Page, baseUrl: string): WatchedPage {
+  const problems: string[] = [];
+  page.on('console', (message) => void (message.type() === 'error' && problems.push(message.text())));
+  page.on('pageerror', (error) => void problems.push(String(error)));
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(`${baseUrl}/`) && !/^(?:data|blob):/.test(url)) problems.push(`asks ${url}`);
+  });
+  return { page, problems };
+}
+
+/** Makes the first account, and ends on the page of its projects. */
+export async function register({ url }: ConsoleBrowser, page: Page): Promise<void> {
+  await page.goto(url('/register'));
+  await page.getByLabel('Name').fill(person.name);
+  await page.getByLabel('Email').fill(person.email);
+  await page.getByLabel('Password', { exact: true }).fill(person.password);
+  await page.getByRole('button', { name: 'Create the account' }).click();
+  await page.getByRole('navigation', { name: 'Main' }).waitFor();
+}
+
+/** Makes an access token in the console. @returns the token */
+export async function makeToken({ url }: ConsoleBrowser, page: Page, name: string): Promise<string> {
+  await page.goto(url('/tokens'));
+  await page.getByRole('button', { name: 'New token' }).click();
+  await page.getByLabel('Name').fill(name);
+  await page.getByRole('button', { name: 'Create the token' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Copy the token now' });
+  const token = (await dialog.locator('code').first().textContent()) ?? '';
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  return token;
+}

@@ -1,0 +1,73 @@
+import type { Page } from 'playwright-core';
+
+/** A page of the console, as `npm run screenshots` and the checks of accessibility see it. */
+export interface Shot {
+  readonly name: string;
+  readonly path: string;
+  /** Brings the page to what is to be seen. */
+  readonly prepare?: (page: Page) => Promise<void>;
+}
+
+export const outsideShots: readonly Shot[] = [
+  { name: 'register', path: '/register' },
+  { name: 'login', path: '/login' },
+];
+
+/** With what fillConsole makes. */
+export const consoleShots: readonly Shot[] = [
+  { name: 'projects', path: '/projects' },
+  { name: 'spaces', path: '/projects/holiday' },
+  {
+    name: 'records',
+    path: '/projects/holiday/spaces/places',
+    prepare: (page) => page.getByText('Lisbon').first().waitFor(),
+  },
+  { name: 'structure', path: '/projects/holiday/spaces/places/structure' },
+  { name: 'files', path: '/projects/holiday/files' },
+  {
+    name: 'file',
+    path: '/projects/holiday/files',
+    prepare: (page) => page.getByRole('button', { name: 'harbour.png', exact: true }).click(),
+  },
+  { name: 'files-empty', path: '/projects/nothing-yet/files' },
+  { name: 'tokens', path: '/tokens' },
+  {
+    name: 'token',
+    path: '/tokens',
+    async prepare(page) {
+      await page.getByRole('button', { name: 'New token' }).click();
+      await page.getByLabel('Name').fill('phone app');
+      await page.getByRole('button', { name: 'Create the token' }).click();
+      await page.getByRole('dialog', { name: 'Copy the token now' }).waitFor();
+    },
+  },
+  {
+    name: 'usage',
+    path: '/usage',
+    async prepare(page) {
+      // a month can't be waited for
+      await page.route('**/_usage_?**', (route) => route.fulfill({ json: { days: sampleUsage() } }));
+      await page.reload();
+      await page.locator('.chart svg').first().waitFor();
+    },
+  },
+  { name: 'account', path: '/account' },
+];
+
+function sampleUsage(): readonly object[] {
+  const projects = ['holiday', 'newsletter', 'shop', 'archive'];
+  return Array.from({ length: 30 * projects.length }, (_, index) => {
+    const day = Math.floor(index / projects.length);
+    const place = index % projects.length;
+    const much = Math.round((100 * (Math.sin((day * (place + 1)) / 4) + 1.3)) / (place + 1));
+    return {
+      date: new Date(Date.now() - day * 86_400_000).toISOString().slice(0, 10),
+      project: projects[place],
+      requests: much * 130,
+      bytesIn: much * 1.4e6,
+      files: much,
+      bytesStored: much * 1.2e6,
+      recordsWritten: much * (place === 1 ? 900 : 20),
+    };
+  });
+}

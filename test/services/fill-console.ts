@@ -1,0 +1,95 @@
+import type { Page } from 'playwright-core';
+import { type ConsoleBrowser, makeToken } from './console-browser.ts';
+import { samplePng, sampleWav } from './sample-media.ts';
+
+/** What an account has that is in use: tokens, files of several kinds, records. For somebody who is logged in on the page. */
+export async function fillConsole(server: ConsoleBrowser, page: Page): Promise<void> {
+  const token = await makeToken(server, page, 'backup script');
+  await makeToken(server, page, 'old phone');
+  await page.getByRole('button', { name: 'Revoke old phone' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke the token' }).click();
+  await page.getByText('revoked', { exact: true }).waitFor();
+  const files = [
+    new File([samplePng(200)], 'harbour.png', { type: 'image/png' }),
+    new File([samplePng(20)], 'sunset.png', { type: 'image/png' }),
+    new File([samplePng(110)], 'meadow.png', { type: 'image/png' }),
+    new File([sampleWav()], 'seagulls.wav', { type: 'audio/wav' }),
+    new File(['day,place,cost\n1,Lisbon,84\n2,Sintra,52\n'], 'costs.csv', { type: 'text/csv' }),
+    new File(['# Packing list\n\n- hat\n- book\n'], 'packing.md', { type: 'text/markdown' }),
+    new File([Buffer.alloc(2_400_000)], 'tickets.pdf', { type: 'application/pdf' }),
+  ];
+  for (const file of files) await upload(server, token, { project: 'holiday', file });
+  await makeRecords(server, token);
+  await upload(server, token, {
+    project: 'newsletter',
+    file: new File(['<h1>Hello</h1>'], 'issue-1.html', { type: 'text/html' }),
+  });
+}
+
+/** A record space with as many records as a screen has room for, by the API. */
+async function makeRecords({ sluice }: ConsoleBrowser, token: string): Promise<void> {
+  const fields = [
+    ['name', 'TEXT'],
+    ['country', 'TEXT'],
+    ['nights', 'NUMBER'],
+    ['visited', 'BOOLEAN'],
+    ['notes', 'OBJECT'],
+  ];
+  const recordStructure = fields.map(([name, type]) => ({
+    ...{ name, slug: name, type, description: '', comment: '' },
+    ...{ required: name === 'name', unique: false, hashed: false },
+  }));
+  const structure = {
+    name: 'Places',
+    description: 'where we go',
+    projectSlug: 'holiday',
+    slug: 'places',
+    recordStructure,
+  };
+  const towns = [
+    'Lisbon',
+    'Sintra',
+    'Porto',
+    'Évora',
+    'Faro',
+    'Coimbra',
+    'Braga',
+    'Tavira',
+    'Lagos',
+    'Aveiro',
+  ];
+  const records = towns.map((name, index) => ({
+    name,
+    country: 'Portugal',
+    nights: (index % 4) + 1,
+    visited: index < 4,
+    notes: { museum: index % 2 === 0, beach: index % 3 === 0 },
+  }));
+  const response = await fetch(`${sluice.baseUrl}/holiday/places`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      structure: JSON.stringify(structure),
+    },
+    body: JSON.stringify(records),
+  });
+  if (!response.ok)
+    throw new Error(`the insert was answered with ${response.status}: ${await response.text()}`);
+}
+
+export async function upload(
+  { sluice }: Pick<ConsoleBrowser, 'sluice'>,
+  token: string,
+  { project, file }: { readonly project: string; readonly file: File },
+): Promise<void> {
+  const body = new FormData();
+  body.append('file', file);
+  const response = await fetch(`${sluice.baseUrl}/_f_/${project}/upload`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+    body,
+  });
+  if (!response.ok)
+    throw new Error(`the upload was answered with ${response.status}: ${await response.text()}`);
+}

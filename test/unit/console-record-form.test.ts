@@ -1,0 +1,99 @@
+/** A form made from a structure: what it shows of a record, and what it sends. */
+import t from 'tap';
+import type { Field } from '../../console/web/projects/structure.ts';
+import { cellText, shownSize } from '../../console/web/records/cell-text.ts';
+import { fieldProblems } from '../../console/web/records/field-problems.ts';
+import { type Form, formOf, readForm } from '../../console/web/records/record-form.ts';
+
+const field = { required: false, unique: false, hashed: false };
+const fields: readonly Field[] = [
+  { ...field, name: 'name', slug: 'name', type: 'TEXT', required: true },
+  { ...field, name: 'age', slug: 'age', type: 'NUMBER', required: true, defaultValue: 0 },
+  { ...field, name: 'active', slug: 'active', type: 'BOOLEAN' },
+  { ...field, name: 'tags', slug: 'tags', type: 'ARRAY' },
+  { ...field, name: 'address', slug: 'address', type: 'OBJECT' },
+  { ...field, name: 'password', slug: 'password', type: 'TEXT', hashed: true },
+];
+
+function filled(form: Form, texts: Readonly<Record<string, string | null>>): Form {
+  const changes = Object.entries(texts).map(
+    ([name, text]) => [name, { text: text ?? '', none: text === null }] as const,
+  );
+  return new Map([...form, ...changes]);
+}
+
+t.test('a new record', async (t) => {
+  const form = formOf(fields, null);
+  t.strictSame(form.get('age'), { text: '0', none: false }, 'begins with the default');
+  const empty = readForm(fields, form, null);
+  t.strictSame([...empty.problems], [['name', 'This field is required.']]);
+  const texts = {
+    name: '',
+    age: '-1.5',
+    active: 'false',
+    tags: '["a"]',
+    address: '{"zip":1}',
+    password: 'pw',
+  };
+  t.strictSame(readForm(fields, filled(form, texts), null), {
+    body: { name: '', age: -1.5, active: false, tags: ['a'], address: { zip: 1 }, password: 'pw' },
+    problems: new Map(),
+  });
+  t.strictSame(readForm(fields, filled(form, { name: 'a', age: null }), null).body, { name: 'a' });
+  const wrong = filled(form, { name: 'a', age: 'old', active: 'perhaps', tags: '{}', address: '[' });
+  t.strictSame([...readForm(fields, wrong, null).problems.keys()], ['age', 'active', 'tags', 'address']);
+});
+
+t.test('a change sends what was changed', async (t) => {
+  const record = { name: 'Ada', age: 36, active: null, tags: ['a'], address: { zip: 1 } };
+  const form = formOf(fields, record);
+  t.strictSame(readForm(fields, form, record), { body: {}, problems: new Map() });
+  t.strictSame(readForm(fields, filled(form, { tags: null, password: 'new', active: 'true' }), record).body, {
+    active: true,
+    tags: null,
+    password: 'new',
+  });
+  t.strictSame(
+    [...readForm(fields, filled(form, { name: null, age: null }), record).problems.keys()],
+    ['name', 'age'],
+  );
+});
+
+t.test('a field called __proto__ is a field', async (t) => {
+  const odd: Field = { ...field, name: '__proto__', slug: 'p', type: 'TEXT' };
+  const { body } = readForm([odd], new Map([['__proto__', { text: 'x', none: false }]]), null);
+  t.equal(JSON.stringify(body), '{"__proto__":"x"}');
+  t.strictSame(formOf([odd], JSON.parse('{"__proto__":"x"}')).get('__proto__'), { text: 'x', none: false });
+});
+
+t.test('problems of the API stand at their fields', async (t) => {
+  const problems = [
+    "Value for Body field: 'age' should be a valid number",
+    "Body field: 'name' is required",
+    "Field 'name' is unique, and a record with the same value is stored",
+    'something else',
+  ];
+  const sorted = fieldProblems(problems, fields);
+  t.strictSame([...sorted.byField.keys()], ['age', 'name']);
+  t.match(sorted.byField.get('name'), /required.*unique/);
+  t.strictSame(sorted.others, ['something else']);
+});
+
+t.test('a cell never shows more than fits', async (t) => {
+  t.equal(cellText(null), null);
+  t.equal(cellText(undefined), null);
+  t.strictSame(cellText(''), { text: '', cut: false });
+  t.strictSame(cellText(-0.5), { text: '-0.5', cut: false });
+  t.strictSame(cellText(false), { text: 'false', cut: false });
+  t.strictSame(cellText('a\r\nb'), { text: 'a  b', cut: false });
+  t.strictSame(cellText(['a', { b: null }]), { text: '["a",{"b":null}]', cut: false });
+  const large = cellText('x'.repeat(1_000_000));
+  t.strictSame([large?.text.length, large?.cut], [120, true]);
+  t.equal(cellText(`${'x'.repeat(119)}😀`)?.text, 'x'.repeat(119), 'no half of a pair');
+  const wide = cellText(Array.from({ length: 100_000 }, () => ({ a: 'y'.repeat(1000) })));
+  t.strictSame([wide?.text.slice(0, 9), wide?.cut], ['[{"a":"yy', true]);
+  let deep: unknown = 1;
+  for (let level = 0; level < 100; level++) deep = [deep];
+  t.equal(cellText(deep)?.cut, true);
+  t.strictSame(['a'.length, 1500, 2_500_000].map(shownSize), ['1 characters', '1.5 kB', '2.5 MB']);
+});

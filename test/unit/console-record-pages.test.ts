@@ -1,0 +1,154 @@
+/** Records page by page: each begins behind the one before, few are kept, and what was deleted leaves no hole. */
+import t from 'tap';
+import { exportRecords, pagesOfIds, pagesOfView } from '../../console/web/records/export-records.ts';
+import type { ReadRecord } from '../../console/web/records/record-form.ts';
+import { nextLimit, RecordPages } from '../../console/web/records/record-pages.ts';
+import type { PageRequest } from '../../console/web/records/record-view.ts';
+
+/** A space of records `r0`, `r1` ... in this order, as the API pages through it. */
+function simulatedSpace(count: number, columns: number) {
+  let records: ReadRecord[] = Array.from({ length: count }, (_, index) => ({ id: `r${index}`, c0: index }));
+  const requests: PageRequest[] = [];
+  let failures = 0;
+  const load = async (request: PageRequest) => {
+    requests.push(request);
+    if (failures-- > 0) throw new Error('away');
+    const from = request.after === null ? 0 : records.findIndex(({ id }) => id === request.after?.id) + 1;
+    const page = records.slice(from, from + request.limit);
+    return { records: page, size: page.length * 100 };
+  };
+  const pages = new RecordPages({
+    columns: Array.from({ length: columns }, (_, index) => `c${index}`),
+    sortBy: 'c0',
+    load,
+    changed: () => undefined,
+  });
+  return {
+    pages,
+    requests,
+    load,
+    fail: (times: number) => {
+      failures = times;
+    },
+    remove: (id: string) => {
+      records = records.filter((record) => record.id !== id);
+    },
+  };
+}
+
+async function settled(pages: RecordPages): Promise<void> {
+  while (pages.loading) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const idAt = (pages: RecordPages, index: number): string | null => {
+  const row = pages.row(index);
+  return row === null || row === 'gone' ? row : row.id;
+};
+
+t.test('pages come as the reader scrolls, and no count is asked for', async (t) => {
+  const { pages, requests } = simulatedSpace(1000, 3);
+  pages.want({ first: 0, end: 30 });
+  await settled(pages);
+  t.strictSame(requests, [
+    { limit: 50, after: null },
+    { limit: 500, after: { id: 'r49', value: 49 } },
+  ]);
+  t.strictSame([pages.known, pages.complete, idAt(pages, 549)], [550, false, 'r549']);
+  t.equal(pages.row(550), null);
+  pages.want({ first: 900, end: 1000 });
+  await settled(pages);
+  t.strictSame([pages.known, pages.complete, idAt(pages, 999)], [1000, true, 'r999']);
+  t.equal(pages.row(1000), null);
+});
+
+t.test('pages far away are forgotten, and read again from the same record', async (t) => {
+  const { pages, requests, remove } = simulatedSpace(5000, 100);
+  for (let first = 0; first < 5000; first += 100) {
+    pages.want({ first, end: first + 30 });
+    await settled(pages);
+  }
+  t.ok([...pages.rows()].length <= 2000, 'of 5,000 rows with 100 cells each');
+  t.equal(pages.row(0), null);
+  remove('r60');
+  const before = requests.length;
+  pages.want({ first: 40, end: 70 });
+  await settled(pages);
+  t.strictSame(requests.slice(before), [
+    { limit: 50, after: null },
+    { limit: 500, after: { id: 'r49', value: 49 } },
+  ]);
+  t.strictSame(
+    [idAt(pages, 0), idAt(pages, 60), idAt(pages, 548), idAt(pages, 549)],
+    ['r0', 'r61', 'r549', 'gone'],
+  );
+});
+
+t.test('rows are replaced and removed in their places', async (t) => {
+  const { pages } = simulatedSpace(300, 2);
+  pages.want({ first: 0, end: 300 });
+  await settled(pages);
+  pages.replace({ id: 'r7', c0: 'changed' });
+  const row = pages.row(7);
+  t.match(row, { cells: [{ text: 'changed' }, null] });
+  pages.remove(new Set(['r0', 'r60', 'r299']));
+  t.strictSame(
+    [pages.known, idAt(pages, 0), idAt(pages, 58), idAt(pages, 59), idAt(pages, 296)],
+    [297, 'r1', 'r59', 'r61', 'r298'],
+  );
+});
+
+t.test('a failure ends the reading until somebody tries again', async (t) => {
+  const { pages, requests, fail } = simulatedSpace(100, 1);
+  fail(1);
+  pages.want({ first: 0, end: 30 });
+  await settled(pages);
+  t.match(pages.error, { message: 'away' });
+  pages.want({ first: 0, end: 40 });
+  t.equal(requests.length, 1);
+  pages.retry();
+  await settled(pages);
+  t.strictSame([pages.error, pages.known, pages.complete], [null, 100, true]);
+});
+
+t.test('large records come in small pages', async (t) => {
+  t.equal(nextLimit(50, 50 * 100), 500);
+  t.equal(nextLimit(50, 50 * 1_000_000), 1);
+  t.equal(nextLimit(50, 50 * 20_000), 50);
+  t.equal(nextLimit(0, 2), 500);
+});
+
+t.test('an export writes page by page, and can be stopped', async (t) => {
+  const { load, requests } = simulatedSpace(5000, 1);
+  const signal = new AbortController().signal;
+  let text = '';
+  const progress: number[] = [];
+  const input = {
+    columns: ['id', 'c0'],
+    write: (part: string) => {
+      text += part;
+    },
+    progress: (n: number) => void progress.push(n),
+  };
+  const count = await exportRecords({ ...input, format: 'json', pages: pagesOfView(load, 'id', signal) });
+  t.strictSame(
+    [count, JSON.parse(text).length, JSON.parse(text)[4999]],
+    [5000, 5000, { id: 'r4999', c0: 4999 }],
+  );
+  t.strictSame(progress, [100, 2100, 4100, 5000]);
+  t.equal(requests.length, 4);
+  text = '';
+  const chosen = async (ids: readonly string[]) =>
+    ids
+      .filter((id) => id !== 'r2')
+      .map((id) => ({ id, c0: 1 }))
+      .reverse();
+  await exportRecords({ ...input, format: 'csv', pages: pagesOfIds(['r3', 'r2', 'r1'], chosen, signal) });
+  t.equal(text, 'id,c0\r\nr3,1\r\nr1,1\r\n');
+  text = '';
+  await exportRecords({ ...input, format: 'json', pages: pagesOfIds([], chosen, signal) });
+  t.equal(text, '[\n]\n');
+  await t.rejects(
+    exportRecords({ ...input, format: 'csv', pages: pagesOfView(load, 'id', AbortSignal.abort()) }),
+    { name: 'AbortError' },
+  );
+});
