@@ -39,6 +39,7 @@ export const metadataTableNames = [
   'deployments',
   'webhook_deliveries',
   'webhook_processes',
+  'cache_outages',
 ] as const;
 
 /** Sharded tables, by the first word of the homes that their statements name. */

@@ -234,7 +234,7 @@ export class Spaces {
     const { id, ownerId, projectId, structure } = entry;
     const space = { id, ownerId, projectId, structure, stored: structure };
     if (areToBeStored(entry.initialRecords) && this.#known.versionOf(id) !== entry.version) {
-      const end = this.#deps.beginWrite(id, null);
+      const end = await this.#deps.beginWrite(id, null);
       await storeInitialRecords(this.#deps, space, entry.initialRecords, signal).finally(() => end());
       const after = { ...entry, version: entry.version + 1, initialRecords: begun };
       if (await this.#deps.catalogue.store(after, signal)) entry = after;
@@ -285,7 +285,7 @@ export class Spaces {
     const look = this.#known.look();
     const next = alone ? await this.#withKeys(entry, signal) : entry;
     if (!(await catalogue.store(next, signal))) return null;
-    await Promise.all([invalidation?.publish(entry.id), beginWrite(entry.id, null)()]);
+    await Promise.all([invalidation?.publish(entry.id), beginWrite(entry.id, null).then((end) => end())]);
     return this.#remember(next, look, signal);
   }
 
