@@ -52,16 +52,15 @@ if not version then
 end
 return run .. ':' .. version
 `);
-/** ARGV: writer, lifetime. Writers that died are forgotten by the way. */
+/** KEYS: writers. ARGV: writer, lifetime. Writers that died are forgotten by the way. */
 const beginScript = redisScript(`
 ${now}
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
-redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[1])
-redis.call('PEXPIRE', KEYS[2], ARGV[2])
-redis.call('DEL', KEYS[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
 `);
-/** ARGV: writer, or nothing when others of its process still write. The version goes once more: Redis may have forgotten the writer. */
+/** KEYS: version, writers. ARGV: writer, or nothing when others of its process still write. */
 const endScript = redisScript(`
 redis.call('DEL', KEYS[1])
 redis.call('ZREM', KEYS[2], ARGV[1])
@@ -169,7 +168,7 @@ export class RedisVersions implements SpaceVersions {
   }
 
   #sendBegin(spaceId: string, id: string): Promise<boolean> {
-    return this.#isDone(this.#redis.run(beginScript, keysOf(spaceId), [id, this.#times.writerLifetime]));
+    return this.#isDone(this.#redis.run(beginScript, [keysOf(spaceId)[1]], [id, this.#times.writerLifetime]));
   }
 
   async #sendEnd(spaceId: string, writers: Writers): Promise<boolean> {
