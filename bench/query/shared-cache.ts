@@ -75,15 +75,15 @@ for (const callers of [1, 16]) {
     ['without a cache', uncached],
     ['with the cache between processes', cached],
   ] as const) {
-    await measure(`warm up, ${name}`, callers, 200, () => space.find('n=7'));
-    await measure(`find, ${name}`, callers, 1000, () => space.find('n=7'));
+    await measure(`warm up, ${name}`, callers, 20, () => space.find('n=7'));
+    await measure(`find, ${name}`, callers, 150, () => space.find('n=7'));
   }
 }
 for (const [name, space] of [
   ['the process that keeps results', cached],
   ['another one', uncached],
 ] as const) {
-  await measure(`insertOne, Redis there, ${name}`, 1, 50, () => space.insertOne({ n: 7 }));
+  await measure(`insertOne, Redis there, ${name}`, 1, 15, () => space.insertOne({ n: 7 }));
 }
 await redis.kill();
 for (const [name, space] of [
@@ -91,7 +91,7 @@ for (const [name, space] of [
   ['another one', uncached],
 ] as const) {
   await measure(`first insertOne, Redis away, ${name}`, 1, 1, () => space.insertOne({ n: 7 }));
-  await measure(`insertOne, Redis away, ${name}`, 1, 20, () => space.insertOne({ n: 7 }));
+  await measure(`insertOne, Redis away, ${name}`, 1, 5, () => space.insertOne({ n: 7 }));
 }
 for (const sluice of [one, other]) {
   await sluice.kill();
