@@ -27,7 +27,8 @@ import { anySpace } from './openapi/space-model.ts';
 import type { Operation, OperationDeps } from './operations/operation.ts';
 import { operations, scopes } from './operations.ts';
 import { projectRoutes } from './projects/project-routes.ts';
-import { createBeginWrite } from './records/begin-write.ts';
+import { type BeginWrite, beginWriteAlone } from './records/begin-write.ts';
+import { CacheOutages } from './records/cache-outages.ts';
 import { createChangeCommit } from './records/change-commit.ts';
 import { HashChecks } from './records/hash-checks.ts';
 import { LoggedWrites } from './records/logged-writes.ts';
@@ -35,12 +36,13 @@ import { afterPending, PendingRecords } from './records/pending-records.ts';
 import { createRecordChanges } from './records/record-changes.ts';
 import { RecordLookups } from './records/record-lookups.ts';
 import { RecordReader } from './records/record-reader.ts';
-import { createRedisVersions } from './records/redis-versions.ts';
+import { RedisVersions } from './records/redis-versions.ts';
 import { ResultCache } from './records/result-cache.ts';
 import { noVersions, type SpaceVersions } from './records/space-versions.ts';
 import { createStatementWrites } from './records/statement-writes.ts';
 import { createRecordStore } from './records/store-records.ts';
 import { createUuidV7 } from './records/uuid-v7.ts';
+import { VersionedCache } from './records/versioned-cache.ts';
 import { sweepDropped } from './space/delete-dropped.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
 import { openCatalogue } from './space/logged-catalogue.ts';
@@ -74,7 +76,12 @@ export const queryService: ServiceFactory = async (services) => {
       : createSharedFailures({ redis, keys: createStoredKeys(services), delays: failureDelays, log });
   const webhooks = createWebhooks({ ...services, alone, allowed: config.webhookPrivateNetworks });
   const closing = new AbortController();
-  const versions = alone || redis === undefined ? noVersions : createRedisVersions({ redis, log });
+  // what a server of a cluster answers may be older than a write that another one acknowledged
+  const shares =
+    redis !== undefined && !alone && services.db.cluster === undefined && services.db.servers === 1;
+  const versions = shares
+    ? new RedisVersions({ redis, log, outages: new CacheOutages(services) })
+    : noVersions;
   const pending = alone
     ? await PendingRecords.open({
         ...services,
@@ -139,9 +146,9 @@ export interface QueryDeps {
   readonly freshness?: Freshness;
   /** Absent: nobody tells of structures that other processes change. */
   readonly invalidation?: Invalidation | undefined;
-  /** Absent: nobody asks for them. */
+  /** What processes that share the store keep results by; absent: they keep none. */
   readonly versions?: SpaceVersions;
-  /** Absent: as large as the configuration says. */
+  /** Of a process that is alone; absent: as large as the configuration says. */
   readonly cache?: ResultCache;
   /** Absent: failed logins are counted in this process. */
   readonly sharedFailures?: SharedFailures | undefined;
@@ -149,7 +156,7 @@ export interface QueryDeps {
   readonly webhooks?: Webhooks;
 }
 
-/** Of the bytes for the cache, what records have; results have the rest. */
+/** Of the bytes for the cache of a process that is alone, what records have; results have the rest. */
 const recordShare = 0.5;
 
 /** Bytes of rows: what waits to be stored in this process, and what is gathered for one INSERT. */
@@ -178,7 +185,6 @@ export function queryRoutes(args: QueryDeps): Route[] {
     structures: createStructureCache(scopes, args.metrics?.cache('structures')),
     newId: createUuidV7(),
     writes: new InFlightWrites(),
-    versions: args.versions ?? noVersions,
     reservations: args.reservations ?? createLocalReservations(),
     lock: new ReadWriteLock(),
     loginTokens: createLoginTokens({
@@ -192,9 +198,15 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const throttle = new LoginThrottle(loginThrottleDefaults, { shared: args.sharedFailures });
   const checks = new HashChecks({ hasher, throttle });
   const lookups = new RecordLookups(deps);
-  const cacheBytes = args.alone ? config.recordCacheBytes * (1 - recordShare) : 0;
-  const cache = args.cache ?? new ResultCache(cacheBytes, args.metrics?.cache('records'));
-  const beginWrite = createBeginWrite({ cache, versions: deps.versions });
+  const counts = args.metrics?.cache('records');
+  const resultBytes = config.recordCacheBytes * (1 - recordShare);
+  const alone = args.alone ? (args.cache ?? new ResultCache(resultBytes, counts)) : undefined;
+  const { versions = noVersions } = args;
+  const sharedBytes = versions === noVersions ? 0 : config.recordCacheBytes;
+  const cache = alone ?? new VersionedCache({ versions, bytes: sharedBytes, counts });
+  const beginAlone = alone && beginWriteAlone(alone);
+  const beginWrite: BeginWrite = async (spaceId, effects) =>
+    beginAlone === undefined ? versions.begin(spaceId) : beginAlone(spaceId, effects);
   const idsByValue: FindStoredDeps['idsByValue'] = async (space, wanted, signal) =>
     (await lookups.find(space, wanted, signal)).map(({ _id }) => _id);
   const keyFilter = args.alone ? openKeyFilter(deps) : undefined;
@@ -214,9 +226,9 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const changeCommit = createChangeCommit({ ...deps, ...changeLimits, statementLimit });
   const statements = createStatementWrites({ ...deps, beginWrite, groupCommit, changeCommit });
   const writes =
-    pending === undefined
+    pending === undefined || beginAlone === undefined
       ? statements
-      : new LoggedWrites({ ...deps, pending, lookups, beginWrite, statements });
+      : new LoggedWrites({ ...deps, pending, lookups, beginWrite: beginAlone, statements });
   const spaces = new Spaces({ ...unique, maxSpaces: config.maxSpaces });
   const authorize = createAuthorize({ ...reading, spaces });
   const openSpace = createOpenSpace({

@@ -8,15 +8,17 @@ import { randomUUID } from 'node:crypto';
 import { readConfig } from '../../common/config/read-config.ts';
 import { createLog } from '../../common/log/log.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
-import { redisScript } from '../../common/redis/redis-script.ts';
-import { createRedisVersions, keyOf } from '../../query/records/redis-versions.ts';
+import { CacheOutages } from '../../query/records/cache-outages.ts';
+import { RedisVersions } from '../../query/records/redis-versions.ts';
 
 const config = readConfig(process.env);
 if (config.redis === undefined) throw new Error('REDIS_URL says which Redis may be used');
 const log = createLog('warn');
 const redis = await openRedis(config.redis, log);
-const versions = createRedisVersions({ redis, log });
-const statsScript = redisScript(`return redis.call('INFO', 'commandstats')`);
+// nobody writes without Redis
+const quiet = { rows: async () => [{ outages: 0 }] as never[], command: async () => {} };
+const outages = new CacheOutages({ db: quiet, database: 'sluice' });
+const versions = new RedisVersions({ redis, log, outages, times: { settledAfter: 0 } });
 const spaces = Array.from({ length: 100 }, () => randomUUID());
 const total = 40_000;
 
@@ -49,38 +51,13 @@ async function measure(name: string, callers: number, call: (i: number) => Promi
 }
 
 const spaceOf = (i: number): string => spaces[i % spaces.length] as string;
+const write = async (spaceId: string): Promise<void> => (await versions.begin(spaceId))();
 for (const callers of [1, 64]) {
   await measure('nothing', callers, () => new Promise((resolve) => setImmediate(resolve)));
-  await measure('change, of 100 spaces', callers, (i) => versions.change(spaceOf(i)));
-  await measure('change, of one space', callers, () => versions.change(spaceOf(0)));
+  await measure('write, of 100 spaces', callers, (i) => write(spaceOf(i)));
+  await measure('write, of one space', callers, () => write(spaceOf(0)));
   await measure('read, of 100 spaces', callers, (i) => versions.read(spaceOf(i)));
+  await measure('read, of one space', callers, () => versions.read(spaceOf(0)));
   await measure('GET, for comparison', callers, (i) => redis.get(spaceOf(i)));
 }
-
-/** The versions of all spaces of a batch, and once the run id: what a cache that reads at every request would ask. */
-const lookScript = redisScript(`
-local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
-return {run, redis.call('MGET', unpack(KEYS))}
-`);
-let gathered: { readonly keys: Set<string>; readonly answer: Promise<unknown> } | null = null;
-
-/** Requests of one turn of the event loop share a look. */
-function look(space: string): Promise<unknown> {
-  if (gathered === null) {
-    const keys = new Set<string>();
-    const sent = new Promise((resolve) => setImmediate(resolve)).then(() => {
-      gathered = null;
-      return redis.run(lookScript, [...keys], []);
-    });
-    gathered = { keys, answer: sent };
-  }
-  gathered.keys.add(keyOf(space));
-  return gathered.answer;
-}
-for (const callers of [1, 64]) {
-  await measure('look shared by a batch, 100 spaces', callers, (i) => look(spaceOf(i)));
-  await measure('look shared by a batch, one space', callers, () => look(spaceOf(0)));
-}
-const stats = String(await redis.run(statsScript, [keyOf('any')], []));
-process.stdout.write(`${/cmdstat_evalsha:.*/.exec(stats)?.[0]}\n`);
 await redis.close();

@@ -41,6 +41,7 @@ export const metadataTableNames = [
   'webhook_processes',
   'console_sessions',
   'session_tokens',
+  'cache_outages',
 ] as const;
 
 /** Sharded tables, by the first word of the homes that their statements name. */

@@ -1,8 +1,15 @@
 import type { Migration } from './migrate.ts';
+import { cacheTables } from './migrations/cache-tables.ts';
 import { metadataTables } from './migrations/metadata-tables.ts';
 import { recordTables } from './migrations/record-tables.ts';
 import { sessionTables } from './migrations/session-tables.ts';
 import { webhookTables } from './migrations/webhook-tables.ts';
 
 /** All migrations, oldest first. One that was released never changes: a later one mends it. */
-export const migrations: readonly Migration[] = [metadataTables, recordTables, webhookTables, sessionTables];
+export const migrations: readonly Migration[] = [
+  metadataTables,
+  recordTables,
+  webhookTables,
+  cacheTables,
+  sessionTables,
+];

@@ -121,7 +121,7 @@ export const variableGroups: readonly VariableGroup[] = [
       MAX_PROJECTS: { meaning: 'projects that one account may have; more get 403' },
       RECORD_CACHE_BYTES: {
         meaning:
-          'memory for cached records and results, in a process that does not share its store; 0 switches the cache off',
+          'memory for answers of reads, and for records in a process that has its store to itself; with CLICKHOUSE_URL it needs REDIS_URL; 0 keeps none',
       },
       WEBHOOK_PRIVATE_NETWORKS: {
         meaning:

@@ -1,12 +1,12 @@
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
-import type { ResultCache } from '../records/result-cache.ts';
+import type { ReadCache } from '../records/kept-results.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { jsonAnswer, jsonStream } from './json-answer.ts';
 import type { Populate } from './populate.ts';
 
 interface CachedCall {
-  readonly cache: ResultCache;
+  readonly cache: ReadCache;
   readonly space: RecordSpace;
   readonly request: HttpRequest;
   /** The operation, and what it is asked, as it came. */
@@ -31,8 +31,9 @@ export async function cachedRecord(
   call: CachedCall,
   prepare: () => Promise<Reading<string | null>>,
 ): Promise<HttpResponse> {
-  const { cache, space } = call;
+  const { space } = call;
   const key = requestKey(call);
+  const cache = await call.cache.at(space.id);
   const kept = cache.get(space, key);
   if (kept !== undefined) return jsonAnswer(kept);
   const { conditions, populate, read } = await prepare();
@@ -49,8 +50,9 @@ export async function cachedList(
   call: CachedCall,
   prepare: () => Promise<Reading<AsyncIterable<Uint8Array>>>,
 ): Promise<HttpResponse> {
-  const { cache, space } = call;
+  const { space } = call;
   const key = requestKey(call);
+  const cache = await call.cache.at(space.id);
   const kept = cache.get(space, key);
   if (kept !== undefined) return jsonAnswer(kept);
   const { conditions, populate, read } = await prepare();

@@ -5,9 +5,9 @@ import type { JsonObject } from '../../common/openapi-document/build-document.ts
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { VerifyCredentials } from '../login/verify-credentials.ts';
+import type { ReadCache } from '../records/kept-results.ts';
 import type { RecordChanges } from '../records/record-changes.ts';
 import type { RecordReader } from '../records/record-reader.ts';
-import type { ResultCache } from '../records/result-cache.ts';
 import type { RecordStore } from '../records/store-records.ts';
 import type { ClearDeps } from '../space/clear-records.ts';
 import type { OperationIdentity } from '../space/open-space.ts';
@@ -19,7 +19,7 @@ import type { PopulateDeps } from './populate.ts';
 /** What operations are made of. */
 export interface OperationDeps extends ClearDeps, PopulateDeps {
   readonly reader: RecordReader;
-  readonly cache: ResultCache;
+  readonly cache: ReadCache;
   readonly records: RecordStore;
   readonly changes: RecordChanges;
   readonly structures: StructureCache;

@@ -51,7 +51,7 @@ export async function dropField(
   const { recordsId, slot } = dropped;
   const own = AbortSignal.timeout(dropLimit);
   await deps.spaces.untilHeard(own);
-  const end = deps.beginWrite(recordsId, null);
+  const end = await deps.beginWrite(recordsId, null);
   try {
     await deps.lock.alone(recordsId, async () => {
       await deps.db.command({ ...deps.table.dropSlot(recordsId, slot), signal: own });

@@ -2,7 +2,7 @@ import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Assignment } from '../sql/update-sql.ts';
 import { kindOf } from '../structure/slots.ts';
 import { uniqueSlots } from '../unique/unique-values.ts';
-import type { BeginWrite } from './begin-write.ts';
+import type { BeginWriteAlone } from './begin-write.ts';
 import type { RecordWrite } from './known-records.ts';
 import type { PendingRecords } from './pending-records.ts';
 import type { RecordLookups } from './record-lookups.ts';
@@ -21,14 +21,14 @@ export class LoggedWrites implements RecordWrites {
   readonly #pending: PendingRecords;
   readonly #lookups: RecordLookups;
   readonly #lock: ReadWriteLock;
-  readonly #beginWrite: BeginWrite;
+  readonly #beginWrite: BeginWriteAlone;
   readonly #statements: RecordWrites;
 
   constructor(deps: {
     readonly pending: PendingRecords;
     readonly lookups: RecordLookups;
     readonly lock: ReadWriteLock;
-    readonly beginWrite: BeginWrite;
+    readonly beginWrite: BeginWriteAlone;
     /** For large inserts. */
     readonly statements: RecordWrites;
   }) {

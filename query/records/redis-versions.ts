@@ -1,23 +1,50 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { unavailable } from '../../common/errors/catalogue.ts';
 import type { Log } from '../../common/log/log.ts';
-import { type RedisConnection, RedisFailure } from '../../common/redis/redis-connection.ts';
+import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { redisScript } from '../../common/redis/redis-script.ts';
 import { unlessAway, unlessLate } from '../../common/redis/without-redis.ts';
+import type { CacheOutages } from './cache-outages.ts';
 import { type SpaceVersions, versionLifetime } from './space-versions.ts';
 
+/** Milliseconds. */
+export interface VersionTimes {
+  readonly lifetime: number;
+  /** After this it is quicker to ask the database. */
+  readonly readPatience: number;
+  /** After this Redis counts as away for a writer. */
+  readonly writePatience: number;
+  /** How long a writer stands in Redis that is never heard of again, and how often one says that it still writes. */
+  readonly writerLifetime: number;
+  readonly renewEvery: number;
+  /**
+   * A server that began later may have lost writers; by then they stand in it again, or everybody knows of an outage. More
+   * than it takes to renew, to be late (`writePatience`) and to tell of the outage.
+   */
+  readonly settledAfter: number;
+}
+
+const usualTimes: VersionTimes = {
+  ...{ lifetime: versionLifetime, readPatience: 250, writePatience: 1000 },
+  ...{ writerLifetime: 30_000, renewEvery: 1000, settledAfter: 5000 },
+};
 /** Of the wait of a writer, for what the clocks may differ in that time. */
 const marginShare = 0.1;
-/** Milliseconds after which it is quicker to ask the database. */
-const patience = 250;
 
-/**
- * text, lifetime. The version is that of a server's run: a replica that takes over may not have heard of a change. It
- * ends so long after it was made, and reading does not prolong that.
- */
+const now = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+`;
+/** KEYS: version, writers. ARGV: text, lifetime, seconds. The version is that of a server's run: what a replica or a snapshot has is older. */
 const readScript = redisScript(`
-local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
-if not run then return redis.error_reply('NORUNID this server does not tell its run id') end
+local info = redis.call('INFO', 'server')
+local run = string.match(info, 'run_id:(%w+)')
+local uptime = string.match(info, 'uptime_in_seconds:(%d+)')
+if not run or not uptime then return redis.error_reply('NORUNID this server does not tell its run id') end
+if tonumber(uptime) < tonumber(ARGV[3]) then return false end
+${now}
+if redis.call('ZCOUNT', KEYS[2], now, '+inf') > 0 then return false end
 local version = redis.call('GET', KEYS[1])
 if not version then
   version = ARGV[1]
@@ -25,50 +52,161 @@ if not version then
 end
 return run .. ':' .. version
 `);
+/** KEYS: writers. ARGV: writer, lifetime. Writers that died are forgotten by the way. */
+const beginScript = redisScript(`
+${now}
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1
+`);
+/** KEYS: version, writers. ARGV: writer, or nothing when others of its process still write. */
+const endScript = redisScript(`
+redis.call('DEL', KEYS[1])
+redis.call('ZREM', KEYS[2], ARGV[1])
+return 1
+`);
 
-/**
- * Versions that processes share. A writer only removes the version, which costs no memory and can be done when there
- * is none left; the next reader makes another one. A writer that can't remove it waits until it has ended by itself.
- */
-export function createRedisVersions(args: {
-  redis: RedisConnection;
-  log: Log;
-  lifetime?: number;
-}): SpaceVersions {
-  const { redis, log, lifetime = versionLifetime } = args;
-  /** Changes that are not sent yet: writes of one moment share one. */
-  const next = new Map<string, Promise<void>>();
-
-  const remove = async (spaceId: string): Promise<void> => {
-    await new Promise<void>((resolve) => setImmediate(resolve));
-    // a write that can be seen from now on needs another one
-    next.delete(spaceId);
-    const began = performance.now();
-    try {
-      await redis.remove(keyOf(spaceId));
-    } catch (error) {
-      if (!(error instanceof RedisFailure)) log.error({ err: error }, 'a version could not be changed');
-      await sleep(lifetime * (1 + marginShare) - (performance.now() - began));
-    }
-  };
-
-  return {
-    async read(spaceId) {
-      const version = redis.run(readScript, [keyOf(spaceId)], [randomUUID(), lifetime]).then(String);
-      const tell = (error: unknown): void => log.error({ err: error }, 'a version could not be read');
-      return unlessLate(unlessAway(version, tell), patience);
-    },
-    change(spaceId) {
-      let change = next.get(spaceId);
-      if (change === undefined) {
-        change = remove(spaceId);
-        next.set(spaceId, change);
-      }
-      return change;
-    },
-  };
+/** The writes of this process to one space that overlap. */
+interface Writers {
+  readonly id: string;
+  count: number;
+  /** Whether they stand in Redis. */
+  begun: Promise<boolean>;
+  /** Writes that end at one moment share a command. */
+  ending: Promise<boolean> | null;
 }
 
-export function keyOf(spaceId: string): string {
-  return `sluice:version:1:${spaceId}`;
+/** Versions that processes share by Redis; while a writer can't reach it, ClickHouse says so to all readers. */
+export class RedisVersions implements SpaceVersions {
+  readonly #redis: RedisConnection;
+  readonly #outages: CacheOutages;
+  readonly #log: Log;
+  readonly #times: VersionTimes;
+  /** Requests of one turn of the event loop share a read. */
+  readonly #reads = new Map<string, Promise<string | null>>();
+  readonly #writers = new Map<string, Writers>();
+  #renewing: NodeJS.Timeout | undefined;
+
+  constructor(args: {
+    redis: RedisConnection;
+    outages: CacheOutages;
+    log: Log;
+    times?: Partial<VersionTimes>;
+  }) {
+    this.#redis = args.redis;
+    this.#outages = args.outages;
+    this.#log = args.log;
+    this.#times = { ...usualTimes, ...args.times };
+  }
+
+  async read(spaceId: string): Promise<string | null> {
+    if (!this.#outages.trusted()) return null;
+    const shared = this.#reads.get(spaceId);
+    if (shared !== undefined) return shared;
+    const read = this.#read(spaceId);
+    this.#reads.set(spaceId, read);
+    return read;
+  }
+
+  async #read(spaceId: string): Promise<string | null> {
+    await nextTurn();
+    // who begins from now on needs another one
+    this.#reads.delete(spaceId);
+    const { lifetime, readPatience, settledAfter } = this.#times;
+    // whole seconds, of which the first may be short
+    const seconds = Math.ceil(settledAfter / 1000) + Math.sign(settledAfter);
+    const version = this.#redis.run(readScript, keysOf(spaceId), [randomUUID(), lifetime, seconds]);
+    return unlessLate(
+      this.#unlessAway(version.then((text) => (text === null ? null : String(text)))),
+      readPatience,
+    );
+  }
+
+  async begin(spaceId: string): Promise<() => Promise<void>> {
+    const writers = this.#join(spaceId);
+    try {
+      if (this.#outages.covered) void this.#coverUnless(writers.begun).catch(() => {});
+      else await this.#coverUnless(writers.begun);
+    } catch (error) {
+      void this.#leave(spaceId, writers);
+      throw unavailable('Other processes can not be told of the write', error);
+    }
+    return () => this.#end(spaceId, writers);
+  }
+
+  async #end(spaceId: string, writers: Writers): Promise<void> {
+    const left = this.#leave(spaceId, writers);
+    if (this.#outages.covered || (await left)) return;
+    const rest = this.#times.lifetime * (1 + marginShare);
+    // without both, all versions that are there have to end by themselves
+    const covered = this.#outages.cover().catch(() => sleep(rest));
+    await unlessLate(covered, rest);
+  }
+
+  /** Resolves when Redis knows, or readers don't go by it. */
+  async #coverUnless(known: Promise<boolean>): Promise<void> {
+    if (!(await known)) await this.#outages.cover();
+  }
+
+  #join(spaceId: string): Writers {
+    let writers = this.#writers.get(spaceId);
+    if (writers === undefined) {
+      const id = randomUUID();
+      writers = { id, count: 0, begun: this.#sendBegin(spaceId, id), ending: null };
+      this.#writers.set(spaceId, writers);
+      this.#renewing ??= setInterval(() => this.#renew(), this.#times.renewEvery).unref();
+    }
+    writers.count++;
+    return writers;
+  }
+
+  #leave(spaceId: string, writers: Writers): Promise<boolean> {
+    writers.count--;
+    writers.ending ??= this.#sendEnd(spaceId, writers);
+    return writers.ending;
+  }
+
+  #sendBegin(spaceId: string, id: string): Promise<boolean> {
+    return this.#isDone(this.#redis.run(beginScript, [keysOf(spaceId)[1]], [id, this.#times.writerLifetime]));
+  }
+
+  async #sendEnd(spaceId: string, writers: Writers): Promise<boolean> {
+    await nextTurn();
+    // a write that can be seen from now on needs another one
+    writers.ending = null;
+    if (writers.count === 0) this.#writers.delete(spaceId);
+    if (this.#writers.size === 0) {
+      clearInterval(this.#renewing);
+      this.#renewing = undefined;
+    }
+    return this.#isDone(this.#redis.run(endScript, keysOf(spaceId), [writers.count === 0 ? writers.id : '']));
+  }
+
+  /** Redis may have forgotten them. */
+  #renew(): void {
+    for (const [spaceId, writers] of this.#writers) {
+      writers.begun = this.#sendBegin(spaceId, writers.id);
+      void this.#coverUnless(writers.begun).catch(() => {});
+    }
+  }
+
+  async #isDone(command: Promise<unknown>): Promise<boolean> {
+    const done = this.#unlessAway(command.then(() => true));
+    return (await unlessLate(done, this.#times.writePatience)) === true;
+  }
+
+  #unlessAway<Answer>(command: Promise<Answer>): Promise<Answer | null> {
+    return unlessAway(command, (error) => this.#log.error({ err: error }, 'the version of a space failed'));
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Both are in one slot of a cluster. */
+export function keysOf(spaceId: string): [version: string, writers: string] {
+  const version = `sluice:version:1:${spaceId}`;
+  return [version, `sluice:writers:1:{${version}}`];
 }

@@ -3,6 +3,8 @@ import { CacheCounts } from '../../common/metrics/cache-counts.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
+import type { KeptResults, ReadCache } from './kept-results.ts';
+import { RequestKeys } from './request-keys.ts';
 
 /** A record that a write makes. */
 export interface RecordEffect {
@@ -54,11 +56,10 @@ const separator = '\u0000';
  * shared or answered from here. An insert only concerns results whose conditions its records meet; of other writes the
  * values before are not known, so they concern all results of the space.
  */
-export class ResultCache {
+export class ResultCache implements ReadCache, KeptResults {
   readonly #entries: LRUCache<Entry, true>;
   readonly #spaces = new Map<string, SpaceEntries>();
-  readonly #views = new WeakMap<RecordSpace, number>();
-  #nextView = 1;
+  readonly #keys = new RequestKeys();
   readonly #largest: number;
   readonly #counts: CacheCounts;
 
@@ -77,23 +78,21 @@ export class ResultCache {
     return this.#counts.hits;
   }
 
-  /** Bytes that a result may have to be kept. */
+  at(): KeptResults {
+    return this;
+  }
+
   get largest(): number {
     return this.#largest;
   }
 
-  /** A kept result; undefined: there is none. @param request what a request of this view asks for, as it came */
   get(view: RecordSpace, request: string): Uint8Array | undefined {
-    const entry = this.#spaces.get(view.id)?.byKey.get(this.#keyOf(view, request));
+    const entry = this.#spaces.get(view.id)?.byKey.get(this.#keys.of(view, request));
     if (entry === undefined || entry.result === null) return this.#counts.count(undefined);
     this.#entries.get(entry);
     return this.#counts.count(entry.result);
   }
 
-  /**
-   * Reads a result, once for all who ask meanwhile, and keeps it. Null: the result is too large to be shared or kept.
-   * @param read answers null for such a result
-   */
   async load(
     view: RecordSpace,
     request: string,
@@ -101,7 +100,7 @@ export class ResultCache {
     read: () => Promise<Uint8Array | null>,
   ): Promise<Uint8Array | null> {
     if (this.#largest === 0) return read();
-    const key = this.#keyOf(view, request);
+    const key = this.#keys.of(view, request);
     const space = this.#spaces.get(view.id);
     const known = space?.byKey.get(key);
     if (known?.result) return known.result;
@@ -165,15 +164,6 @@ export class ResultCache {
 
   #forgetSpace(space: SpaceEntries): void {
     if (space.byKey.size === 0 && space.writes.size === 0) this.#spaces.delete(space.id);
-  }
-
-  #keyOf(view: RecordSpace, request: string): string {
-    let number = this.#views.get(view);
-    if (number === undefined) {
-      number = this.#nextView++;
-      this.#views.set(view, number);
-    }
-    return `${number} ${request}`;
   }
 
   #add(spaceId: string, key: string, conditions: Conditions | null): Entry {

@@ -1,22 +1,23 @@
 /**
- * The version of what a record space holds, for whoever keeps results: a random text, and another one after every
- * write (docs/decisions/012-space-versions.md).
+ * The version of what a record space holds, for a cache that processes have together: a random text, and another one
+ * after every write (docs/decisions/012-space-versions.md and 026-cache-between-processes.md).
  *
  *   reader: read(id); queries; keeps the result under the version. It is good for whoever reads that version later
- *   writer: the write is durable and can be seen; change(id); only then is it acknowledged
+ *   writer: end = await begin(id); the write is durable and can be seen; await end(); only then is it acknowledged
  */
 export interface SpaceVersions {
   /** Null: not known at the moment, so nothing may be kept and nothing that was kept be used. Never rejects. */
   read(spaceId: string): Promise<string | null>;
   /**
-   * Resolves when nobody reads any more the version that was there when this was called, or one from before. Never
-   * rejects; when others can't be told it takes as long as a version lasts.
+   * To be called before a write can be seen: while it is under way the space has no version. Rejects with 503 when
+   * others can't be told; then nothing may be written. What it answers is to be called when the write can be seen, or
+   * nobody knows. That resolves when nobody can go by a version from before, and never rejects.
    */
-  change(spaceId: string): Promise<void>;
+  begin(spaceId: string): Promise<() => Promise<void>>;
 }
 
-/** Milliseconds after which a version ends by itself: what a write of unknown outcome left is then seen at the latest. */
+/** Milliseconds after which a version ends by itself. */
 export const versionLifetime = 2000;
 
-/** For a process that shares its store with none, or that can't tell the others. */
-export const noVersions: SpaceVersions = { read: async () => null, change: async () => {} };
+/** For a process that shares its store with none, or where nothing is kept. */
+export const noVersions: SpaceVersions = { read: async () => null, begin: async () => async () => {} };

@@ -37,7 +37,7 @@ export function createStatementWrites(deps: {
       const lines = await recordLines(stored, signal);
       const keys = await keyLines(stored, signal);
       const proof = { columns: '1', where: idsSql([(rows[0] as RecordRow).row._id]), tail: 'LIMIT 1' };
-      const end = beginWrite(space.id, null);
+      const end = await beginWrite(space.id, null);
       try {
         await groupCommit.write({
           ...table.recordRows,
@@ -52,18 +52,18 @@ export function createStatementWrites(deps: {
           permit,
         });
       } catch (error) {
-        // rows that were left out changed nothing; of other failures nobody knows what they did
-        await end(error !== signal.reason);
+        // of most failures nobody knows what they did
+        await end();
         throw error;
       }
       return { told: end() };
     },
     async change(change): Promise<Changed> {
       await addKeys(change);
-      const end = beginWrite(change.space.id, null);
+      const end = await beginWrite(change.space.id, null);
       try {
         const row = await changeCommit.commit(change);
-        return { row, told: end(row !== null) };
+        return { row, told: end() };
       } catch (error) {
         await end();
         throw error;

@@ -30,7 +30,7 @@ export async function deleteAll(
   { id }: { readonly id: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const end = beginWrite(id, null);
+  const end = await beginWrite(id, null);
   try {
     await db.command({ ...table.clear(id), signal });
     await db.command({ ...table.clearKeys(id), signal });

@@ -186,7 +186,10 @@ export class Spaces {
         this.#known.forget(id);
         if (found !== null) {
           this.#limit.removed(found.ownerId);
-          await Promise.all([invalidation?.publish(id), beginWrite(found.recordsId, null)()]);
+          await Promise.all([
+            invalidation?.publish(id),
+            beginWrite(found.recordsId, null).then((end) => end()),
+          ]);
         }
         return found;
       },
@@ -312,7 +315,7 @@ export class Spaces {
     const { id: catalogueId, recordsId: id, ownerId, projectId, structure } = entry;
     const space = { id, catalogueId, ownerId, projectId, structure, stored: structure };
     if (areToBeStored(entry.initialRecords) && this.#known.versionOf(catalogueId) !== entry.version) {
-      const end = this.#deps.beginWrite(id, null);
+      const end = await this.#deps.beginWrite(id, null);
       await storeInitialRecords(this.#deps, space, entry.initialRecords, signal).finally(() => end());
       const after = { ...entry, version: entry.version + 1, initialRecords: begun };
       if (await this.#deps.catalogue.store(after, signal)) entry = after;
@@ -363,7 +366,10 @@ export class Spaces {
     const look = this.#known.look();
     const next = alone ? await this.#withKeys(entry, signal) : entry;
     if (!(await catalogue.store(next, signal))) return null;
-    await Promise.all([invalidation?.publish(entry.id), beginWrite(entry.recordsId, null)()]);
+    await Promise.all([
+      invalidation?.publish(entry.id),
+      beginWrite(entry.recordsId, null).then((end) => end()),
+    ]);
     return this.#remember(next, look, signal);
   }
 

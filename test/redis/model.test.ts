@@ -5,7 +5,8 @@
 import t from 'tap';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
-import { createRedisVersions } from '../../query/records/redis-versions.ts';
+import { CacheOutages } from '../../query/records/cache-outages.ts';
+import { RedisVersions } from '../../query/records/redis-versions.ts';
 import { createRedisReservations } from '../../query/unique/redis-reservations.ts';
 import type { UniqueReservations } from '../../query/unique/unique-reservations.ts';
 import { checkSequences, requestedRuns } from '../model/check-sequences.ts';
@@ -39,10 +40,13 @@ const harness = await openQueryHarness({
     opened.push(reservations);
     return reservations;
   },
-  versions: () => {
-    const versions = createRedisVersions({ redis: own(), log });
+  versions: (db) => {
+    const redis = own();
     routers++;
-    return versions;
+    return new RedisVersions({
+      ...{ redis, log, outages: new CacheOutages({ db, database: 'sluice' }) },
+      times: { settledAfter: 0 },
+    });
   },
 });
 const sets = [harness.another(), harness.another()];

@@ -4,183 +4,285 @@ import t, { type Test } from 'tap';
 import type { RedisConfig } from '../../common/config/read-redis.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
-import { createRedisVersions, keyOf } from '../../query/records/redis-versions.ts';
-import type { SpaceVersions } from '../../query/records/space-versions.ts';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { CacheOutages } from '../../query/records/cache-outages.ts';
+import { keysOf, RedisVersions } from '../../query/records/redis-versions.ts';
+import { OutageTable } from '../services/outage-table.ts';
 import { startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
 
+t.setTimeout(120_000);
+const lifetime = 400;
+const outageTimes = { lifetime, trust: 300, refresh: 10, length: 3000 };
 const quick = { connect: 1000, command: 300, backoff: 50 };
-const lifetime = 800;
 const server = await startRedis();
 const proxy = await startTcpProxy({ target: server.config });
-const opened: { redis: RedisConnection; versions: SpaceVersions }[] = [];
-async function openVersions(config: RedisConfig): Promise<(typeof opened)[0]> {
+const connections: RedisConnection[] = [];
+const table = new OutageTable();
+
+interface Process {
+  readonly outages: CacheOutages;
+  readonly versions: RedisVersions;
+}
+
+async function openProcess(
+  config: RedisConfig,
+  times: ConstructorParameters<typeof RedisVersions>[0]['times'] = {},
+  db = table,
+): Promise<Process> {
   const log = silentLog();
   const redis = await openRedis(config, log, quick);
-  const one = { redis, versions: createRedisVersions({ redis, log, lifetime }) };
-  opened.push(one);
-  return one;
+  connections.push(redis);
+  const outages = new CacheOutages({ db, database: 'sluice', times: outageTimes });
+  const settled = { settledAfter: 0, lifetime, writePatience: 200, renewEvery: 50 };
+  return { outages, versions: new RedisVersions({ redis, outages, log, times: { ...settled, ...times } }) };
 }
-const straight = await openVersions(server.config);
+const straight = await openProcess(server.config);
 // the second process reaches Redis over a line that can be cut
-const behind = await openVersions({ ...server.config, port: proxy.port });
-const both = [straight, behind] as const;
-let routers = 0;
-const harness = await openQueryHarness({
-  alone: false,
-  versions: () => (both[routers++ % 2] as typeof straight).versions,
-});
-const another = harness.another();
+const behind = await openProcess({ ...server.config, port: proxy.port });
+const freeze = (frozen: boolean): void => {
+  for (const direction of ['toClient', 'toTarget'] as const) proxy.set(direction, { frozen });
+};
 t.teardown(async () => {
-  await harness.close();
-  for (const { redis } of opened) await redis.close();
+  for (const redis of connections) await redis.close();
   // connections that were frozen end with their server
   await server.stop();
   await proxy.close();
 });
 
-t.test('a version is random, the same for all, another one after a change, and ends by itself', async (t) => {
+/** What a reader goes by once it does. */
+async function versionOf({ versions }: Process, id: string): Promise<string> {
+  for (;;) {
+    const version = await versions.read(id);
+    if (version !== null) return version;
+    await sleep(5);
+  }
+}
+
+async function write({ versions }: Process, id: string): Promise<void> {
+  const end = await versions.begin(id);
+  await end();
+}
+
+/** Until nobody knows of an outage any more. */
+async function quiet(): Promise<void> {
   const id = randomUUID();
-  const [a, b] = [straight.versions, behind.versions];
-  const seen = new Set<string | null>();
+  await versionOf(straight, id);
+  await versionOf(behind, id);
+}
+
+t.test('a version is random, the same for all, another one after a write, and ends by itself', async (t) => {
+  const id = randomUUID();
+  const seen = new Set<string>();
   for (let i = 0; i < 50; i++) {
-    const version = await a.read(id);
-    t.not(version, null);
+    const version = await versionOf(straight, id);
     t.notOk(seen.has(version));
     seen.add(version);
-    await (i % 2 === 0 ? a : b).change(id);
+    await write(i % 2 === 0 ? straight : behind, id);
   }
-  const version = await a.read(id);
-  t.equal(await b.read(id), version);
-  const left = Number(await server.command('PTTL', keyOf(id)));
+  const version = await versionOf(straight, id);
+  t.equal(await versionOf(behind, id), version);
+  const left = Number(await server.command('PTTL', keysOf(id)[0]));
   t.ok(left > 0 && left <= lifetime);
-  while ((await a.read(id)) === version) await sleep(20);
-  t.not(await a.read(id), version, 'reading did not prolong it');
+  while ((await versionOf(straight, id)) === version) await sleep(20);
+  t.not(await versionOf(straight, id), version, 'reading did not prolong it');
 });
 
-t.test('writes of one moment share one command', async (t) => {
+t.test('while somebody writes to a space it has no version, and other spaces have theirs', async (t) => {
+  const [id, other] = [randomUUID(), randomUUID()];
+  await versionOf(straight, id);
+  const kept = await versionOf(straight, other);
+  const first = await behind.versions.begin(id);
+  const second = await behind.versions.begin(id);
+  const third = await straight.versions.begin(id);
+  for (const end of [first, third, second]) {
+    t.equal(await straight.versions.read(id), null);
+    t.equal(await behind.versions.read(id), null);
+    await end();
+  }
+  await versionOf(straight, id);
+  t.equal(await straight.versions.read(other), kept);
+  t.equal(await server.command('EXISTS', keysOf(id)[1]), 0, 'nothing is left of the writers');
+});
+
+t.test('a writer that is never heard of again is forgotten', async (t) => {
   const id = randomUUID();
-  const calls = async (): Promise<number> =>
-    Number(/cmdstat_del:calls=(\d+)/.exec(String(await server.command('INFO', 'commandstats')))?.[1] ?? 0);
-  const before = await calls();
-  await Promise.all(Array.from({ length: 300 }, () => straight.versions.change(id)));
-  t.equal((await calls()) - before, 1);
+  const dying = await openProcess(server.config, { writerLifetime: 300, renewEvery: 3_600_000 });
+  await dying.versions.begin(id);
+  t.equal(await straight.versions.read(id), null);
+  await versionOf(straight, id);
+  // and beside others
+  await dying.versions.begin(randomUUID());
+  t.pass();
+});
+
+t.test('writes of one moment share commands', async (t) => {
+  const id = randomUUID();
+  const calls = async (name: string): Promise<number> => {
+    const stats = String(await server.command('INFO', 'commandstats'));
+    return Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+  };
+  const once = await openProcess(server.config, { renewEvery: 3_600_000 });
+  const before = [await calls('zadd'), await calls('zrem')];
+  const ends = await Promise.all(Array.from({ length: 300 }, () => once.versions.begin(id)));
+  await Promise.all(ends.map((end) => end()));
+  t.strictSame([await calls('zadd'), await calls('zrem')], [Number(before[0]) + 1, Number(before[1]) + 1]);
+});
+
+t.test('a replica that knows an older version, after a failover, is no way back to it', async (t) => {
+  const id = randomUUID();
+  const version = await versionOf(straight, id);
+  const [, text = ''] = version.split(':');
+  await server.kill();
+  await server.start();
+  // what a replica would have
+  await server.command('SET', keysOf(id)[0], text);
+  const again = await versionOf(straight, id);
+  t.equal(again.split(':')[1], text);
+  t.not(again, version);
+  await quiet();
+});
+
+t.test('Redis forgets a writer: the version that was made meanwhile is removed with the write', async (t) => {
+  const forgetful = await openProcess(server.config, { renewEvery: 3_600_000 });
+  const id = randomUUID();
+  const end = await forgetful.versions.begin(id);
+  await server.command('FLUSHALL');
+  const early = await versionOf(straight, id);
+  await end();
+  t.not(await versionOf(straight, id), early);
+});
+
+t.test('a server that began just now gives no versions: it may have lost writers', async (t) => {
+  const id = randomUUID();
+  await server.kill();
+  await server.start();
+  const careful = await openProcess(server.config, { settledAfter: 60_000 });
+  while (!careful.outages.trusted()) await sleep(5);
+  t.equal(await careful.versions.read(id), null);
+  await versionOf(straight, id);
+  await quiet();
+});
+
+t.test('Redis forgets a writer: it stands there again before a new server gives versions', async (t) => {
+  const id = randomUUID();
+  const careful = await openProcess(server.config, { settledAfter: 2000 });
+  const end = await behind.versions.begin(id);
+  await server.kill();
+  await server.start();
+  t.equal(await careful.versions.read(id), null, 'it does not give any at once');
+  const other = randomUUID();
+  await versionOf(careful, other);
+  // the reader of the other space goes by versions, so the writer stands in Redis, or nobody would
+  t.equal(await careful.versions.read(id), null);
+  await end();
+  await versionOf(careful, id);
+  await quiet();
+});
+
+/** Redis away for a writer: what it waits for, and what readers go by meanwhile. */
+async function outage(t: Test, begin: () => unknown, end: () => unknown): Promise<void> {
+  const id = randomUUID();
+  const before = await versionOf(straight, id);
+  await begin();
+  const rows = table.inserted;
+  for (let i = 0; i < 20; i++) {
+    const ended = await behind.versions.begin(id);
+    t.equal(await straight.versions.read(id), null, 'nobody goes by versions when it may be seen');
+    await ended();
+    t.equal(await straight.versions.read(id), null);
+  }
+  t.ok(table.inserted - rows < 10, 'writes share a row');
+  await end();
+  t.equal(await straight.versions.read(id), null, 'nor behind it, as long as versions from before last');
+  await quiet();
+  t.not(await versionOf(straight, id), before);
+}
+
+t.test('a writer without Redis tells readers by a row, once', async (t) => {
+  await outage(t, server.kill, server.start);
+  await outage(t, server.pause, server.resume);
+  // the worst: one that writes is cut off, and another one goes on
+  await outage(
+    t,
+    () => freeze(true),
+    () => freeze(false),
+  );
 });
 
 t.test(
-  'a replica that knows an older version, after a failover, is no reason to go back to it',
+  'a reader that asked just before the row goes by versions no longer when the write begins',
   async (t) => {
     const id = randomUUID();
-    const version = await straight.versions.read(id);
-    const [, text = ''] = String(version).split(':');
-    await server.kill();
-    await server.start();
-    let again: string | null = null;
-    while (again === null) {
-      // what a replica would have
-      await server.command('SET', keyOf(id), text);
-      again = await straight.versions.read(id);
-    }
-    t.equal(again.split(':')[1], text);
-    t.not(again, version);
+    freeze(true);
+    const began = behind.versions.begin(id);
+    let trusting = 0;
+    let over = false;
+    const reading = (async () => {
+      // the table is asked again and again, until the last moment before the row
+      while (!over) {
+        if (straight.outages.trusted()) trusting++;
+        await sleep(1);
+      }
+    })();
+    const end = await began;
+    t.equal(straight.outages.trusted(), false);
+    over = true;
+    await reading;
+    t.ok(trusting > 0);
+    freeze(false);
+    await end();
+    await quiet();
   },
 );
 
-/**
- * A cache of results stands on the versions while records are written through both processes and Redis fails: what
- * asks after a write was acknowledged gets it, from the cache as well.
- */
-async function exactWhile(
-  t: Test,
-  slug: string,
-  outage: { begin: () => unknown; end: () => unknown; wait: number },
-): Promise<void> {
-  const structure = structureOf('p', slug, [{ name: 'n', type: 'NUMBER' }]);
-  const spaces = [spaceOf(harness, 'p', slug, structure), spaceOf(another, 'p', slug, structure)] as const;
-  await spaces[0].insertOne({ n: -1 });
-  const rows = await harness.db.rows<{ id: string }>({
-    sql: `SELECT toString(id) AS id FROM sluice.record_spaces WHERE slug = '${slug}' LIMIT 1`,
-  });
-  const id = rows[0]?.id as string;
-  const cache = new Map<string, number>();
-  const counts = { writes: 1, hits: 0, misses: 0, without: 0, stale: 0, failed: 0 };
-  let stop = false;
+t.test('versions of an outage are over when readers go by versions again', async (t) => {
+  const id = randomUUID();
+  // it is not told of the outage
+  const unaware = await openProcess(server.config, {}, new OutageTable());
+  freeze(true);
+  await write(behind, id);
+  let last = '';
+  while (behind.outages.covered) {
+    await server.command('DEL', keysOf(id)[0]);
+    last = await versionOf(unaware, id);
+  }
+  freeze(false);
+  t.not(await versionOf(straight, id), last);
+  await quiet();
+});
 
-  const writers = [0, 1, 0, 1].map(async (which, worker) => {
-    for (let n = 0; !stop; n++) {
-      const { status } = await (spaces[which] as (typeof spaces)[0]).insertOne({ n: worker * 1e6 + n });
-      if (status === 200) counts.writes++;
-      else counts.failed++;
-      await sleep(20);
-    }
-  });
-  const readers = [0, 1, 0, 1].map(async (which) => {
-    while (!stop) {
-      const acknowledged = counts.writes;
-      const version = await (both[which] as typeof straight).versions.read(id);
-      let found = version === null ? undefined : cache.get(version);
-      if (found !== undefined) counts.hits++;
-      else {
-        const answer = await (spaces[which] as (typeof spaces)[0]).find();
-        if (answer.status !== 200) counts.failed++;
-        found = answer.body.length as number;
-        if (version === null) counts.without++;
-        else {
-          counts.misses++;
-          cache.set(version, found);
-        }
-      }
-      if (found < acknowledged) counts.stale++;
-      await sleep(2);
-    }
-  });
-  await sleep(400);
-  await outage.begin();
-  await sleep(outage.wait);
-  await outage.end();
-  await sleep(800);
-  stop = true;
-  await Promise.all([...writers, ...readers]);
-  t.equal(counts.stale, 0);
-  t.equal(counts.failed, 0);
-  t.ok(counts.hits > 0 && counts.misses > 0);
-  t.comment(`${slug}: ${JSON.stringify(counts)}`);
-}
+t.test('a write that Redis knew of when it began waits for readers when Redis has gone', async (t) => {
+  const id = randomUUID();
+  const end = await behind.versions.begin(id);
+  const rows = table.inserted;
+  freeze(true);
+  await end();
+  t.ok(table.inserted > rows);
+  t.equal(await straight.versions.read(id), null);
+  freeze(false);
+  await quiet();
+});
 
-t.test('results are exact whatever Redis does', async (t) => {
-  const freeze = (frozen: boolean) => (): void => {
-    for (const direction of ['toClient', 'toTarget'] as const) proxy.set(direction, { frozen });
-  };
-  const memory = (policy: string) => ({
-    begin: async () => {
-      await server.command('CONFIG', 'SET', 'maxmemory-policy', policy);
-      await server.command('CONFIG', 'SET', 'maxmemory', 1);
-    },
-    end: () => server.command('CONFIG', 'SET', 'maxmemory', 0),
-    wait: 600,
-  });
-  await exactWhile(t, 'well', { begin: () => {}, end: () => {}, wait: 200 });
-  await exactWhile(t, 'killed', { begin: server.kill, end: server.start, wait: 1500 });
-  await exactWhile(t, 'stopped', { begin: server.pause, end: server.resume, wait: 1500 });
-  // the worst: one that writes is cut off, and another one goes on with its cache
-  await exactWhile(t, 'one-cut-off', { begin: freeze(true), end: freeze(false), wait: 2500 });
-  await exactWhile(t, 'slow', {
-    begin: () => proxy.set('toClient', { delayMs: 150 }),
-    end: () => proxy.set('toClient', { delayMs: 0 }),
-    wait: 1000,
-  });
-  await exactWhile(t, 'restarted', {
-    begin: async () => {
-      await server.kill();
-      await server.start();
-    },
-    end: () => {},
-    wait: 300,
-  });
-  await exactWhile(t, 'flushed', { begin: () => server.command('FLUSHALL'), end: () => {}, wait: 300 });
-  await exactWhile(t, 'full-noeviction', memory('noeviction'));
-  await exactWhile(t, 'full-allkeys-lru', memory('allkeys-lru'));
+t.test('neither Redis nor the table can be reached: nothing is written', async (t) => {
+  freeze(true);
+  table.away = true;
+  await t.rejects(behind.versions.begin(randomUUID()), { status: 503, code: 'unavailable' });
+  table.away = false;
+  freeze(false);
+  await quiet();
+});
+
+t.test('the table can not be reached when a write ends: all versions end first', async (t) => {
+  const id = randomUUID();
+  const end = await behind.versions.begin(id);
+  const other = randomUUID();
+  const before = await versionOf(straight, other);
+  freeze(true);
+  table.away = true;
+  await end();
+  table.away = false;
+  freeze(false);
+  await quiet();
+  t.not(await versionOf(straight, other), before);
 });

@@ -87,7 +87,9 @@ export async function openQueryHarness(
     open?: (dataDir: string) => Promise<Database>;
     /** What the routes, and each of `another`, know of each other; absent: nothing. */
     invalidation?: () => QueryDeps['invalidation'];
-    versions?: () => NonNullable<QueryDeps['versions']>;
+    /** What the routes, and each of `another`, know of each other's writes; absent: nothing, and they keep no results. */
+    versions?: (db: Database) => NonNullable<QueryDeps['versions']>;
+    metrics?: QueryDeps['metrics'];
     webhooks?: (db: Database) => NonNullable<QueryDeps['webhooks']>;
     /** Puts something between the service and the engine. */
     wrap?: (db: Database) => Database;
@@ -129,7 +131,8 @@ export async function openQueryHarness(
         ...(options.reservations === undefined ? {} : { reservations: options.reservations() }),
         ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
         ...(invalidation === undefined ? {} : { invalidation }),
-        ...(options.versions === undefined ? {} : { versions: options.versions() }),
+        ...(options.versions === undefined ? {} : { versions: options.versions(db) }),
+        ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
         ...(options.webhooks === undefined ? {} : { webhooks: options.webhooks(db) }),
       }),
     );

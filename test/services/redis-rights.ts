@@ -3,6 +3,7 @@ export const redisRights = [
   ...['~sluice:*', 'resetchannels', '&sluice:*', '-@all'],
   ...['+get', '+set', '+del', '+unlink', '+exists', '+incr', '+pexpire', '+publish', '+subscribe', '+ping'],
   ...['+info', '+time', '+eval', '+evalsha', '+hget', '+hset', '+hmget', '+hdel', '+hscan'],
+  ...['+zadd', '+zrem', '+zcount', '+zremrangebyscore'],
 ] as const;
 
 /** And those on a cluster. */

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { versionLifetime } from './space-versions.ts';
+
+/** Milliseconds. */
+export interface OutageTimes {
+  /** How long a reader goes by versions after it asked whether somebody writes without Redis. */
+  readonly trust: number;
+  /** When it asks again. */
+  readonly refresh: number;
+  /** How long nobody goes by versions after a writer said so. */
+  readonly length: number;
+  /** Of versions. */
+  readonly lifetime: number;
+  /** A writer has the table's answer by then, or does without. */
+  readonly timeout: number;
+}
+
+const usualTimes: OutageTimes = {
+  ...{ trust: 1000, refresh: 400, length: 10_000, lifetime: versionLifetime, timeout: 2000 },
+};
+/** Of a time that two machines measure, each by its own clock. */
+const marginShare = 0.1;
+
+/**
+ * Outages of Redis, as processes tell each other by ClickHouse, which every writer reaches: a row says until when nobody
+ * may go by versions. Its time is ClickHouse's own, so rows end by themselves, whatever becomes of their writers.
+ */
+export class CacheOutages {
+  readonly #db: Pick<Database, 'rows' | 'command'>;
+  readonly #table: string;
+  readonly #times: OutageTimes;
+  #asked = Number.NEGATIVE_INFINITY;
+  #asking = false;
+  #trustedUntil = Number.NEGATIVE_INFINITY;
+  /** The end of our last row, at the earliest. */
+  #until = Number.NEGATIVE_INFINITY;
+  #adding: Promise<void> | null = null;
+
+  constructor(args: {
+    db: Pick<Database, 'rows' | 'command'>;
+    database: string;
+    times?: Partial<OutageTimes>;
+  }) {
+    this.#db = args.db;
+    this.#table = `${args.database}.cache_outages`;
+    this.#times = { ...usualTimes, ...args.times };
+  }
+
+  /** For a reader, when it begins: whether everybody who writes changes versions. Who reads seldom does without. */
+  trusted(): boolean {
+    const now = performance.now();
+    if (!this.#asking && now - this.#asked >= this.#times.refresh) void this.#ask(now);
+    return now < this.#trustedUntil;
+  }
+
+  /** For a writer: whether no reader goes by a version that is there now, as long as one lasts. */
+  get covered(): boolean {
+    return performance.now() < this.#until - this.#times.lifetime * (1 + marginShare);
+  }
+
+  /** Resolves when that is so. Rejects when ClickHouse can't be told in time. */
+  async cover(): Promise<void> {
+    if (performance.now() > this.#until - this.#times.length / 2) {
+      this.#adding ??= this.#add().finally(() => {
+        this.#adding = null;
+      });
+      this.#adding.catch(() => {});
+    }
+    if (!this.covered) await this.#adding;
+  }
+
+  async #ask(began: number): Promise<void> {
+    this.#asking = true;
+    this.#asked = began;
+    const { trust } = this.#times;
+    try {
+      const sql = `SELECT toUInt32(count()) AS outages FROM ${this.#table} WHERE until > now64(3)`;
+      const [row] = await this.#db.rows<{ outages: number }>({ sql, signal: AbortSignal.timeout(trust) });
+      this.#trustedUntil = row?.outages === 0 ? began + trust : Number.NEGATIVE_INFINITY;
+    } catch {
+      // what was asked before is good for as long as it was
+    } finally {
+      this.#asking = false;
+    }
+  }
+
+  async #add(): Promise<void> {
+    const { trust, length, timeout } = this.#times;
+    const sent = performance.now();
+    const sql = `INSERT INTO ${this.#table} SELECT now64(3) + INTERVAL ${length} MILLISECOND`;
+    await this.#db.command({ sql, signal: AbortSignal.timeout(timeout) });
+    // without a row from before, who asked just now goes by versions for a while
+    if (performance.now() >= this.#until) await sleep(trust * (1 + marginShare));
+    this.#until = sent + length * (1 - marginShare);
+  }
+}

@@ -1,0 +1,25 @@
+import type { Conditions } from '../input/parse-conditions.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+
+/** What reads of a space may be answered from, for one request. */
+export interface KeptResults {
+  /** Bytes that a result may have to be kept. */
+  readonly largest: number;
+  /** A kept result; undefined: there is none. @param request what a request of this view asks for, as it came */
+  get(view: RecordSpace, request: string): Uint8Array | undefined;
+  /**
+   * Reads a result, once for all who ask meanwhile, and keeps it. Null: the result is too large to be shared or kept.
+   * @param read answers null for such a result
+   */
+  load(
+    view: RecordSpace,
+    request: string,
+    conditions: Conditions | null,
+    read: () => Promise<Uint8Array | null>,
+  ): Promise<Uint8Array | null>;
+}
+
+export interface ReadCache {
+  /** To be called when a read begins, and before it asks the database. A promise only where others have to be asked. */
+  at(spaceId: string): KeptResults | Promise<KeptResults>;
+}
