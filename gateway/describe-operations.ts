@@ -1,3 +1,4 @@
+import { limitParameter, nextPage, queryParameter } from '../common/http/list-schema.ts';
 import {
   type ApiAnswer,
   type ApiHeader,
@@ -8,7 +9,6 @@ import {
   usualErrors,
 } from '../common/openapi/api-operation.ts';
 import { curl, keeping } from '../common/openapi/curl.ts';
-import { limitParameter, nextPage, queryParameter } from '../common/openapi/list-schema.ts';
 import { bytes, dateTime, exactObject, named, type Schema } from '../common/openapi/schema.ts';
 import { longestLife } from './operations/link.ts';
 

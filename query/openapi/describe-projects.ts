@@ -1,3 +1,4 @@
+import { limitParameter, nextPage, queryParameter } from '../../common/http/list-schema.ts';
 import {
   type ApiHeader,
   type ApiOperation,
@@ -6,7 +7,6 @@ import {
   usualErrors,
 } from '../../common/openapi/api-operation.ts';
 import { curl } from '../../common/openapi/curl.ts';
-import { limitParameter, nextPage, queryParameter } from '../../common/openapi/list-schema.ts';
 import { dateTime, exactObject, named, type Schema } from '../../common/openapi/schema.ts';
 import { exampleStructure } from '../structure/example-structure.ts';
 import { fieldTypes } from '../structure/field.ts';

@@ -10,11 +10,11 @@ const rooms = {
     ...['errors', 'abort', 'calls', 'limits', 'log', 'part-sizes', 'config', 'durable-directories'],
     ...['write-ahead-log', 'tracing', 'redis', 'invalidation', 'rate-limits', 'metrics', 'http-client'],
     ...['object-store', 'clickhouse', 'metadata', 'openapi', 'http', 'openapi-document', 'process-routes'],
-    ...['auth', 'lifecycle'],
+    ...['auth', 'login', 'lifecycle'],
   ],
   query: [
     ...['structure', 'input', 'sql', 'unique', 'records', 'space', 'login', 'webhooks', 'operations'],
-    ...['operations.ts', 'openapi', 'examples.ts', 'query-service.ts', 'main.ts'],
+    ...['operations.ts', 'openapi', 'projects', 'examples.ts', 'query-service.ts', 'main.ts'],
   ],
   gateway: ['memory', 'receive', 'multipart', 'download'],
 } as const;

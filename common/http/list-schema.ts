@@ -1,6 +1,6 @@
-import { listLimits } from '../http/list-query.ts';
-import type { ApiParameter } from './api-operation.ts';
-import { nullable, type Schema } from './schema.ts';
+import type { ApiParameter } from '../openapi/api-operation.ts';
+import { nullable, type Schema } from '../openapi/schema.ts';
+import { listLimits } from './list-query.ts';
 
 /** How long a page of a list is. */
 export const limitParameter: ApiParameter = {
