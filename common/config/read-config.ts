@@ -31,7 +31,7 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   /** Absolute path. */
   readonly dataDir: string;
-  /** Who may make an account in the dashboard. `first`: whoever comes first, while there is none. */
+  /** Who may make an account in the dashboard. `first`: the first person to do so, while there is no account. */
   readonly registration: 'first' | 'open' | 'closed';
   /** Base address of the API for the dashboard, without a trailing slash; undefined: its own. */
   readonly consoleApiUrl: string | undefined;

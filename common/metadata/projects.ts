@@ -39,7 +39,7 @@ export interface Projects {
   remove(project: Project, signal: AbortSignal): Promise<void>;
   /** Whether the project has files, as the table of files says, or who keeps their rows elsewhere first. */
   hasFiles: HasFiles;
-  /** Whoever keeps rows of files elsewhere first says so. */
+  /** Called once by a service that keeps rows of files in a log before the table has them. */
   askForFiles(hasFiles: HasFiles): void;
 }
 

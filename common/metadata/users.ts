@@ -83,7 +83,7 @@ export function createUsers({ db, database }: { db: Database; database: string }
     );
     const after = await findById(id, signal);
     if (unknown !== null && (after === null || after.version < version)) throw unknown;
-    // equal values: whoever stored them, they are what was to be stored
+    // equal values: they are what was to be stored, whichever process stored them
     return (
       after?.version === version &&
       after.email === email &&

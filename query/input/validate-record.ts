@@ -1,7 +1,7 @@
 import { invalidBody, invalidValue } from '../../common/errors/catalogue.ts';
 import { Problems } from '../../common/errors/problems.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
-import { inTurns } from '../../common/limits/in-turns.ts';
+import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { StoredValue } from '../structure/field.ts';
 import { readFieldValue } from '../structure/field-value.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
@@ -63,7 +63,7 @@ export async function validateRecords(
       complain('A record should be a JSON object with at least one field');
     }
   };
-  await inTurns(body, check, signal);
+  await forEachYielding(body, check, signal);
   if (problems.found) throw (malformed ? invalidBody : invalidValue)(problems.list());
   const hashed = countHashedValues(records, structure);
   if (hashed > maxHashedValues) {

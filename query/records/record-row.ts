@@ -1,4 +1,4 @@
-import { inTurns } from '../../common/limits/in-turns.ts';
+import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import { keyOf } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -36,7 +36,7 @@ export async function rowsOf(
     });
     rows.push({ row: { _id: id, _created_at: time, _updated_at: time, _doc: doc }, hashes });
   };
-  await inTurns(records, add, signal);
+  await forEachYielding(records, add, signal);
   return rows;
 }
 
@@ -112,7 +112,7 @@ async function textOf<Item>(
     pieces.push(Buffer.from(text));
     text = '';
   };
-  await inTurns(items, add, signal);
+  await forEachYielding(items, add, signal);
   return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
 }
 

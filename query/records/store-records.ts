@@ -1,5 +1,5 @@
 import { untilAborted } from '../../common/abort/until-aborted.ts';
-import { inTurns } from '../../common/limits/in-turns.ts';
+import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { Hasher } from '../../common/login/hasher.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import type { StoredValue } from '../structure/field.ts';
@@ -76,7 +76,7 @@ export function createRecordStore(
       }
       const createdAt = new Date();
       const made: NewRecord[] = [];
-      await inTurns(hashed, (values) => made.push({ id: newId(), createdAt, values }), signal);
+      await forEachYielding(hashed, (values) => made.push({ id: newId(), createdAt, values }), signal);
       written = await rowsOf(space, made, signal);
       for (const { field, value } of unique.values()) deps.keyFilter?.add(space.id, slotOf(field), value);
       outcome = writes.insert({ space, rows: written, signal, permit: reservation?.permit ?? null });

@@ -1,5 +1,5 @@
 import { invalidBody } from '../../common/errors/catalogue.ts';
-import { inTurns } from '../../common/limits/in-turns.ts';
+import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
@@ -54,6 +54,6 @@ async function newValues(
       if (found.size > maxFields) throw invalidBody(`The body has more than ${maxFields} new fields`);
     }
   };
-  await inTurns(Array.isArray(body) ? body : [body], add, signal);
+  await forEachYielding(Array.isArray(body) ? body : [body], add, signal);
   return Object.fromEntries(found);
 }

@@ -146,7 +146,7 @@ t.test('REGISTRATION=closed: nobody, and open: everybody', async (t) => {
   t.equal((await closed.visitor().logIn(ada)).status, 200, 'who has an account logs in');
 });
 
-t.test('one address becomes one account, whoever registers it at once', async (t) => {
+t.test('one address becomes one account, however many register it at once', async (t) => {
   const stores = await openMigratedChdb(t);
   const [one, two] = await Promise.all([serveConsole(t, stores), serveConsole(t, stores)]);
   const passwords = Array.from({ length: 8 }, (_, i) => `password number ${i}`);

@@ -1,7 +1,7 @@
 import type { Field } from '../projects/structure.ts';
 
 /**
- * Spreadsheets take a cell that begins so as a formula, whoever wrote it. Such a text gets an apostrophe in front
+ * Spreadsheets take any cell that begins so as a formula. Such a text gets an apostrophe in front
  * (OWASP, "CSV Injection"). One that has apostrophes before it gets one more, so that an import can take it off again.
  */
 const formula = /^'*[=+\-@\t\r]/;

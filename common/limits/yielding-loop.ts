@@ -5,7 +5,7 @@ const busyFor = 10;
  * Does something with every item, in order, and lets others run in between when it takes long. Rejects with what the
  * work throws, or between two items with the signal's reason.
  */
-export async function inTurns<Item>(
+export async function forEachYielding<Item>(
   items: readonly Item[],
   work: (item: Item, index: number) => void,
   signal: AbortSignal,

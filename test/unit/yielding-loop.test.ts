@@ -1,5 +1,5 @@
 import t from 'tap';
-import { inTurns } from '../../common/limits/in-turns.ts';
+import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 
 const items = Array.from({ length: 1000 }, (_, i) => i);
 /** Keeps the event loop for a moment: longer than a turn takes with as many items as come between two looks. */
@@ -10,9 +10,13 @@ function busy(): void {
 
 t.test('every item has its turn, in order', async (t) => {
   const seen: number[] = [];
-  await inTurns(items, (item, index) => seen.push(index === item ? item : -1), new AbortController().signal);
+  await forEachYielding(
+    items,
+    (item, index) => seen.push(index === item ? item : -1),
+    new AbortController().signal,
+  );
   t.strictSame(seen, items);
-  await inTurns([], () => t.fail('there is none'), new AbortController().signal);
+  await forEachYielding([], () => t.fail('there is none'), new AbortController().signal);
 });
 
 t.test('others run in between', async (t) => {
@@ -23,7 +27,7 @@ t.test('others run in between', async (t) => {
     if (going) setImmediate(next);
   };
   setImmediate(next);
-  await inTurns(items, busy, new AbortController().signal);
+  await forEachYielding(items, busy, new AbortController().signal);
   going = false;
   t.ok(others > 10, `${others}`);
 });
@@ -39,7 +43,7 @@ t.test('others run between few items that take long each', async (t) => {
   const slow = (): void => {
     for (let i = 0; i < 15; i++) busy();
   };
-  await inTurns(items.slice(0, 24), slow, new AbortController().signal);
+  await forEachYielding(items.slice(0, 24), slow, new AbortController().signal);
   going = false;
   t.ok(others >= 20, `${others}`);
 });
@@ -51,10 +55,10 @@ t.test('it ends with the signal, and with what the work throws', async (t) => {
     busy();
     if (++done === 10) gone.abort(new Error('client gone'));
   };
-  await t.rejects(inTurns(items, work, gone.signal), { message: 'client gone' });
+  await t.rejects(forEachYielding(items, work, gone.signal), { message: 'client gone' });
   t.ok(done < 100, `${done}`);
   const wrong = (item: number): void => {
     if (item === 3) throw new Error('wrong');
   };
-  await t.rejects(inTurns(items, wrong, new AbortController().signal), { message: 'wrong' });
+  await t.rejects(forEachYielding(items, wrong, new AbortController().signal), { message: 'wrong' });
 });
