@@ -83,7 +83,7 @@ interface Mix {
 interface RunOptions {
   readonly cache?: ResultCache;
   /** Whether writes go through the log; absent: they do. */
-  readonly alone?: boolean;
+  readonly logged?: boolean;
   /** What stands between the clients and the service. */
   readonly through?: (send: Send) => Send;
 }
@@ -91,9 +91,9 @@ interface RunOptions {
 /** @returns histories of the service, one after the other, in spaces of their own */
 async function open(
   test: { teardown(handler: () => unknown): unknown },
-  { cache = new ResultCache(cacheBytes), alone = true, through = (send) => send }: RunOptions,
+  { cache = new ResultCache(cacheBytes), logged = true, through = (send) => send }: RunOptions,
 ): Promise<(count: number, mix?: Mix) => Promise<RecordedHistory>> {
-  const harness = await openQueryHarness({ alone, cache: () => cache });
+  const harness = await openQueryHarness({ alone: true, logged, cache: () => cache });
   test.teardown(() => harness.close());
   const processes = [through(sendTo(harness))];
   return (count, { round = 0, ...shares } = {}) =>
@@ -208,8 +208,8 @@ for (const [name, Broken] of Object.entries(brokenCaches)) {
   t.test(`it is found when ${name}`, async (t) => {
     // the next update would make good what an insert left
     const mix = Broken === InsertsDropTooLittle ? { updateShare: 0 } : {};
-    const alone = !onlyStatements.includes(Broken);
-    await findsProblem(t, { cache: new Broken(cacheBytes), alone }, mix);
+    const logged = !onlyStatements.includes(Broken);
+    await findsProblem(t, { cache: new Broken(cacheBytes), logged }, mix);
   });
 }
 

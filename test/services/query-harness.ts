@@ -78,6 +78,8 @@ export async function openQueryHarness(
     hasher?: QueryDeps['hasher'];
     /** Whether the routes are to take the store for theirs alone; absent: where it is embedded. */
     alone?: boolean;
+    /** Whether writes go through logs; absent: where the routes have the store for themselves. */
+    logged?: boolean;
     /** What the routes keep results in. */
     cache?: () => NonNullable<QueryDeps['cache']>;
     /** What the routes, and each of `another`, reserve values of unique fields with; absent: memory of their own. */
@@ -157,7 +159,7 @@ export async function openQueryHarness(
     db = await openDatabase();
     await migrate(db, testDatabase, migrations);
     catalogue = createSpaceCatalogue({ db: wrap(db), database: testDatabase });
-    if (alone) {
+    if (options.logged ?? alone) {
       const guarded = guardSpaces(wrap(db));
       const table = new RecordsTable(guarded, testDatabase);
       const directory = join(dataDir, 'record-log');
