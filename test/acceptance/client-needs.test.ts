@@ -135,13 +135,14 @@ t.test('webhooks', async (t) => {
   ]);
 });
 
-t.test('/ is a page for people and JSON for programs', async (t) => {
-  const page = await fetch(sluice.baseUrl, {
-    headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
-  });
+t.test('/ leads people to the dashboard, and is JSON for programs', async (t) => {
+  const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+  const first = await fetch(sluice.baseUrl, { headers: { accept }, redirect: 'manual' });
+  t.strictSame([first.status, first.headers.get('location')], [302, '/_console_/']);
+  const page = await fetch(sluice.baseUrl, { headers: { accept } });
   t.equal(page.status, 200);
   t.match(page.headers.get('content-type'), /^text\/html/);
-  t.match(await page.text(), /<h1>Sluice<\/h1>/);
+  t.match(await page.text(), /<title>Sluice<\/title>/);
   for (const headers of [{}, { accept: 'application/json, text/plain, */*' }]) {
     const json = await fetch(sluice.baseUrl, { headers });
     t.match(json.headers.get('content-type'), /^application\/json/);

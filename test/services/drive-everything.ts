@@ -10,6 +10,7 @@ import { openDeployment } from '../../common/metadata/deployment.ts';
 import { fileRow } from '../../common/metadata/file-row.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
 import { createUsers } from '../../common/metadata/users.ts';
+import { CacheOutages } from '../../query/records/cache-outages.ts';
 import { createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
 import { makeSpaceViews } from '../../query/space/space-views.ts';
 import { createDeliveries } from '../../query/webhooks/webhook-deliveries.ts';
@@ -114,6 +115,7 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   await driveWebhooks(harness, expect);
   await driveProjects(harness, expect);
   await driveViews(harness);
+  await driveOutages(harness);
   return called;
 }
 
@@ -200,9 +202,15 @@ async function driveProjects(harness: QueryHarness, expect: Expect): Promise<voi
   for (const field of ['a', 'c']) await drop(`${path}/one/fields/${field}`, `${base}/:space/fields/:field`);
   await drop(`${path}/one`, `${base}/:space`);
   await drop('/_projects_/drops', '/_projects_/:project');
-  const catalogue = createSpaceCatalogue({ db: harness.db, database });
+  const { catalogue } = harness;
   for (const dropped of await catalogue.leftBehind(new Date(), 1, signal))
     await catalogue.swept(dropped, signal);
+}
+
+async function driveOutages({ db }: QueryHarness): Promise<void> {
+  const outages = new CacheOutages({ db, database });
+  outages.trusted();
+  await outages.cover();
 }
 
 async function driveViews(harness: QueryHarness): Promise<void> {
