@@ -27,7 +27,8 @@ const downloadLimits = { limit: 1000, minRate: 8192, ratePeriod: 10_000, waitLim
 
 /** The upload gateway on the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
-  const { config, log, db, database, deployment, authenticate, projects, redis, uploads, metrics } = services;
+  const { config, log, db, database, deployment, authenticate, projects, redis, uploads, metrics, usage } =
+    services;
   const {
     store: bareStore,
     largestPart,
@@ -89,6 +90,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       downloads,
       maxUploadBytes: config.maxUploadBytes,
       quota,
+      usage,
       fileLinks: config.fileLinks,
       fileUrl,
       downloadUrl,

@@ -17,6 +17,7 @@ import { LoginThrottle, loginThrottleDefaults } from '../common/login/login-thro
 import { createSharedFailures, type SharedFailures } from '../common/login/shared-failures.ts';
 import type { Projects } from '../common/metadata/projects.ts';
 import type { Metrics } from '../common/metrics/create-metrics.ts';
+import { UsageCounts } from '../common/usage/usage-counts.ts';
 import { queryExamples } from './examples.ts';
 import { createStructureCache } from './input/structure-cache.ts';
 import { createAuthorize } from './login/authorize.ts';
@@ -24,6 +25,7 @@ import { createVerifyCredentials } from './login/verify-credentials.ts';
 import { describeOperation } from './openapi/describe-operation.ts';
 import { describeSpace } from './openapi/space-document.ts';
 import { anySpace } from './openapi/space-model.ts';
+import { countedWrites } from './operations/counted-writes.ts';
 import type { Operation, OperationDeps } from './operations/operation.ts';
 import { operations, scopes } from './operations.ts';
 import { projectRoutes } from './projects/project-routes.ts';
@@ -55,6 +57,7 @@ import type { FindStoredDeps } from './unique/find-stored.ts';
 import { openKeyFilter } from './unique/key-filter.ts';
 import { createRedisReservations } from './unique/redis-reservations.ts';
 import { createLocalReservations, type UniqueReservations } from './unique/unique-reservations.ts';
+import { usageRoute } from './usage/usage-route.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
@@ -152,6 +155,8 @@ export interface QueryDeps {
   readonly cache?: ResultCache;
   /** Absent: failed logins are counted in this process. */
   readonly sharedFailures?: SharedFailures | undefined;
+  /** What this process counts; absent: nobody counts. */
+  readonly usage?: UsageCounts;
   /** Absent: they are queued, and sent by this process as far as it can. */
   readonly webhooks?: Webhooks;
 }
@@ -263,15 +268,17 @@ export function queryRoutes(args: QueryDeps): Route[] {
     ...recordRoutes,
     ...projectRoutes({ ...args, ...deps, spaces, beginWrite }),
     ...webhookRoutes({ ...args, webhooks }),
+    usageRoute({ usage: args.usage ?? new UsageCounts(args), authenticate: args.authenticate }),
   ];
 }
 
 function routeOf(
   operation: Operation,
-  { config, authenticate, openSpace }: QueryDeps & { readonly openSpace: OpenSpace },
+  { config, authenticate, openSpace, usage }: QueryDeps & { readonly openSpace: OpenSpace },
   deps: OperationDeps,
 ): Route {
-  const { name, method, path, run } = operation;
+  const { name, method, path } = operation;
+  const run = countedWrites(operation, usage);
   const bodyLimit = operation.body === 'records' ? config.maxRecordsBytes : config.maxRecordBytes;
   return {
     operation: name,

@@ -13,6 +13,8 @@ export interface FinishedRequest {
   readonly seconds: number;
   /** Whose it is, once that is known. */
   readonly userId: string | null;
+  /** The project that its path names, as it stands there; '' for none. */
+  readonly project: string;
   /** Of the body that has arrived. */
   readonly bytesIn: number;
   /** Of the answer's body that were sent. */

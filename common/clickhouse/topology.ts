@@ -42,6 +42,7 @@ export const metadataTableNames = [
   'console_sessions',
   'session_tokens',
   'cache_outages',
+  'usage_days',
 ] as const;
 
 /** Sharded tables, by the first word of the homes that their statements name. */

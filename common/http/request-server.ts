@@ -142,6 +142,7 @@ function finished(exchange: Exchange): FinishedRequest {
     status: exchange.headSent ? exchange.status : null,
     seconds: (performance.now() - exchange.startedAt) / 1000,
     userId: exchange.body.account,
+    project: exchange.params.project ?? '',
     bytesIn: exchange.body.received,
     bytesOut: exchange.sentBytes,
   };

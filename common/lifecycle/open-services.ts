@@ -23,6 +23,7 @@ import { createUsers, type Users } from '../metadata/users.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
 import { openLimiters, type RequestLimiters } from '../rate-limits/open-limiters.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
+import { UsageCounts } from '../usage/usage-counts.ts';
 import { prepareDataDirectory } from './prepare-data-directory.ts';
 import { restoreFatalSignals } from './restore-fatal-signals.ts';
 
@@ -42,6 +43,7 @@ export interface Services {
   readonly limiters: RequestLimiters;
   readonly authenticate: Authenticate;
   readonly projects: Projects;
+  readonly usage: UsageCounts;
   /** undefined: what processes must agree on is kept in this one. */
   readonly redis: RedisConnection | undefined;
   /** undefined: there are no other processes, or no way to reach them. */
@@ -86,6 +88,8 @@ export async function openServices(
     createTokenCheck({ ...{ tokens, log, alone, sharing, gate }, ...counts }),
     { sessions, gate },
   );
+  const usage = new UsageCounts({ db, database, log });
+  usage.start();
   const limiters = openLimiters(config, { redis, log });
   return {
     config,
@@ -100,12 +104,14 @@ export async function openServices(
     limiters,
     authenticate: createAuthenticate(tokenCheck, limiters.token),
     projects: createProjects({ db, database, maxProjects: config.maxProjects, alone, invalidation }),
+    usage,
     redis,
     invalidation,
     async close() {
       limiters.address?.close();
       limiters.token?.close();
       await tokenCheck.close();
+      await usage.close();
       await invalidation?.close();
       await redis?.close();
       await db.close();

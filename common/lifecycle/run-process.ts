@@ -163,7 +163,13 @@ async function serve(args: {
     sharedPort: worker !== null,
     routes: [...routes, ...descriptionRoutes({ routes, publicUrl: config.publicUrl, baseUrl })],
     addressLimiter: services.limiters.address,
-    observer: metrics.observer,
+    observer: {
+      ...metrics.observer,
+      answered(request) {
+        metrics.observer.answered(request);
+        services.usage.answered(request);
+      },
+    },
     tracing,
     log,
   });

@@ -3,6 +3,7 @@ import { cacheTables } from './migrations/cache-tables.ts';
 import { metadataTables } from './migrations/metadata-tables.ts';
 import { recordTables } from './migrations/record-tables.ts';
 import { sessionTables } from './migrations/session-tables.ts';
+import { usageTables } from './migrations/usage-tables.ts';
 import { webhookTables } from './migrations/webhook-tables.ts';
 
 /** All migrations, oldest first. One that was released never changes: a later one mends it. */
@@ -12,4 +13,5 @@ export const migrations: readonly Migration[] = [
   webhookTables,
   cacheTables,
   sessionTables,
+  usageTables,
 ];

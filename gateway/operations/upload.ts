@@ -9,6 +9,7 @@ import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts
 import type { Projects } from '../../common/metadata/projects.ts';
 import { slugProblem } from '../../common/metadata/slug.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import type { UsageCounts } from '../../common/usage/usage-counts.ts';
 import { cloudFileJson } from '../cloud-file-json.ts';
 import { storedHeaders } from '../content-type-policy.ts';
 import { fileKey } from '../file-key.ts';
@@ -37,6 +38,8 @@ export interface UploadDeps {
   readonly maxUploadBytes: number;
   /** Absent: an account may store what it likes. */
   readonly quota?: StorageQuota | undefined;
+  /** Absent: nobody counts. */
+  readonly usage?: Pick<UsageCounts, 'add'>;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
   readonly uploads: UploadLedger;
@@ -111,6 +114,7 @@ async function storeUpload(
     const file: CloudFile = { ...describe(part), size, crc32, createdAt: now, updatedAt: now };
     await storeRow(deps, request, file);
     stored = true;
+    deps.usage?.add(userId, projectSlug, { files: 1, bytesStored: size });
     return answer(file, deps.fileUrl(file));
   } finally {
     rowIsOver();

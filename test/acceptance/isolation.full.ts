@@ -307,6 +307,10 @@ t.test('every route: what another owns is not read, changed or listed', async (t
     'GET /_projects_/:project/spaces/:space': async () => [
       [{}, await call({ baseUrl, token: bob, path: `/_projects_/${project}/spaces/notes` })],
     ],
+    'GET /_usage_': async () => {
+      const carol = await tokenOf('carol@example.com');
+      return [[{ status: 200, body: { days: [] } }, await call({ baseUrl, token: carol, path: '/_usage_' })]];
+    },
     // bob may drop what is his, under the same slugs
     'DELETE /_projects_/:project/spaces/:space/fields/:field': async () => [
       [{}, await dropAs(bob, `/${project}/spaces/notes/fields/text`)],

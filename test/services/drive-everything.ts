@@ -10,7 +10,9 @@ import { openDeployment } from '../../common/metadata/deployment.ts';
 import { fileRow } from '../../common/metadata/file-row.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
 import { createUsers } from '../../common/metadata/users.ts';
+import { UsageCounts } from '../../common/usage/usage-counts.ts';
 import { CacheOutages } from '../../query/records/cache-outages.ts';
+
 import { createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
 import { makeSpaceViews } from '../../query/space/space-views.ts';
 import { createDeliveries } from '../../query/webhooks/webhook-deliveries.ts';
@@ -46,6 +48,7 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   await driveControl(harness.db);
   await driveSessions(harness.db, database);
   await driveFiles(harness.db);
+  await driveUsage(harness.db);
 
   const structure = structureOf('p', 'users', fields, { initialData: [{ email: 'first@x', password: 'p' }] });
   const path = '/p/users';
@@ -114,6 +117,7 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   await driveStructures(harness, expect);
   await driveWebhooks(harness, expect);
   await driveProjects(harness, expect);
+  await expect({ path: '/_usage_' }, 'GET /_usage_');
   await driveViews(harness);
   await driveOutages(harness);
   return called;
@@ -233,6 +237,15 @@ async function driveControl(db: Database): Promise<void> {
   await tokens.noteUses(new Map([[hashToken(token), new Date()]]));
   await createSpaceCatalogue({ db, database }).isEmpty(signal);
   await createProjects({ db, database, maxProjects: 5 }).ensure('somebody', 'limited', signal);
+}
+
+async function driveUsage(db: Database): Promise<void> {
+  const usage = new UsageCounts({ db, database });
+  usage.add('somebody', 'p', { requests: 1 });
+  await usage.write();
+  const today = new Date().toISOString().slice(0, 10);
+  const days = await usage.of('somebody', { from: today, to: today }, signal);
+  if (days?.length !== 1) throw new Error('the figures are lost');
 }
 
 async function driveFiles(db: Database): Promise<void> {

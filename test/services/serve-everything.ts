@@ -16,6 +16,7 @@ import { frontPageRoute } from '../../common/process-routes/front-page.ts';
 import { healthRoutes } from '../../common/process-routes/health-routes.ts';
 import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import type { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
+import type { UsageCounts } from '../../common/usage/usage-counts.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { queryRoutes } from '../../query/query-service.ts';
@@ -39,8 +40,9 @@ const authenticate: Authenticate = async (request) => {
   const fault = request.header('test-fault');
   if (fault === '500') throw new Error('as the test asked');
   if (fault === '503') throw overloaded('as the test asked');
-  request.body.identify('owner');
-  return { userId: 'owner', tokenId: 't' };
+  const userId = request.header('test-owner') ?? 'owner';
+  request.body.identify(userId);
+  return { userId, tokenId: 't' };
 };
 
 /** @param options.metricsToken without one /metrics is for this machine alone */
@@ -50,8 +52,11 @@ export async function serveEverything(options: {
   readonly metricsToken?: string;
   readonly bodyIdleTimeout: number;
   readonly addressLimiter?: RequestLimiter;
+  /** Absent: nobody counts what accounts use. */
+  readonly usage?: UsageCounts;
 }): Promise<FaultyServer> {
-  const { db, database } = options;
+  const { db, database, usage } = options;
+  const counted = usage === undefined ? {} : { usage };
   const root = await mkdtemp(join(tmpdir(), 'sluice-everything-'));
   const store = await createFileSystemStore({ root: join(root, 'files') });
   const projects = createProjects({ db, database });
@@ -74,6 +79,7 @@ export async function serveEverything(options: {
         loginTokenTtl: 3_600_000,
       },
       ...{ db, database, projects, authenticate, alone: true, hasher: quickHasher() },
+      ...counted,
     }),
     ...gatewayRoutes({
       ...{ deploymentId: testDeployment, authenticate, projects, store, log, fileUrl, downloadUrl: fileUrl },
@@ -92,6 +98,7 @@ export async function serveEverything(options: {
       downloads: plentyOfSlots(),
       links: createFileLinks(createConfiguredKeys('a secret of a test, long enough for it')),
       fileLinks: 'public',
+      ...counted,
     }),
     // as if the dashboard were there
     frontPageRoute([{ path: '/_console_/' }]),
@@ -114,6 +121,9 @@ export async function serveEverything(options: {
     bodyIdleTimeout: options.bodyIdleTimeout,
     requestTimeout: 60_000,
     addressLimiter: options.addressLimiter,
+    ...(usage === undefined
+      ? {}
+      : { observer: { received() {}, answered: (request) => usage.answered(request) } }),
     log,
     routes: [...routes, ...descriptionRoutes({ routes, publicUrl: undefined, baseUrl })],
   });

@@ -13,6 +13,7 @@ const finished: FinishedRequest = {
   status: 200,
   seconds: 0,
   userId: null,
+  project: '',
   bytesIn: 0,
   bytesOut: 0,
 };

@@ -15,7 +15,7 @@ const pictures: readonly { measure: Measure; title: string; format: (value: numb
   { measure: 'requests', title: 'Requests', format: formatCompact },
   { measure: 'bytesIn', title: 'Bytes received', format: formatBytes },
   { measure: 'files', title: 'Files uploaded', format: formatCompact },
-  { measure: 'bytesStored', title: 'Bytes stored', format: formatBytes },
+  { measure: 'bytesStored', title: 'Bytes of uploaded files', format: formatBytes },
   { measure: 'recordsWritten', title: 'Records written', format: formatCompact },
 ];
 const periods = ['7', '30', '90', '365'];
@@ -33,7 +33,7 @@ export function UsagePage(): JSX.Element {
   return (
     <Page
       title="Usage"
-      intro="Of this account, by project and day (UTC). Figures are a minute or two behind."
+      intro="Of this account, by project and day (UTC): what each day brought. Figures are up to a minute behind."
     >
       <div class="filters">
         <SelectField
@@ -84,7 +84,7 @@ function Pictures({
     return (
       <EmptyState icon="usage" title="Nothing in this period">
         <p>
-          Upload a file or write a record, and its figures are here within two minutes.{' '}
+          Upload a file or write a record, and its figures are here within a minute.{' '}
           <a href={to`/projects`}>Go to your projects</a>
         </p>
       </EmptyState>

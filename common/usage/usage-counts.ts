@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto';
+import type { FinishedRequest } from '../calls/http-observer.ts';
+import type { Database } from '../clickhouse/database.ts';
+import { textLiteral } from '../clickhouse/literal.ts';
+import type { Log } from '../log/log.ts';
+import { slugProblem } from '../metadata/slug.ts';
+
+/** What an account did with a project on a day (UTC). */
+export interface UsageDay {
+  /** YYYY-MM-DD */
+  readonly date: string;
+  readonly project: string;
+  requests: number;
+  /** Of request bodies. */
+  bytesIn: number;
+  files: number;
+  bytesStored: number;
+  recordsWritten: number;
+}
+
+export type UsageFigures = Omit<UsageDay, 'date' | 'project'>;
+
+interface Count {
+  readonly account: string;
+  readonly day: UsageDay;
+}
+
+/** What is written with one INSERT. Its token lets it count once, however often it is sent. */
+interface Batch {
+  readonly counts: ReadonlyMap<string, Count>;
+  readonly token: string;
+}
+
+/** Milliseconds. */
+const writeEvery = 60_000;
+const writeLimit = 5_000;
+/** Days of projects that are counted before they are written at once. */
+const mostCounts = 10_000;
+/** Rows of an answer, which are some 10 MB. */
+const mostRows = 100_000;
+/** Times that a look is repeated because counts were written meanwhile. */
+const mostLooks = 3;
+
+const columns = [
+  ...['owner_id', 'date', 'project'],
+  ...['request_count', 'bytes_in', 'file_count', 'bytes_stored', 'records_written'],
+];
+const sums = `toFloat64(sum(request_count)) AS requests, toFloat64(sum(bytes_in)) AS bytesIn,
+  toFloat64(sum(file_count)) AS files, toFloat64(sum(bytes_stored)) AS bytesStored,
+  toFloat64(sum(records_written)) AS recordsWritten`;
+
+/**
+ * What accounts use, by project and day: counted here, and added to the table once a minute. A process that is killed
+ * loses the last minute of it.
+ */
+export class UsageCounts {
+  readonly #deps: { readonly db: Database; readonly database: string; readonly log?: Pick<Log, 'warn'> };
+  readonly #most: number;
+  #counts = new Map<string, Count>();
+  /** Being written, or waiting for the next try. */
+  #batch: Batch | null = null;
+  #writing: Promise<void> | null = null;
+  /** Batches that were written. */
+  #written = 0;
+  /** Counts that nothing could be done with. */
+  #lost = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param deps.log absent: failures are silent */
+  constructor(
+    deps: { readonly db: Database; readonly database: string; readonly log?: Pick<Log, 'warn'> },
+    most = mostCounts,
+  ) {
+    this.#deps = deps;
+    this.#most = most;
+  }
+
+  /** Writes once a minute from now on. */
+  start(): void {
+    this.#timer = setInterval(() => void this.write(), writeEvery).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    // one that began earlier has not got all
+    await this.#writing;
+    await this.write();
+  }
+
+  /** Counts a request, if it is of an account and its path names a project. */
+  answered({ userId, project, bytesIn }: FinishedRequest): void {
+    if (userId === null || project === '' || slugProblem('project', project) !== null) return;
+    this.add(userId, project, { requests: 1, bytesIn });
+  }
+
+  /** @param project a slug */
+  add(account: string, project: string, figures: Partial<UsageFigures>): void {
+    const date = dayOf(Date.now());
+    const key = `${date}/${account}/${project}`;
+    let count = this.#counts.get(key);
+    if (count === undefined) {
+      if (this.#counts.size >= this.#most && this.#batch === null) void this.write();
+      // memory is worth more than a figure
+      if (this.#counts.size >= this.#most) {
+        this.#lost++;
+        return;
+      }
+      const none = { requests: 0, bytesIn: 0, files: 0, bytesStored: 0, recordsWritten: 0 };
+      count = { account, day: { date, project, ...none } };
+      this.#counts.set(key, count);
+    }
+    addTo(count.day, figures);
+  }
+
+  /** Adds to the table what was counted. What can't be is kept for the next time. */
+  write(): Promise<void> {
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = null;
+    });
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    try {
+      // what failed goes as it was, so that its token holds
+      if (this.#batch !== null) await this.#insert(this.#batch);
+      if (this.#counts.size === 0) return;
+      this.#batch = { counts: this.#counts, token: randomUUID() };
+      this.#counts = new Map();
+      await this.#insert(this.#batch);
+    } catch (error) {
+      const facts = { err: error, lost: this.#lost };
+      this.#deps.log?.warn(facts, 'figures of usage could not be stored, and are kept for the next minute');
+      this.#lost = 0;
+    }
+  }
+
+  async #insert({ counts, token }: Batch): Promise<void> {
+    const { db, database } = this.#deps;
+    const rows = [...counts.values()].map(({ account, day }) =>
+      JSON.stringify([
+        ...[account, day.date, day.project],
+        ...[day.requests, day.bytesIn, day.files, day.bytesStored, day.recordsWritten],
+      ]),
+    );
+    const lines = Buffer.from(`${rows.join('\n')}\n`);
+    const signal = AbortSignal.timeout(writeLimit);
+    await db.insert({ table: `${database}.usage_days`, columns, lines, token, signal });
+    this.#batch = null;
+    this.#written++;
+  }
+
+  /**
+   * What an account used from one day to another, by day and project, with what this process has yet to write; null:
+   * these are too many to answer. Other processes write theirs within a minute.
+   */
+  async of(
+    account: string,
+    { from, to }: { readonly from: string; readonly to: string },
+    signal: AbortSignal,
+  ): Promise<readonly UsageDay[] | null> {
+    const { db, database } = this.#deps;
+    const sql = `SELECT toString(date) AS day, project, ${sums} FROM ${database}.usage_days
+      WHERE owner_id = ${textLiteral(account)} AND date BETWEEN toDate32(${textLiteral(from)}) AND toDate32(${textLiteral(to)})
+      GROUP BY date, project ORDER BY date, project LIMIT ${mostRows + 1}`;
+    for (let looks = 1; ; looks++) {
+      await this.#writing;
+      const before = this.#written;
+      const rows = await db.rows<{ day: string } & Omit<UsageDay, 'date'>>({ sql, signal, account });
+      // what is written in between would count twice, or not at all
+      const settled = before === this.#written && this.#writing === null;
+      if (!settled && looks < mostLooks) continue;
+      const stored = rows.map(({ day, ...figures }): UsageDay => ({ date: day, ...figures }));
+      const days = this.#withUnwritten(stored, account, from, to);
+      return days.length > mostRows ? null : days;
+    }
+  }
+
+  #withUnwritten(stored: readonly UsageDay[], account: string, from: string, to: string): UsageDay[] {
+    const keyOf = ({ date, project }: UsageDay): string => `${date}/${project}`;
+    const days = new Map(stored.map((day) => [keyOf(day), day]));
+    for (const count of [...(this.#batch?.counts.values() ?? []), ...this.#counts.values()]) {
+      const { date } = count.day;
+      if (count.account !== account || date < from || date > to) continue;
+      const known = days.get(keyOf(count.day));
+      if (known === undefined) days.set(keyOf(count.day), { ...count.day });
+      else addTo(known, count.day);
+    }
+    return [...days].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, day]) => day);
+  }
+}
+
+/** @param time milliseconds since 1970 */
+export function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+function addTo(day: UsageDay, figures: Partial<UsageFigures>): void {
+  day.requests += figures.requests ?? 0;
+  day.bytesIn += figures.bytesIn ?? 0;
+  day.files += figures.files ?? 0;
+  day.bytesStored += figures.bytesStored ?? 0;
+  day.recordsWritten += figures.recordsWritten ?? 0;
+}

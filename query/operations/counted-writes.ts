@@ -1,0 +1,26 @@
+import type { UsageCounts } from '../../common/usage/usage-counts.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import type { Operation, RunOperation } from './operation.ts';
+
+/** Counts what an operation writes of an account's records, once it has succeeded: all of an array, otherwise one. */
+export function countedWrites(
+  { name, family, run }: Operation,
+  usage: Pick<UsageCounts, 'add'> | undefined,
+): RunOperation {
+  // how many a clear deletes says nothing of what it takes
+  if (usage === undefined || family === null || family === 'find' || name === 'clear') return run;
+  return async (call, deps) => {
+    let opened: RecordSpace | undefined;
+    const open: typeof call.open = async (reference) => {
+      opened = await call.open(reference);
+      return opened;
+    };
+    const answer = await run({ ...call, open }, deps);
+    if (opened !== undefined) {
+      const written = family === 'delete' ? null : await call.body();
+      const recordsWritten = Array.isArray(written) ? written.length : 1;
+      usage.add(opened.ownerId, call.request.params.project ?? '', { recordsWritten });
+    }
+    return answer;
+  };
+}
