@@ -20,3 +20,8 @@ for (const entry of readdirSync('node_modules', { recursive: true, withFileTypes
 }
 rmSync(join('node_modules', '.package-lock.json'), { force: true });
 rmSync(join('node_modules', '.bin'), { recursive: true, force: true });
+// npm leaves the folder of a scope whose packages it removed
+for (const name of readdirSync('node_modules')) {
+  const scope = join('node_modules', name);
+  if (name.startsWith('@') && readdirSync(scope).length === 0) rmSync(scope, { recursive: true });
+}
