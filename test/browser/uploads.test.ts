@@ -113,6 +113,8 @@ t.test('deletes the chosen ones, after asking', async (t) => {
   await page.getByRole('button', { name: 'Delete 2 files' }).click();
   await page.keyboard.press('Escape');
   t.equal(await page.getByRole('row').count(), 9, 'Escape deletes nothing');
+  // it closes a little later
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
   await page.getByRole('button', { name: 'Delete 2 files' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete 2 files' }).click();
   await page.getByText('2 files deleted.').waitFor();

@@ -68,15 +68,18 @@ export function usePages<Item>(
   });
   const [round, setRound] = useState(0);
   const request = useRef<AbortController | null>(null);
+  const loading = useRef(true);
 
   const loadAfter = (after: string | null): void => {
     request.current?.abort();
+    loading.current = true;
     const controller = new AbortController();
     request.current = controller;
     setState((last) => ({ ...last, problem: null, loading: true }));
     load(after, controller.signal).then(
       (page) => {
         if (controller.signal.aborted) return;
+        loading.current = false;
         setState((last) => ({
           items: after === null ? page.items : [...(last.items ?? []), ...page.items],
           next: page.next,
@@ -86,6 +89,7 @@ export function usePages<Item>(
       },
       (thrown: unknown) => {
         if (controller.signal.aborted || isAbort(thrown)) return;
+        loading.current = false;
         setState((last) => ({ ...last, problem: toProblem(thrown), loading: false }));
       },
     );
@@ -105,7 +109,10 @@ export function usePages<Item>(
       if (state.next !== null && !state.loading) loadAfter(state.next);
     },
     reload: useCallback(() => setRound((last) => last + 1), []),
-    change: (change) =>
-      setState((last) => ({ ...last, items: last.items === null ? null : change(last.items) })),
+    change(change) {
+      // the page that is on its way may be from before the change
+      if (loading.current) setRound((last) => last + 1);
+      setState((last) => ({ ...last, items: last.items === null ? null : change(last.items) }));
+    },
   };
 }
