@@ -1,0 +1,148 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import { overloaded } from '../../common/errors/catalogue.ts';
+import type { Invalidation } from '../../common/invalidation/invalidation.ts';
+import type { BeginWrite } from '../records/begin-write.ts';
+import type { RecordsTable } from '../sql/records-table.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { slotOf } from '../structure/slots.ts';
+import { createStructure } from '../structure/structure.ts';
+import type { KeyFilter } from '../unique/key-filter.ts';
+import { areToBeStored, begun, storeInitialRecords } from './initial-records.ts';
+import type { KnownSpaces, Look } from './known-spaces.ts';
+import type { CatalogueEntry, SpaceCatalogue } from './space-catalogue.ts';
+import { generationOf } from './space-generation.ts';
+
+/** A field that a space had. */
+export interface DroppedField {
+  readonly recordsId: string;
+  readonly slot: string;
+}
+
+export interface CatalogueVersionsDeps {
+  readonly db: Database;
+  readonly table: RecordsTable;
+  readonly catalogue: SpaceCatalogue;
+  /** Whether no other process has this store. */
+  readonly alone: boolean;
+  /** Tells other processes of changes; absent: they find out by themselves when what they know is stale. */
+  readonly invalidation?: Invalidation | undefined;
+  readonly beginWrite: BeginWrite;
+  /** Absent: other processes write to the store as well. */
+  readonly keyFilter?: KeyFilter | undefined;
+  readonly known: KnownSpaces;
+}
+
+/** After this no process writes by a structure that was replaced. */
+const outdatedAfter = 120_000;
+/** Others were first so often that something is wrong. */
+export const attempts = 20;
+
+/**
+ * Versions of spaces on their way to the catalogue and from it: what is stored is announced to others, and what is
+ * read is noted as known. Of one space one call at a time.
+ */
+export class CatalogueVersions {
+  readonly #deps: CatalogueVersionsDeps;
+
+  constructor(deps: CatalogueVersionsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Initial records are stored by any request that finds them missing: only then is the space used. */
+  async remember(found: CatalogueEntry, look: Look, signal: AbortSignal): Promise<RecordSpace> {
+    let entry = found;
+    const { id: catalogueId, recordsId: id, ownerId, projectId, structure } = entry;
+    const space = { id, catalogueId, ownerId, projectId, structure, stored: structure };
+    if (areToBeStored(entry.initialRecords) && this.#deps.known.versionOf(catalogueId) !== entry.version) {
+      const end = await this.#deps.beginWrite(id, null);
+      await storeInitialRecords(this.#deps, space, entry.initialRecords, signal).finally(() => end());
+      const after = { ...entry, version: entry.version + 1, initialRecords: begun };
+      if (await this.#deps.catalogue.store(after, signal)) entry = after;
+    }
+    return this.#deps.known.remember(space, entry.version, look);
+  }
+
+  /** Stores a version that follows the one that is known; null when another process was first. */
+  async store(entry: CatalogueEntry, signal: AbortSignal): Promise<RecordSpace | null> {
+    const { alone, catalogue } = this.#deps;
+    const look = this.#deps.known.look();
+    const next = alone ? await this.#withKeys(entry, signal) : entry;
+    if (!(await catalogue.store(next, signal))) return null;
+    await this.announce(entry);
+    return this.remember(next, look, signal);
+  }
+
+  /** Reads a space from the catalogue, and notes it; null when it does not exist. */
+  async read(id: string, signal: AbortSignal): Promise<RecordSpace | null> {
+    const look = this.#deps.known.look();
+    const entry = await this.#deps.catalogue.find(id, signal);
+    if (entry === null) {
+      this.#deps.known.forget(id);
+      return null;
+    }
+    const known = await this.remember(entry, look, signal);
+    const lacksKeys = entry.structure.fields.some(({ unique, keyed }) => unique && !keyed);
+    if (!lacksKeys || Date.now() - entry.updatedAt.getTime() < outdatedAfter) return known;
+    // by now every process knows of the unique field, and writes its keys
+    const keyed = await this.#withKeys({ ...entry, version: entry.version + 1 }, signal);
+    return (await this.store(keyed, signal)) ?? known;
+  }
+
+  /** Takes a space out of the catalogue, which is still to be announced. Null: there is none. */
+  async drop(id: string, signal: AbortSignal): Promise<CatalogueEntry | null> {
+    const { catalogue, known } = this.#deps;
+    const found = await catalogue.find(id, signal);
+    for (let entry = found; entry !== null; entry = await catalogue.find(id, signal)) {
+      // somebody else dropped the one that was meant, and made another
+      if (generationOf(entry.version) !== generationOf(found?.version ?? 0)) break;
+      if (await catalogue.drop(entry, signal)) break;
+    }
+    known.forget(id);
+    return found;
+  }
+
+  /** Drops a field of the stored structure. Null: there is no such space, or field. */
+  async dropField(id: string, name: string, signal: AbortSignal): Promise<DroppedField | null> {
+    const { catalogue, known } = this.#deps;
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const entry = await catalogue.find(id, signal);
+      const field = entry?.structure.lookup.get(name);
+      if (entry === null || field === undefined) return null;
+      const slot = slotOf(field);
+      const structure = createStructure({
+        ...entry.structure,
+        fields: entry.structure.fields.filter((other) => other !== field),
+        retiredSlots: [...entry.structure.retiredSlots, slot],
+      });
+      const next = { ...entry, structure, version: entry.version + 1, updatedAt: new Date() };
+      // structures that it took in before have the field
+      known.forget(id);
+      if ((await this.store(next, signal)) !== null) return { recordsId: entry.recordsId, slot };
+    }
+    throw overloaded('the structure of the record space is being changed by many');
+  }
+
+  /** What other processes know and what caches hold of a space counts no more. */
+  async announce({ id, recordsId }: CatalogueEntry): Promise<void> {
+    const { invalidation, beginWrite } = this.#deps;
+    await Promise.all([invalidation?.publish(id), beginWrite(recordsId, null).then((end) => end())]);
+  }
+
+  /**
+   * The entry with keys for all stored values of its unique fields. Only when nobody writes by a structure in which
+   * a field was not unique yet: its values would have no keys.
+   */
+  async #withKeys(entry: CatalogueEntry, signal: AbortSignal): Promise<CatalogueEntry> {
+    const { db, table } = this.#deps;
+    const fields = [];
+    for (const field of entry.structure.fields) {
+      const needsKeys = field.unique && !field.keyed;
+      if (needsKeys) {
+        await db.command({ ...table.addKeys(entry.recordsId, field.slot as string), signal });
+        await this.#deps.keyFilter?.fill(this.#deps);
+      }
+      fields.push(needsKeys ? { ...field, keyed: true } : field);
+    }
+    return { ...entry, structure: createStructure({ ...entry.structure, fields }) };
+  }
+}
