@@ -7,19 +7,6 @@ import type { FindAddress } from './network-guard.ts';
 import type { Deliveries, Delivery } from './webhook-deliveries.ts';
 import { type Queued, WebhookQueue } from './webhook-queue.ts';
 
-/** Sends deliveries from the queue in the store until they arrive or expire. */
-export interface WebhookSender {
-  /** Of this process, as deliveries name it. */
-  readonly process: string;
-  /** Whether an account may have more deliveries waiting. */
-  hasRoom(ownerId: string, count: number): boolean;
-  /** Takes deliveries that are in the store. */
-  add(deliveries: readonly Delivery[]): void;
-  /** Looks for deliveries that an earlier process, or one that died, did not send. */
-  start(): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** Milliseconds. */
 const day = 86_400_000;
 export const deliveryLifetime = day;
@@ -38,115 +25,173 @@ export function retryDelay(attempts: number, random = Math.random): number {
   return Math.round(delay * (0.5 + random() / 2));
 }
 
-const undelivered: Awaited<ReturnType<typeof callWebhook>> = { delivered: false, status: 0, problem: '' };
+type CallOutcome = Awaited<ReturnType<typeof callWebhook>>;
 
-export function createWebhookSender(args: {
-  deliveries: Deliveries;
-  findAddress: FindAddress;
-  secretOf: KeyedHash;
+const undelivered: CallOutcome = { delivered: false, status: 0, problem: '' };
+
+export interface WebhookSenderDeps {
+  readonly deliveries: Deliveries;
+  readonly findAddress: FindAddress;
+  readonly secretOf: KeyedHash;
   /** Whether no other process has this store. */
-  alone: boolean;
-  log?: Pick<Log, 'warn'> | undefined;
-  observeCall?: ObserveCall | undefined;
-  delayAfter?: ((attempts: number) => number) | undefined;
+  readonly alone: boolean;
+  readonly log?: Pick<Log, 'warn'> | undefined;
+  readonly observeCall?: ObserveCall | undefined;
+  readonly delayAfter?: ((attempts: number) => number) | undefined;
   /** Milliseconds after which a process that says nothing is taken for dead. */
-  silence?: number | undefined;
-}): WebhookSender {
-  const { deliveries, findAddress, secretOf, alone, log, observeCall = unobserved } = args;
-  const { delayAfter = retryDelay, silence = usualSilence } = args;
-  const process = randomUUID();
-  const queue = new WebhookQueue();
-  const waiting = new Map<string, number>();
-  const running = new Set<Promise<void>>();
-  const stop = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  let sweeper: NodeJS.Timeout | undefined;
+  readonly silence?: number | undefined;
+}
+
+/** Sends deliveries from the queue in the store until they arrive or expire. */
+export class WebhookSender {
+  /** Of this process, as deliveries name it. */
+  readonly process = randomUUID();
+  readonly #deps: WebhookSenderDeps;
+  readonly #queue = new WebhookQueue();
+  /** Deliveries of each account that wait. */
+  readonly #waiting = new Map<string, number>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #sweeper: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> | null = null;
   /** There may be some in the store that memory had no room for. */
-  let behind = false;
+  #behind = false;
 
-  const count = (ownerId: string, change: number): void => {
-    const left = (waiting.get(ownerId) ?? 0) + change;
-    if (left > 0) waiting.set(ownerId, left);
-    else waiting.delete(ownerId);
-  };
+  constructor(deps: WebhookSenderDeps) {
+    this.#deps = deps;
+  }
 
-  const pump = (): void => {
-    clearTimeout(timer);
-    if (stop.signal.aborted) return;
-    const { ready, nextAt } = queue.take(Date.now());
-    for (const queued of ready) {
-      const sending = send(queued).finally(() => {
-        running.delete(sending);
-        if (behind && queue.size === 0) void sweep();
-        setImmediate(pump);
-      });
-      running.add(sending);
-    }
-    if (nextAt === null) return;
-    timer = setTimeout(pump, Math.max(0, nextAt - Date.now()));
-    timer.unref();
-  };
+  /** Whether an account may have more deliveries waiting. */
+  hasRoom(ownerId: string, more: number): boolean {
+    return (this.#waiting.get(ownerId) ?? 0) + more <= mostWaiting;
+  }
 
-  /** A refusal is counted as an error, though it is no exception. */
-  const observed = async (call: () => ReturnType<typeof callWebhook>): ReturnType<typeof callWebhook> => {
-    let outcome = undelivered;
-    const work = async (): Promise<void> => {
-      outcome = await call();
-      if (!outcome.delivered) throw new Error(outcome.problem);
-    };
-    await observeCall('webhook', 'POST', work, { signal: stop.signal }).catch(() => {});
-    return outcome;
-  };
+  /** Takes deliveries that are in the store. */
+  add(list: readonly Delivery[]): void {
+    for (const { ownerId } of list) this.#count(ownerId, 1);
+    this.#enqueue(list);
+  }
 
-  const send = async (queued: Queued): Promise<void> => {
-    const { delivery } = queued;
-    const { id, url, body, ownerId } = delivery;
-    const secret = await secretOf(ownerId).catch(() => null);
-    const outcome =
-      secret === null
-        ? { delivered: false, status: 0, problem: 'the key of the store can not be read' }
-        : await observed(() => callWebhook({ id, url, body, secret }, findAddress, stop.signal));
-    // nobody knows whether it arrived: the next process sends it again
-    if (stop.signal.aborted && !outcome.delivered) return queue.end(queued, delivery);
-    const now = new Date();
-    const attempts = delivery.attempts + 1;
-    const nextAt = new Date(now.getTime() + delayAfter(attempts));
-    const failed = nextAt > delivery.expiresAt ? 'failed' : 'pending';
-    const after: Delivery = {
-      ...delivery,
-      state: outcome.delivered ? 'delivered' : failed,
-      attempts,
-      status: outcome.status,
-      problem: outcome.problem,
-      updatedAt: now,
-      nextAt,
-      version: delivery.version + 1,
-    };
-    // what is not noted is sent again after a restart
-    await deliveries.store([after]).catch((error: unknown) => {
-      log?.warn({ err: error }, 'the outcome of a webhook could not be stored');
-    });
-    queue.end(queued, after);
-    if (after.state !== 'pending') count(ownerId, -1);
-  };
+  /** Looks for deliveries that an earlier process, or one that died, did not send. */
+  async start(): Promise<void> {
+    await this.#sweep();
+    this.#sweeper = setInterval(() => void this.#sweep(), sweepInterval);
+    this.#sweeper.unref();
+  }
 
-  const enqueue = (list: readonly Delivery[]): void => {
+  async close(): Promise<void> {
+    this.#stop.abort(new Error('the process stops'));
+    clearTimeout(this.#timer);
+    clearInterval(this.#sweeper);
+    await Promise.allSettled([...this.#running, this.#sweeping]);
+  }
+
+  #count(ownerId: string, change: number): void {
+    const left = (this.#waiting.get(ownerId) ?? 0) + change;
+    if (left > 0) this.#waiting.set(ownerId, left);
+    else this.#waiting.delete(ownerId);
+  }
+
+  #enqueue(list: readonly Delivery[]): void {
     for (const delivery of list) {
       // what is in memory must be older than what is not, or records would lose their order
-      behind ||= !queue.hasRoom;
-      if (!behind) queue.add(delivery);
+      this.#behind ||= !this.#queue.hasRoom;
+      if (!this.#behind) this.#queue.add(delivery);
     }
-    setImmediate(pump);
-  };
-  const add = (list: readonly Delivery[]): void => {
-    for (const { ownerId } of list) count(ownerId, 1);
-    enqueue(list);
-  };
+    setImmediate(() => this.#pump());
+  }
+
+  #pump(): void {
+    clearTimeout(this.#timer);
+    if (this.#stop.signal.aborted) return;
+    const { ready, nextAt } = this.#queue.take(Date.now());
+    for (const queued of ready) {
+      const sending = this.#send(queued).finally(() => {
+        this.#running.delete(sending);
+        if (this.#behind && this.#queue.size === 0) void this.#sweep();
+        setImmediate(() => this.#pump());
+      });
+      this.#running.add(sending);
+    }
+    if (nextAt === null) return;
+    this.#timer = setTimeout(() => this.#pump(), Math.max(0, nextAt - Date.now()));
+    this.#timer.unref();
+  }
+
+  async #send(queued: Queued): Promise<void> {
+    const { delivery } = queued;
+    const outcome = await this.#call(delivery);
+    // nobody knows whether it arrived: the next process sends it again
+    if (this.#stop.signal.aborted && !outcome.delivered) return this.#queue.end(queued, delivery);
+    const after = this.#after(delivery, outcome);
+    // what is not noted is sent again after a restart
+    await this.#deps.deliveries.store([after]).catch((error: unknown) => {
+      this.#deps.log?.warn({ err: error }, 'the outcome of a webhook could not be stored');
+    });
+    this.#queue.end(queued, after);
+    if (after.state !== 'pending') this.#count(after.ownerId, -1);
+  }
+
+  async #call({ id, url, body, ownerId }: Delivery): Promise<CallOutcome> {
+    const { findAddress, secretOf, observeCall = unobserved } = this.#deps;
+    const { signal } = this.#stop;
+    const secret = await secretOf(ownerId).catch(() => null);
+    if (secret === null) return { ...undelivered, problem: 'the key of the store can not be read' };
+    let outcome = undelivered;
+    // a refusal is counted as an error, though it is no exception
+    const work = async (): Promise<void> => {
+      outcome = await callWebhook({ id, url, body, secret }, findAddress, signal);
+      if (!outcome.delivered) throw new Error(outcome.problem);
+    };
+    await observeCall('webhook', 'POST', work, { signal }).catch(() => {});
+    return outcome;
+  }
+
+  #after(delivery: Delivery, { delivered, status, problem }: CallOutcome): Delivery {
+    const { delayAfter = retryDelay } = this.#deps;
+    const updatedAt = new Date();
+    const attempts = delivery.attempts + 1;
+    const nextAt = new Date(updatedAt.getTime() + delayAfter(attempts));
+    const failed = nextAt > delivery.expiresAt ? 'failed' : 'pending';
+    return {
+      ...delivery,
+      state: delivered ? 'delivered' : failed,
+      ...{ attempts, status, problem, updatedAt, nextAt },
+      version: delivery.version + 1,
+    };
+  }
+
+  #sweep(): Promise<void> {
+    this.#sweeping ??= this.#sweepNow().finally(() => {
+      this.#sweeping = null;
+    });
+    return this.#sweeping;
+  }
+
+  async #sweepNow(): Promise<void> {
+    const { deliveries, alone, silence = usualSilence, log } = this.#deps;
+    try {
+      if (!alone && this.#queue.size > 0) await deliveries.sayAlive(this.process);
+      if (this.#behind && this.#queue.size < page) {
+        const limit = page + this.#queue.size;
+        // what is stored from now on goes to memory as well
+        this.#behind = false;
+        const next = await deliveries.pendingOf(this.process, limit);
+        this.#enqueue(next);
+        this.#behind ||= next.length === limit;
+      }
+      await this.#adopt(alone ? null : new Date(Date.now() - silence));
+    } catch (error) {
+      if (!this.#stop.signal.aborted) log?.warn({ err: error }, 'webhooks that wait could not be looked for');
+    }
+  }
 
   /** Takes over what nobody sends. */
-  const adopt = async (since: Date | null): Promise<void> => {
-    for (;;) {
-      if (!queue.hasRoom) return;
+  async #adopt(since: Date | null): Promise<void> {
+    const { deliveries } = this.#deps;
+    const { process } = this;
+    while (this.#queue.hasRoom) {
       const orphans = await deliveries.orphans(process, since, page);
       if (orphans.length === 0) return;
       const updatedAt = new Date();
@@ -157,48 +202,7 @@ export function createWebhookSender(args: {
         version: delivery.version + 1,
       }));
       await deliveries.store(own);
-      add(own);
+      this.add(own);
     }
-  };
-
-  let sweeping: Promise<void> | null = null;
-  const sweep = (): Promise<void> => {
-    sweeping ??= sweepNow().finally(() => {
-      sweeping = null;
-    });
-    return sweeping;
-  };
-  const sweepNow = async (): Promise<void> => {
-    try {
-      if (!alone && queue.size > 0) await deliveries.sayAlive(process);
-      if (behind && queue.size < page) {
-        const limit = page + queue.size;
-        // what is stored from now on goes to memory as well
-        behind = false;
-        const next = await deliveries.pendingOf(process, limit);
-        enqueue(next);
-        behind ||= next.length === limit;
-      }
-      await adopt(alone ? null : new Date(Date.now() - silence));
-    } catch (error) {
-      if (!stop.signal.aborted) log?.warn({ err: error }, 'webhooks that wait could not be looked for');
-    }
-  };
-
-  return {
-    process,
-    hasRoom: (ownerId, more) => (waiting.get(ownerId) ?? 0) + more <= mostWaiting,
-    add,
-    async start() {
-      await sweep();
-      sweeper = setInterval(() => void sweep(), sweepInterval);
-      sweeper.unref();
-    },
-    async close() {
-      stop.abort(new Error('the process stops'));
-      clearTimeout(timer);
-      clearInterval(sweeper);
-      await Promise.allSettled([...running, sweeping]);
-    },
-  };
+  }
 }

@@ -9,7 +9,7 @@ import { createUuidV7 } from '../records/uuid-v7.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { createFindAddress } from './network-guard.ts';
 import { createDeliveries, type Delivery } from './webhook-deliveries.ts';
-import { createWebhookSender, deliveryLifetime } from './webhook-sender.ts';
+import { deliveryLifetime, WebhookSender } from './webhook-sender.ts';
 
 export type WebhookEvent = 'record.inserted' | 'record.updated';
 
@@ -55,7 +55,7 @@ export function createWebhooks(deps: {
 }): Webhooks {
   const deliveries = createDeliveries(deps);
   const secretOf = createKeyedHash(createStoredKeys(deps), 'sluice webhooks 1');
-  const sender = createWebhookSender({
+  const sender = new WebhookSender({
     ...deps,
     observeCall: deps.metrics?.observeCall,
     deliveries,
