@@ -5,11 +5,12 @@ import { CacheCounts } from '../metrics/cache-counts.ts';
 import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
 import type { SharedTokens } from './shared-tokens.ts';
 import type { TokenGate } from './token-gate.ts';
+import { TokenUses } from './token-uses.ts';
 
 /** The stored token, or the reason why it is refused. */
 export type CheckedToken = AccessToken | 'unknown' | 'expired' | 'revoked';
 
-/** Tells whom an access token belongs to, without asking the store for one that was just seen. */
+/** Tells whom a token belongs to. */
 export interface TokenCheck {
   /** The stored token, or the reason why it is refused. */
   check(token: string, signal: AbortSignal): Promise<CheckedToken>;
@@ -41,7 +42,6 @@ export const tokenTrust = {
 
 const cachedTokens = 65_536;
 const unknownFor = 2_000;
-const flushUsesEvery = 60_000;
 
 /** What a look at the store, or at Redis, found. */
 interface Seen {
@@ -54,41 +54,112 @@ interface Seen {
   readonly keptAt: number;
 }
 
-/**
- * @param args.alone whether no other process can revoke tokens of this store
- * @param args.sharing absent: nobody tells this process of what others revoke
- * @param args.gate absent: every token is looked up
- */
-export function createTokenCheck(args: {
-  tokens: AccessTokens;
-  log: Log;
-  alone?: boolean;
-  sharing?: TokenSharing | undefined;
-  gate?: TokenGate;
-  counts?: CacheCounts;
-}): TokenCheck {
-  const { tokens, log, alone = true, sharing, gate, counts = new CacheCounts() } = args;
-  const trustFor = alone ? tokenTrust.alone : tokenTrust.polled;
-  const known = new LRUCache<string, Seen>({ max: cachedTokens });
-  // apart, so that guessing tokens can't push out the good ones
-  const unknown = new LRUCache<string, Seen>({ max: cachedTokens });
-  const lookups = new Map<string, { readonly seen: Promise<Seen>; readonly began: number }>();
-  let uses = new Map<string, Date>();
-  /** Counts revocations: a lookup that began before one must not be cached after it. */
-  let revocations = 0;
+export interface AccessTokenCheckDeps {
+  readonly tokens: AccessTokens;
+  readonly log: Log;
+  /** Whether no other process can revoke tokens of this store; absent: none can. */
+  readonly alone?: boolean;
+  /** Absent: nobody tells this process of what others revoke. */
+  readonly sharing?: TokenSharing | undefined;
+  /** Absent: every token is looked up. */
+  readonly gate?: TokenGate;
+  readonly counts?: CacheCounts;
+}
 
-  const trusts = (hash: string, { token, mark, lookedAt, keptAt }: Seen): boolean => {
+/** Checks access tokens, without asking the store for one that was just seen. */
+export class AccessTokenCheck implements TokenCheck {
+  readonly #deps: AccessTokenCheckDeps;
+  readonly #counts: CacheCounts;
+  readonly #trustFor: number;
+  readonly #uses: TokenUses;
+  readonly #known = new LRUCache<string, Seen>({ max: cachedTokens });
+  /** Apart, so that guessing tokens can't push out the good ones. */
+  readonly #unknown = new LRUCache<string, Seen>({ max: cachedTokens });
+  readonly #lookups = new Map<string, { readonly seen: Promise<Seen>; readonly began: number }>();
+  /** Counts revocations: a lookup that began before one must not be cached after it. */
+  #revocations = 0;
+
+  constructor(deps: AccessTokenCheckDeps) {
+    this.#deps = deps;
+    this.#counts = deps.counts ?? new CacheCounts();
+    this.#trustFor = deps.alone === false ? tokenTrust.polled : tokenTrust.alone;
+    this.#uses = new TokenUses(deps.tokens, deps.log);
+  }
+
+  async check(text: string, signal: AbortSignal): Promise<CheckedToken> {
+    const { gate } = this.#deps;
+    const hash = hashToken(text);
+    let seen = this.#cached(hash);
+    if (seen === null) {
+      if (gate !== undefined && !(await gate.admits(text, hash))) return 'unknown';
+      seen = await this.#lookUp(hash);
+      signal.throwIfAborted();
+    }
+    return this.#judge(hash, seen);
+  }
+
+  checkKnown(text: string): CheckedToken | null {
+    const hash = hashToken(text);
+    const seen = this.#counts.count(this.#cached(hash));
+    return seen === null ? null : this.#judge(hash, seen);
+  }
+
+  async invalidate(hash: string): Promise<boolean> {
+    this.#revocations++;
+    this.#known.delete(hash);
+    this.#unknown.delete(hash);
+    this.#lookups.delete(hash);
+    return this.#deps.sharing?.invalidation.publish(hash) ?? true;
+  }
+
+  async close(): Promise<void> {
+    await this.#uses.close();
+  }
+
+  #cached(hash: string): Seen | null {
+    for (const cache of [this.#known, this.#unknown]) {
+      const seen = cache.get(hash);
+      if (seen === undefined) continue;
+      if (this.#trusts(hash, seen)) return seen;
+      cache.delete(hash);
+    }
+    return null;
+  }
+
+  #trusts(hash: string, { token, mark, lookedAt, keptAt }: Seen): boolean {
+    const { sharing } = this.#deps;
     const now = performance.now();
     if (token === null && now - lookedAt > unknownFor) return false;
-    if (sharing === undefined || mark === null) return now - lookedAt <= trustFor;
-    if (sharing.invalidation.changedSince(hash, mark)) return false;
-    return (
-      now - lookedAt <= trustFor ||
-      (sharing.invalidation.isCurrent() && now - keptAt <= tokenTrust.subscribed)
-    );
-  };
+    if (sharing === undefined || mark === null) return now - lookedAt <= this.#trustFor;
+    const { invalidation } = sharing;
+    if (invalidation.changedSince(hash, mark)) return false;
+    const fresh = now - lookedAt <= this.#trustFor;
+    return fresh || (invalidation.isCurrent() && now - keptAt <= tokenTrust.subscribed);
+  }
 
-  const look = async (hash: string): Promise<Seen> => {
+  #lookUp(hash: string): Promise<Seen> {
+    const underWay = this.#lookups.get(hash);
+    // what a slow one finds may be over by now
+    if (underWay !== undefined && performance.now() - underWay.began <= this.#trustFor) return underWay.seen;
+    const before = this.#revocations;
+    const lookup = {
+      began: performance.now(),
+      seen: this.#look(hash)
+        .then((seen) => {
+          if (before === this.#revocations)
+            (seen.token === null ? this.#unknown : this.#known).set(hash, seen);
+          return seen;
+        })
+        .finally(() => {
+          if (this.#lookups.get(hash) === lookup) this.#lookups.delete(hash);
+        }),
+    };
+    this.#lookups.set(hash, lookup);
+    return lookup.seen;
+  }
+
+  async #look(hash: string): Promise<Seen> {
+    const { tokens, log, sharing } = this.#deps;
     const keptAt = performance.now();
     const shared = sharing?.invalidation.isCurrent() ? await sharing.tokens.get(hash) : null;
     if (shared !== null && sharing?.invalidation.changedSince(hash, shared.mark) === false) {
@@ -96,94 +167,23 @@ export function createTokenCheck(args: {
     }
     const mark = sharing?.invalidation.mark() ?? null;
     const lookedAt = performance.now();
-    const before = revocations;
+    const before = this.#revocations;
     const token = await tokens.findByHash(hash);
     // nobody waits for it; what is not there was never looked for, so guessing fills nothing
-    if (token !== null && mark !== null && before === revocations) {
+    if (token !== null && mark !== null && before === this.#revocations) {
       sharing?.tokens.put(token, mark).catch((error: unknown) => {
         log.warn({ err: error }, 'an access token could not be put into Redis');
       });
     }
     return { token, mark, lookedAt, keptAt: lookedAt };
-  };
+  }
 
-  const lookUp = (hash: string): Promise<Seen> => {
-    const underWay = lookups.get(hash);
-    // what a slow one finds may be over by now
-    if (underWay !== undefined && performance.now() - underWay.began <= trustFor) return underWay.seen;
-    const before = revocations;
-    const lookup = {
-      began: performance.now(),
-      seen: look(hash)
-        .then((seen) => {
-          if (before === revocations) (seen.token === null ? unknown : known).set(hash, seen);
-          return seen;
-        })
-        .finally(() => {
-          if (lookups.get(hash) === lookup) lookups.delete(hash);
-        }),
-    };
-    lookups.set(hash, lookup);
-    return lookup.seen;
-  };
-
-  const cached = (hash: string): Seen | null => {
-    for (const cache of [known, unknown]) {
-      const seen = cache.get(hash);
-      if (seen === undefined) continue;
-      if (trusts(hash, seen)) return seen;
-      cache.delete(hash);
-    }
-    return null;
-  };
-
-  const flushUses = async (): Promise<void> => {
-    const flushed = uses;
-    uses = new Map();
-    try {
-      await tokens.noteUses(flushed);
-    } catch (error) {
-      log.warn({ err: error }, 'the last use of access tokens could not be noted');
-    }
-  };
-  const flusher = setInterval(() => void flushUses(), flushUsesEvery);
-  flusher.unref();
-
-  const judge = (hash: string, { token }: Seen): CheckedToken => {
+  #judge(hash: string, { token }: Seen): CheckedToken {
     if (token === null) return 'unknown';
     const now = new Date();
     if (token.revokedAt !== null) return 'revoked';
     if (token.expiresAt !== null && token.expiresAt <= now) return 'expired';
-    if (uses.size < cachedTokens) uses.set(hash, now);
+    this.#uses.note(hash, now);
     return token;
-  };
-
-  return {
-    checkKnown(text) {
-      const hash = hashToken(text);
-      const seen = counts.count(cached(hash));
-      return seen === null ? null : judge(hash, seen);
-    },
-    async check(text, signal) {
-      const hash = hashToken(text);
-      let seen = cached(hash);
-      if (seen === null) {
-        if (gate !== undefined && !(await gate.admits(text, hash))) return 'unknown';
-        seen = await lookUp(hash);
-        signal.throwIfAborted();
-      }
-      return judge(hash, seen);
-    },
-    async invalidate(hash) {
-      revocations++;
-      known.delete(hash);
-      unknown.delete(hash);
-      lookups.delete(hash);
-      return sharing?.invalidation.publish(hash) ?? true;
-    },
-    async close() {
-      clearInterval(flusher);
-      await flushUses();
-    },
-  };
+  }
 }

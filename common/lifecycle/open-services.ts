@@ -4,7 +4,7 @@ import { createSessionStore, type SessionStore } from '../auth/session-store.ts'
 import { withSessionTokens } from '../auth/session-token-check.ts';
 import { createSharedTokens } from '../auth/shared-tokens.ts';
 import { createStoredKeys } from '../auth/signing-keys.ts';
-import { createTokenCheck, type TokenCheck } from '../auth/token-check.ts';
+import { AccessTokenCheck, type TokenCheck } from '../auth/token-check.ts';
 import { createTokenGate } from '../auth/token-gate.ts';
 import { type ObserveCall, unobserved } from '../calls/observe-call.ts';
 import { type CountedDatabase, countStatements } from '../clickhouse/count-statements.ts';
@@ -85,7 +85,7 @@ export async function openServices(
   const gate = createTokenGate({ tokens, deployment });
   const counts = cache && { counts: cache('tokens') };
   const tokenCheck = withSessionTokens(
-    createTokenCheck({ ...{ tokens, log, alone, sharing, gate }, ...counts }),
+    new AccessTokenCheck({ ...{ tokens, log, alone, sharing, gate }, ...counts }),
     { sessions, gate },
   );
   const usage = new UsageCounts({ db, database, log });

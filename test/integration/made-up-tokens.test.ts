@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { createAccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
-import { createTokenCheck } from '../../common/auth/token-check.ts';
+import { AccessTokenCheck } from '../../common/auth/token-check.ts';
 import { createTokenGate } from '../../common/auth/token-gate.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
@@ -23,7 +23,7 @@ async function openProcess(t: Test) {
   const deployment = await openDeployment({ db: counted, database });
   const tokens = createAccessTokens({ db: counted, database, deployment });
   const gate = createTokenGate({ tokens, deployment });
-  const check = createTokenCheck({ tokens, log: silentLog(), gate });
+  const check = new AccessTokenCheck({ tokens, log: silentLog(), gate });
   t.teardown(() => check.close());
   const create = async (token?: string): Promise<string> =>
     (await tokens.create({ userId: 'user', name: '', expiresAt: null, token })).token;

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { type AccessToken, type AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
 import { createSharedTokens, keyOf } from '../../common/auth/shared-tokens.ts';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
-import { createTokenCheck, tokenTrust } from '../../common/auth/token-check.ts';
+import { AccessTokenCheck, tokenTrust } from '../../common/auth/token-check.ts';
 import { createRedisInvalidation } from '../../common/invalidation/redis-invalidation.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
@@ -54,7 +54,7 @@ async function openProcess(t: Test, server: Pick<RedisServer, 'config'>, store: 
   const redis = await openRedis(server.config, log, quick);
   const invalidation = createRedisInvalidation({ redis, log });
   const shared = createSharedTokens({ redis, invalidation, keys: secret, log });
-  const check = createTokenCheck({
+  const check = new AccessTokenCheck({
     ...{ tokens: store.tokens, log, alone: false },
     sharing: { invalidation, tokens: shared },
   });
@@ -277,7 +277,7 @@ t.test('under load', async (t) => {
 
 t.test('nobody to tell of revocations: a look is good for under a second', async (t) => {
   const store = new Store();
-  const check = createTokenCheck({ tokens: store.tokens, log: silentLog(), alone: false });
+  const check = new AccessTokenCheck({ tokens: store.tokens, log: silentLog(), alone: false });
   t.teardown(() => check.close());
   store.add('good');
   await check.check('good', signal);

@@ -8,7 +8,7 @@ import { createAuthenticate } from '../../common/auth/authenticate.ts';
 import { bootstrap } from '../../common/auth/bootstrap.ts';
 import { createSessionStore } from '../../common/auth/session-store.ts';
 import { withSessionTokens } from '../../common/auth/session-token-check.ts';
-import { createTokenCheck } from '../../common/auth/token-check.ts';
+import { AccessTokenCheck } from '../../common/auth/token-check.ts';
 import { createTokenGate } from '../../common/auth/token-gate.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { Config } from '../../common/config/read-config.ts';
@@ -73,7 +73,7 @@ export async function serveConsole(
   const store = createSessionStore({ db, database, users });
   const log = silentLog();
   const gate = createTokenGate({ tokens, deployment });
-  const tokenCheck = withSessionTokens(createTokenCheck({ tokens, log, alone: false, gate }), {
+  const tokenCheck = withSessionTokens(new AccessTokenCheck({ tokens, log, alone: false, gate }), {
     sessions: store,
     gate,
   });

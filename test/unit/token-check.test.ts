@@ -1,6 +1,6 @@
 import t from 'tap';
 import { type AccessToken, type AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
-import { createTokenCheck } from '../../common/auth/token-check.ts';
+import { AccessTokenCheck } from '../../common/auth/token-check.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const { signal } = new AbortController();
@@ -33,7 +33,7 @@ function countingStore(rows: AccessToken[]) {
       noted.push(...uses.keys());
     },
   } as unknown as AccessTokens;
-  return { state, noted, tokens, check: createTokenCheck({ tokens, log: silentLog() }) };
+  return { state, noted, tokens, check: new AccessTokenCheck({ tokens, log: silentLog() }) };
 }
 
 t.test('a known token is looked up once, even by many at a time', async (t) => {
