@@ -1,4 +1,4 @@
-import { limitParameter, nextPage, queryParameter } from '../common/http/list-schema.ts';
+import { limitParameter, momentSchema, nextPage, queryParameter } from '../common/http/list-schema.ts';
 import {
   type ApiAnswer,
   type ApiHeader,
@@ -10,7 +10,9 @@ import {
 } from '../common/openapi/api-operation.ts';
 import { curl, keeping } from '../common/openapi/curl.ts';
 import { bytes, dateTime, exactObject, named, type Schema } from '../common/openapi/schema.ts';
+import { filterPattern } from './media-type.ts';
 import { longestLife } from './operations/link.ts';
+import { afterPattern, longestName } from './operations/list-files.ts';
 
 const tag = 'Files';
 const string: Schema = { type: 'string' };
@@ -195,11 +197,21 @@ export const descriptions = {
     access: 'token',
     parameters: [
       limitParameter,
-      queryParameter('after', 'The `next` of the page before'),
-      queryParameter('name', 'Part of the original name, in whatever case'),
-      queryParameter('type', 'A media type, or the beginning of one up to its slash, such as `image/`'),
-      queryParameter('from', 'Uploaded on this day (UTC) or at this time, or later'),
-      queryParameter('to', 'Uploaded on this day (UTC) or at this time, or earlier'),
+      queryParameter('after', 'The `next` of the page before', {
+        type: 'string',
+        pattern: afterPattern.source,
+      }),
+      queryParameter('name', 'Part of the original name, in whatever case', {
+        type: 'string',
+        minLength: 1,
+        maxLength: longestName,
+      }),
+      queryParameter('type', 'A media type, or the beginning of one up to its slash, such as `image/`', {
+        type: 'string',
+        pattern: filterPattern.source,
+      }),
+      queryParameter('from', 'Uploaded on this day (UTC) or at this time, or later', momentSchema),
+      queryParameter('to', 'Uploaded on this day (UTC) or at this time, or earlier', momentSchema),
     ],
     answers: {
       200: {

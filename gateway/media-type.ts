@@ -22,7 +22,7 @@ export function mediaTypeOf(partContentType: string | undefined, originalName: s
   return usualNames[type] ?? type;
 }
 
-const filterPattern = new RegExp(`^${restrictedName}/(?:${restrictedName})?$`);
+export const filterPattern = new RegExp(`^${restrictedName}/(?:${restrictedName})?$`);
 
 /** What is wrong with a text as a filter: a media type, or the beginning of one up to its slash. */
 export function mediaTypeFilterProblem(text: string): string | null {

@@ -16,6 +16,18 @@ export const nextPage: Schema = nullable({
   description: 'The `after` of the next page; null: there is none',
 });
 
-export function queryParameter(name: string, description: string): ApiParameter {
-  return { name, in: 'query', description, schema: { type: 'string' } };
+/** A day (UTC) or a time, as lists take them. */
+export const momentSchema: Schema = {
+  anyOf: [
+    { type: 'string', format: 'date' },
+    { type: 'string', format: 'date-time' },
+  ],
+};
+
+export function queryParameter(
+  name: string,
+  description: string,
+  schema: Schema = { type: 'string' },
+): ApiParameter {
+  return { name, in: 'query', description, schema };
 }

@@ -22,9 +22,13 @@ export const positionScript = redisScript(`${prelude}
 return {run, redis.call('GET', KEYS[1])}
 `);
 
-/** channel, id. Counts and publishes as one step, so that nobody misses one without missing a number. */
+/**
+ * channel, id. Counts and publishes as one step, so that nobody misses one without missing a number. Answers the run id
+ * and the number.
+ */
 export const publishScript = redisScript(`${prelude}
 local position = redis.call('INCR', KEYS[1])
-redis.call('PUBLISH', ARGV[1], run .. ' ' .. string.format('%.0f', position) .. ' ' .. ARGV[2])
-return position
+local number = string.format('%.0f', position)
+redis.call('PUBLISH', ARGV[1], run .. ' ' .. number .. ' ' .. ARGV[2])
+return {run, number}
 `);

@@ -88,9 +88,19 @@ export function createRedisInvalidation(args: {
     if (missing === null) provenAt = sent;
   };
 
+  /** What this process published counts here at once: the message comes by another connection, and may be late. */
+  const noteOwn = (server: string, at: number, id: string): void => {
+    if (server !== run || id === everything || invalidated.size >= idLimit) {
+      run = server;
+      begin(at);
+    } else invalidated.set(id, Math.max(at, invalidated.get(id) ?? 0));
+  };
+
   const send = async (id: string): Promise<boolean> => {
     try {
-      await redis.run(publishScript, [invalidationKey], [invalidationChannel, id]);
+      const answer = await redis.run(publishScript, [invalidationKey], [invalidationChannel, id]);
+      const [server, count] = answer as [string, string];
+      noteOwn(server, Number(count), id);
       unsent.delete(id);
       return true;
     } catch (error) {

@@ -17,7 +17,7 @@ const description = `Uploads stream into an object store; records are kept in re
 Every request carries \`Authorization: Bearer <ACCESS_TOKEN>\`, over HTTPS. Examples are of a project \`demo\`, and work as they are
 with a token in \`TOKEN\`. Each answer carries \`X-Request-Id\`. An error is JSON in the form of \`Error\`, or problem details (RFC 9457) for who
 accepts \`application/problem+json\`. A path answers methods that it does not have with 405 \`method_not_allowed\` and \`Allow\`, HEAD like GET,
-and OPTIONS with 204 and \`Allow\`; an address that is not listed is a 404 \`not_found\`.
+and OPTIONS with 204 and \`Allow\`; an address that is not listed gets 404 \`not_found\`.
 
 OpenAPI does not know the method \`QUERY\` yet: operations with it are under \`x-query\`.`;
 

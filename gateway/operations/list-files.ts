@@ -17,8 +17,8 @@ export interface ListFilesDeps {
   readonly fileUrl: (file: CloudFile) => string;
 }
 
-const longestName = 200;
-const afterPattern =
+export const longestName = 200;
+export const afterPattern =
   /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 /** GET /_f_/{project_slug}: a page of the files of a project, newest first. */

@@ -1,4 +1,5 @@
 import { limitParameter, nextPage, queryParameter } from '../../common/http/list-schema.ts';
+import { longestName, slugPattern } from '../../common/metadata/slug.ts';
 import {
   type ApiHeader,
   type ApiOperation,
@@ -7,12 +8,14 @@ import {
   usualErrors,
 } from '../../common/openapi/api-operation.ts';
 import { curl } from '../../common/openapi/curl.ts';
+import { nameSchema } from '../../common/openapi/name-schema.ts';
 import { dateTime, exactObject, named, type Schema } from '../../common/openapi/schema.ts';
 import { exampleStructure } from '../structure/example-structure.ts';
 import { fieldTypes } from '../structure/field.ts';
 
 const tag = 'Projects';
 const string: Schema = { type: 'string' };
+const projectSlug: Schema = { type: 'string', pattern: slugPattern.source };
 const boolean: Schema = { type: 'boolean' };
 const count: Schema = { type: 'integer', minimum: 0 };
 
@@ -58,7 +61,7 @@ export const projectDescriptions = {
     summary: 'List projects',
     description: 'Of the account, by their slugs. `next` is the `after` of the following page.',
     access: 'token',
-    parameters: [limitParameter, queryParameter('after', 'The `next` of the page before')],
+    parameters: [limitParameter, queryParameter('after', 'The `next` of the page before', projectSlug)],
     answers: {
       200: {
         description: 'A page of them',
@@ -105,8 +108,12 @@ export const projectDescriptions = {
     access: 'token',
     parameters: [
       limitParameter,
-      queryParameter('after', 'The `next` of the page before'),
-      queryParameter('search', 'Part of the slug or of the name, in whatever case'),
+      queryParameter('after', 'The `next` of the page before', nameSchema),
+      queryParameter('search', 'Part of the slug or of the name, in whatever case', {
+        ...string,
+        minLength: 1,
+        maxLength: longestName,
+      }),
     ],
     answers: {
       200: {

@@ -54,18 +54,18 @@ const creationHeaders: readonly ApiParameter[] = [
   flagHeader(
     'auto-create-project',
     true,
-    'Whether a write makes a project that does not exist; with false it is a 404',
+    'Whether a write makes a project that does not exist; with false it gets 404',
   ),
   flagHeader(
     'auto-create-record-space',
     true,
-    'Whether a write makes a record space that does not exist; with false it is a 404',
+    'Whether a write makes a record space that does not exist; with false it gets 404',
   ),
   clearAllSpaces,
   flagHeader(
     'mutate',
     true,
-    'Whether the stored structure is brought to the one of the request; with false a field that it lacks is a 400',
+    'Whether the stored structure is adapted to the one of the request; with false a field that it lacks gets 400',
   ),
 ];
 

@@ -2,7 +2,7 @@ import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { invalidSlug, noSuchProject, recordSpaceNotFound } from '../../common/errors/catalogue.ts';
 import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
 import { ListQuery } from '../../common/http/list-query.ts';
-import { slugProblem, spaceSlugProblem } from '../../common/metadata/slug.ts';
+import { longestName, slugProblem, spaceSlugProblem } from '../../common/metadata/slug.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { readPath } from '../input/space-reference.ts';
 import { projectDescriptions as descriptions } from '../openapi/describe-projects.ts';
@@ -11,7 +11,6 @@ import { structureText } from '../structure/structure.ts';
 import { type DropDeps, dropField, dropProject, dropSpace } from './drop-space.ts';
 import { type SpaceFigures, SpaceSizes } from './space-figures.ts';
 
-const longestSearch = 200;
 const noFigures: SpaceFigures = { records: 0, bytes: 0 };
 
 /** What an account may see of its projects and record spaces, and drop of them. */
@@ -49,7 +48,7 @@ export function projectRoutes(deps: DropDeps & { readonly authenticate: Authenti
       (text) => spaceSlugProblem(text) && 'should be the slug of a record space',
     );
     const search = read.text('search', (text) =>
-      text === '' || text.length > longestSearch ? `should have 1 to ${longestSearch} characters` : null,
+      text === '' || text.length > longestName ? `should have 1 to ${longestName} characters` : null,
     );
     read.finish();
     const projectId = uuidV5(ownerId, project);

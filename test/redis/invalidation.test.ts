@@ -115,6 +115,8 @@ t.test('a subscription that hangs is no reason to trust', async (t) => {
   const [, subscription] = proxy.connections();
   subscription?.toClient.set({ frozen: true });
   await a.publish('x');
+  t.ok(await b.publish('own'));
+  t.ok(b.changedSince('own', mark), 'what a process publishes it knows by itself');
   await neverTrustedAgain(t, b, 'x', mark, performance.now());
   await until(() => b.isCurrent());
   t.match(b.log.failures.join(), /invalidations were missed/);
