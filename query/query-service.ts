@@ -55,7 +55,7 @@ import { type Freshness, Spaces } from './space/spaces.ts';
 import { RecordsTable } from './sql/records-table.ts';
 import type { FindStoredDeps } from './unique/find-stored.ts';
 import { openKeyFilter } from './unique/key-filter.ts';
-import { createRedisReservations } from './unique/redis-reservations.ts';
+import { RedisReservations } from './unique/redis-reservations.ts';
 import { createLocalReservations, type UniqueReservations } from './unique/unique-reservations.ts';
 import { usageRoute } from './usage/usage-route.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
@@ -72,7 +72,7 @@ export const queryService: ServiceFactory = async (services) => {
   const catalogue = await openCatalogue(services);
   const everUsed = async (signal: AbortSignal): Promise<boolean> => !(await catalogue.isEmpty(signal));
   const reservations =
-    redis === undefined ? createLocalReservations() : createRedisReservations({ redis, log, everUsed });
+    redis === undefined ? createLocalReservations() : new RedisReservations({ redis, log, everUsed });
   const sharedFailures =
     redis === undefined
       ? undefined

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Log } from '../log/log.ts';
-import { type RedisConnection, RedisFailure } from '../redis/redis-connection.ts';
-import type { Invalidation } from './invalidation.ts';
+import { type RedisConnection, RedisFailure, type RedisListener } from '../redis/redis-connection.ts';
+import type { Invalidation, Mark } from './invalidation.ts';
 import {
   invalidationChannel,
   invalidationKey,
@@ -25,127 +25,158 @@ const unsentLimit = 1000;
 /** Stands for all ids. */
 const everything = '*';
 
+export interface RedisInvalidationDeps {
+  readonly redis: RedisConnection;
+  readonly log: Log;
+  readonly times?: InvalidationTimes;
+  /** Ids that are remembered; beyond that everything is taken for changed. */
+  readonly idLimit?: number;
+}
+
 /**
  * Invalidation through Redis. Every message has a number, and the number of the last one is asked for all the time: so a
  * lost message, a connection that hangs, a restart and a failover all show, and what they hide is never trusted.
  */
-export function createRedisInvalidation(args: {
-  redis: RedisConnection;
-  log: Log;
-  times?: InvalidationTimes;
-  /** Ids that are remembered; beyond that everything is taken for changed. */
-  idLimit?: number;
-}): Invalidation {
-  const { redis, log, times = usualTimes, idLimit = idLimits.max } = args;
-  const invalidated = new LRUCache<string, number>({ max: idLimit, ttl: idLimits.ttl, ttlResolution: 1000 });
-  const unsent = new Set<string>();
-  let run: string | null = null;
-  let generation = 0;
+export class RedisInvalidation implements Invalidation {
+  readonly #redis: RedisConnection;
+  readonly #log: Log;
+  readonly #times: InvalidationTimes;
+  readonly #idLimit: number;
+  readonly #listener: RedisListener;
+  readonly #timer: NodeJS.Timeout;
+  readonly #invalidated: LRUCache<string, number>;
+  readonly #unsent = new Set<string>();
+  #run: string | null = null;
+  #generation = 0;
   /** Where the generation began, and the last message of it. */
-  let floor = 0;
-  let position = 0;
+  #floor = 0;
+  #position = 0;
   /** Everything that was published before is known. */
-  let provenAt = Number.NEGATIVE_INFINITY;
+  #provenAt = Number.NEGATIVE_INFINITY;
   /** A number that was there at the last look, and whose message was not here. */
-  let missing: number | null = null;
-  let looking: Promise<void> | null = null;
+  #missing: number | null = null;
+  #looking: Promise<void> | null = null;
 
-  /** Nothing that was learnt before may be kept. */
-  const begin = (at: number): void => {
-    generation++;
-    floor = at;
-    position = at;
-    invalidated.clear();
-  };
+  constructor({ redis, log, times = usualTimes, idLimit = idLimits.max }: RedisInvalidationDeps) {
+    this.#redis = redis;
+    this.#log = log;
+    this.#times = times;
+    this.#idLimit = idLimit;
+    this.#invalidated = new LRUCache({ max: idLimit, ttl: idLimits.ttl, ttlResolution: 1000 });
+    this.#listener = redis.listen(invalidationChannel, (message) => this.#hear(message));
+    this.#timer = setInterval(() => this.#keep(), times.look);
+    this.#timer.unref();
+    redis.onConnected(() => this.#keep());
+  }
 
-  const hear = (message: string): void => {
-    const [, from, number, id] = /^(\w+) (\d+) (.+)$/.exec(message) ?? [];
-    // the next look tells which server counts
-    if (id === undefined || from !== run) return;
-    const at = Number(number);
-    if (at > position + 1 || id === everything || invalidated.size >= idLimit) {
-      if (at > position) begin(at);
-      return;
-    }
-    position = Math.max(position, at);
-    invalidated.set(id, at);
-  };
-  const listener = redis.listen(invalidationChannel, hear);
+  mark(): Mark | null {
+    return this.#run === null ? null : { generation: this.#generation, position: this.#position };
+  }
 
-  const look = async (): Promise<void> => {
-    const sent = performance.now();
-    const [server, count] = (await redis.run(positionScript, [invalidationKey], [])) as [string, string];
-    const published = Number(count);
-    if (server !== run) {
-      run = server;
-      begin(published);
-    } else if (missing !== null && position < missing) {
-      log.warn({ published, heard: position }, 'invalidations were missed: everything is looked up again');
-      begin(published);
-      listener.reconnect();
-    }
-    missing = published > position ? published : null;
-    if (missing === null) provenAt = sent;
-  };
+  changedSince(id: string, mark: Mark | null): boolean {
+    if (mark === null || mark.generation !== this.#generation) return true;
+    return (this.#invalidated.get(id) ?? 0) > mark.position;
+  }
 
-  /** What this process published counts here at once: the message comes by another connection, and may be late. */
-  const noteOwn = (server: string, at: number, id: string): void => {
-    if (server !== run || id === everything || invalidated.size >= idLimit) {
-      run = server;
-      begin(at);
-    } else invalidated.set(id, Math.max(at, invalidated.get(id) ?? 0));
-  };
+  isCurrent(): boolean {
+    return performance.now() - this.#provenAt <= this.#times.trustFor;
+  }
 
-  const send = async (id: string): Promise<boolean> => {
+  async publish(id: string): Promise<boolean> {
     try {
-      const answer = await redis.run(publishScript, [invalidationKey], [invalidationChannel, id]);
+      const answer = await this.#redis.run(publishScript, [invalidationKey], [invalidationChannel, id]);
       const [server, count] = answer as [string, string];
-      noteOwn(server, Number(count), id);
-      unsent.delete(id);
+      this.#noteOwn(server, Number(count), id);
+      this.#unsent.delete(id);
       return true;
     } catch (error) {
       if (!(error instanceof RedisFailure)) throw error;
-      if (unsent.size >= unsentLimit && !unsent.has(id)) {
-        unsent.clear();
-        unsent.add(everything);
-      } else unsent.add(id);
+      if (this.#unsent.size >= unsentLimit && !this.#unsent.has(id)) {
+        this.#unsent.clear();
+        this.#unsent.add(everything);
+      } else this.#unsent.add(id);
       return false;
     }
-  };
+  }
 
-  const keep = (): void => {
-    looking ??= look()
+  stampOf(mark: Mark): string {
+    return `${this.#run}:${mark.position}`;
+  }
+
+  markOf(stamp: string): Mark | null {
+    const [server, number] = stamp.split(':');
+    const position = Number(number);
+    const known = server === this.#run && position >= this.#floor && position <= this.#position;
+    return known ? { generation: this.#generation, position } : null;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#listener.close();
+    await this.#looking;
+  }
+
+  /** Nothing that was learnt before may be kept. */
+  #begin(at: number): void {
+    this.#generation++;
+    this.#floor = at;
+    this.#position = at;
+    this.#invalidated.clear();
+  }
+
+  #hear(message: string): void {
+    const [, from, number, id] = /^(\w+) (\d+) (.+)$/.exec(message) ?? [];
+    // the next look tells which server counts
+    if (id === undefined || from !== this.#run) return;
+    const at = Number(number);
+    if (at > this.#position + 1 || id === everything || this.#invalidated.size >= this.#idLimit) {
+      if (at > this.#position) this.#begin(at);
+      return;
+    }
+    this.#position = Math.max(this.#position, at);
+    this.#invalidated.set(id, at);
+  }
+
+  /** What this process published counts here at once: the message comes by another connection, and may be late. */
+  #noteOwn(server: string, at: number, id: string): void {
+    if (server !== this.#run || id === everything || this.#invalidated.size >= this.#idLimit) {
+      this.#run = server;
+      this.#begin(at);
+    } else this.#invalidated.set(id, Math.max(at, this.#invalidated.get(id) ?? 0));
+  }
+
+  async #look(): Promise<void> {
+    const sent = performance.now();
+    const [server, count] = (await this.#redis.run(positionScript, [invalidationKey], [])) as [
+      string,
+      string,
+    ];
+    const published = Number(count);
+    if (server !== this.#run) {
+      this.#run = server;
+      this.#begin(published);
+    } else if (this.#missing !== null && this.#position < this.#missing) {
+      const heard = this.#position;
+      this.#log.warn({ published, heard }, 'invalidations were missed: everything is looked up again');
+      this.#begin(published);
+      this.#listener.reconnect();
+    }
+    this.#missing = published > this.#position ? published : null;
+    if (this.#missing === null) this.#provenAt = sent;
+  }
+
+  #keep(): void {
+    this.#looking ??= this.#look()
       .then(async () => {
-        await Promise.all([...unsent].map(send));
+        await Promise.all([...this.#unsent].map((id) => this.publish(id)));
       })
       // the connection tells of its outages; meanwhile nothing is trusted
       .catch((error: unknown) => {
-        if (!(error instanceof RedisFailure)) log.error({ err: error }, 'invalidations could not be read');
+        if (!(error instanceof RedisFailure))
+          this.#log.error({ err: error }, 'invalidations could not be read');
       })
       .finally(() => {
-        looking = null;
+        this.#looking = null;
       });
-  };
-  const timer = setInterval(keep, times.look);
-  timer.unref();
-  redis.onConnected(keep);
-
-  return {
-    mark: () => (run === null ? null : { generation, position }),
-    changedSince: (id, mark) =>
-      mark === null || mark.generation !== generation || (invalidated.get(id) ?? 0) > mark.position,
-    isCurrent: () => performance.now() - provenAt <= times.trustFor,
-    publish: send,
-    stampOf: (mark) => `${run}:${mark.position}`,
-    markOf(stamp) {
-      const [server, number] = stamp.split(':');
-      const at = Number(number);
-      return server === run && at >= floor && at <= position ? { generation, position: at } : null;
-    },
-    async close() {
-      clearInterval(timer);
-      listener.close();
-      await looking;
-    },
-  };
+  }
 }

@@ -12,7 +12,7 @@ import { openDatabase } from '../clickhouse/open-database.ts';
 import type { Config } from '../config/read-config.ts';
 import type { RedisConfig } from '../config/read-redis.ts';
 import type { Invalidation } from '../invalidation/invalidation.ts';
-import { createRedisInvalidation } from '../invalidation/redis-invalidation.ts';
+import { RedisInvalidation } from '../invalidation/redis-invalidation.ts';
 import type { Log } from '../log/log.ts';
 import { databaseName } from '../metadata/database-name.ts';
 import { type Deployment, openDeployment } from '../metadata/deployment.ts';
@@ -72,7 +72,7 @@ export async function openServices(
   const redis = config.redis === undefined ? undefined : await connectRedis(config.redis, log, observeCall);
   // the embedded engine serves one process
   const alone = config.clickhouse === undefined;
-  const invalidation = redis === undefined || alone ? undefined : createRedisInvalidation({ redis, log });
+  const invalidation = redis === undefined || alone ? undefined : new RedisInvalidation({ redis, log });
   const sharing =
     redis === undefined || invalidation === undefined
       ? undefined

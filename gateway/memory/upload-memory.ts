@@ -1,6 +1,7 @@
+import { LeaseSums } from './lease-sums.ts';
 import { type MemoryClient, MemoryLease } from './memory-lease.ts';
 import { SlabPool, slabBytes } from './slab-pool.ts';
-import { WaitingLine } from './waiting-line.ts';
+import { WaitingUploads } from './waiting-uploads.ts';
 
 /** The most that a read brings: the native receive buffer. It may be the beginning of the next part. */
 export const largestRead = 512 * 1024;
@@ -46,21 +47,15 @@ export class UploadMemory {
   readonly #now: () => number;
   readonly #pool = new SlabPool();
   readonly #open = new Set<MemoryLease>();
-  /** Uploads that have begun, and those whose bytes all fit into what they ask for. */
-  readonly #begun = new WaitingLine<MemoryLease>();
-  /** Uploads that would begin, and come back for more. */
-  readonly #new = new WaitingLine<MemoryLease>();
-  readonly #slow = new WaitingLine<MemoryLease>();
+  readonly #line = new WaitingUploads();
   readonly #watcher: NodeJS.Timeout;
-  #tickets = 0;
   /** Bytes of slabs in parts that are being gathered. */
   #gathered = 0;
   #used = 0;
   /** Bytes of slabs that uploads which read may still take. */
   #promised = 0;
   #readers = 0;
-  /** What `counted` of all leases adds up to. */
-  readonly #sums = { waiting: 0, slowWaiting: 0, slowReading: 0 };
+  readonly #sums = new LeaseSums();
   /** When bytes last came, or slabs came back. */
   #movedAt: number;
   #admitting = false;
@@ -88,7 +83,7 @@ export class UploadMemory {
 
   /** Uploads that wait for memory. */
   get waiting(): number {
-    return this.#begun.size + this.#new.size + this.#slow.size;
+    return this.#line.size;
   }
 
   /** Whether an upload waits for memory. */
@@ -120,7 +115,7 @@ export class UploadMemory {
     this.#promised -= claimed;
     lease.gathered += slabBytes;
     this.#gathered += slabBytes;
-    if (claimed < slabBytes || lease.state !== 'reading') this.#count(lease);
+    if (claimed < slabBytes || lease.state !== 'reading') this.#sums.count(lease);
     return this.#pool.take();
   }
 
@@ -137,7 +132,7 @@ export class UploadMemory {
     this.#gathered -= lease.gathered;
     lease.gathered = 0;
     lease.shippedClaim = true;
-    this.#count(lease);
+    this.#sums.count(lease);
   }
 
   /** @internal of MemoryLease */
@@ -223,31 +218,20 @@ export class UploadMemory {
     this.#admitting = false;
   }
 
-  /** Who asked first, of those whose turn it may be. */
   #next(): MemoryLease | undefined {
     const { bytes } = this.#options;
-    const slow = this.#slow.first;
-    const slowFits =
-      slow !== undefined &&
-      (this.#begun.size + this.#new.size === 0 ||
-        this.#sums.slowReading === 0 ||
-        this.#sums.slowReading + slow.gathered + slow.need <= bytes * slowShare);
-    const candidates = [
-      this.#begun.first,
+    const { waiting, slowReading } = this.#sums;
+    return this.#line.next({
       // who has begun holds bytes while it waits: there may not be too many of them
-      this.#sums.waiting <= bytes * waitingShare ? this.#new.first : undefined,
-      slowFits ? slow : undefined,
-    ];
-    let next: MemoryLease | undefined;
-    for (const lease of candidates) {
-      if (lease !== undefined && (next === undefined || lease.ticket < next.ticket)) next = lease;
-    }
-    return next;
+      begin: waiting <= bytes * waitingShare,
+      slow: ({ gathered, need }) =>
+        this.#line.fastSize === 0 || slowReading === 0 || slowReading + gathered + need <= bytes * slowShare,
+    });
   }
 
   /** Takes room back from uploads that are slow while others wait, beyond the share of the slow ones. */
   #stopSlowOnes(): void {
-    if (this.#begun.size + this.#new.size === 0) return;
+    if (this.#line.fastSize === 0) return;
     const { bytes } = this.#options;
     const reading = [...this.#open].filter(({ slow, state }) => slow && state === 'reading');
     // who has the longest way to go gives back the most, and keeps the least
@@ -267,7 +251,7 @@ export class UploadMemory {
     const milliseconds = now - lease.readSince;
     if (lease.state !== 'reading' || milliseconds < watchInterval) return;
     lease.slow = lease.readBytes * 1000 < slowRate * milliseconds;
-    this.#count(lease);
+    this.#sums.count(lease);
   }
 
   #startReading(lease: MemoryLease): void {
@@ -281,7 +265,7 @@ export class UploadMemory {
     lease.readSince = this.#now();
     lease.rateBytes = 0;
     lease.rateSince = null;
-    this.#count(lease);
+    this.#sums.count(lease);
     lease.client.resume();
   }
 
@@ -294,17 +278,14 @@ export class UploadMemory {
     lease.claim = 0;
     lease.shippedClaim = false;
     lease.state = 'idle';
-    this.#count(lease);
+    this.#sums.count(lease);
   }
 
   #wait(lease: MemoryLease): void {
     lease.state = 'waiting';
-    lease.ticket = ++this.#tickets;
     lease.waitingSince = this.#now();
-    if (lease.slow) lease.line = this.#slow;
-    else lease.line = lease.begun || lease.needsNoMore ? this.#begun : this.#new;
-    lease.line.add(lease);
-    this.#count(lease);
+    this.#line.add(lease);
+    this.#sums.count(lease);
   }
 
   #leave(lease: MemoryLease): void {
@@ -312,20 +293,6 @@ export class UploadMemory {
     lease.line = null;
     if (lease.state === 'reading') this.#stopReading(lease);
     lease.state = 'idle';
-    this.#count(lease);
-  }
-
-  /** Keeps the sums; called after every change. */
-  #count(lease: MemoryLease): void {
-    const { state, slow, gathered, claim, counted } = lease;
-    const now = {
-      waiting: state === 'waiting' && !slow ? gathered : 0,
-      slowWaiting: state === 'waiting' && slow ? gathered : 0,
-      slowReading: state === 'reading' && slow ? gathered + claim : 0,
-    };
-    for (const sum of ['waiting', 'slowWaiting', 'slowReading'] as const) {
-      this.#sums[sum] += now[sum] - counted[sum];
-    }
-    lease.counted = now;
+    this.#sums.count(lease);
   }
 }

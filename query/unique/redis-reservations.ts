@@ -5,7 +5,7 @@ import { type RedisConnection, RedisFailure } from '../../common/redis/redis-con
 import { HeldKeys } from './held-keys.ts';
 import { type LeaseSession, type LeaseTimes, usualTimes } from './lease-session.ts';
 import { LeaseSessions } from './lease-sessions.ts';
-import { type Claim, createLedger, digestOf, type ReserveAnswer } from './ledger.ts';
+import { type Claim, createLedger, digestOf, type Ledger, type ReserveAnswer } from './ledger.ts';
 import {
   createLocalReservations,
   type Reservation,
@@ -19,130 +19,166 @@ const closedProblem = 'values of unique fields wait until reservations that were
 const lostPause = 20;
 const lostProblem = 'reservations of values of unique fields are lost again and again';
 
+export interface RedisReservationsDeps {
+  readonly redis: RedisConnection;
+  readonly log: Log;
+  /** Whether there may have been reservations before Redis knew of any. */
+  readonly everUsed: (signal: AbortSignal) => Promise<boolean>;
+  readonly times?: LeaseTimes;
+  /** Milliseconds. */
+  readonly waitLimit?: number;
+  /** Keys that may be reserved at once by this process. */
+  readonly keyLimit?: number;
+  /** Keys of one call: what one script takes without keeping others waiting. */
+  readonly requestLimit?: number;
+  readonly ledgerKey?: string;
+}
+
+/** What one claim came to. */
+interface Claimed {
+  readonly answer: ReserveAnswer;
+  readonly session: LeaseSession;
+  readonly claim: Claim;
+}
+
+/** Waits with the request's deadline. */
+type Wait = (event: Promise<void>, what?: string) => Promise<void>;
+
 /**
  * Reservations that hold between processes (docs/decisions/010-unique-values-between-processes.md). Writes of one process
  * meet in its memory first, so that of many that want a value one at a time asks Redis.
- * @param args.everUsed whether there may have been reservations before Redis knew of any
- * @param args.waitLimit milliseconds @param args.keyLimit keys that may be reserved at once by this process
- * @param args.requestLimit keys of one call: what one script takes without keeping others waiting
  */
-export function createRedisReservations(args: {
-  redis: RedisConnection;
-  log: Log;
-  everUsed: (signal: AbortSignal) => Promise<boolean>;
-  times?: LeaseTimes;
-  waitLimit?: number;
-  keyLimit?: number;
-  requestLimit?: number;
-  ledgerKey?: string;
-}): UniqueReservations {
-  const { redis, log, everUsed, times = usualTimes } = args;
-  const { waitLimit = 15_000, keyLimit = 1_000_000, requestLimit = 50_000, ledgerKey } = args;
-  const local = createLocalReservations({ waitLimit, keyLimit });
-  const ledger = createLedger({
-    redis,
-    lease: times.lease,
-    ...(ledgerKey === undefined ? {} : { key: ledgerKey }),
-  });
-  const sessions = new LeaseSessions({ ledger, times, everUsed, log });
-  const heldKeys = new HeldKeys(ledger);
-  redis.onConnected(() => sessions.keep());
+export class RedisReservations implements UniqueReservations {
+  readonly #times: LeaseTimes;
+  readonly #waitLimit: number;
+  readonly #requestLimit: number;
+  readonly #local: UniqueReservations;
+  readonly #ledger: Ledger;
+  readonly #sessions: LeaseSessions;
+  readonly #heldKeys: HeldKeys;
 
-  /** Asks Redis once. What was not given is left, whatever happens. */
-  const claim = async (
-    digests: readonly string[],
-  ): Promise<{ answer: ReserveAnswer; session: LeaseSession; claimed: Claim }> => {
-    const session = await sessions.enter();
-    const claimed = { session: session.id, write: session.nextWrite(), digests };
+  constructor(deps: RedisReservationsDeps) {
+    const { redis, log, everUsed, times = usualTimes } = deps;
+    const { waitLimit = 15_000, keyLimit = 1_000_000, requestLimit = 50_000, ledgerKey } = deps;
+    this.#times = times;
+    this.#waitLimit = waitLimit;
+    this.#requestLimit = requestLimit;
+    this.#local = createLocalReservations({ waitLimit, keyLimit });
+    const named = ledgerKey === undefined ? {} : { key: ledgerKey };
+    this.#ledger = createLedger({ redis, lease: times.lease, ...named });
+    this.#sessions = new LeaseSessions({ ledger: this.#ledger, times, everUsed, log });
+    this.#heldKeys = new HeldKeys(this.#ledger);
+    redis.onConnected(() => this.#sessions.keep());
+  }
+
+  async reserve(
+    keys: readonly string[],
+    signal: AbortSignal,
+    patience = this.#waitLimit,
+  ): ReturnType<UniqueReservations['reserve']> {
+    if (keys.length > this.#requestLimit) {
+      throw invalidBody(`A request can store at most ${this.#requestLimit} values of unique fields`);
+    }
+    if (keys.length === 0) return this.#local.reserve(keys, signal, patience);
     try {
-      const answer = await ledger.reserve(claimed);
-      if (answer.kind !== 'taken') {
-        sessions.leave(session);
-        if (answer.kind === 'lost') sessions.lose(session);
-      }
-      return { answer, session, claimed };
+      return await this.#reserve(keys, signal, patience);
     } catch (error) {
-      if (!(error instanceof RedisFailure) || error.mayHaveRun) sessions.outcomeUnknown(session);
-      sessions.leave(session);
-      throw error;
+      if (!(error instanceof RedisFailure)) throw error;
+      throw unavailable('Values of unique fields can not be stored at the moment', error);
     }
-  };
+  }
 
-  /** Nobody waits for Redis here: the next command of this process comes after, and a loss ends the session. */
-  const release = (session: LeaseSession, claimed: Claim): void => {
-    ledger
-      .release(claimed)
-      .catch(() => sessions.outcomeUnknown(session))
-      .finally(() => sessions.leave(session));
-  };
+  close(): Promise<void> {
+    return this.#sessions.close();
+  }
 
-  const reservationOf = (own: Reservation, session: LeaseSession, claimed: Claim): Reservation => {
-    let settled = false;
-    return {
-      permit: {
-        timeLimit: times.writeTime,
-        check() {
-          if (!session.coversWrite()) throw unavailable('The reservation of values of unique fields ran out');
-        },
-      },
-      async settle(stored) {
-        if (settled) return;
-        settled = true;
-        release(session, claimed);
-        await own.settle(stored);
-      },
-    };
-  };
-
-  const reserve: UniqueReservations['reserve'] = async (keys, signal, patience = waitLimit) => {
-    if (keys.length > requestLimit) {
-      throw invalidBody(`A request can store at most ${requestLimit} values of unique fields`);
-    }
-    if (keys.length === 0) return local.reserve(keys, signal, patience);
+  async #reserve(
+    keys: readonly string[],
+    signal: AbortSignal,
+    patience: number,
+  ): ReturnType<UniqueReservations['reserve']> {
     const digests = keys.map(digestOf);
     let deadline: AbortSignal | null = null;
-    const wait = (event: Promise<void>, what?: string): Promise<void> => {
-      deadline ??= AbortSignal.timeout(Math.min(patience, waitLimit));
+    const wait: Wait = (event, what) => {
+      deadline ??= AbortSignal.timeout(Math.min(patience, this.#waitLimit));
       return waitFor(event, signal, deadline, what);
     };
     for (;;) {
-      const watched = digests.find((digest) => heldKeys.has(digest));
+      const watched = digests.find((digest) => this.#heldKeys.has(digest));
       if (watched !== undefined) {
-        await heldKeys.untilFree(watched, wait);
+        await this.#heldKeys.untilFree(watched, wait);
         continue;
       }
-      const own = await local.reserve(keys, signal, patience);
+      const own = await this.#local.reserve(keys, signal, patience);
       if ('takenKey' in own) return own;
       let reservation: Reservation | null = null;
       try {
-        const { answer, session, claimed } = await claim(digests);
-        if (answer.kind === 'taken') {
-          reservation = reservationOf(own.reservation, session, claimed);
+        const claimed = await this.#claim(digests);
+        if (claimed.answer.kind === 'taken') {
+          reservation = this.#reservationOf(own.reservation, claimed);
           signal.throwIfAborted();
           return { reservation };
         }
         // nothing is held while waiting
         await own.reservation.settle([]);
-        if (answer.kind === 'held') await heldKeys.untilFree(answer.digest, wait);
-        if (answer.kind === 'closed') await wait(sleep(Math.min(answer.wait, closedPause)), closedProblem);
-        // the next session, but not without an end
-        if (answer.kind === 'lost') await wait(sleep(lostPause), lostProblem);
+        await this.#beforeAnotherTry(claimed.answer, wait);
       } catch (error) {
         await (reservation ?? own.reservation).settle([]);
         throw error;
       }
     }
-  };
+  }
 
-  return {
-    async reserve(keys, signal, patience) {
-      try {
-        return await reserve(keys, signal, patience);
-      } catch (error) {
-        if (!(error instanceof RedisFailure)) throw error;
-        throw unavailable('Values of unique fields can not be stored at the moment', error);
+  async #beforeAnotherTry(answer: ReserveAnswer, wait: Wait): Promise<void> {
+    if (answer.kind === 'held') await this.#heldKeys.untilFree(answer.digest, wait);
+    if (answer.kind === 'closed') await wait(sleep(Math.min(answer.wait, closedPause)), closedProblem);
+    // the next session, but not without an end
+    if (answer.kind === 'lost') await wait(sleep(lostPause), lostProblem);
+  }
+
+  /** Asks Redis once. What was not given is left, whatever happens. */
+  async #claim(digests: readonly string[]): Promise<Claimed> {
+    const sessions = this.#sessions;
+    const session = await sessions.enter();
+    const claim = { session: session.id, write: session.nextWrite(), digests };
+    try {
+      const answer = await this.#ledger.reserve(claim);
+      if (answer.kind !== 'taken') {
+        sessions.leave(session);
+        if (answer.kind === 'lost') sessions.lose(session);
       }
-    },
-    close: () => sessions.close(),
-  };
+      return { answer, session, claim };
+    } catch (error) {
+      if (!(error instanceof RedisFailure) || error.mayHaveRun) sessions.outcomeUnknown(session);
+      sessions.leave(session);
+      throw error;
+    }
+  }
+
+  /** Nobody waits for Redis here: the next command of this process comes after, and a loss ends the session. */
+  #release({ session, claim }: Claimed): void {
+    this.#ledger
+      .release(claim)
+      .catch(() => this.#sessions.outcomeUnknown(session))
+      .finally(() => this.#sessions.leave(session));
+  }
+
+  #reservationOf(own: Reservation, claimed: Claimed): Reservation {
+    let settled = false;
+    return {
+      permit: {
+        timeLimit: this.#times.writeTime,
+        check() {
+          if (claimed.session.coversWrite()) return;
+          throw unavailable('The reservation of values of unique fields ran out');
+        },
+      },
+      settle: async (stored) => {
+        if (settled) return;
+        settled = true;
+        this.#release(claimed);
+        await own.settle(stored);
+      },
+    };
+  }
 }

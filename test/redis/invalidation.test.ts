@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { RedisConfig } from '../../common/config/read-redis.ts';
 import type { Invalidation } from '../../common/invalidation/invalidation.ts';
-import { createRedisInvalidation } from '../../common/invalidation/redis-invalidation.ts';
+import { RedisInvalidation } from '../../common/invalidation/redis-invalidation.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { startRedisSentinel } from '../services/redis-sentinel.ts';
@@ -21,7 +21,7 @@ async function openServer(t: Test): Promise<RedisServer> {
 async function openPush(t: Test, config: RedisConfig, idLimit?: number) {
   const log = silentLog();
   const redis = await openRedis(config, log, quick);
-  const invalidation = createRedisInvalidation({
+  const invalidation = new RedisInvalidation({
     redis,
     log,
     times,

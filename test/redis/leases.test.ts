@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { LeaseSession, type LeaseTimes, usualTimes } from '../../query/unique/lease-session.ts';
-import { createRedisReservations } from '../../query/unique/redis-reservations.ts';
+import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import { ledgerKey } from '../../query/unique/reservation-scripts.ts';
 import type { Reservation } from '../../query/unique/unique-reservations.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
@@ -27,7 +27,7 @@ async function openProcess(
   const { port = server.config.port, waitLimit = 20_000, everUsed = false } = more;
   const log = silentLog();
   const redis = await openRedis({ ...server.config, port }, log, quick);
-  const reservations = createRedisReservations({
+  const reservations = new RedisReservations({
     redis,
     log,
     times,

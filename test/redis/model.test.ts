@@ -7,7 +7,7 @@ import { openRedis } from '../../common/redis/open-redis.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { CacheOutages } from '../../query/records/cache-outages.ts';
 import { RedisVersions } from '../../query/records/redis-versions.ts';
-import { createRedisReservations } from '../../query/unique/redis-reservations.ts';
+import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import type { UniqueReservations } from '../../query/unique/unique-reservations.ts';
 import { checkSequences, requestedRuns } from '../model/check-sequences.ts';
 import { type ConcurrentPlan, concurrentPlan } from '../model/concurrent-plan.ts';
@@ -36,7 +36,7 @@ const harness = await openQueryHarness({
   // what one process changes the other goes by at once, instead of after the 10 s that are promised
   freshness: { freshFor: -1, staleAfter: -1 },
   reservations: () => {
-    const reservations = createRedisReservations({ redis: own(), log, everUsed: async () => false });
+    const reservations = new RedisReservations({ redis: own(), log, everUsed: async () => false });
     opened.push(reservations);
     return reservations;
   },

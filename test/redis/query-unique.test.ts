@@ -4,7 +4,7 @@ import { openRedis } from '../../common/redis/open-redis.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
 import type { LeaseTimes } from '../../query/unique/lease-session.ts';
-import { createRedisReservations } from '../../query/unique/redis-reservations.ts';
+import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import type { UniqueReservations } from '../../query/unique/unique-reservations.ts';
 import { openQueryHarness, type QueryAnswer, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
@@ -31,7 +31,7 @@ const harness = await openQueryHarness({
     const redis = connections[opened.length] as RedisConnection;
     const everUsed = async (signal: AbortSignal): Promise<boolean> =>
       !(await createSpaceCatalogue({ db: harness.db, database: testDatabase }).isEmpty(signal));
-    const reservations = createRedisReservations({ redis, log, times, everUsed });
+    const reservations = new RedisReservations({ redis, log, times, everUsed });
     opened.push(reservations);
     return reservations;
   },

@@ -4,14 +4,14 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { RedisConfig } from '../../common/config/read-redis.ts';
-import { createRedisInvalidation } from '../../common/invalidation/redis-invalidation.ts';
+import { RedisInvalidation } from '../../common/invalidation/redis-invalidation.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { createProcessLock } from '../../common/redis/process-lock.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { redisScript } from '../../common/redis/redis-script.ts';
 import { CacheOutages } from '../../query/records/cache-outages.ts';
 import { RedisVersions } from '../../query/records/redis-versions.ts';
-import { createRedisReservations } from '../../query/unique/redis-reservations.ts';
+import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import { certificateFor } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
 import { call, structureOf } from '../services/record-client.ts';
@@ -79,8 +79,8 @@ async function useAll(redis: RedisConnection, prefix: string): Promise<void> {
 /** What one publishes the other hears in order, whichever nodes are between them. */
 async function pushBetween(t: Test, redis: RedisConnection, other: RedisConnection): Promise<void> {
   const logs = [silentLog(), silentLog()] as const;
-  const a = createRedisInvalidation({ redis, log: logs[0] });
-  const b = createRedisInvalidation({ redis: other, log: logs[1] });
+  const a = new RedisInvalidation({ redis, log: logs[0] });
+  const b = new RedisInvalidation({ redis: other, log: logs[1] });
   const current = async (): Promise<void> => {
     while (!a.isCurrent() || !b.isCurrent()) await sleep(10);
   };
@@ -123,8 +123,8 @@ async function serves(t: Test, env: Record<string, string>): Promise<void> {
 /** Reservations of two processes exclude each other, by the scripts as they are. */
 async function reserveBetween(t: Test, redis: RedisConnection, other: RedisConnection): Promise<void> {
   const log = silentLog();
-  const all = [redis, other].map((connection) =>
-    createRedisReservations({ redis: connection, log, everUsed: async () => false }),
+  const all = [redis, other].map(
+    (connection) => new RedisReservations({ redis: connection, log, everUsed: async () => false }),
   );
   const [a, b] = all as [(typeof all)[0], (typeof all)[0]];
   const values = Array.from({ length: 500 }, (_, i) => `value ${i}`);

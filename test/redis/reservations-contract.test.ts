@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import t from 'tap';
 import { openRedis } from '../../common/redis/open-redis.ts';
-import { createRedisReservations } from '../../query/unique/redis-reservations.ts';
+import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import type { UniqueReservations } from '../../query/unique/unique-reservations.ts';
 import { startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
@@ -25,12 +25,14 @@ async function openBoth(limits: { waitLimit?: number; keyLimit?: number; request
   const ledgerKey = `ledger:${++ledgers}`;
   const everUsed = async (): Promise<boolean> => false;
   // the first to come opens it, for which others wait longer than some of these limits
-  const first = createRedisReservations({ redis: connections[0], log, everUsed, ledgerKey });
+  const first = new RedisReservations({ redis: connections[0], log, everUsed, ledgerKey });
   await taken(await first.reserve(['first'], idle)).settle([]);
   await first.close();
-  const both = connections.map((redis) =>
-    createRedisReservations({ redis, log, everUsed, ledgerKey, ...limits }),
-  ) as [UniqueReservations, UniqueReservations];
+  const [one, other] = connections;
+  const both: [UniqueReservations, UniqueReservations] = [
+    new RedisReservations({ redis: one, log, everUsed, ledgerKey, ...limits }),
+    new RedisReservations({ redis: other, log, everUsed, ledgerKey, ...limits }),
+  ];
   opened.push(...both);
   return both;
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { RedisConfig } from '../../common/config/read-redis.ts';
 import type { Invalidation } from '../../common/invalidation/invalidation.ts';
-import { createRedisInvalidation } from '../../common/invalidation/redis-invalidation.ts';
+import { RedisInvalidation } from '../../common/invalidation/redis-invalidation.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { openQueryHarness, type QueryAnswer } from '../services/query-harness.ts';
@@ -18,7 +18,7 @@ const opened: { redis: RedisConnection; invalidation: Invalidation }[] = [];
 async function openInvalidation(config: RedisConfig): Promise<void> {
   const log = silentLog();
   const redis = await openRedis(config, log, quick);
-  opened.push({ redis, invalidation: createRedisInvalidation({ redis, log }) });
+  opened.push({ redis, invalidation: new RedisInvalidation({ redis, log }) });
 }
 await openInvalidation(server.config);
 // the second process reaches Redis over a line that can be cut

@@ -5,7 +5,7 @@ import { type AccessToken, type AccessTokens, hashToken } from '../../common/aut
 import { createSharedTokens, keyOf } from '../../common/auth/shared-tokens.ts';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import { AccessTokenCheck, tokenTrust } from '../../common/auth/token-check.ts';
-import { createRedisInvalidation } from '../../common/invalidation/redis-invalidation.ts';
+import { RedisInvalidation } from '../../common/invalidation/redis-invalidation.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
@@ -52,7 +52,7 @@ class Store {
 async function openProcess(t: Test, server: Pick<RedisServer, 'config'>, store: Store, secret = keys) {
   const log = silentLog();
   const redis = await openRedis(server.config, log, quick);
-  const invalidation = createRedisInvalidation({ redis, log });
+  const invalidation = new RedisInvalidation({ redis, log });
   const shared = createSharedTokens({ redis, invalidation, keys: secret, log });
   const check = new AccessTokenCheck({
     ...{ tokens: store.tokens, log, alone: false },

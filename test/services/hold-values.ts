@@ -1,12 +1,12 @@
 /** A process that reserves values and holds them until it is killed. Arguments: JSON of a RedisConfig, LeaseTimes, keys. */
 import { openRedis } from '../../common/redis/open-redis.ts';
-import { createRedisReservations } from '../../query/unique/redis-reservations.ts';
+import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import { silentLog } from './silent-log.ts';
 
 const [config, times, keys] = process.argv.slice(2).map((text) => JSON.parse(text));
 const log = silentLog();
 const redis = await openRedis(config, log);
-const reservations = createRedisReservations({ redis, log, times, everUsed: async () => false });
+const reservations = new RedisReservations({ redis, log, times, everUsed: async () => false });
 const result = await reservations.reserve(keys, new AbortController().signal);
 process.stdout.write('reservation' in result ? 'held\n' : 'taken\n');
 setInterval(() => {}, 2 ** 30);
