@@ -48,25 +48,6 @@ export interface Until {
   readonly caller: AbortSignal | undefined;
 }
 
-/** One server, over its HTTP interface. Nothing is asked of it before the first statement. */
-export interface ClickhouseServer {
-  readonly url: string;
-  /** Runs a statement to its end. Answers the bytes of its result. Throws as `Database` says. */
-  run(statement: Statement, until: Until, permit?: WritePermit): Promise<Buffer>;
-  /**
-   * The chunks of a result. Rejects when the statement fails before the first, or before so many bytes.
-   * @param args.timeout milliseconds between chunks
-   */
-  stream(
-    statement: Statement,
-    until: Until,
-    args: { readonly timeout: number; readonly ahead: number },
-  ): Promise<AsyncIterable<Uint8Array>>;
-  /** What it says to a question that costs nothing, on a connection of its own. Rejects when there is no answer. */
-  probe(signal: AbortSignal): Promise<'well' | 'busy'>;
-  close(): Promise<void>;
-}
-
 /** Connections for statements, and apart from them for streams, which slow readers hold for long. */
 const statementConnections = 32;
 /** Of them, those that reads of clients may take, and of those what one account may. */
@@ -87,116 +68,139 @@ const never = 2 ** 31 - 1;
 const overLimit = 10_000;
 const overInterval = 50;
 
-export function openServer(options: ServerOptions): ClickhouseServer {
-  const statements = openClient(options, statementConnections);
-  const streams = openClient(options, streamConnections);
-  // the others may all be held by statements that take long
-  const probes = openClient(options, 1);
-  const statementTurns = new Semaphore({ limit: statementConnections - readConnections, queueLimit, full });
-  const readTurns = new Semaphore({ limit: readConnections, accountLimit: accountShare, queueLimit, full });
-  const streamTurns = new StreamTurns({ limit: streamConnections, queueLimit, limits: options.reads });
+/** One server, over its HTTP interface. Nothing is asked of it before the first statement. */
+export class ClickhouseServer {
+  readonly url: string;
+  readonly #statements: ClickHouseClient;
+  readonly #streams: ClickHouseClient;
+  /** The others may all be held by statements that take long. */
+  readonly #probes: ClickHouseClient;
+  readonly #statementTurns: Semaphore;
+  readonly #readTurns: Semaphore;
+  readonly #streamTurns: StreamTurns;
+
+  constructor(options: ServerOptions) {
+    this.url = options.url;
+    this.#statements = openClient(options, statementConnections);
+    this.#streams = openClient(options, streamConnections);
+    this.#probes = openClient(options, 1);
+    const common = { queueLimit, full };
+    this.#statementTurns = new Semaphore({ limit: statementConnections - readConnections, ...common });
+    this.#readTurns = new Semaphore({ limit: readConnections, accountLimit: accountShare, ...common });
+    this.#streamTurns = new StreamTurns({ limit: streamConnections, queueLimit, limits: options.reads });
+  }
+
+  /** Runs a statement to its end. Answers the bytes of its result. Throws as `Database` says. */
+  async run(statement: Statement, { signal, caller }: Until, permit?: WritePermit): Promise<Buffer> {
+    const queryId = randomUUID();
+    let sent = false;
+    try {
+      const { account } = statement;
+      const turns = account === undefined ? this.#statementTurns : this.#readTurns;
+      const release = await turns.take(signal, account);
+      try {
+        permit?.check();
+        sent = true;
+        return await whole(await send(this.#statements, queryId, statement, signal), signal);
+      } finally {
+        release();
+      }
+    } catch (error) {
+      if (sent && statement.account !== undefined && signal.aborted) this.#kill(queryId);
+      caller?.throwIfAborted();
+      if (!sent) throw error instanceof ApiError ? error : databaseUnavailable(error);
+      // the client's own error for an aborted request does not say why
+      throw await this.#settled(queryId, statementFailure(signal.aborted ? signal.reason : error, statement));
+    }
+  }
+
+  /**
+   * The chunks of a result. Rejects when the statement fails before the first, or before so many bytes.
+   * @param args.timeout milliseconds between chunks
+   */
+  async stream(
+    statement: Statement,
+    { signal, caller }: Until,
+    args: { readonly timeout: number; readonly ahead: number },
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const queryId = randomUUID();
+    let release = (): void => {};
+    try {
+      const place = await this.#streamTurns.take(signal, statement.account);
+      release = place.release;
+      const answer = await send(this.#streams, queryId, statement, signal);
+      // the client no longer heeds the signal once the head is there
+      const giveUp = (): void => void answer.body.destroy(signal.reason as Error);
+      signal.addEventListener('abort', giveUp, { once: true });
+      try {
+        return place.paced(await readAnswer(answer, { ...args, release, signal: caller }));
+      } finally {
+        signal.removeEventListener('abort', giveUp);
+      }
+    } catch (error) {
+      release();
+      const ended = statement.account !== undefined && signal.aborted;
+      if (ended) this.#kill(queryId);
+      caller?.throwIfAborted();
+      // a read that takes long says nothing of the server
+      if (ended && !(signal.reason instanceof ServerSilent)) throw deadlineExceeded(args.timeout);
+      throw statementFailure(signal.aborted ? signal.reason : error, statement);
+    }
+  }
+
+  /** What it says to a question that costs nothing, on a connection of its own. Rejects when there is no answer. */
+  async probe(signal: AbortSignal): Promise<'well' | 'busy'> {
+    const body = 'SELECT 1\nFORMAT JSONEachRow';
+    const statement = { body, settings: { wait_end_of_query: 1 }, writes: false };
+    try {
+      await whole(await send(this.#probes, randomUUID(), statement, signal), signal);
+      return 'well';
+    } catch (error) {
+      const told = error instanceof ApiError ? error.cause : error;
+      if (told instanceof StatementError) return 'busy';
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#streamTurns.close();
+    await this.#probes.close();
+    await this.#statements.close();
+    await this.#streams.close();
+  }
 
   /** Holds the news that an outcome is unknown back until the statement is over, so that it can be looked up. */
-  const settled = async (queryId: string, failure: Error): Promise<Error> => {
+  async #settled(queryId: string, failure: Error): Promise<Error> {
     if (!(failure instanceof UnknownOutcome) || failure.cause instanceof ServerSilent) return failure;
     const until = performance.now() + overLimit;
     try {
-      while (performance.now() < until && (await isRunning(queryId))) {
+      while (performance.now() < until && (await this.#isRunning(queryId))) {
         await new Promise((resolve) => setTimeout(resolve, overInterval));
       }
     } catch {
       // no answer, or no right to see what runs: looking up the outcome will tell
     }
     return failure;
-  };
-  const isRunning = async (queryId: string): Promise<boolean> => {
+  }
+
+  async #isRunning(queryId: string): Promise<boolean> {
     const body = `SELECT 1 FROM system.processes WHERE query_id = ${textLiteral(queryId)}\nFORMAT JSONEachRow`;
     const signal = AbortSignal.timeout(overLimit);
     const settings = { wait_end_of_query: 1 };
-    const answer = await send(statements, randomUUID(), { body, settings, writes: false }, signal);
+    const answer = await send(this.#statements, randomUUID(), { body, settings, writes: false }, signal);
     return (await whole(answer, signal)).byteLength > 0;
-  };
+  }
 
   /** Ends a read that nobody waits for any more. */
-  const kill = (queryId: string): void => {
+  #kill(queryId: string): void {
     const body = `KILL QUERY WHERE query_id = ${textLiteral(queryId)} ASYNC`;
     const signal = AbortSignal.timeout(overLimit);
-    send(statements, randomUUID(), { body, settings: { wait_end_of_query: 1 }, writes: true }, signal)
+    const statement = { body, settings: { wait_end_of_query: 1 }, writes: true };
+    send(this.#statements, randomUUID(), statement, signal)
       .then((answer) => whole(answer, signal))
       // a user may lack the right, and the server ends it by its limit of time at the latest
       .catch(() => {});
-  };
-
-  return {
-    url: options.url,
-    async run(statement, { signal, caller }, permit) {
-      const queryId = randomUUID();
-      let sent = false;
-      try {
-        const { account } = statement;
-        const release = await (account === undefined ? statementTurns : readTurns).take(signal, account);
-        try {
-          permit?.check();
-          sent = true;
-          return await whole(await send(statements, queryId, statement, signal), signal);
-        } finally {
-          release();
-        }
-      } catch (error) {
-        if (sent && statement.account !== undefined && signal.aborted) kill(queryId);
-        caller?.throwIfAborted();
-        if (!sent) throw error instanceof ApiError ? error : databaseUnavailable(error);
-        // the client's own error for an aborted request does not say why
-        throw await settled(queryId, statementFailure(signal.aborted ? signal.reason : error, statement));
-      }
-    },
-    async stream(statement, { signal, caller }, args) {
-      const queryId = randomUUID();
-      let release = (): void => {};
-      try {
-        const place = await streamTurns.take(signal, statement.account);
-        release = place.release;
-        const answer = await send(streams, queryId, statement, signal);
-        // the client no longer heeds the signal once the head is there
-        const giveUp = (): void => void answer.body.destroy(signal.reason as Error);
-        signal.addEventListener('abort', giveUp, { once: true });
-        try {
-          return place.paced(await readAnswer(answer, { ...args, release, signal: caller }));
-        } finally {
-          signal.removeEventListener('abort', giveUp);
-        }
-      } catch (error) {
-        release();
-        const ended = statement.account !== undefined && signal.aborted;
-        if (ended) kill(queryId);
-        caller?.throwIfAborted();
-        // a read that takes long says nothing of the server
-        if (ended && !(signal.reason instanceof ServerSilent)) throw deadlineExceeded(args.timeout);
-        throw statementFailure(signal.aborted ? signal.reason : error, statement);
-      }
-    },
-    async probe(signal) {
-      const statement = {
-        body: 'SELECT 1\nFORMAT JSONEachRow',
-        settings: { wait_end_of_query: 1 },
-        writes: false,
-      };
-      try {
-        await whole(await send(probes, randomUUID(), statement, signal), signal);
-        return 'well';
-      } catch (error) {
-        const told = error instanceof ApiError ? error.cause : error;
-        if (told instanceof StatementError) return 'busy';
-        throw error;
-      }
-    },
-    async close() {
-      streamTurns.close();
-      await probes.close();
-      await statements.close();
-      await streams.close();
-    },
-  };
+  }
 }
 
 function openClient(options: ServerOptions, connections: number): ClickHouseClient {
