@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { createStoredKeys } from '../common/auth/signing-keys.ts';
 import { createTokenGate } from '../common/auth/token-gate.ts';
 import type { Config } from '../common/config/read-config.ts';
-import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
+import type { ServiceFactory } from '../common/lifecycle/service.ts';
 import { failureDelays } from '../common/login/failure-delays.ts';
 import { createHasher } from '../common/login/hasher.ts';
 import { LoginThrottle, loginThrottleDefaults } from '../common/login/login-throttle.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { createStoredKeys } from '../common/auth/signing-keys.ts';
 import { CommandError } from '../common/errors/command-error.ts';
-import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
+import type { ServiceFactory } from '../common/lifecycle/service.ts';
 import { type CloudFile, createCloudFiles } from '../common/metadata/cloud-files.ts';
 import { openLoggedFiles } from '../common/metadata/logged-files.ts';
 import { openObjectStore } from '../common/object-store/open-object-store.ts';

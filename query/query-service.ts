@@ -8,7 +8,7 @@ import type { Config } from '../common/config/read-config.ts';
 import type { Route } from '../common/http/http-types.ts';
 import { readJson } from '../common/http/read-json.ts';
 import type { Invalidation } from '../common/invalidation/invalidation.ts';
-import type { ServiceFactory } from '../common/lifecycle/run-process.ts';
+import type { ServiceFactory } from '../common/lifecycle/service.ts';
 import { ReadWriteLock } from '../common/limits/read-write-lock.ts';
 import type { Log } from '../common/log/log.ts';
 import { failureDelays } from '../common/login/failure-delays.ts';
@@ -35,7 +35,7 @@ import { createChangeCommit } from './records/change-commit.ts';
 import { HashChecks } from './records/hash-checks.ts';
 import { LoggedWrites } from './records/logged-writes.ts';
 import { afterPending, PendingRecords } from './records/pending-records.ts';
-import { createRecordChanges } from './records/record-changes.ts';
+import { RecordChanges } from './records/record-changes.ts';
 import { RecordLookups } from './records/record-lookups.ts';
 import { RecordReader } from './records/record-reader.ts';
 import { RedisVersions } from './records/redis-versions.ts';
@@ -250,7 +250,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
     spaces,
     authorize,
     records: createRecordStore({ ...unique, reader: reading.reader, writes }),
-    changes: createRecordChanges({ ...unique, writes }),
+    changes: new RecordChanges({ ...unique, writes }),
     verifyCredentials: createVerifyCredentials(reading),
     describeSpace: (structure) => describeSpace(structure, config.publicUrl ?? '/'),
   };

@@ -28,65 +28,95 @@ export interface UpdateTarget {
   readonly stillWanted?: () => Promise<boolean>;
 }
 
-/** Changes of stored records. Those of one record are made one after the other. */
-export interface RecordChanges {
-  /**
-   * Sets the fields that `changes` names. Resolves when that is durable and a find sees it, with the record's JSON
-   * text; null when there is no such record. Throws a 400 when a value of a unique field is taken.
-   */
-  update(
-    space: RecordSpace,
-    target: UpdateTarget,
-    changes: Changes,
-    signal: AbortSignal,
-  ): Promise<string | null>;
-  /** Deletes a record and resolves with what it was; null when there is no such record. */
-  remove(space: RecordSpace, id: string, signal: AbortSignal): Promise<string | null>;
-}
-
 const untouched: Outcome = { record: null, told: Promise.resolve() };
 
 /** Milliseconds that a change waits for other processes before it is made without them. */
 const patience = 2000;
 
-export function createRecordChanges(
-  deps: FindStoredDeps & {
-    hasher: Hasher;
-    reservations: UniqueReservations;
-    writes: RecordWrites;
-  },
-): RecordChanges {
-  const { hasher, reservations, writes } = deps;
-  const lock = new KeyedLock();
+export interface RecordChangesDeps extends FindStoredDeps {
+  readonly hasher: Hasher;
+  readonly reservations: UniqueReservations;
+  readonly writes: RecordWrites;
+}
 
-  const commit = async (space: RecordSpace, change: RecordChange): Promise<Outcome> => {
-    const { row, told } = await writes.change(change);
+/** Changes of stored records. Those of one record are made one after the other. */
+export class RecordChanges {
+  readonly #deps: RecordChangesDeps;
+  readonly #lock = new KeyedLock();
+
+  constructor(deps: RecordChangesDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Sets the fields that `changes` names. Resolves when that is durable and a find sees it, with the record's JSON
+   * text; null when there is no such record. Throws a 400 when a value of a unique field is taken.
+   */
+  async update(
+    space: RecordSpace,
+    target: UpdateTarget,
+    changes: Changes,
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    const { hasher, keyFilter } = this.#deps;
+    const { fields } = space.structure;
+    const row: RecordValues = fields.map((field) => changes.get(field) ?? null);
+    const unique = collectUniqueValues(space, [row]);
+    const [hashed] = await withHashes(hasher, space, [row], signal);
+    const assignments = assignmentsOf(space, changes, hashed as RecordValues);
+    const { id, stillWanted } = target;
+    const change = async (): Promise<Outcome> => {
+      if (stillWanted !== undefined && !(await stillWanted())) return untouched;
+      const reservation = await this.#reserve(space, unique, id, signal);
+      let stored: Iterable<string> = [];
+      try {
+        const permit = reservation?.permit ?? null;
+        for (const { field, value } of unique.values()) keyFilter?.add(space.id, slotOf(field), value);
+        const outcome = await this.#commit(space, { space, id, assignments, signal, permit });
+        if (outcome.record !== null) stored = unique.keys();
+        return outcome;
+      } finally {
+        await reservation?.settle(stored);
+      }
+    };
+    const work = stillWanted === undefined ? change : () => this.#alone(space, id, change, signal);
+    return this.#inTurn(space, id, work, signal);
+  }
+
+  /** Deletes a record and resolves with what it was; null when there is no such record. */
+  async remove(space: RecordSpace, id: string, signal: AbortSignal): Promise<string | null> {
+    const change = (): Promise<Outcome> => this.#commit(space, { space, id, assignments: null, signal });
+    return this.#inTurn(space, id, () => this.#alone(space, id, change, signal), signal);
+  }
+
+  async #commit(space: RecordSpace, change: RecordChange): Promise<Outcome> {
+    const { row, told } = await this.#deps.writes.change(change);
     return { record: row === null ? null : storedJson(space.structure, row), told };
-  };
+  }
 
   /** Does the work in the record's turn. The next one does not wait until others are told; the answer does. */
-  const inTurn = async (
+  async #inTurn(
     space: RecordSpace,
     id: string,
     work: () => Promise<Outcome>,
     signal: AbortSignal,
-  ): Promise<string | null> => {
-    const { record, told } = await lock.run(recordKey(space, id), work, signal);
+  ): Promise<string | null> {
+    const { record, told } = await this.#lock.run(recordKey(space, id), work, signal);
     await untilAborted(told, signal);
     return record;
-  };
+  }
 
   /**
    * Does the work while no other process does such work on the record, where they share reservations. A record can be
    * changed without them: when they can't be asked, or take too long, processes are not kept apart.
    */
-  const alone = async <Result>(
+  async #alone<Result>(
     space: RecordSpace,
     id: string,
     work: () => Promise<Result>,
     signal: AbortSignal,
-  ): Promise<Result> => {
-    const reserving = reservations.reserve([recordKey(space, id)], signal, patience);
+  ): Promise<Result> {
+    const reserving = this.#deps.reservations.reserve([recordKey(space, id)], signal, patience);
     const reserved = await reserving.catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.status !== 503) throw error;
       return null;
@@ -96,19 +126,20 @@ export function createRecordChanges(
     } finally {
       if (reserved !== null && 'reservation' in reserved) await reserved.reservation.settle([]);
     }
-  };
+  }
 
   /** Takes the values for this record; null when there are none. */
-  const reserve = async (
+  async #reserve(
     space: RecordSpace,
     values: ReadonlyMap<string, UniqueValue>,
     id: string,
     signal: AbortSignal,
-  ): Promise<Reservation | null> => {
+  ): Promise<Reservation | null> {
     if (values.size === 0) return null;
     for (;;) {
-      const result = await reservations.reserve([...values.keys()], signal);
-      const taken = await storedElsewhere(space, values, id, signal).catch(async (error: unknown) => {
+      const result = await this.#deps.reservations.reserve([...values.keys()], signal);
+      const finding = findStored(this.#deps, space, values, signal, id);
+      const taken = await finding.catch(async (error: unknown) => {
         if ('reservation' in result) await result.reservation.settle([]);
         throw error;
       });
@@ -117,45 +148,7 @@ export function createRecordChanges(
       if (taken.size > 0) throw alreadyStored(values, taken);
       // what another write found to be stored is stored in this very record
     }
-  };
-
-  const storedElsewhere = (
-    space: RecordSpace,
-    values: ReadonlyMap<string, UniqueValue>,
-    id: string,
-    signal: AbortSignal,
-  ): Promise<ReadonlySet<string>> => findStored(deps, space, values, signal, id);
-
-  return {
-    async update(space, target, changes, signal) {
-      const { fields } = space.structure;
-      const row: RecordValues = fields.map((field) => changes.get(field) ?? null);
-      const unique = collectUniqueValues(space, [row]);
-      const [hashed] = await withHashes(hasher, space, [row], signal);
-      const assignments = assignmentsOf(space, changes, hashed as RecordValues);
-      const { id, stillWanted } = target;
-      const change = async (): Promise<Outcome> => {
-        if (stillWanted !== undefined && !(await stillWanted())) return untouched;
-        const reservation = await reserve(space, unique, id, signal);
-        let stored: Iterable<string> = [];
-        try {
-          const permit = reservation?.permit ?? null;
-          for (const { field, value } of unique.values()) deps.keyFilter?.add(space.id, slotOf(field), value);
-          const outcome = await commit(space, { space, id, assignments, signal, permit });
-          if (outcome.record !== null) stored = unique.keys();
-          return outcome;
-        } finally {
-          await reservation?.settle(stored);
-        }
-      };
-      const work = stillWanted === undefined ? change : () => alone(space, id, change, signal);
-      return inTurn(space, id, work, signal);
-    },
-    async remove(space, id, signal) {
-      const change = (): Promise<Outcome> => commit(space, { space, id, assignments: null, signal });
-      return inTurn(space, id, () => alone(space, id, change, signal), signal);
-    },
-  };
+  }
 }
 
 /** In the order of their slots, so that requests that name the same slots share statements. */

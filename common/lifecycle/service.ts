@@ -1,0 +1,31 @@
+import type { Route } from '../http/http-types.ts';
+import type { Metrics } from '../metrics/create-metrics.ts';
+import type { ReadinessCheck } from '../process-routes/health-routes.ts';
+import type { Commands } from './control-socket.ts';
+import type { Examples } from './first-start-text.ts';
+import type { Services } from './open-services.ts';
+import type { UploadLedger } from './workers/upload-ledger.ts';
+
+/** A service as a process runs it: its routes, and what it opened for them. */
+export interface Service {
+  readonly routes: readonly Route[];
+  readonly readiness: readonly ReadinessCheck[];
+  /** What the first start shows. */
+  readonly examples: Examples;
+  /** Called once the process serves requests, in one worker of several. */
+  started?(): void;
+  /** Cleans up after uploads of a worker that died. Answers what was found and done. @param keys of their objects */
+  sweep?(keys: readonly string[]): Promise<unknown>;
+  /** What its operator may ask of it while it runs. */
+  readonly commands?: Commands;
+  close(): Promise<void>;
+}
+
+/** What a service stands on: the stores, and what the process knows of itself. */
+export interface ProcessServices extends Services {
+  readonly uploads: UploadLedger;
+  readonly metrics: Metrics;
+}
+
+/** Makes a service on the stores that a process opened. @param baseUrl of the process, without trailing slash */
+export type ServiceFactory = (services: ProcessServices, baseUrl: () => string) => Promise<Service>;

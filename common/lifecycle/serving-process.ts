@@ -1,0 +1,250 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { bootstrap } from '../auth/bootstrap.ts';
+import { createTokenCommands, type TokenOrder } from '../auth/issue-token.ts';
+import type { Config } from '../config/read-config.ts';
+import { shuttingDown, stillStarting } from '../errors/catalogue.ts';
+import { type HttpServer, startHttpServer } from '../http/http-server.ts';
+import type { Route } from '../http/http-types.ts';
+import type { Log } from '../log/log.ts';
+import type { Metrics } from '../metrics/create-metrics.ts';
+import { descriptionRoutes } from '../process-routes/description-routes.ts';
+import { dashboardOf, frontPageRoute } from '../process-routes/front-page.ts';
+import { healthRoutes } from '../process-routes/health-routes.ts';
+import { metricsRoute } from '../process-routes/metrics-route.ts';
+import type { Tracing } from '../tracing/tracing.ts';
+import { closeTimeout } from './close-timeout.ts';
+import { type Commands, runCommand, serveControlSocket } from './control-socket.ts';
+import { firstStartText } from './first-start-text.ts';
+import { listenedUrl, reachText } from './listened-addresses.ts';
+import type { Services } from './open-services.ts';
+import type { Service, ServiceFactory } from './service.ts';
+import { stopOnSignals } from './stop-signals.ts';
+import { readAllMetrics } from './workers/read-all-metrics.ts';
+import type { SupervisorLink } from './workers/supervisor-link.ts';
+import { createUploadLedger, type UploadLedger } from './workers/upload-ledger.ts';
+
+/** For what the supervisor knows by itself. Milliseconds. */
+const questionTimeout = 10_000;
+
+/** Which worker of several a process is. */
+export interface WorkerPlace {
+  readonly index: number;
+  readonly link: SupervisorLink;
+}
+
+export interface ServingProcessDeps {
+  readonly config: Config;
+  readonly log: Log;
+  readonly factories: readonly ServiceFactory[];
+  /** Null: this process is alone on its port. */
+  readonly worker: WorkerPlace | null;
+  readonly services: Services;
+  /** Gets the services as they start. */
+  readonly running: Service[];
+  readonly tracing: Tracing | undefined;
+  readonly metrics: Metrics;
+}
+
+/** A process from the first token to the end of its drain: what it serves, tells, and closes. */
+export class ServingProcess {
+  readonly #deps: ServingProcessDeps;
+  /** One process does what is done once. */
+  readonly #first: boolean;
+  readonly #invalidate: (hash: string) => Promise<boolean>;
+  #server: HttpServer | null = null;
+  #socket: { close(): Promise<void> } | null = null;
+  #routes: readonly Route[] = [];
+  #stopping = false;
+  /** Who connects before may be with the supervisor, which refuses, and then closes. */
+  #starting: boolean;
+
+  constructor(deps: ServingProcessDeps) {
+    const { worker, services } = deps;
+    this.#deps = deps;
+    this.#first = worker === null || worker.index === 1;
+    this.#starting = worker !== null;
+    this.#invalidate = (hash) => {
+      // Redis tells the other workers as well
+      if (services.redis === undefined) worker?.link.tell('token-changed', hash);
+      return services.tokenCheck.invalidate(hash);
+    };
+  }
+
+  async start(): Promise<void> {
+    const { config, log, worker, running } = this.#deps;
+    // who knows a configured token may ask as soon as anything listens
+    const configured =
+      this.#first && config.bootstrapToken !== undefined && (await this.#makeToken()) !== null;
+    await this.#startServices();
+    const server = await this.#listen();
+    const commands = this.#commands();
+    // the supervisor takes the commands for its workers
+    if (worker === null) {
+      this.#socket = await serveControlSocket({ dataDir: config.dataDir, commands, log });
+    }
+    const stopNow = this.#stopOnSignals();
+    if (this.#first) {
+      await this.#announceTokens(configured);
+      for (const service of running) service.started?.();
+    }
+    if (worker !== null) this.#joinSupervisor(worker.link, commands, stopNow);
+    else process.stdout.write(`Sluice listens on ${this.#baseUrl()}\n${reachText(config, server.port)}`);
+  }
+
+  #baseUrl(): string {
+    const { config } = this.#deps;
+    return config.publicUrl ?? listenedUrl(config, this.#server?.port ?? config.port);
+  }
+
+  #makeToken(): ReturnType<typeof bootstrap> {
+    const { config, services } = this.#deps;
+    return bootstrap({ users: services.users, tokens: services.tokens, token: config.bootstrapToken });
+  }
+
+  async #startServices(): Promise<void> {
+    const { factories, worker, services, running, metrics } = this.#deps;
+    const uploads = worker === null ? createUploadLedger() : ledgerOf(worker.link);
+    for (const factory of factories) {
+      running.push(await factory({ ...services, uploads, metrics }, () => this.#baseUrl()));
+    }
+    this.#routes = running.flatMap((service) => service.routes);
+  }
+
+  async #listen(): Promise<HttpServer> {
+    const { config, log, worker, services, tracing, metrics } = this.#deps;
+    const routes = this.#allRoutes();
+    const { publicUrl } = config;
+    const server = await startHttpServer({
+      ...config,
+      sharedPort: worker !== null,
+      routes: [...routes, ...descriptionRoutes({ routes, publicUrl, baseUrl: () => this.#baseUrl() })],
+      addressLimiter: services.limiters.address,
+      observer: {
+        ...metrics.observer,
+        answered(request) {
+          metrics.observer.answered(request);
+          services.usage.answered(request);
+        },
+      },
+      tracing,
+      log,
+    });
+    this.#server = server;
+    measureProcess(metrics, { server, db: services.db });
+    return server;
+  }
+
+  #allRoutes(): Route[] {
+    const { config, log, worker, services, running, metrics } = this.#deps;
+    const readiness = [
+      { name: 'the database', check: (signal: AbortSignal) => services.db.ready(signal) },
+      ...running.flatMap((service) => service.readiness),
+    ];
+    return [
+      frontPageRoute(this.#routes),
+      ...healthRoutes(readiness, () => {
+        if (this.#stopping) return shuttingDown();
+        return this.#starting ? stillStarting() : null;
+      }),
+      metricsRoute({
+        token: config.metricsToken,
+        read: () => readAllMetrics({ metrics, link: worker?.link, worker: worker?.index ?? 1, log }),
+      }),
+      ...this.#routes,
+    ];
+  }
+
+  #commands(): Commands {
+    const { services, running } = this.#deps;
+    const { users, tokens } = services;
+    const tokenCommands = createTokenCommands({
+      users,
+      tokens,
+      tokenCheck: { invalidate: this.#invalidate },
+    });
+    return {
+      token: (order) => tokenCommands.execute(order as TokenOrder),
+      ...Object.assign({}, ...running.map((service) => service.commands)),
+    };
+  }
+
+  #stopOnSignals(): (reason: string) => void {
+    const { config, log } = this.#deps;
+    return stopOnSignals({
+      stop: () => this.#stop(),
+      limit: config.drainDelay + config.drainTimeout + closeTimeout,
+      waitsFor: () => {
+        const seconds = (config.drainDelay + config.drainTimeout) / 1000;
+        const count = this.#server?.activeRequests ?? 0;
+        return `${count} request${count === 1 ? '' : 's'}, ${seconds} s at most`;
+      },
+      log,
+    });
+  }
+
+  async #stop(): Promise<void> {
+    const { config, services, running, tracing } = this.#deps;
+    this.#stopping = true;
+    this.#server?.announceStop();
+    await sleep(config.drainDelay);
+    await this.#server?.close(config.drainTimeout);
+    await this.#socket?.close();
+    for (const service of running) await service.close();
+    await services.close();
+    await tracing?.close();
+  }
+
+  /** @param configured whether the configured token was made just now */
+  async #announceTokens(configured: boolean): Promise<void> {
+    const { config, running } = this.#deps;
+    // the address is ours by now, so a token that is shown this once can't get lost to a failing start
+    const made = config.bootstrapToken === undefined ? await this.#makeToken() : null;
+    if (!configured && made === null) return;
+    const examples = running.map((service) => service.examples);
+    const dashboard = dashboardOf(this.#routes);
+    process.stdout.write(firstStartText(this.#baseUrl(), made, { examples, dashboard }));
+  }
+
+  #joinSupervisor(link: SupervisorLink, commands: Commands, stopNow: (reason: string) => void): void {
+    const { services, running, metrics } = this.#deps;
+    link.on('port-released', () => {
+      this.#starting = false;
+    });
+    link.onLost(() => stopNow('the supervisor is gone'));
+    link.on('token-changed', (hash: string) => void services.tokenCheck.invalidate(hash));
+    link.answer('metrics', () => metrics.json());
+    link.answer('command', ({ name, order }: { name: string; order: unknown }) =>
+      runCommand(commands, name, order),
+    );
+    const sweep = running.find((service) => service.sweep !== undefined)?.sweep;
+    if (sweep !== undefined) link.answer('sweep', (keys: string[]) => sweep(keys));
+    link.tell('listening', { url: this.#baseUrl(), commands: Object.keys(commands) });
+  }
+}
+
+function ledgerOf(link: SupervisorLink): UploadLedger {
+  return createUploadLedger(
+    (news, sent) => link.tell('uploads', news, sent),
+    async () => (await link.ask('open-uploads', null, questionTimeout)) as readonly string[],
+  );
+}
+
+function measureProcess(metrics: Metrics, { server, db }: { server: HttpServer; db: Services['db'] }): void {
+  metrics.gauge('sluice_http_requests_in_flight', 'Requests that are not over', () => server.activeRequests);
+  metrics.gauge(
+    'sluice_database_statements_in_flight',
+    'Statements that the database has not answered',
+    () => db.statementsInFlight,
+  );
+  const { unidentified, small, large } = server.bodyMemory;
+  metrics.gauge(
+    'sluice_body_memory_used_bytes',
+    'Memory that bodies of requests hold, without those of uploads',
+    () => unidentified.used + small.used + large.used,
+  );
+  metrics.gauge(
+    'sluice_bodies_waiting',
+    'Times that a request waits for memory for its body',
+    () => small.waiting + large.waiting,
+  );
+}
