@@ -2,9 +2,11 @@
  * Question: what CPU time does a request of the query service cost, and where? Findings are the arithmetic of docs/scale.md.
  * `node --import tsx bench/query/cpu-per-request.ts [--rows N] [--amount N] [--rounds N] [--connections N]`
  *
- * A query process over the engine in the process, and one over the same engine behind HTTP (a process of its own, as a
- * ClickHouse server would be; what its small Node server costs beside the engine is counted with it). Requests differ: each
- * of 200 in turn. CPU time only, from /proc, by thread: the machine may have other work. Medians of the rounds, taken in turns.
+ * A query process over the engine in the process, with its caches ("embedded", where reads are hits) and without
+ * ("embedded, cold"), and one over the same engine behind HTTP (a process of its own, as a ClickHouse server would be; what
+ * its small Node server costs beside the engine is counted with it), which without Redis has no cache. Reads differ: each
+ * of 200 in turn; every insert has another unique value. CPU time only, from /proc, by thread: the machine may have other
+ * work. Medians of the rounds, taken in turns.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -50,7 +52,7 @@ const structure = JSON.stringify({
     ['score', 'NUMBER'],
     ['active', 'BOOLEAN'],
   ].map(([name, type]) => ({
-    ...{ name, slug: name, type, required: false, unique: false, hashed: false },
+    ...{ name, slug: name, type, required: false, unique: name === 'email', hashed: false },
     ...{ description: '', comment: '' },
   })),
 });
@@ -64,7 +66,8 @@ const record = (index: number) => ({
   active: index % 2 === 0,
 });
 
-type Subject = 'embedded' | 'served';
+const subjects = ['embedded', 'embedded, cold', 'served'] as const;
+type Subject = (typeof subjects)[number];
 interface Running {
   readonly url: string;
   readonly pids: readonly number[];
@@ -75,7 +78,7 @@ async function start(subject: Subject): Promise<Running> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'));
   const env = { UV_THREADPOOL_SIZE: '16' };
   const engine =
-    subject === 'embedded'
+    subject !== 'served'
       ? null
       : await startChild({
           command: process.execPath,
@@ -96,6 +99,7 @@ async function start(subject: Subject): Promise<Running> {
       BOOTSTRAP_TOKEN: token,
       LOG_LEVEL: 'error',
       ...(engine !== null && { CLICKHOUSE_URL: engine.ready }),
+      ...(subject === 'embedded, cold' && { RECORD_CACHE_BYTES: '0' }),
     },
     ready: /^Sluice listens on (\S+)$/m,
   });
@@ -141,6 +145,8 @@ async function load(job: LoadJob): Promise<LoadResult> {
 
 const spread = <T>(make: (index: number) => T): T[] =>
   Array.from({ length: variants }, (_, index) => make(index));
+let inserted = 0;
+let updated = 0;
 const kinds: Record<string, (ids: readonly string[]) => LoadJob['requests']> = {
   [`find by a field, ${recordsAnAge} records`]: () =>
     spread((index) => ({ method: 'GET', path: `/bench/people?age=${index}`, headers })),
@@ -150,28 +156,41 @@ const kinds: Record<string, (ids: readonly string[]) => LoadJob['requests']> = {
       path: `/bench/people/_single_?id=${ids[index * 7] ?? ids[0]}`,
       headers,
     })),
-  insertOne: () =>
+  'findOne by a unique field': () =>
     spread((index) => ({
+      method: 'GET',
+      path: `/bench/people/_single_?email=person-${index * 11}@example.com`,
+      headers,
+    })),
+  'insertOne with a unique field': () =>
+    Array.from({ length: amount }, () => ({
       ...{ method: 'POST', path: '/bench/people/_single_', headers },
-      body: JSON.stringify(record(rows + index)),
+      body: JSON.stringify(record(rows + inserted++)),
+    })),
+  updateOneById: (ids) =>
+    spread((index) => ({
+      ...{ method: 'POST', path: `/bench/people/update-by-id?id=${ids[index * 13] ?? ids[0]}`, headers },
+      body: JSON.stringify({ score: updated++ }),
     })),
 };
 
 const progress = (line: string): void => void process.stderr.write(`${line}\n`);
 const machine = describeMachine();
-const running = { embedded: await start('embedded'), served: await start('served') };
-const ids = { embedded: await fill(running.embedded.url), served: await fill(running.served.url) };
+const running = new Map<Subject, Running & { readonly ids: readonly string[] }>();
+for (const subject of subjects) {
+  const started = await start(subject);
+  running.set(subject, { ...started, ids: await fill(started.url) });
+}
 const samples = new Map<string, { service: ThreadUsage; engine: number }[]>();
 for (let round = 0; round < rounds; round++) {
   for (const kind of Object.keys(kinds)) {
-    for (const subject of ['embedded', 'served'] as const) {
-      const { url, pids } = running[subject];
-      const requests = kinds[kind]?.(ids[subject]) ?? [];
+    for (const [subject, { url, pids, ids }] of running) {
+      const make = (): LoadJob['requests'] => kinds[kind]?.(ids) ?? [];
       const measure = () => pids.map(threadUsage);
-      // the first requests compile what the later ones run
-      if (round === 0) await load({ url, connections, amount: 200, requests });
+      // the first requests compile what the later ones run, and fill the caches
+      await load({ url, connections, amount: variants, requests: make() });
       const before = measure();
-      const { good, bad } = await load({ url, connections, amount, requests });
+      const { good, bad } = await load({ url, connections, amount, requests: make() });
       const after = measure();
       if (bad > 0 || good < amount)
         throw new Error(`${kind}, ${subject}: ${good} good and ${bad} bad answers`);
@@ -186,7 +205,7 @@ for (let round = 0; round < rounds; round++) {
     }
   }
 }
-for (const { close } of Object.values(running)) await close();
+for (const { close } of running.values()) await close();
 
 const shown = (pick: (sample: { service: ThreadUsage; engine: number }) => number, name: string): string =>
   median((samples.get(name) ?? []).map(pick)).toFixed(2);

@@ -24,12 +24,15 @@ export interface LoadResult {
 }
 
 type Autocannon = (
-  job: LoadJob,
+  options: unknown,
 ) => Promise<{ '2xx': number; non2xx: number; errors: number; timeouts: number }>;
 
 const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon;
-const job = JSON.parse(await text(process.stdin)) as LoadJob;
-const result = await autocannon(job);
+const { requests, ...job } = JSON.parse(await text(process.stdin)) as LoadJob;
+let next = 0;
+// each connection would begin with the first of a list
+const setupRequest = (request: object): object => ({ ...request, ...requests[next++ % requests.length] });
+const result = await autocannon({ ...job, requests: [{ setupRequest }] });
 const answer: LoadResult = {
   good: result['2xx'],
   bad: result.non2xx + result.errors + result.timeouts,
