@@ -8,7 +8,7 @@ import { readStream, type StreamEnds } from './chdb-stream.ts';
 import type { Database, ReadStatement } from './database.ts';
 import { isDirectoryLocked } from './directory-lock.ts';
 import { engineSettings, streamSettings, wholeBlockSettings } from './engine-settings.ts';
-import { insertTarget } from './insert-target.ts';
+import { insertFormat } from './insert-target.ts';
 import { textLiteral } from './literal.ts';
 import { StreamTurns } from './stream-turns.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
@@ -152,8 +152,8 @@ export function openChdb({ path, reads = {} }: { path: string; reads?: Partial<R
     cluster: undefined,
     servers: 1,
     async command({ sql, signal, permit }) {
-      const limit = timeLimitSetting(permit);
-      const statement = limit.length === 0 ? sql : `${sql} SETTINGS ${limit.join()}`;
+      const { max_execution_time: limit } = timeLimitSetting(permit);
+      const statement = limit === undefined ? sql : `${sql} SETTINGS max_execution_time = ${limit}`;
       await underLimit(permit, () => run({ signal, permit }, (session) => session.queryAsync(statement)));
     },
     async rows<Row>({ sql, signal, account }: ReadStatement) {
@@ -171,12 +171,9 @@ export function openChdb({ path, reads = {} }: { path: string; reads?: Partial<R
       }
     },
     async insert({ table, columns, lines, signal, permit, token }) {
-      const settings = Object.entries(wholeBlockSettings).map(([name, value]) => `${name} = ${value}`);
-      settings.push(...timeLimitSetting(permit), ...tokenSetting(token));
-      const { into, format } = insertTarget(table, columns);
-      const sql = `${into} SETTINGS ${settings.join(', ')} FORMAT ${format}\n`;
-      const query = (session: Session) => session.queryAsync(sql + textOf(lines));
-      await underLimit(permit, () => run({ signal, permit }, query));
+      const settings = { ...wholeBlockSettings, ...timeLimitSetting(permit), ...tokenSetting(token) };
+      const rows = { table, values: lines, settings, ...insertFormat(columns) };
+      await underLimit(permit, () => run({ signal, permit }, (session) => session.insert(rows)));
     },
     async ready(signal) {
       await run({ signal }, (session) => session.queryAsync('SELECT 1'));
@@ -187,11 +184,6 @@ export function openChdb({ path, reads = {} }: { path: string; reads?: Partial<R
       await chdb.drainPending();
     },
   };
-}
-
-/** Without a copy of the bytes: of a large insert that alone would take milliseconds of the event loop. */
-function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString('utf8');
 }
 
 /** A session whose statement can't even begin is given back at once: nobody reads it to its end. */
@@ -225,14 +217,14 @@ async function withinTime<Result>(
   throw deadlineExceeded(limit);
 }
 
-function tokenSetting(token: string | undefined): readonly string[] {
-  if (token === undefined) return ['insert_deduplicate = 0'];
-  return ['insert_deduplicate = 1', `insert_deduplication_token = ${textLiteral(token)}`];
+function tokenSetting(token: string | undefined): Readonly<Record<string, string | number>> {
+  if (token === undefined) return { insert_deduplicate: 0 };
+  return { insert_deduplicate: 1, insert_deduplication_token: token };
 }
 
 /** https://clickhouse.com/docs/operations/settings/settings#max_execution_time, in seconds */
-function timeLimitSetting(permit: WritePermit | undefined): readonly string[] {
-  return permit === undefined ? [] : [`max_execution_time = ${permit.timeLimit / 1000}`];
+function timeLimitSetting(permit: WritePermit | undefined): { readonly max_execution_time?: number } {
+  return permit === undefined ? {} : { max_execution_time: permit.timeLimit / 1000 };
 }
 
 async function underLimit<Result>(
