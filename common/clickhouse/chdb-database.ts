@@ -3,12 +3,12 @@ import { untilAborted } from '../abort/until-aborted.ts';
 import { type ReadLimits, readLimitDefaults } from '../config/read-limits.ts';
 import { deadlineExceeded } from '../errors/catalogue.ts';
 import { Semaphore } from '../limits/semaphore.ts';
+import { insertBlock } from './chdb-insert.ts';
 import { loadChdb, SessionPool, type SessionTurn } from './chdb-sessions.ts';
 import { readStream, type StreamEnds } from './chdb-stream.ts';
 import type { Database, ReadStatement } from './database.ts';
 import { isDirectoryLocked } from './directory-lock.ts';
-import { engineSettings, streamSettings, wholeBlockSettings } from './engine-settings.ts';
-import { insertTarget } from './insert-target.ts';
+import { engineSettings, streamSettings } from './engine-settings.ts';
 import { textLiteral } from './literal.ts';
 import { StreamTurns } from './stream-turns.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
@@ -170,13 +170,9 @@ export function openChdb({ path, reads = {} }: { path: string; reads?: Partial<R
         throw error;
       }
     },
-    async insert({ table, columns, lines, signal, permit, token }) {
-      const settings = Object.entries(wholeBlockSettings).map(([name, value]) => `${name} = ${value}`);
-      settings.push(...timeLimitSetting(permit), ...tokenSetting(token));
-      const { into, format } = insertTarget(table, columns);
-      const sql = `${into} SETTINGS ${settings.join(', ')} FORMAT ${format}\n`;
-      const query = (session: Session) => session.queryAsync(sql + textOf(lines));
-      await underLimit(permit, () => run({ signal, permit }, query));
+    async insert({ signal, permit, ...rows }) {
+      const insert = (session: Session) => insertBlock(session, rows, permit);
+      await underLimit(permit, () => run({ signal, permit }, insert));
     },
     async ready(signal) {
       await run({ signal }, (session) => session.queryAsync('SELECT 1'));
@@ -187,11 +183,6 @@ export function openChdb({ path, reads = {} }: { path: string; reads?: Partial<R
       await chdb.drainPending();
     },
   };
-}
-
-/** Without a copy of the bytes: of a large insert that alone would take milliseconds of the event loop. */
-function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString('utf8');
 }
 
 /** A session whose statement can't even begin is given back at once: nobody reads it to its end. */
@@ -223,11 +214,6 @@ async function withinTime<Result>(
     clearTimeout(timer);
   }
   throw deadlineExceeded(limit);
-}
-
-function tokenSetting(token: string | undefined): readonly string[] {
-  if (token === undefined) return ['insert_deduplicate = 0'];
-  return ['insert_deduplicate = 1', `insert_deduplication_token = ${textLiteral(token)}`];
 }
 
 /** https://clickhouse.com/docs/operations/settings/settings#max_execution_time, in seconds */
