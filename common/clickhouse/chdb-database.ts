@@ -3,12 +3,12 @@ import { untilAborted } from '../abort/until-aborted.ts';
 import { type ReadLimits, readLimitDefaults } from '../config/read-limits.ts';
 import { deadlineExceeded } from '../errors/catalogue.ts';
 import { Semaphore } from '../limits/semaphore.ts';
+import { insertBlock } from './chdb-insert.ts';
 import { loadChdb, SessionPool, type SessionTurn } from './chdb-sessions.ts';
 import { readStream, type StreamEnds } from './chdb-stream.ts';
 import type { Database, ReadStatement } from './database.ts';
 import { isDirectoryLocked } from './directory-lock.ts';
-import { engineSettings, streamSettings, wholeBlockSettings } from './engine-settings.ts';
-import { insertFormat } from './insert-target.ts';
+import { engineSettings, streamSettings } from './engine-settings.ts';
 import { textLiteral } from './literal.ts';
 import { StreamTurns } from './stream-turns.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
@@ -152,8 +152,9 @@ export function openChdb({ path, reads = {} }: { path: string; reads?: Partial<R
     cluster: undefined,
     servers: 1,
     async command({ sql, signal, permit }) {
-      const { max_execution_time: limit } = timeLimitSetting(permit);
-      const statement = limit === undefined ? sql : `${sql} SETTINGS max_execution_time = ${limit}`;
+      // https://clickhouse.com/docs/operations/settings/settings#max_execution_time, in seconds
+      const limit = permit === undefined ? '' : ` SETTINGS max_execution_time = ${permit.timeLimit / 1000}`;
+      const statement = sql + limit;
       await underLimit(permit, () => run({ signal, permit }, (session) => session.queryAsync(statement)));
     },
     async rows<Row>({ sql, signal, account }: ReadStatement) {
@@ -170,10 +171,9 @@ export function openChdb({ path, reads = {} }: { path: string; reads?: Partial<R
         throw error;
       }
     },
-    async insert({ table, columns, lines, signal, permit, token }) {
-      const settings = { ...wholeBlockSettings, ...timeLimitSetting(permit), ...tokenSetting(token) };
-      const rows = { table, values: lines, settings, ...insertFormat(columns) };
-      await underLimit(permit, () => run({ signal, permit }, (session) => session.insert(rows)));
+    async insert({ signal, permit, ...rows }) {
+      const insert = (session: Session) => insertBlock(session, rows, permit);
+      await underLimit(permit, () => run({ signal, permit }, insert));
     },
     async ready(signal) {
       await run({ signal }, (session) => session.queryAsync('SELECT 1'));
@@ -215,16 +215,6 @@ async function withinTime<Result>(
     clearTimeout(timer);
   }
   throw deadlineExceeded(limit);
-}
-
-function tokenSetting(token: string | undefined): Readonly<Record<string, string | number>> {
-  if (token === undefined) return { insert_deduplicate: 0 };
-  return { insert_deduplicate: 1, insert_deduplication_token: token };
-}
-
-/** https://clickhouse.com/docs/operations/settings/settings#max_execution_time, in seconds */
-function timeLimitSetting(permit: WritePermit | undefined): { readonly max_execution_time?: number } {
-  return permit === undefined ? {} : { max_execution_time: permit.timeLimit / 1000 };
 }
 
 async function underLimit<Result>(

@@ -1,18 +1,8 @@
-/** The format of an INSERT's rows, and the columns that they have. @param columns absent: rows name theirs */
-export function insertFormat(columns: readonly string[] | undefined):
-  | { readonly format: 'JSONEachRow' }
-  | {
-      readonly format: 'JSONCompactEachRow';
-      readonly columns: readonly string[];
-    } {
-  return columns === undefined ? { format: 'JSONEachRow' } : { format: 'JSONCompactEachRow', columns };
-}
-
-/** How an INSERT begins, and the format of its rows. */
+/** How an INSERT begins, and the format of its rows. @param columns absent: rows name theirs */
 export function insertTarget(
   table: string,
   columns: readonly string[] | undefined,
-): { readonly into: string; readonly format: string } {
-  const named = columns === undefined ? '' : ` (${columns.join(', ')})`;
-  return { into: `INSERT INTO ${table}${named}`, format: insertFormat(columns).format };
+): { readonly into: string; readonly format: 'JSONEachRow' | 'JSONCompactEachRow' } {
+  if (columns === undefined) return { into: `INSERT INTO ${table}`, format: 'JSONEachRow' };
+  return { into: `INSERT INTO ${table} (${columns.join(', ')})`, format: 'JSONCompactEachRow' };
 }
