@@ -51,7 +51,7 @@ export class KnownRecords {
   readonly #records = new Map<string, PendingRecord>();
   readonly #byValue = new Map<string, Set<PendingRecord>>();
   /** Those that the table has as well; a record that is pending is not among them. */
-  readonly #packed: PackedRecords | null;
+  protected readonly packed: PackedRecords | null;
   /** How many records of a space are pending, and the number of the last write to one of them. */
   readonly #pending = new Map<string, { count: number; last: number }>();
   readonly #loads = new Map<string, RecordLoad>();
@@ -60,7 +60,7 @@ export class KnownRecords {
 
   /** @param bytes of records that are kept although they are in the table */
   constructor(bytes: number) {
-    this.#packed =
+    this.packed =
       bytes === 0
         ? null
         : new PackedRecords(bytes, (last) => {
@@ -70,7 +70,12 @@ export class KnownRecords {
 
   /** Bytes that records of the table could take without any that were asked for lately being forgotten. */
   get room(): number {
-    return this.#packed?.room ?? 0;
+    return this.packed?.room ?? 0;
+  }
+
+  /** What such records take. */
+  get bytes(): number {
+    return this.packed?.bytes ?? 0;
   }
 
   /** Null: nothing is known, so the table knows it all. */
@@ -78,7 +83,7 @@ export class KnownRecords {
     if ('id' in wanted) {
       const record = this.#records.get(`${spaceId} ${wanted.id}`);
       if (record !== undefined) return complete(record.row);
-      return orNothing(this.#packed?.get(spaceId, wanted.id));
+      return orNothing(this.packed?.get(spaceId, wanted.id));
     }
     const { slot } = wanted;
     const value = String(wanted.value);
@@ -89,7 +94,7 @@ export class KnownRecords {
       if (record.row?._doc[slot] === value) return complete(record.row);
       outdated.add(record.id);
     }
-    const packed = orNothing(this.#packed?.byValue(spaceId, slot, value));
+    const packed = orNothing(this.packed?.byValue(spaceId, slot, value));
     return packed ?? (found === undefined ? null : { rows: [], complete: false, outdated });
   }
 
@@ -109,7 +114,7 @@ export class KnownRecords {
       record = { key, spaceId, id, row, last: number, unique, values: new Set() };
       this.#records.set(key, record);
       space.count++;
-      this.#packed?.remove(spaceId, id);
+      this.packed?.remove(spaceId, id);
     }
     record.row = row;
     record.last = number;
@@ -130,7 +135,7 @@ export class KnownRecords {
     if (--space.count === 0) this.#pending.delete(spaceId);
     this.#records.delete(record.key);
     for (const value of record.values) this.#unindex(record, value);
-    if (row === null || !this.#packed?.add(spaceId, row, unique, last))
+    if (row === null || !this.packed?.add(spaceId, row, unique, last))
       this.#forgotten = Math.max(this.#forgotten, last);
   }
 
@@ -140,9 +145,8 @@ export class KnownRecords {
    */
   remember(spaceId: string, row: StoredRow, unique: readonly string[], since: number): void {
     // a record that was written meanwhile is known already, or was and may be newer than this
-    if (this.#packed === null || since < this.#forgotten || this.#records.has(`${spaceId} ${row._id}`))
-      return;
-    if (!this.#packed.has(spaceId, row._id)) this.#packed.add(spaceId, row, unique, 0);
+    if (this.packed === null || since < this.#forgotten || this.#records.has(`${spaceId} ${row._id}`)) return;
+    if (!this.packed.has(spaceId, row._id)) this.packed.add(spaceId, row, unique, 0);
   }
 
   /**
@@ -150,8 +154,8 @@ export class KnownRecords {
    * are read already. @param unique slots that they can be found by
    */
   load(spaceId: string, unique: readonly string[]): RecordLoad | null {
-    if (this.#packed === null || this.#loads.has(spaceId)) return null;
-    const load = new RecordLoad(this.#packed, spaceId, unique, () => this.#loads.delete(spaceId));
+    if (this.packed === null || this.#loads.has(spaceId)) return null;
+    const load = new RecordLoad(this.packed, spaceId, unique, () => this.#loads.delete(spaceId));
     for (const record of this.#records.values()) if (record.spaceId === spaceId) load.written(record.id);
     this.#loads.set(spaceId, load);
     return load;
@@ -161,7 +165,7 @@ export class KnownRecords {
   forget(spaceId: string, number: number): void {
     this.#forgotten = number;
     this.#loads.get(spaceId)?.end();
-    this.#packed?.removeSpace(spaceId);
+    this.packed?.removeSpace(spaceId);
   }
 
   #index(record: PendingRecord, slot: string, row: StoredRow | null): void {

@@ -30,10 +30,10 @@ interface Space {
  * more than it may; what was not asked for the longest time goes first, a slab at a time.
  */
 export class PackedRecords {
+  /** Bytes of a record that is kept. */
+  readonly largest: number;
   readonly #limit: number;
   readonly #slabBytes: number;
-  /** Bytes of a record that is kept. */
-  readonly #largest: number;
   readonly #onDropped: (last: number) => void;
   readonly #now: () => number;
   readonly #key = new Uint32Array(new Uint8Array(randomBytes(8)).buffer);
@@ -58,7 +58,7 @@ export class PackedRecords {
     const most = Math.min(bytes, mostBytes);
     const slab = Math.min(largestSlab, Math.max(smallestSlab, most / slabsAtLeast));
     this.#slabBytes = slab - (slab % unit);
-    this.#largest = this.#slabBytes * (1 - sparse);
+    this.largest = this.#slabBytes * (1 - sparse);
     // a slab that is emptied is there beside the one that takes its records
     this.#limit = most - this.#slabBytes;
     this.#onDropped = onDropped;
@@ -107,7 +107,7 @@ export class PackedRecords {
    * @param last number of the last write to it
    */
   add(spaceId: string, row: StoredRow, slots: readonly string[], last: number): boolean {
-    const bytes = this.#writer.write(row, this.#largest);
+    const bytes = this.#writer.write(row, this.largest);
     return bytes !== null && this.addPacked(spaceId, { bytes, start: 0, end: bytes.byteLength }, slots, last);
   }
 
@@ -248,7 +248,7 @@ export class PackedRecords {
 
   /** A slab that has so much left; null: there is none, and none may be emptied for it. */
   #slabFor(size: number, idleOnly: boolean): Slab | null {
-    if (size > this.#largest) return null;
+    if (size > this.largest) return null;
     while (this.bytes > this.#limit && this.#count > 1) if (!this.#giveUpOne(idleOnly)) return null;
     while (this.#current === null || this.#current.left < size) {
       if (this.bytes + this.#slabBytes <= this.#limit) this.#current = this.#newSlab();

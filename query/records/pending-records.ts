@@ -65,6 +65,10 @@ export class PendingRecords {
     readonly cacheBytes: number;
     readonly limits?: Partial<typeof usualLimits>;
     readonly times?: Partial<FlushTimes>;
+    /** Absent: empty. */
+    readonly known?: KnownRecords;
+    /** Absent: as many as make a preload worth while. */
+    readonly fewestMisses?: number;
   }): Promise<PendingRecords> {
     const { directory, log, times, cacheBytes } = args;
     const flushed = await FlushedLog.open<Entry>({
@@ -78,7 +82,7 @@ export class PendingRecords {
       // nothing is written before it is open
       stored: (entries) => pending.#settle(entries),
     });
-    const known = new KnownRecords(cacheBytes);
+    const { known = new KnownRecords(cacheBytes) } = args;
     const preloads = new SpacePreloads({ ...args, known });
     const limits = { ...usualLimits, ...args.limits };
     const pending = new PendingRecords({ log: flushed, known, preloads, limits });

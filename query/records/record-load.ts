@@ -16,6 +16,10 @@ export class RecordLoad {
   readonly #written = new Set<string>();
   readonly #ended = new AbortController();
   readonly #span: Span = { start: 0, end: 0 };
+  /** Records that were not known before. */
+  kept = 0;
+  /** Whether there was no room for a record. */
+  full = false;
 
   constructor(packed: PackedRecords, spaceId: string, unique: readonly string[], onEnd: () => void) {
     this.#packed = packed;
@@ -42,18 +46,7 @@ export class RecordLoad {
     let start = 0;
     for (let end = endOfRow(rows, start); !Number.isNaN(end); end = endOfRow(rows, start)) {
       if (this.signal.aborted) break;
-      idSpan(rows, start, this.#span);
-      const id = rows.toString('utf8', this.#span.start, this.#span.end);
-      if (!this.#written.has(id) && !this.#packed.has(this.#spaceId, id)) {
-        const kept = this.#packed.addPacked(
-          this.#spaceId,
-          { bytes: rows, start, end },
-          this.#unique,
-          0,
-          true,
-        );
-        if (!kept) this.end();
-      }
+      this.#keep(rows, start, end);
       start = end;
     }
     return start;
@@ -63,5 +56,18 @@ export class RecordLoad {
     if (this.signal.aborted) return;
     this.#ended.abort(new Error('the records are not kept any more'));
     this.#onEnd();
+  }
+
+  #keep(bytes: Buffer, start: number, end: number): void {
+    idSpan(bytes, start, this.#span);
+    const id = bytes.toString('utf8', this.#span.start, this.#span.end);
+    if (this.#written.has(id) || this.#packed.has(this.#spaceId, id)) return;
+    if (end - start > this.#packed.largest) return;
+    if (this.#packed.addPacked(this.#spaceId, { bytes, start, end }, this.#unique, 0, true)) {
+      this.kept++;
+      return;
+    }
+    this.full = true;
+    this.end();
   }
 }

@@ -13,6 +13,8 @@ interface Deps {
   readonly table: RecordsTable;
   readonly known: Pick<KnownRecords, 'load' | 'room'>;
   readonly log: Pick<Log, 'warn'>;
+  /** Look-ups that the table answers before a preload is thought of. */
+  readonly fewestMisses?: number | undefined;
 }
 
 /** Look-ups of a space that the table had to answer. */
@@ -20,15 +22,15 @@ interface Misses {
   count: number;
   /** So many are worth another preload. */
   enough: number;
-  /** How often it was preloaded. */
-  preloads: number;
+  /** How often in turn nearly all that was read was known already. */
+  vain: number;
   /** Until then it is left alone. */
   notBefore: number;
 }
 
 /** A preload costs some 2 microseconds a record, and a look-up in the table some 400: so it costs as much as these did. */
 const recordsPerMiss = 500;
-const fewestMisses = 64;
+const usualFewest = 64;
 const keptSpaces = 10_000;
 /** Milliseconds for which a space is left alone that does not fit, or can't be read. */
 const pause = 600_000;
@@ -44,19 +46,21 @@ const largestRest = 1024 * 1024;
 export class SpacePreloads {
   readonly #deps: Deps;
   readonly #misses = new LRUCache<string, Misses>({ max: keptSpaces });
+  readonly #fewest: number;
   #running: Promise<void> | null = null;
   #load: RecordLoad | null = null;
   #closed = false;
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    this.#fewest = deps.fewestMisses ?? usualFewest;
   }
 
   /** A look-up of the space was not answered by what is known. */
   missed(space: RecordSpace): void {
     let misses = this.#misses.get(space.id);
     if (misses === undefined) {
-      misses = { count: 0, enough: fewestMisses, preloads: 0, notBefore: 0 };
+      misses = { count: 0, enough: this.#fewest, vain: 0, notBefore: 0 };
       this.#misses.set(space.id, misses);
     }
     misses.count++;
@@ -78,13 +82,13 @@ export class SpacePreloads {
   async #preload(space: RecordSpace, misses: Misses): Promise<void> {
     try {
       const { records, bytes } = await this.#sizeOf(space);
-      misses.enough = Math.max(fewestMisses, records / recordsPerMiss) * 2 ** misses.preloads;
+      misses.enough = Math.max(this.#fewest, records / recordsPerMiss) * 2 ** misses.vain;
       if (misses.count < misses.enough) return;
       misses.count = 0;
+      const kept = bytes > this.#deps.known.room ? null : await this.#read(space);
+      if (kept === null) misses.notBefore = performance.now() + pause;
       // what is not found although all are here is not worth the same again
-      misses.preloads++;
-      if (bytes > this.#deps.known.room || !(await this.#read(space)))
-        misses.notBefore = performance.now() + pause;
+      else misses.vain = kept * 10 < records ? misses.vain + 1 : 0;
     } catch (error) {
       misses.notBefore = performance.now() + pause;
       if (!this.#closed)
@@ -94,20 +98,20 @@ export class SpacePreloads {
 
   async #sizeOf({ id, ownerId }: RecordSpace): Promise<{ records: number; bytes: number }> {
     const { db, table } = this.#deps;
-    const [row] = await db.rows<{ records: number; bytes: number }>({
+    const [row] = await db.rows<{ _rows: number; _length: number }>({
       ...table.sizeOf(id),
       account: ownerId,
     });
-    const { records = 0, bytes = 0 } = row ?? {};
-    return { records, bytes: records * (bytes + recordOverhead) };
+    const { _rows: records = 0, _length: length = 0 } = row ?? {};
+    return { records, bytes: records * (length + recordOverhead) };
   }
 
-  /** @returns whether all were kept */
-  async #read({ id, ownerId, stored }: RecordSpace): Promise<boolean> {
+  /** @returns how many records were not known yet; null: there is no room for all */
+  async #read({ id, ownerId, stored }: RecordSpace): Promise<number | null> {
     const { db, table, known } = this.#deps;
     // before the reading begins: what is written from here on is left out
     const load = known.load(id, uniqueSlots(stored));
-    if (load === null || this.#closed) return false;
+    if (load === null || this.#closed) return null;
     this.#load = load;
     try {
       const { signal } = load;
@@ -122,18 +126,17 @@ export class SpacePreloads {
       })) {
         const rows = Buffer.concat([rest, piece]);
         rest = rows.subarray(load.add(rows));
-        if (rest.byteLength > largestRest) return false;
+        if (rest.byteLength > largestRest) return null;
         // other work comes in between
         await new Promise<void>((resolve) => setImmediate(resolve));
-        if (signal.aborted) return false;
+        if (signal.aborted) break;
       }
-      return true;
     } catch (error) {
-      if (load.signal.aborted) return false;
-      throw error;
+      if (!load.signal.aborted) throw error;
     } finally {
       load.end();
       this.#load = null;
     }
+    return load.full ? null : load.kept;
   }
 }

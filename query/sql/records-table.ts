@@ -142,10 +142,10 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceIds[0] as string), space: allSpaces };
   }
 
-  /** How many records a space has, and how long their values are as text, on average of some of them. */
+  /** How many records a space has (`_rows`), and how long their values are as text, on average of some of them (`_length`). */
   sizeOf(spaceId: string): Sql {
     const from = `FROM ${this.#records} WHERE space = ${textLiteral(spaceId)}`;
-    const sql = `SELECT (SELECT toFloat64(count()) ${from}) AS records, avg(length(toString(_doc))) AS bytes
+    const sql = `SELECT (SELECT toFloat64(count()) ${from}) AS _rows, avg(length(toString(_doc))) AS _length
       FROM (SELECT _doc ${from} LIMIT ${sampledRecords})`;
     return { sql, home: this.homeOf(spaceId) };
   }

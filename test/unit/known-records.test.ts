@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { KnownRecords } from '../../query/records/known-records.ts';
+import { RowWriter } from '../../query/records/packed-row.ts';
+import type { RecordLoad } from '../../query/records/record-load.ts';
 import type { StoredRow } from '../../query/records/record-row.ts';
 import { sized } from '../services/test-size.ts';
 
@@ -14,7 +16,7 @@ const rowOf = (id: string, value: string): StoredRow => ({
 
 type Step =
   | { readonly kind: 'write'; readonly id: string; readonly value: string | null }
-  | { readonly kind: 'flush' | 'clear' }
+  | { readonly kind: 'flush' | 'clear' | 'startLoad' | 'endLoad' }
   | { readonly kind: 'startReading' | 'endReading'; readonly id: string };
 
 const id = fc.constantFrom('a', 'b', 'c', 'd');
@@ -23,9 +25,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('write' as const), id, value: fc.option(value) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('flush' as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('clear' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constantFrom('startLoad' as const, 'endLoad' as const) }),
+  },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('startReading' as const), id }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('endReading' as const), id }) },
 );
+
+const writer = new RowWriter();
+const packed = (rows: readonly StoredRow[]): Buffer =>
+  Buffer.concat(rows.map((row) => Buffer.from(writer.write(row, 10_000) as Buffer)));
 
 /** Does the steps beside a table that is always right, and says where an answer would have been wrong. */
 function problemOf(bytes: number, steps: readonly Step[]): string | null {
@@ -35,6 +45,7 @@ function problemOf(bytes: number, steps: readonly Step[]): string | null {
   let number = 0;
   let pending = new Set<string>();
   const readings = new Map<string, { readonly row: StoredRow | undefined; readonly since: number }>();
+  let load: { readonly of: RecordLoad; readonly rows: Buffer } | null = null;
   const check = (): string | null => {
     for (const wanted of ['a', 'b', 'c', 'd']) {
       const found = known.find(spaceId, { id: wanted });
@@ -72,6 +83,13 @@ function problemOf(bytes: number, steps: readonly Step[]): string | null {
       truth.clear();
       table.clear();
       known.forget(spaceId, ++number);
+    } else if (next.kind === 'startLoad') {
+      const begun = known.load(spaceId, unique);
+      // what the table has when the reading begins is the oldest that it may answer
+      if (begun !== null) load = { of: begun, rows: packed([...table.values()]) };
+    } else if (next.kind === 'endLoad') {
+      load?.of.add(load.rows);
+      load?.of.end();
     } else if (next.kind === 'startReading') {
       if (known.find(spaceId, { id: next.id }) === null)
         readings.set(next.id, { row: table.get(next.id), since: number });
