@@ -36,6 +36,9 @@ export interface Sql {
 /** In place of a space: it needs the records of all of them. */
 export const allSpaces = '*';
 
+/** Of which the size of a space's records is told. */
+const sampledRecords = 1000;
+
 /** Of several servers each is the home of some of the spaces. */
 const homes = 16;
 
@@ -137,6 +140,14 @@ export class RecordsTable {
     const sql = `SELECT toString(space) AS _space, toFloat64(count()) AS records FROM ${this.#records}
       WHERE space IN (${among}) GROUP BY space`;
     return { sql, home: this.homeOf(spaceIds[0] as string), space: allSpaces };
+  }
+
+  /** How many records a space has (`_rows`), and how long their values are as text, on average of some of them (`_length`). */
+  sizeOf(spaceId: string): Sql {
+    const from = `FROM ${this.#records} WHERE space = ${textLiteral(spaceId)}`;
+    const sql = `SELECT (SELECT toFloat64(count()) ${from}) AS _rows, avg(length(toString(_doc))) AS _length
+      FROM (SELECT _doc ${from} LIMIT ${sampledRecords})`;
+    return { sql, home: this.homeOf(spaceId) };
   }
 
   /** Writes the keys of all stored values of a slot. Those that are there may be there twice then, which is no harm. */
