@@ -1,7 +1,7 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { type Queued, StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
 import type { Metrics } from '../../common/metrics/create-metrics.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
+import { hashOf, type RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { KeyFilter } from '../unique/key-filter.ts';
 import type { PendingRecords } from './pending-records.ts';
@@ -68,7 +68,7 @@ export class RecordLookups {
     const pending = this.#pending?.find(space.id, wanted) ?? null;
     if (pending?.complete) return pending.rows;
     // no write of the value has begun, or ended
-    if ('slot' in wanted && this.#keyFilter?.mayHave(space.id, wanted.slot, wanted.value) === false)
+    if ('slot' in wanted && this.#keyFilter?.mayHave(space.id, hashOf(wanted.slot, wanted.value)) === false)
       return [];
     this.#pending?.missed(space);
     const since = this.#pending?.last ?? 0;
