@@ -202,7 +202,8 @@ export function queryRoutes(args: QueryDeps): Route[] {
   };
   const throttle = new LoginThrottle(loginThrottleDefaults, { shared: args.sharedFailures });
   const checks = new HashChecks({ hasher, throttle });
-  const lookups = new RecordLookups(deps);
+  const keyFilter = args.alone ? openKeyFilter(deps) : undefined;
+  const lookups = new RecordLookups({ ...deps, keyFilter });
   const counts = args.metrics?.cache('records');
   const resultBytes = config.recordCacheBytes * (1 - recordShare);
   const alone = args.alone ? (args.cache ?? new ResultCache(resultBytes, counts)) : undefined;
@@ -214,7 +215,6 @@ export function queryRoutes(args: QueryDeps): Route[] {
     beginAlone === undefined ? versions.begin(spaceId) : beginAlone(spaceId, effects);
   const idsByValue: FindStoredDeps['idsByValue'] = async (space, wanted, signal) =>
     (await lookups.find(space, wanted, signal)).map(({ _id }) => _id);
-  const keyFilter = args.alone ? openKeyFilter(deps) : undefined;
   const unique = { ...deps, idsByValue, keyFilter, beginWrite };
   const reading = {
     ...unique,

@@ -2,7 +2,7 @@
 export function insertTarget(
   table: string,
   columns: readonly string[] | undefined,
-): { readonly into: string; readonly format: string } {
+): { readonly into: string; readonly format: 'JSONEachRow' | 'JSONCompactEachRow' } {
   if (columns === undefined) return { into: `INSERT INTO ${table}`, format: 'JSONEachRow' };
   return { into: `INSERT INTO ${table} (${columns.join(', ')})`, format: 'JSONCompactEachRow' };
 }

@@ -48,7 +48,7 @@ export const metadataTableNames = [
 /** Sharded tables, by the first word of the homes that their statements name. */
 export const shardedTableNames: Readonly<Record<string, readonly string[]>> = {
   records: ['records', 'record_keys'],
-  cloud_files: ['cloud_files'],
+  cloud_files: ['cloud_files', 'file_list'],
 };
 
 const single: Topology = {

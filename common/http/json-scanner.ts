@@ -7,7 +7,7 @@ export const maxRecordValues = 100_000;
 /** Members of one object: with so many different keys V8 takes microseconds for each, in everything that touches it. */
 export const maxObjectMembers = 10_000;
 /** Bytes of an array that are parsed in one go, unless one element is longer. */
-const defaultPiece = 256 * 1024;
+const defaultPiece = 64 * 1024;
 
 const quote = 0x22;
 const comma = 0x2c;

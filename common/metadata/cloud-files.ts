@@ -5,7 +5,7 @@ import { textLiteral } from '../clickhouse/literal.ts';
 import { topologyOf } from '../clickhouse/topology.ts';
 import { CacheCounts } from '../metrics/cache-counts.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
-import { type FileQuery, fileListSql, timeLiteral } from './file-list.ts';
+import { type FileQuery, fileListColumns, listFiles, timeLiteral } from './file-list.ts';
 import { FileLookup } from './file-lookup.ts';
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
 
@@ -74,6 +74,9 @@ interface Row {
   updated: number;
 }
 
+/** Without, a DELETE is a mutation, and waits for merges. */
+const deleteSettings = `SETTINGS lightweight_delete_mode = 'lightweight_update_force'`;
+
 /** Bytes of rows that may wait to be stored, and that are gathered for one INSERT. */
 const pendingLimit = 64 * 1024 * 1024;
 const insertLimit = 4 * 1024 * 1024;
@@ -104,6 +107,7 @@ export function createCloudFiles({
   metrics?: Pick<Metrics, 'cache' | 'batch'>;
 }): FileTable {
   const table = `${database}.cloud_files`;
+  const list = `${database}.file_list`;
   const home = 'cloud_files';
   const { rowsEverywhere } = topologyOf(db);
   // one INSERT costs milliseconds and a part, however few its rows: uploads that end together share one
@@ -116,13 +120,35 @@ export function createCloudFiles({
   const known = new LRUCache<string, CloudFile>({ max: cachedFiles, ttl: alone ? 0 : knownFor });
   /** A look that began before the removal may end after it. Names never come again. */
   const removed = new LRUCache<string, true>({ max: cachedFiles });
-  const lookup = new FileLookup<CloudFile>(async (names, signal) => {
-    onLookup?.(names.length);
+  const filesOf = async (names: readonly string[], signal: AbortSignal, account?: string) => {
+    if (names.length === 0) return new Map<string, CloudFile>();
     const among = names.map(textLiteral).join(', ');
     const sql = `SELECT ${selection} FROM ${table} WHERE name IN (${among})`;
-    const rows = await db.rows<Row>({ sql, signal, home });
+    const rows = await db.rows<Row>({ sql, signal, home, account });
     return new Map(rows.map((row) => [row.name, fileOf(row)]));
+  };
+  const lookup = new FileLookup<CloudFile>((names, signal) => {
+    onLookup?.(names.length);
+    return filesOf(names, signal);
   });
+  /** Names lie anywhere in the table: of those that are known nothing is read. */
+  const listed = async (names: readonly string[], { ownerId }: FileQuery, signal: AbortSignal) => {
+    const files = new Map(names.flatMap((name) => known.get(name) ?? []).map((file) => [file.name, file]));
+    const others = names.filter((name) => !files.has(name) && !removed.has(name));
+    for (const [name, file] of await filesOf(others, signal, ownerId)) {
+      if (removed.has(name)) continue;
+      known.set(name, file);
+      files.set(name, file);
+    }
+    return files;
+  };
+  const removeFromList = async (file: CloudFile, signal: AbortSignal): Promise<void> => {
+    const { ownerId, projectSlug, createdAt, id } = file;
+    const sql = `DELETE FROM ${rowsEverywhere(list)} WHERE owner_id = ${textLiteral(ownerId)}
+      AND project_slug = ${textLiteral(projectSlug)} AND created_at = ${timeLiteral(createdAt)} AND id = ${textLiteral(id)}
+      ${deleteSettings}`;
+    await db.command({ sql, signal, home });
+  };
   const note = (file: CloudFile): void => {
     known.set(file.name, file);
     lookup.made(file.name);
@@ -137,11 +163,13 @@ export function createCloudFiles({
       };
     },
     async insert(file, signal) {
-      const { line } = fileRow(file);
+      const { line, listed } = fileRow(file);
       await groupCommit.write({
         table,
         columns: fileColumns,
         lines: line,
+        // an upload that ends in between is not listed, because the file itself is not there
+        before: { table: list, columns: fileListColumns, lines: listed },
         home,
         account: file.ownerId,
         proof: `SELECT 1 FROM ${table} WHERE name = ${textLiteral(file.name)} LIMIT 1`,
@@ -151,6 +179,8 @@ export function createCloudFiles({
     },
     async insertRows(rows) {
       onInsert?.(rows.length);
+      const listed = Buffer.concat(rows.map((row) => row.listed));
+      await db.insert({ table: list, columns: fileListColumns, lines: listed, home });
       const lines = Buffer.concat(rows.map(({ line }) => line));
       await db.insert({ table, columns: fileColumns, lines, home });
     },
@@ -183,9 +213,12 @@ export function createCloudFiles({
       });
       return rows.map(fileOf);
     },
-    async list(query, signal) {
-      const sql = `SELECT ${selection} FROM ${fileListSql(table, query)}`;
-      return (await db.rows<Row>({ sql, signal, home, account: query.ownerId })).map(fileOf);
+    list(query, signal) {
+      return listFiles(
+        { db, table: list, home, filesOf: (names) => listed(names, query, signal) },
+        query,
+        signal,
+      );
     },
     async usedBy(ownerId, signal) {
       const sql = `SELECT toFloat64(count()) AS files, toFloat64(sum(size)) AS bytes FROM ${table}
@@ -194,11 +227,13 @@ export function createCloudFiles({
       return row ?? { files: 0, bytes: 0 };
     },
     async remove(name, signal) {
-      const sql = `DELETE FROM ${rowsEverywhere(table)} WHERE name = ${textLiteral(name)}`;
+      const file = (await filesOf([name], signal)).get(name);
       removed.set(name, true);
       known.delete(name);
       try {
+        const sql = `DELETE FROM ${rowsEverywhere(table)} WHERE name = ${textLiteral(name)} ${deleteSettings}`;
         await db.command({ sql, signal, home });
+        if (file !== undefined) await removeFromList(file, signal);
       } catch (error) {
         // who tries again has to find it
         removed.delete(name);

@@ -1,4 +1,5 @@
 import type { CloudFile } from './cloud-files.ts';
+import { fileListColumns } from './file-list.ts';
 import { rowLine, timestampText } from './row-values.ts';
 
 /** Columns of cloud_files, in the order of a row's values. */
@@ -21,6 +22,8 @@ export interface FileRow {
   readonly name: string;
   /** JSONCompactEachRow, with its line break. */
   readonly line: Uint8Array;
+  /** The same for file_list. */
+  readonly listed: Uint8Array;
 }
 
 export function fileRow(file: CloudFile): FileRow {
@@ -37,15 +40,19 @@ export function fileRow(file: CloudFile): FileRow {
     timestampText(file.createdAt),
     timestampText(file.updatedAt),
   ];
-  return { name: file.name, line: rowLine(values) };
+  return { name: file.name, line: rowLine(values), listed: listedLine(values) };
 }
 
 /** A row from the line that was made of it. */
 export function fileRowOfLine(line: Uint8Array): FileRow {
-  const values = JSON.parse(Buffer.from(line).toString('utf8')) as unknown[];
+  const values = JSON.parse(Buffer.from(line).toString('utf8')) as (string | number)[];
   const name = values[fileColumns.indexOf('name')];
   if (values.length !== fileColumns.length || typeof name !== 'string') {
     throw new Error('a row in the write-ahead log of files is not one of this version');
   }
-  return { name, line };
+  return { name, line, listed: listedLine(values) };
+}
+
+function listedLine(values: readonly (string | number)[]): Uint8Array {
+  return rowLine(fileListColumns.map((column) => values[fileColumns.indexOf(column)] ?? null));
 }

@@ -1,5 +1,6 @@
 import type { Migration } from './migrate.ts';
 import { cacheTables } from './migrations/cache-tables.ts';
+import { fileListTable } from './migrations/file-list-table.ts';
 import { metadataTables } from './migrations/metadata-tables.ts';
 import { recordTables } from './migrations/record-tables.ts';
 import { sessionTables } from './migrations/session-tables.ts';
@@ -14,4 +15,5 @@ export const migrations: readonly Migration[] = [
   cacheTables,
   sessionTables,
   usageTables,
+  fileListTable,
 ];

@@ -4,7 +4,6 @@ import { textLiteral } from '../clickhouse/literal.ts';
 import { tooManyProjects } from '../errors/catalogue.ts';
 import type { Invalidation, Mark } from '../invalidation/invalidation.ts';
 import { CountLimit } from '../limits/count-limit.ts';
-import { fileListSql } from './file-list.ts';
 import { rowLine, timestampText } from './row-values.ts';
 import { uuidV5 } from './uuid-v5.ts';
 
@@ -82,7 +81,8 @@ export function createProjects(args: {
   /** A look that began before a removal may end after it. */
   let removals = 0;
   let hasFiles: HasFiles = async ({ ownerId, slug }, signal) => {
-    const sql = `SELECT 1 FROM ${fileListSql(`${database}.cloud_files`, { ownerId, projectSlug: slug, limit: 1 })}`;
+    const sql = `SELECT 1 FROM ${database}.cloud_files
+      WHERE owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(slug)} LIMIT 1`;
     return (await db.rows({ sql, signal, home: 'cloud_files' })).length > 0;
   };
 

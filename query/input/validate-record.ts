@@ -5,7 +5,7 @@ import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { StoredValue } from '../structure/field.ts';
 import { readFieldValue } from '../structure/field-value.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
-import { type Complain, givenFields, isRecord, withoutEmptyText } from './given-fields.ts';
+import { type Complain, givenValues, isRecord, withoutEmptyText } from './given-fields.ts';
 
 /** A record's values in the order of the structure's fields; null where there is none. */
 export type RecordValues = readonly (StoredValue | null)[];
@@ -82,10 +82,10 @@ function maxRecords({ fields }: Structure): number {
 }
 
 function readRecord(body: object, structure: Structure, complain: Complain): RecordValues {
-  const given = givenFields(body, structure, complain);
-  return structure.fields.map((field) => {
+  const given = givenValues(body, structure, complain);
+  return structure.fields.map((field, place) => {
     // null counts as missing
-    const value = withoutEmptyText(field, given.get(field) ?? null);
+    const value = withoutEmptyText(field, given[place] ?? null);
     if (value === null) {
       if (field.required && field.defaultValue === null) {
         complain(`Body field: ${shownName(field.name)} is required`);

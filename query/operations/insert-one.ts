@@ -1,5 +1,5 @@
 import { validateRecord } from '../input/validate-record.ts';
-import { type StoredRow, storedJson } from '../records/record-row.ts';
+import { type NewRecord, newRecordJson } from '../records/new-record.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { RunOperation } from './operation.ts';
 
@@ -8,8 +8,8 @@ export const insertOne: RunOperation = async ({ request, open, body }, { records
   const space = await open();
   const values = validateRecord(await body(), space.structure);
   const [stored] = await records.store(space, [values], request.signal);
-  const record = stored as StoredRow;
-  const json = storedJson(space.structure, record);
-  await webhooks.announce(space, 'record.inserted', [{ id: record._id, json }]);
+  const record = stored as NewRecord;
+  const json = newRecordJson(space.structure, record);
+  await webhooks.announce(space, 'record.inserted', [{ id: record.id, json }]);
   return jsonAnswer(json);
 };

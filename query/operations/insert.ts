@@ -1,5 +1,5 @@
 import { validateRecords } from '../input/validate-record.ts';
-import { storedArrayJson, storedJson } from '../records/record-row.ts';
+import { newRecordJson, newRecordsJson } from '../records/new-record.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { RunOperation } from './operation.ts';
 
@@ -11,8 +11,8 @@ export const insert: RunOperation = async ({ request, open, body }, { records, w
   const values = await validateRecords(await body(), structure, signal);
   const stored = await records.store(space, values, signal);
   if (webhooks.wants(space, 'record.inserted')) {
-    const announced = stored.map((row) => ({ id: row._id, json: storedJson(structure, row) }));
+    const announced = stored.map((record) => ({ id: record.id, json: newRecordJson(structure, record) }));
     await webhooks.announce(space, 'record.inserted', announced);
   }
-  return jsonAnswer(await storedArrayJson(structure, stored, signal));
+  return jsonAnswer(await newRecordsJson(structure, stored, signal));
 };

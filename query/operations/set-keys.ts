@@ -1,6 +1,6 @@
 import { type Changes, validateChanges } from '../input/validate-changes.ts';
 import { validateKeys } from '../input/validate-record.ts';
-import { storedJson } from '../records/record-row.ts';
+import { newRecordJson } from '../records/new-record.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { AnnouncedRecord } from '../webhooks/webhooks.ts';
 import { jsonAnswer } from './json-answer.ts';
@@ -33,7 +33,7 @@ async function make(
 ): Promise<AnnouncedRecord | null> {
   const stored = await records.storeFirst(space, validateKeys(keys, space.structure), signal);
   if (stored === null) return null;
-  const group = { id: stored._id, json: storedJson(space.structure, stored) };
+  const group = { id: stored.id, json: newRecordJson(space.structure, stored) };
   await webhooks.announce(space, 'record.inserted', [group]);
   return group;
 }

@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache';
+import { PackedRecords } from './packed-records.ts';
+import { RecordLoad } from './record-load.ts';
 import type { LookupKey } from './record-lookups.ts';
 import type { StoredRow } from './record-row.ts';
 
@@ -25,70 +26,76 @@ export interface KnownRows {
   readonly outdated: ReadonlySet<string>;
 }
 
-interface KnownRecord {
+/** A record with a write that is not in the table yet. */
+interface PendingRecord {
   readonly key: string;
   readonly spaceId: string;
   readonly id: string;
   row: StoredRow | null;
-  /** Number of the last write to it; 0: it was only read. */
+  /** Number of the last write to it. */
   last: number;
-  /** Whether the table does not have the last write. */
-  pending: boolean;
-  /** Under which unique values it is found: those that it has, and while it is pending those that it had. */
-  values: Set<string>;
+  /** Slots that it is found by when it is kept. */
+  unique: readonly string[];
+  /** Under which unique values it is found: those that it has, and those that it had. */
+  readonly values: Set<string>;
 }
 
 const none: ReadonlySet<string> = new Set();
-/** Bytes that a record takes here beside its texts. */
-const overhead = 700;
 
 /**
  * The newest state of records, by id and by unique value: of all that have a write which is not in the table yet (a
- * memtable), and of others that were read or written lately, as far as they fit. What it says goes before what the table
- * says. It is only right where nobody else writes to the table.
+ * memtable), and of others that were read or written, as far as they fit. What it says goes before what the table says. It
+ * is only right where nobody else writes to the table.
  */
 export class KnownRecords {
-  readonly #records = new Map<string, KnownRecord>();
-  readonly #byValue = new Map<string, Set<KnownRecord>>();
-  /** Those that may be forgotten. */
-  readonly #settled: LRUCache<string, KnownRecord> | null;
+  readonly #records = new Map<string, PendingRecord>();
+  readonly #byValue = new Map<string, Set<PendingRecord>>();
+  /** Those that the table has as well; a record that is pending is not among them. */
+  protected readonly packed: PackedRecords | null;
   /** How many records of a space are pending, and the number of the last write to one of them. */
   readonly #pending = new Map<string, { count: number; last: number }>();
+  readonly #loads = new Map<string, RecordLoad>();
   /** Of writes to records that were forgotten, the last. What was read before may be older than it. */
   #forgotten = 0;
 
   /** @param bytes of records that are kept although they are in the table */
   constructor(bytes: number) {
-    this.#settled =
+    this.packed =
       bytes === 0
         ? null
-        : new LRUCache({
-            maxSize: bytes,
-            sizeCalculation: ({ row }) => sizeOf(row),
-            dispose: (record, _, reason) => {
-              if (reason === 'evict') this.#drop(record);
-            },
+        : new PackedRecords(bytes, (last) => {
+            this.#forgotten = Math.max(this.#forgotten, last);
           });
+  }
+
+  /** Bytes that records of the table could take without any that were asked for lately being forgotten. */
+  get room(): number {
+    return this.packed?.room ?? 0;
+  }
+
+  /** What such records take. */
+  get bytes(): number {
+    return this.packed?.bytes ?? 0;
   }
 
   /** Null: nothing is known, so the table knows it all. */
   find(spaceId: string, wanted: LookupKey): KnownRows | null {
     if ('id' in wanted) {
       const record = this.#records.get(`${spaceId} ${wanted.id}`);
-      if (record === undefined) return null;
-      return { rows: record.row === null ? [] : [this.#use(record)], complete: true, outdated: none };
+      if (record !== undefined) return complete(record.row);
+      return orNothing(this.packed?.get(spaceId, wanted.id));
     }
-    const { slot, value } = wanted;
-    const found = this.#byValue.get(valueKey(spaceId, slot, String(value)));
-    if (found === undefined) return null;
-    const rows: StoredRow[] = [];
+    const { slot } = wanted;
+    const value = String(wanted.value);
+    const found = this.#byValue.get(valueKey(spaceId, slot, value));
     const outdated = new Set<string>();
-    for (const record of found) {
+    for (const record of found ?? []) {
+      // of a unique value there is one record
+      if (record.row?._doc[slot] === value) return complete(record.row);
       outdated.add(record.id);
-      if (record.row?._doc[slot] === String(value)) rows.push(this.#use(record));
     }
-    // of a unique value there is one record
-    return { rows, complete: rows.length > 0, outdated };
+    const packed = orNothing(this.packed?.byValue(spaceId, slot, value));
+    return packed ?? (found === undefined ? null : { rows: [], complete: false, outdated });
   }
 
   /** Number of the last write to a record of the space that the table lacks; undefined: it lacks none. */
@@ -101,28 +108,35 @@ export class KnownRecords {
     const space = this.#pending.get(spaceId) ?? { count: 0, last: 0 };
     this.#pending.set(spaceId, space);
     space.last = number;
-    const record = this.#recordOf(spaceId, id);
-    if (!record.pending) {
+    const key = `${spaceId} ${id}`;
+    let record = this.#records.get(key);
+    if (record === undefined) {
+      record = { key, spaceId, id, row, last: number, unique, values: new Set() };
+      this.#records.set(key, record);
       space.count++;
-      this.#settled?.delete(record.key);
+      this.packed?.remove(spaceId, id);
     }
     record.row = row;
     record.last = number;
-    record.pending = true;
+    record.unique = unique;
     for (const slot of unique) {
       this.#index(record, slot, before);
       this.#index(record, slot, row);
     }
+    this.#loads.get(spaceId)?.written(id);
   }
 
   /** The table has all writes to the record up to a number. */
   settle(spaceId: string, id: string, number: number): void {
     const record = this.#records.get(`${spaceId} ${id}`);
-    if (record === undefined || !record.pending || record.last > number) return;
-    record.pending = false;
+    if (record === undefined || record.last > number) return;
+    const { row, last, unique } = record;
     const space = this.#pending.get(spaceId) as { count: number };
     if (--space.count === 0) this.#pending.delete(spaceId);
-    this.#keep(record);
+    this.#records.delete(record.key);
+    for (const value of record.values) this.#unindex(record, value);
+    if (row === null || !this.packed?.add(spaceId, row, unique, last))
+      this.#forgotten = Math.max(this.#forgotten, last);
   }
 
   /**
@@ -131,62 +145,30 @@ export class KnownRecords {
    */
   remember(spaceId: string, row: StoredRow, unique: readonly string[], since: number): void {
     // a record that was written meanwhile is known already, or was and may be newer than this
-    if (this.#settled === null || since < this.#forgotten || this.#records.has(`${spaceId} ${row._id}`))
-      return;
-    const record = this.#recordOf(spaceId, row._id);
-    record.row = row;
-    for (const slot of unique) this.#index(record, slot, row);
-    this.#keep(record);
+    if (this.packed === null || since < this.#forgotten || this.#records.has(`${spaceId} ${row._id}`)) return;
+    if (!this.packed.has(spaceId, row._id)) this.packed.add(spaceId, row, unique, 0);
+  }
+
+  /**
+   * To be called before the records of a space are read one after the other, to keep them. Null: nothing is kept, or they
+   * are read already. @param unique slots that they can be found by
+   */
+  load(spaceId: string, unique: readonly string[]): RecordLoad | null {
+    if (this.packed === null || this.#loads.has(spaceId)) return null;
+    const load = new RecordLoad(this.packed, spaceId, unique, () => this.#loads.delete(spaceId));
+    for (const record of this.#records.values()) if (record.spaceId === spaceId) load.written(record.id);
+    this.#loads.set(spaceId, load);
+    return load;
   }
 
   /** The records of a space were changed in the table. @param number as if all had been written to */
   forget(spaceId: string, number: number): void {
     this.#forgotten = number;
-    for (const record of this.#records.values()) {
-      if (record.spaceId !== spaceId || record.pending) continue;
-      this.#settled?.delete(record.key);
-      this.#drop(record);
-    }
+    this.#loads.get(spaceId)?.end();
+    this.packed?.removeSpace(spaceId);
   }
 
-  #recordOf(spaceId: string, id: string): KnownRecord {
-    const key = `${spaceId} ${id}`;
-    let record = this.#records.get(key);
-    if (record === undefined) {
-      record = { key, spaceId, id, row: null, last: 0, pending: false, values: new Set() };
-      this.#records.set(key, record);
-    }
-    return record;
-  }
-
-  #use(record: KnownRecord): StoredRow {
-    if (!record.pending) this.#settled?.get(record.key);
-    return record.row as StoredRow;
-  }
-
-  #keep(record: KnownRecord): void {
-    const { row, values, key, spaceId } = record;
-    if (row === null || this.#settled === null) {
-      this.#drop(record);
-      return;
-    }
-    for (const value of values) {
-      const slot = value.slice(spaceId.length + 1, value.indexOf(' ', spaceId.length + 1));
-      const kept = row._doc[slot];
-      if (kept === undefined || valueKey(spaceId, slot, kept) !== value) this.#unindex(record, value);
-    }
-    this.#settled.set(key, record);
-    // one that is larger than all there is room for
-    if (!this.#settled.has(key)) this.#drop(record);
-  }
-
-  #drop(record: KnownRecord): void {
-    if (!this.#records.delete(record.key)) return;
-    this.#forgotten = Math.max(this.#forgotten, record.last);
-    for (const value of record.values) this.#unindex(record, value);
-  }
-
-  #index(record: KnownRecord, slot: string, row: StoredRow | null): void {
+  #index(record: PendingRecord, slot: string, row: StoredRow | null): void {
     const value = row?._doc[slot];
     if (value === undefined) return;
     const key = valueKey(record.spaceId, slot, value);
@@ -196,8 +178,7 @@ export class KnownRecords {
     else found.add(record);
   }
 
-  #unindex(record: KnownRecord, value: string): void {
-    record.values.delete(value);
+  #unindex(record: PendingRecord, value: string): void {
     const found = this.#byValue.get(value);
     found?.delete(record);
     if (found?.size === 0) this.#byValue.delete(value);
@@ -208,8 +189,10 @@ function valueKey(spaceId: string, slot: string, value: string): string {
   return `${spaceId} ${slot} ${value}`;
 }
 
-function sizeOf(row: StoredRow | null): number {
-  let size = overhead;
-  for (const slot in row?._doc) size += 40 + 2 * (row._doc[slot] as string).length;
-  return size;
+function complete(row: StoredRow | null): KnownRows {
+  return { rows: row === null ? [] : [row], complete: true, outdated: none };
+}
+
+function orNothing(row: StoredRow | null | undefined): KnownRows | null {
+  return row == null ? null : complete(row);
 }

@@ -4,10 +4,11 @@ import { kindOf } from '../structure/slots.ts';
 import { uniqueSlots } from '../unique/unique-values.ts';
 import type { BeginWriteAlone } from './begin-write.ts';
 import type { RecordWrite } from './known-records.ts';
+import { rowOf } from './new-record.ts';
 import type { PendingRecords } from './pending-records.ts';
 import type { RecordLookups } from './record-lookups.ts';
 import type { StoredRow } from './record-row.ts';
-import type { Changed, NewRows, RecordChange, RecordWrites } from './record-writes.ts';
+import type { Changed, NewRecords, RecordChange, RecordWrites } from './record-writes.ts';
 import type { RecordEffect } from './result-cache.ts';
 
 /** Records of an insert that goes through the log: more are worth a statement of their own. */
@@ -39,10 +40,11 @@ export class LoggedWrites implements RecordWrites {
     this.#statements = deps.statements;
   }
 
-  async insert(args: NewRows): Promise<{ readonly told: Promise<void> }> {
-    const { space, rows, signal } = args;
-    if (rows.length > fewRecords) return this.#statements.insert(args);
+  async insert(args: NewRecords): Promise<{ readonly told: Promise<void> }> {
+    const { space, records, signal } = args;
+    if (records.length > fewRecords) return this.#statements.insert(args);
     const unique = uniqueSlots(space.stored);
+    const rows = records.map((record) => rowOf(space, record));
     const writes = rows.map(({ row, hashes }) => ({
       write: { spaceId: space.id, id: row._id, row, hashes, changed: null, unique },
       before: null,

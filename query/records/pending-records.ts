@@ -10,6 +10,7 @@ import { uniqueSlots } from '../unique/unique-values.ts';
 import { KnownRecords, type KnownRows, type RecordWrite } from './known-records.ts';
 import type { LookupKey } from './record-lookups.ts';
 import type { StoredRow } from './record-row.ts';
+import { SpacePreloads } from './space-preloads.ts';
 import { storeWrites } from './store-writes.ts';
 
 /** The writes of one request: a line of the log, which is there as a whole or not at all. */
@@ -37,14 +38,21 @@ const usualLimits = { pending: 32 * 1024 * 1024, account: 16 * 1024 * 1024, flus
 export class PendingRecords {
   readonly #log: FlushedLog<Entry>;
   readonly #known: KnownRecords;
+  readonly #preloads: SpacePreloads;
   readonly #limits: typeof usualLimits;
   readonly #bytesOf = new Map<string, number>();
   #bytes = 0;
 
-  private constructor(log: FlushedLog<Entry>, known: KnownRecords, limits: typeof usualLimits) {
-    this.#log = log;
-    this.#known = known;
-    this.#limits = limits;
+  private constructor(args: {
+    readonly log: FlushedLog<Entry>;
+    readonly known: KnownRecords;
+    readonly preloads: SpacePreloads;
+    readonly limits: typeof usualLimits;
+  }) {
+    this.#log = args.log;
+    this.#known = args.known;
+    this.#preloads = args.preloads;
+    this.#limits = args.limits;
   }
 
   /** Brings what an earlier process left in the log into the table first. @param args.directory of the log */
@@ -57,8 +65,12 @@ export class PendingRecords {
     readonly cacheBytes: number;
     readonly limits?: Partial<typeof usualLimits>;
     readonly times?: Partial<FlushTimes>;
+    /** Absent: empty. */
+    readonly known?: KnownRecords;
+    /** Absent: as many as make a preload worth while. */
+    readonly fewestMisses?: number;
   }): Promise<PendingRecords> {
-    const { directory, log, limits, times, cacheBytes } = args;
+    const { directory, log, times, cacheBytes } = args;
     const flushed = await FlushedLog.open<Entry>({
       ...{ what: 'records', directory, entryOf, log, times },
       store: (entries, again) =>
@@ -70,13 +82,21 @@ export class PendingRecords {
       // nothing is written before it is open
       stored: (entries) => pending.#settle(entries),
     });
-    const pending = new PendingRecords(flushed, new KnownRecords(cacheBytes), { ...usualLimits, ...limits });
+    const { known = new KnownRecords(cacheBytes) } = args;
+    const preloads = new SpacePreloads({ ...args, known });
+    const limits = { ...usualLimits, ...args.limits };
+    const pending = new PendingRecords({ log: flushed, known, preloads, limits });
     return pending;
   }
 
   /** Null: the table knows it all. */
   find(spaceId: string, wanted: LookupKey): KnownRows | null {
     return this.#known.find(spaceId, wanted);
+  }
+
+  /** A look-up of the space has to ask the table. */
+  missed(space: RecordSpace): void {
+    this.#preloads.missed(space);
   }
 
   /** The number of the last write. */
@@ -134,8 +154,9 @@ export class PendingRecords {
   }
 
   /** Brings what there is into the table. What can't be stays in the log for the next start. */
-  close(): Promise<void> {
-    return this.#log.close();
+  async close(): Promise<void> {
+    await this.#preloads.close();
+    await this.#log.close();
   }
 
   #fits(account: string, size: number): boolean {

@@ -61,7 +61,7 @@ export class RecordChanges {
     const { hasher, keyFilter } = this.#deps;
     const { fields } = space.structure;
     const row: RecordValues = fields.map((field) => changes.get(field) ?? null);
-    const unique = collectUniqueValues(space, [row]);
+    const unique = await collectUniqueValues(space, [row], signal);
     const [hashed] = await withHashes(hasher, space, [row], signal);
     const assignments = assignmentsOf(space, changes, hashed as RecordValues);
     const { id, stillWanted } = target;
@@ -71,7 +71,7 @@ export class RecordChanges {
       let stored: Iterable<string> = [];
       try {
         const permit = reservation?.permit ?? null;
-        for (const { field, value } of unique.values()) keyFilter?.add(space.id, slotOf(field), value);
+        for (const { hash } of unique.values()) keyFilter?.add(space.id, hash);
         const outcome = await this.#commit(space, { space, id, assignments, signal, permit });
         if (outcome.record !== null) stored = unique.keys();
         return outcome;

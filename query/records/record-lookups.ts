@@ -1,8 +1,9 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { type Queued, StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
 import type { Metrics } from '../../common/metrics/create-metrics.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
+import { hashOf, type RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import type { KeyFilter } from '../unique/key-filter.ts';
 import type { PendingRecords } from './pending-records.ts';
 import { rowColumns, type StoredRow } from './record-row.ts';
 
@@ -35,18 +36,24 @@ export class RecordLookups {
   readonly #queues: StatementQueues<Lookup, readonly StoredRow[]>;
 
   readonly #pending: PendingRecords | undefined;
+  readonly #keyFilter: KeyFilter | undefined;
 
-  /** @param args.pending absent: the table has all records */
+  /**
+   * @param args.pending absent: the table has all records
+   * @param args.keyFilter absent: other processes write to the store as well
+   */
   constructor(args: {
     db: Database;
     table: RecordsTable;
     pending?: PendingRecords | undefined;
+    keyFilter?: KeyFilter | undefined;
     metrics?: Pick<Metrics, 'batch'>;
   }) {
     const { metrics } = args;
     this.#db = args.db;
     this.#table = args.table;
     this.#pending = args.pending;
+    this.#keyFilter = args.keyFilter;
     this.#queues = new StatementQueues({
       pendingLimit: waitingLimit,
       full: 'too many look-ups wait',
@@ -60,6 +67,10 @@ export class RecordLookups {
   async find(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]> {
     const pending = this.#pending?.find(space.id, wanted) ?? null;
     if (pending?.complete) return pending.rows;
+    // no write of the value has begun, or ended
+    if ('slot' in wanted && this.#keyFilter?.mayHave(space.id, hashOf(wanted.slot, wanted.value)) === false)
+      return [];
+    this.#pending?.missed(space);
     const since = this.#pending?.last ?? 0;
     const stored = await this.#inTable(space, wanted, signal);
     if (pending === null) this.#pending?.remember(space, stored, since);

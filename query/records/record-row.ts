@@ -1,16 +1,7 @@
-import { forEachYielding } from '../../common/limits/yielding-loop.ts';
-import type { RecordValues } from '../input/validate-record.ts';
 import { keyOf } from '../sql/records-table.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
-
-/** A record about to be stored. Hashed values are hashes already. */
-export interface NewRecord {
-  readonly id: string;
-  readonly createdAt: Date;
-  readonly values: RecordValues;
-}
+import { joinedText } from './joined-text.ts';
 
 /** A record as it is stored: what find may answer of it, and the hashes of its hashed fields by slot. */
 export interface RecordRow {
@@ -18,34 +9,12 @@ export interface RecordRow {
   readonly hashes: Readonly<Record<string, string>>;
 }
 
-export async function rowsOf(
-  { structure: { fields } }: RecordSpace,
-  records: readonly NewRecord[],
-  signal: AbortSignal,
-): Promise<readonly RecordRow[]> {
-  const slots = fields.map(slotOf);
-  const rows: RecordRow[] = [];
-  const add = ({ id, createdAt, values }: NewRecord): void => {
-    const time = createdAt.toISOString();
-    const doc: Record<string, string> = {};
-    const hashes: Record<string, string> = {};
-    values.forEach((value, index) => {
-      if (value === null) return;
-      const slot = slots[index] as string;
-      (kindOf(slot) === 'h' ? hashes : doc)[slot] = String(value);
-    });
-    rows.push({ row: { _id: id, _created_at: time, _updated_at: time, _doc: doc }, hashes });
-  };
-  await forEachYielding(records, add, signal);
-  return rows;
-}
-
 /** Rows for the records table: JSONEachRow lines. */
 export function recordLines(
   rows: readonly (RecordRow & { readonly spaceId: string })[],
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  return textOf(rows, recordLine, signal);
+  return joinedText(rows, recordLine, signal);
 }
 
 function recordLine({ spaceId, row, hashes }: RecordRow & { readonly spaceId: string }): string {
@@ -61,7 +30,7 @@ function recordLine({ spaceId, row, hashes }: RecordRow & { readonly spaceId: st
 }
 
 /** An ISO 8601 time as the engine reads it in rows. */
-function engineTime(time: string): string {
+export function engineTime(time: string): string {
   return `${time.slice(0, 10)} ${time.slice(11, -1)}`;
 }
 
@@ -82,38 +51,7 @@ export function keyLines(
     }
     return text;
   };
-  return textOf(rows, line, signal);
-}
-
-/** Stored records as an array, as find would answer them. @param rows one at least */
-export function storedArrayJson(
-  structure: Structure,
-  rows: readonly StoredRow[],
-  signal: AbortSignal,
-): Promise<Uint8Array> {
-  const item = (row: StoredRow, index: number): string =>
-    `${index === 0 ? '[' : ','}${storedJson(structure, row)}${index === rows.length - 1 ? ']' : ''}`;
-  return textOf(rows, item, signal);
-}
-
-/** Characters that are made bytes of at once. */
-const pieceLength = 64 * 1024;
-
-async function textOf<Item>(
-  items: readonly Item[],
-  textOfOne: (item: Item, index: number) => string,
-  signal: AbortSignal,
-): Promise<Uint8Array> {
-  const pieces: Buffer[] = [];
-  let text = '';
-  const add = (item: Item, index: number): void => {
-    text += textOfOne(item, index);
-    if (text.length < pieceLength && index < items.length - 1) return;
-    pieces.push(Buffer.from(text));
-    text = '';
-  };
-  await forEachYielding(items, add, signal);
-  return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+  return joinedText(rows, line, signal);
 }
 
 /** What `rowColumns` select of a record. */

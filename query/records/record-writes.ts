@@ -1,12 +1,17 @@
 import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import type { Assignment } from '../sql/update-sql.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import type { RecordRow, StoredRow } from './record-row.ts';
+import type { UniqueValue } from '../unique/unique-values.ts';
+import type { NewRecord } from './new-record.ts';
+import type { StoredRow } from './record-row.ts';
 
 /** The records of one insert. */
-export interface NewRows {
+export interface NewRecords {
   readonly space: RecordSpace;
-  readonly rows: readonly RecordRow[];
+  /** One at least. */
+  readonly records: readonly NewRecord[];
+  /** What they have in unique fields. */
+  readonly unique: readonly UniqueValue[];
   /** Aborted: nothing is stored if that has not begun. */
   readonly signal: AbortSignal;
   /** Asked when the write begins; without it nothing is stored. */
@@ -38,7 +43,7 @@ export interface Changed {
  * is known and not before, whatever its signal says. Changes of one record come one after the other.
  */
 export interface RecordWrites {
-  /** Stores the rows, all or none. Resolves with what must be waited for before they are acknowledged. */
-  insert(rows: NewRows): Promise<{ readonly told: Promise<void> }>;
+  /** Stores the records, all or none. Resolves with what must be waited for before they are acknowledged. */
+  insert(records: NewRecords): Promise<{ readonly told: Promise<void> }>;
   change(change: RecordChange): Promise<Changed>;
 }

@@ -5,7 +5,8 @@ import type { RecordsTable } from '../sql/records-table.ts';
 import { uniqueSlots } from '../unique/unique-values.ts';
 import type { BeginWrite } from './begin-write.ts';
 import type { ChangeCommit } from './change-commit.ts';
-import { keyLines, type RecordRow, recordLines } from './record-row.ts';
+import { type NewRecord, newKeyLines, newRecordLines } from './new-record.ts';
+import { keyLines } from './record-row.ts';
 import type { Changed, RecordChange, RecordWrites } from './record-writes.ts';
 
 /** Writes by statements that those of other requests share: for a store that several processes write to, and for large inserts. */
@@ -31,12 +32,10 @@ export function createStatementWrites(deps: {
   };
 
   return {
-    async insert({ space, rows, signal, permit }) {
-      const keyed = { spaceId: space.id, slots: uniqueSlots(space.structure) };
-      const stored = rows.map(({ row, hashes }) => ({ ...keyed, row, hashes }));
-      const lines = await recordLines(stored, signal);
-      const keys = await keyLines(stored, signal);
-      const proof = { columns: '1', where: idsSql([(rows[0] as RecordRow).row._id]), tail: 'LIMIT 1' };
+    async insert({ space, records, unique, signal, permit }) {
+      const lines = await newRecordLines(space, records, signal);
+      const keys = await newKeyLines(space, records, unique, signal);
+      const proof = { columns: '1', where: idsSql([(records[0] as NewRecord).id]), tail: 'LIMIT 1' };
       const end = await beginWrite(space.id, null);
       try {
         await groupCommit.write({

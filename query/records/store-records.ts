@@ -4,13 +4,12 @@ import type { Hasher } from '../../common/login/hasher.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import type { StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { slotOf } from '../structure/slots.ts';
 import { type FindStoredDeps, findStored } from '../unique/find-stored.ts';
 import { firstRecordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues } from '../unique/unique-values.ts';
+import type { NewRecord } from './new-record.ts';
 import type { RecordReader } from './record-reader.ts';
-import { type NewRecord, type RecordRow, rowsOf, type StoredRow } from './record-row.ts';
 import type { RecordWrites } from './record-writes.ts';
 
 export interface RecordStore {
@@ -22,12 +21,12 @@ export interface RecordStore {
     space: RecordSpace,
     records: readonly RecordValues[],
     signal: AbortSignal,
-  ): Promise<readonly StoredRow[]>;
+  ): Promise<readonly NewRecord[]>;
   /**
    * Stores a record as the first one of its space; null when there is one by now. Of several that are stored at once,
    * also by other processes that share reservations, one becomes the first.
    */
-  storeFirst(space: RecordSpace, record: RecordValues, signal: AbortSignal): Promise<StoredRow | null>;
+  storeFirst(space: RecordSpace, record: RecordValues, signal: AbortSignal): Promise<NewRecord | null>;
 }
 
 export function createRecordStore(
@@ -47,8 +46,8 @@ export function createRecordStore(
     records: readonly RecordValues[],
     signal: AbortSignal,
     first?: { readonly key: string; readonly isTaken: () => Promise<boolean> },
-  ): Promise<readonly StoredRow[] | null> => {
-    const unique = collectUniqueValues(space, records);
+  ): Promise<readonly NewRecord[] | null> => {
+    const unique = await collectUniqueValues(space, records, signal);
     const hashed = await withHashes(hasher, space, records, signal);
     const keys = [...unique.keys(), ...(first === undefined ? [] : [first.key])];
     let reservation: Reservation | null = null;
@@ -62,7 +61,7 @@ export function createRecordStore(
     }
     let stored: Iterable<string> = [];
     const settle = async (): Promise<void> => reservation?.settle(stored);
-    let written: readonly RecordRow[];
+    const made: NewRecord[] = [];
     let outcome: Promise<{ readonly told: Promise<void> }>;
     try {
       if (first !== undefined && (await first.isTaken())) {
@@ -74,12 +73,12 @@ export function createRecordStore(
         stored = taken;
         if (taken.size > 0) throw alreadyStored(unique, taken);
       }
-      const createdAt = new Date();
-      const made: NewRecord[] = [];
+      const createdAt = new Date().toISOString();
       await forEachYielding(hashed, (values) => made.push({ id: newId(), createdAt, values }), signal);
-      written = await rowsOf(space, made, signal);
-      for (const { field, value } of unique.values()) deps.keyFilter?.add(space.id, slotOf(field), value);
-      outcome = writes.insert({ space, rows: written, signal, permit: reservation?.permit ?? null });
+      const values = [...unique.values()];
+      await forEachYielding(values, ({ hash }) => deps.keyFilter?.add(space.id, hash), signal);
+      const permit = reservation?.permit ?? null;
+      outcome = writes.insert({ space, records: made, unique: values, signal, permit });
     } catch (error) {
       await settle();
       throw error;
@@ -93,12 +92,12 @@ export function createRecordStore(
       .finally(settle)
       .then(({ told }) => told);
     await untilAborted(settled, signal);
-    return written.map(({ row }) => row);
+    return made;
   };
 
   return {
     async store(space, records, signal) {
-      return (await storeAll(space, records, signal)) as readonly StoredRow[];
+      return (await storeAll(space, records, signal)) as readonly NewRecord[];
     },
     async storeFirst(space, record, signal) {
       const isTaken = async (): Promise<boolean> => (await deps.reader.oldestId(space, signal)) !== null;

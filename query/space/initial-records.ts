@@ -3,12 +3,12 @@ import { ApiError } from '../../common/errors/api-error.ts';
 import { invalidStructure } from '../../common/errors/catalogue.ts';
 import type { Hasher } from '../../common/login/hasher.ts';
 import { type RecordValues, validateRecords } from '../input/validate-record.ts';
-import { keyLines, recordLines, rowsOf } from '../records/record-row.ts';
+import { newKeyLines, newRecordLines } from '../records/new-record.ts';
 import { withHashes } from '../records/store-records.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { KeyFilter } from '../unique/key-filter.ts';
-import { collectUniqueValues, uniqueSlots } from '../unique/unique-values.ts';
+import { collectUniqueValues, type UniqueValue } from '../unique/unique-values.ts';
 
 /** What the catalogue has instead of records when the question is settled: they are stored, or there were others. */
 export const begun = 'begun';
@@ -48,20 +48,21 @@ export async function prepareInitialRecords(
 ): Promise<string> {
   const { structure } = space;
   if (structure.initialData.length === 0) return '';
-  const records = await validate(space, signal);
+  const { records, unique } = await validate(space, signal);
   const hashed = await withHashes(hasher, space, records, signal);
-  const createdAt = new Date();
+  const createdAt = new Date().toISOString();
   const made = hashed.map((values) => ({ id: newId(), createdAt, values }));
-  const slots = uniqueSlots(structure);
-  const stored = (await rowsOf(space, made, signal)).map((row) => ({ ...row, spaceId: space.id, slots }));
   const rows: InitialRows = {
-    lines: Buffer.from(await recordLines(stored, signal)).toString(),
-    keyLines: Buffer.from(await keyLines(stored, signal)).toString(),
+    lines: Buffer.from(await newRecordLines(space, made, signal)).toString(),
+    keyLines: Buffer.from(await newKeyLines(space, made, [...unique], signal)).toString(),
   };
   return JSON.stringify(rows);
 }
 
-async function validate(space: RecordSpace, signal: AbortSignal): Promise<readonly RecordValues[]> {
+async function validate(
+  space: RecordSpace,
+  signal: AbortSignal,
+): Promise<{ readonly records: readonly RecordValues[]; readonly unique: Iterable<UniqueValue> }> {
   const { structure } = space;
   // what a header's bytes become when they are not UTF-8
   if (JSON.stringify(structure.initialData).includes('\uFFFD')) {
@@ -71,8 +72,7 @@ async function validate(space: RecordSpace, signal: AbortSignal): Promise<readon
   }
   try {
     const records = await validateRecords(structure.initialData, structure, signal);
-    collectUniqueValues(space, records);
-    return records;
+    return { records, unique: (await collectUniqueValues(space, records, signal)).values() };
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400) throw error;
     throw invalidStructure(error.problems.map((problem) => `The structure's initialData: ${problem}`));

@@ -36,6 +36,9 @@ export interface Sql {
 /** In place of a space: it needs the records of all of them. */
 export const allSpaces = '*';
 
+/** Of which the size of a space's records is told. */
+const sampledRecords = 1000;
+
 /** Of several servers each is the home of some of the spaces. */
 const homes = 16;
 
@@ -139,6 +142,14 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceIds[0] as string), space: allSpaces };
   }
 
+  /** How many records a space has (`_rows`), and how long their values are as text, on average of some of them (`_length`). */
+  sizeOf(spaceId: string): Sql {
+    const from = `FROM ${this.#records} WHERE space = ${textLiteral(spaceId)}`;
+    const sql = `SELECT (SELECT toFloat64(count()) ${from}) AS _rows, avg(length(toString(_doc))) AS _length
+      FROM (SELECT _doc ${from} LIMIT ${sampledRecords})`;
+    return { sql, home: this.homeOf(spaceId) };
+  }
+
   /** Writes the keys of all stored values of a slot. Those that are there may be there twice then, which is no harm. */
   addKeys(spaceId: string, slot: string): Sql {
     const key = `reinterpretAsUInt64(substring(MD5(concat('${slot}:', _doc['${slot}'])), 1, 8))`;
@@ -203,15 +214,43 @@ function spacesSql(records: readonly { readonly spaceId: string }[]): string {
  * a record by it compares the value as well.
  */
 export function keyOf(slot: string, value: StoredValue): string {
-  return hashOf(slot, value).readBigUInt64LE(0).toString();
+  return keyText(hashOf(slot, value));
+}
+
+/** The same of a hash that was made before. */
+export function keyText(hash: string): string {
+  words[0] = wordOf(hash, 0);
+  words[1] = wordOf(hash, 4);
+  return (key[0] as bigint).toString();
 }
 
 /** Two words that stand for a key of a space. @param hash begins with the key, low byte first */
-export function keyWords(spaceId: string, hash: Buffer): [low: number, high: number] {
-  const space = Buffer.from(spaceId.slice(19).replace('-', ''), 'hex');
-  return [hash.readUInt32LE(0) ^ space.readUInt32LE(0), hash.readUInt32LE(4) ^ space.readUInt32LE(4)];
+export function keyWords(spaceId: string, hash: string): [low: number, high: number] {
+  const space = spaceWords(spaceId);
+  return [wordOf(hash, 0) ^ space.low, wordOf(hash, 4) ^ space.high];
 }
 
-export function hashOf(slot: string, value: StoredValue): Buffer {
-  return hash('md5', `${slot}:${value}`, 'buffer');
+/** A hash of a slot's value as a text of bytes, which is made four times as fast as a buffer. */
+export function hashOf(slot: string, value: StoredValue): string {
+  return hash('md5', `${slot}:${value}`, 'binary');
+}
+
+const words = new Uint32Array(2);
+const key = new BigUint64Array(words.buffer);
+
+/** Four bytes of a text of bytes, low byte first. */
+function wordOf(bytes: string, at: number): number {
+  const low = bytes.charCodeAt(at) | (bytes.charCodeAt(at + 1) << 8);
+  return low | (bytes.charCodeAt(at + 2) << 16) | (bytes.charCodeAt(at + 3) << 24);
+}
+
+/** Of the space that was asked for last: a request asks for many values of one. */
+let lastSpace = { id: '', low: 0, high: 0 };
+
+function spaceWords(id: string): { readonly low: number; readonly high: number } {
+  if (lastSpace.id !== id) {
+    const bytes = Buffer.from(id.slice(19).replace('-', ''), 'hex');
+    lastSpace = { id, low: bytes.readUInt32LE(0), high: bytes.readUInt32LE(4) };
+  }
+  return lastSpace;
 }

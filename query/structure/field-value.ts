@@ -12,11 +12,8 @@ const typeWords: Readonly<Record<FieldType, string>> = {
   OBJECT: 'object',
 };
 
-// with the `u` flag this finds surrogates that are not half of a pair
-const loneSurrogate = /\p{Surrogate}/u;
-
 export function hasLoneSurrogate(text: string): boolean {
-  return loneSurrogate.test(text);
+  return !text.isWellFormed();
 }
 
 export function misfit(type: FieldType, reason?: string): { readonly problem: string } {

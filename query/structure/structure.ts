@@ -18,6 +18,8 @@ export interface Structure {
   readonly fields: readonly Field[];
   /** Fields by name and by slug. */
   readonly lookup: ReadonlyMap<string, Field>;
+  /** The same by their places in `fields`. */
+  readonly places: ReadonlyMap<string, number>;
   /** The client asks for the space to be emptied. */
   readonly clear: boolean;
   /** Null: not said. */
@@ -34,11 +36,16 @@ export interface Structure {
 type Optional = 'auth' | 'webhooks' | 'loginParams' | 'initialData' | 'retiredSlots';
 
 export function createStructure(
-  parts: Omit<Structure, 'lookup' | Optional> & Partial<Pick<Structure, Optional>>,
+  parts: Omit<Structure, 'lookup' | 'places' | Optional> & Partial<Pick<Structure, Optional>>,
 ): Structure {
   const lookup = new Map<string, Field>();
-  for (const field of parts.fields) lookup.set(field.name, field).set(field.slug, field);
-  return { auth: null, webhooks: null, loginParams: [], initialData: [], retiredSlots: [], ...parts, lookup };
+  const places = new Map<string, number>();
+  for (const [place, field] of parts.fields.entries()) {
+    lookup.set(field.name, field).set(field.slug, field);
+    places.set(field.name, place).set(field.slug, place);
+  }
+  const optional = { auth: null, webhooks: null, loginParams: [], initialData: [], retiredSlots: [] };
+  return { ...optional, ...parts, lookup, places };
 }
 
 /**

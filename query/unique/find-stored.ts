@@ -1,5 +1,6 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
+import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import { valueLiteral, valueSql } from '../sql/value-sql.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
@@ -39,13 +40,14 @@ export async function findStored(
   const { keyFilter } = deps;
   const stored = new Set<string>();
   const byField = new Map<Field, UniqueValue[]>();
-  for (const unique of values.values()) {
-    const { field, value } = unique;
-    if (field.keyed && keyFilter?.mayHave(space.id, slotOf(field), value) === false) continue;
+  const sort = (unique: UniqueValue): void => {
+    const { field, hash } = unique;
+    if (field.keyed && keyFilter?.mayHave(space.id, hash) === false) return;
     const list = byField.get(field);
     if (list === undefined) byField.set(field, [unique]);
     else list.push(unique);
-  }
+  };
+  await forEachYielding([...values.values()], sort, signal);
   if (byField.size === 0) return stored;
   await Promise.all(
     [...byField].map(([field, list]) => {

@@ -1,7 +1,6 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { Log } from '../../common/log/log.ts';
-import { hashOf, keyWords, type RecordsTable } from '../sql/records-table.ts';
-import type { StoredValue } from '../structure/field.ts';
+import { keyWords, type RecordsTable } from '../sql/records-table.ts';
 
 /** Bits a key, and probes: one value in a hundred that is not there seems to be. */
 const bitsPerKey = 10;
@@ -50,16 +49,16 @@ export class KeyFilter {
     this.#bits = bits;
   }
 
-  /** To be called before a key is written. */
-  add(spaceId: string, slot: string, value: StoredValue): void {
-    this.#add(keyWords(spaceId, hashOf(slot, value)));
+  /** To be called before a key is written. @param hash of the value (`hashOf`) */
+  add(spaceId: string, hash: string): void {
+    this.#add(keyWords(spaceId, hash));
   }
 
   /** The same for a key that was made before. */
   addKey(spaceId: string, key: bigint): void {
     const bytes = Buffer.alloc(8);
     bytes.writeBigUInt64LE(key);
-    this.#add(keyWords(spaceId, bytes));
+    this.#add(keyWords(spaceId, bytes.toString('latin1')));
   }
 
   #add([low, high]: readonly [number, number]): void {
@@ -72,10 +71,10 @@ export class KeyFilter {
   }
 
   /** False: no record of the space has the value, and none had. */
-  mayHave(spaceId: string, slot: string, value: StoredValue): boolean {
+  mayHave(spaceId: string, hash: string): boolean {
     const bits = this.#bits;
     if (bits === null) return true;
-    const [low, high] = keyWords(spaceId, hashOf(slot, value));
+    const [low, high] = keyWords(spaceId, hash);
     for (let probe = 0; probe < probes; probe++) {
       const bit = this.#place(low, high, probe);
       if (((bits[bit >>> 5] as number) & (1 << (bit & 31))) === 0) return false;

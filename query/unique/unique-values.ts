@@ -1,6 +1,8 @@
 import { notUnique } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
+import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { RecordValues } from '../input/validate-record.ts';
+import { hashOf } from '../sql/records-table.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
@@ -11,28 +13,35 @@ import { valueKey } from './reservation-keys.ts';
 export interface UniqueValue {
   readonly field: Field;
   readonly value: StoredValue;
+  /** Begins with its key in the table of keys. */
+  readonly hash: string;
+  /** Of its record among those of the request. */
+  readonly index: number;
 }
 
 /**
  * All values of unique fields by their reservation key. Records without a value don't count: there may be many.
- * Throws a 400 that names each field of which two records have the same value.
+ * Rejects with a 400 that names each field of which two records have the same value.
  */
-export function collectUniqueValues(
+export async function collectUniqueValues(
   space: RecordSpace,
   records: readonly RecordValues[],
-): ReadonlyMap<string, UniqueValue> {
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, UniqueValue>> {
   const values = new Map<string, UniqueValue>();
   const repeated = new Set<Field>();
-  space.structure.fields.forEach((field, index) => {
-    if (!field.unique) return;
-    for (const record of records) {
-      const value = record[index] ?? null;
-      if (value === null) continue;
+  for (const [place, field] of space.structure.fields.entries()) {
+    if (!field.unique) continue;
+    const slot = slotOf(field);
+    const add = (record: RecordValues, index: number): void => {
+      const value = record[place] ?? null;
+      if (value === null) return;
       const key = valueKey(space, field, value);
       if (values.has(key)) repeated.add(field);
-      else values.set(key, { field, value });
-    }
-  });
+      else values.set(key, { field, value, hash: hashOf(slot, value), index });
+    };
+    await forEachYielding(records, add, signal);
+  }
   if (repeated.size > 0) {
     throw notUnique(
       [...repeated].map(

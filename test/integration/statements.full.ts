@@ -96,7 +96,7 @@ async function checkParsed(t: Test, parser: Database, all: readonly Recorded[]):
 function checkHomes(t: Test, all: readonly Recorded[]): void {
   const strays = all.filter(({ sql, home, place }) => {
     if (place.startsWith('common/metadata/migrate.ts') || sql.startsWith('CREATE')) return false;
-    const [, table] = /\bsluice\.(records|record_keys|cloud_files)(?:_local)?\b/.exec(sql) ?? [];
+    const [, table] = /\bsluice\.(records|record_keys|cloud_files|file_list)(?:_local)?\b/.exec(sql) ?? [];
     const expected = Object.keys(shardedTableNames).find((name) =>
       shardedTableNames[name]?.includes(table ?? ''),
     );

@@ -80,6 +80,8 @@ export async function openQueryHarness(
     alone?: boolean;
     /** Whether writes go through logs; absent: where the routes have the store for themselves. */
     logged?: boolean;
+    /** What differs from the usual write-ahead log of records. */
+    pending?: Partial<Parameters<typeof PendingRecords.open>[0]>;
     /** What the routes keep results in. */
     cache?: () => NonNullable<QueryDeps['cache']>;
     /** What the routes, and each of `another`, reserve values of unique fields with; absent: memory of their own. */
@@ -164,7 +166,10 @@ export async function openQueryHarness(
       const table = new RecordsTable(guarded, testDatabase);
       const directory = join(dataDir, 'record-log');
       const log = silentLog();
-      pending = await PendingRecords.open({ db: guarded, table, directory, log, cacheBytes: 8e6 });
+      pending = await PendingRecords.open({
+        ...{ db: guarded, table, directory, log, cacheBytes: 8e6 },
+        ...options.pending,
+      });
       catalogue = await openLoggedCatalogue({
         ...{ db: wrap(db), database: testDatabase, log },
         directory: join(dataDir, 'catalogue-log'),

@@ -80,7 +80,7 @@ t.test('it is cut between elements of the outermost array only', async (t) => {
   t.strictSame(cuts('"[1,2]"'), []);
   const large = Buffer.from(`[${Array.from({ length: 100_000 }, (_, i) => `{"n":${i}}`).join()}]`);
   const { cuts: few } = scan(large, undefined, 65_536);
-  t.ok(few.length >= 3 && few.length <= 5, `${few.length} cuts in ${large.byteLength} bytes`);
+  t.ok(few.length >= 15 && few.length <= 20, `${few.length} cuts in ${large.byteLength} bytes`);
 });
 
 t.test(
