@@ -45,6 +45,7 @@ import { createStatementWrites } from './records/statement-writes.ts';
 import { createRecordStore } from './records/store-records.ts';
 import { createUuidV7 } from './records/uuid-v7.ts';
 import { VersionedCache } from './records/versioned-cache.ts';
+import { sweepRetired } from './space/clear-slot.ts';
 import { sweepDropped } from './space/delete-dropped.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
 import { openCatalogue } from './space/logged-catalogue.ts';
@@ -103,7 +104,10 @@ export const queryService: ServiceFactory = async (services) => {
     // not Redis: most requests do without it
     readiness: [],
     examples: queryExamples,
-    started: () => void sweepDropped({ ...services, alone }, closing.signal),
+    started: () =>
+      void sweepDropped({ ...services, alone }, closing.signal).then(() =>
+        sweepRetired(services, closing.signal),
+      ),
     commands: { 'sql-views': (order) => makeSpaceViews({ ...services, catalogue }, order as ViewsOrder) },
     async close() {
       closing.abort(new Error('the server stops'));
@@ -266,7 +270,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
   });
   return [
     ...recordRoutes,
-    ...projectRoutes({ ...args, ...deps, spaces, beginWrite }),
+    ...projectRoutes({ ...args, ...deps, spaces }),
     ...webhookRoutes({ ...args, webhooks }),
     usageRoute({ usage: args.usage ?? new UsageCounts(args), authenticate: args.authenticate }),
   ];

@@ -5,7 +5,7 @@ import {
   recordSpaceNotFound,
 } from '../../common/errors/catalogue.ts';
 import type { Project, Projects } from '../../common/metadata/projects.ts';
-import type { BeginWrite } from '../records/begin-write.ts';
+import { clearSlot } from '../space/clear-slot.ts';
 import { type DeleteDroppedDeps, deleteDropped } from '../space/delete-dropped.ts';
 import { droppedVersion } from '../space/space-generation.ts';
 import type { Spaces } from '../space/spaces.ts';
@@ -13,7 +13,6 @@ import type { Spaces } from '../space/spaces.ts';
 export interface DropDeps extends DeleteDroppedDeps {
   readonly spaces: Spaces;
   readonly projects: Projects;
-  readonly beginWrite: BeginWrite;
 }
 
 /** What a drop may take once it has begun: a client that goes away does not leave half of it. Milliseconds. */
@@ -40,7 +39,10 @@ export async function dropSpace(
   await deleteRecords(deps, entry, own);
 }
 
-/** Drops a field, and takes its values out of the records that are stored. */
+/**
+ * Drops a field: one write of the catalogue, however many records there are. From then on nobody sees its values, which
+ * are taken out of the records afterwards.
+ */
 export async function dropField(
   deps: DropDeps,
   { id, field }: { readonly id: string; readonly field: string },
@@ -48,18 +50,8 @@ export async function dropField(
 ): Promise<void> {
   const dropped = await deps.spaces.dropField(id, field, signal);
   if (dropped === null) throw notFound(`There is no such field`);
-  const { recordsId, slot } = dropped;
-  const own = AbortSignal.timeout(dropLimit);
-  await deps.spaces.untilHeard(own);
-  const end = await deps.beginWrite(recordsId, null);
-  try {
-    await deps.lock.alone(recordsId, async () => {
-      await deps.db.command({ ...deps.table.dropSlot(recordsId, slot), signal: own });
-      deps.pending?.forget(recordsId);
-    });
-  } finally {
-    await end();
-  }
+  await deps.spaces.untilHeard(AbortSignal.timeout(dropLimit));
+  void clearSlot(deps, dropped);
 }
 
 /** Drops all spaces of a project, and the project. Throws 409 while it has files. */

@@ -80,6 +80,7 @@ export async function openLoggedCatalogue(args: {
     },
     // a space that was dropped went into the table
     leftBehind: (before, limit, signal) => catalogue.leftBehind(before, limit, signal),
+    retiredSlots: (signal) => catalogue.retiredSlots(signal),
     swept: (dropped, signal) => catalogue.swept(dropped, signal),
     async idsOfProject(projectId, signal) {
       await settled(signal);

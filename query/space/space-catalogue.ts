@@ -3,8 +3,9 @@ import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { timestampText } from '../../common/metadata/row-values.ts';
 import { parseStructure } from '../structure/parse-structure.ts';
-import { slotsText, withSlots } from '../structure/slots.ts';
+import { retiredPart, slotsText, withSlots } from '../structure/slots.ts';
 import { createStructure, type Structure, structureText } from '../structure/structure.ts';
+import type { RetiredSlot } from './clear-slot.ts';
 import { droppedVersion, recordsIdOf } from './space-generation.ts';
 
 /** A row of record_spaces. */
@@ -41,6 +42,8 @@ export interface SpaceCatalogue {
   drop(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean>;
   /** Spaces that were dropped before a time and may have left records. */
   leftBehind(before: Date, limit: number, signal: AbortSignal): Promise<readonly DroppedSpace[]>;
+  /** Slots of fields that were dropped, of all spaces. */
+  retiredSlots(signal: AbortSignal): Promise<readonly RetiredSlot[]>;
   /** Notes that nothing is left of a space. */
   swept(dropped: DroppedSpace, signal: AbortSignal): Promise<void>;
   /** Spaces of a project: of their rows here, and of their records. */
@@ -199,6 +202,16 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
          ORDER BY updated_at LIMIT ${limit}`,
         signal,
       });
+    },
+    async retiredSlots(signal) {
+      const rows = await db.rows<{ id: string; version: number; slots: string }>({
+        sql: `SELECT id, toFloat64(version) AS version, slots FROM ${table} FINAL
+         WHERE slug != '' AND position(slots, ${textLiteral(retiredPart)}) > 0`,
+        signal,
+      });
+      return rows.flatMap(({ id, version, slots }) =>
+        withSlots([], slots).retiredSlots.map((slot) => ({ recordsId: recordsIdOf(id, version), slot })),
+      );
     },
     async swept(dropped, signal) {
       const token = `${dropped.id}:${dropped.version}:swept`;

@@ -123,14 +123,25 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceId) };
   }
 
-  /** Takes the values of a slot out of all records of a space. */
-  dropSlot(spaceId: string, slot: string): Sql {
+  /** The first id behind another one of the records of a space that have a value in a slot, or the one so many further. */
+  nextOfSlot(spaceId: string, slot: string, after: string, skip: number): Sql {
+    const where = `_id > ${textLiteral(after)} AND mapContains(${mapOf(slot)}, ${textLiteral(slot)})`;
+    return this.select(spaceId, { columns: '_id', where, tail: `ORDER BY _id LIMIT 1 OFFSET ${skip}` });
+  }
+
+  /** Takes the values of a slot out of records of a space: those behind one id, and up to another one if it is given. */
+  dropSlot(
+    spaceId: string,
+    slot: string,
+    { after, upTo }: { readonly after: string; readonly upTo: string | undefined },
+  ): Sql {
     const kind = kindOf(slot);
-    const map = kind === 'h' ? '_hashes' : '_doc';
+    const map = mapOf(slot);
     const column = kind === 'h' || kind === 'm' ? '' : `${slot} = NULL, `;
     const without = `${map} = mapFilter((slot, _) -> slot != ${textLiteral(slot)}, ${map})`;
     const sql = `UPDATE ${this.#changed.records} SET ${column}${without}
-      WHERE space = ${textLiteral(spaceId)} AND mapContains(${map}, ${textLiteral(slot)})`;
+      WHERE space = ${textLiteral(spaceId)} AND _id > ${textLiteral(after)}
+        ${upTo === undefined ? '' : `AND _id <= ${textLiteral(upTo)}`} AND mapContains(${map}, ${textLiteral(slot)})`;
     return { sql, home: this.homeOf(spaceId), space: spaceId };
   }
 
@@ -198,6 +209,11 @@ export class RecordsTable {
  * beside it (docs/decisions/003-updates.md).
  */
 const deleteSettings = `lightweight_delete_mode = 'lightweight_update_force'`;
+
+/** Which of the maps of a record has the values of a slot. */
+function mapOf(slot: string): '_hashes' | '_doc' {
+  return kindOf(slot) === 'h' ? '_hashes' : '_doc';
+}
 
 function addressesSql(records: readonly RecordAddress[]): string {
   const list = records.map(({ spaceId, id }) => `(${textLiteral(spaceId)}, ${textLiteral(id)})`);

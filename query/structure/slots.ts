@@ -67,6 +67,8 @@ export function assignSlots(
 
 /** In place of a field's slug: the slots of those that were dropped. */
 const retiredKey = '';
+/** In the text of a space with such slots. */
+export const retiredPart = `${JSON.stringify(retiredKey)}:`;
 
 /** What the catalogue keeps beside the text of a structure: a field's slug to its slot and whether it is keyed. */
 export function slotsText({ fields, retiredSlots }: Pick<Structure, 'fields' | 'retiredSlots'>): string {

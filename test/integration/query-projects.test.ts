@@ -236,13 +236,9 @@ t.test('a dropped field is gone with its values', async (t) => {
   for (const record of await read()) t.strictSame(Object.keys(record).includes('email'), false);
   t.equal((await read('level=1')).length, 1);
   const id = uuidV5('owner', 'field', 's');
-  const rows = await harness.db.rows<{ slots: string[]; hashes: number }>({
-    sql: `SELECT mapKeys(_doc) AS slots, toFloat64(length(_hashes)) AS hashes FROM sluice.records WHERE space = '${id}'`,
-  });
-  t.strictSame(rows, [
-    { slots: ['n0'], hashes: 0 },
-    { slots: ['n0'], hashes: 0 },
-  ]);
+  // which nobody waits for
+  const sql = `SELECT 1 FROM sluice.records WHERE space = '${id}' AND (mapKeys(_doc) != ['n0'] OR length(_hashes) > 0)`;
+  while ((await harness.db.rows({ sql })).length > 0) await new Promise((resolve) => setTimeout(resolve, 10));
 
   // who still declares the field makes another one
   t.match(await people.find('email=a@x'), { status: 200, body: [] });

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../common/clickhouse/database.ts';
+import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import type { Log } from '../../common/log/log.ts';
+import type { PendingRecords } from '../records/pending-records.ts';
+import { RecordsTable } from '../sql/records-table.ts';
+import { createSpaceCatalogue } from './space-catalogue.ts';
+
+export interface ClearSlotDeps {
+  readonly db: Database;
+  readonly table: RecordsTable;
+  /** By space; absent: nobody writes. */
+  readonly lock?: ReadWriteLock | undefined;
+  readonly pending?: Pick<PendingRecords, 'forget'> | undefined;
+  readonly log?: Pick<Log, 'warn'> | undefined;
+}
+
+/** A field that a space had, whose values nobody sees any more. */
+export interface RetiredSlot {
+  readonly recordsId: string;
+  readonly slot: string;
+}
+
+/** Records of one UPDATE: the table's other updates wait for it. */
+const recordsAtOnce = 20_000;
+/** In which others have their turn. Milliseconds. */
+const pause = 50;
+
+/**
+ * Takes the values of a dropped field out of the records, some at a time. Nobody waits for it: they are seen by nobody,
+ * and the next start does what is left. Never rejects.
+ */
+export async function clearSlot(
+  deps: ClearSlotDeps,
+  { recordsId, slot }: RetiredSlot,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { db, table, lock, pending, log } = deps;
+  const clear = async (after: string, upTo: string | undefined): Promise<void> => {
+    await db.command({ ...table.dropSlot(recordsId, slot, { after, upTo }), signal });
+    pending?.forget(recordsId);
+  };
+  const nextId = async (after: string, skip: number): Promise<string | undefined> => {
+    const rows = await db.rows<{ _id: string }>({
+      ...table.nextOfSlot(recordsId, slot, after, skip),
+      signal,
+    });
+    return rows[0]?._id;
+  };
+  try {
+    for (let after = ''; (await nextId(after, 0)) !== undefined; ) {
+      const from = after;
+      const last = await nextId(from, recordsAtOnce - 1);
+      if (lock === undefined) await clear(from, last);
+      else await lock.alone(recordsId, () => clear(from, last));
+      if (last === undefined) return;
+      after = last;
+      await sleep(pause, undefined, { signal });
+    }
+  } catch (error) {
+    if (!signal?.aborted)
+      log?.warn({ err: error, space: recordsId }, 'values of a dropped field are left to the next start');
+  }
+}
+
+/** Clears what earlier processes left of dropped fields. Never rejects. */
+export async function sweepRetired(
+  args: { readonly db: Database; readonly database: string; readonly log: Pick<Log, 'warn'> },
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, database, log } = args;
+  const deps = { db, log, table: new RecordsTable(db, database) };
+  try {
+    for (const retired of await createSpaceCatalogue({ db, database }).retiredSlots(signal)) {
+      await clearSlot(deps, retired, signal);
+    }
+  } catch (error) {
+    if (!signal.aborted) log.warn({ err: error }, 'values of dropped fields are left to the next start');
+  }
+}
