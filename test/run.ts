@@ -8,6 +8,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { loadTypescript } from './services/load-typescript.ts';
 
 interface Outcome {
   readonly passed: number;
@@ -45,7 +46,7 @@ async function work(): Promise<void> {
 
 async function runFile(file: string): Promise<Outcome> {
   const start = performance.now();
-  const child = spawn(process.execPath, ['--import', 'tsx', file], {
+  const child = spawn(process.execPath, [...loadTypescript, file], {
     env: { ...process.env, TAP_TIMEOUT: values.timeout },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

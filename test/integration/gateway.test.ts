@@ -4,68 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
-import { startHttpServer } from '../../common/http/http-server.ts';
-import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
-import type { CloudFile } from '../../common/metadata/cloud-files.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
-import { createFileLinks } from '../../gateway/file-links.ts';
-import { gatewayRoutes } from '../../gateway/routes.ts';
-import { formBody, plentyOfMemory } from '../services/multipart-harness.ts';
-import { testDeployment } from '../services/new-file.ts';
-import { plentyOfSlots } from '../services/plenty-of-slots.ts';
-import { silentLog } from '../services/silent-log.ts';
+import { serveGatewayOn } from '../services/gateway-on-s3.ts';
+import { formBody } from '../services/multipart-harness.ts';
 import { untilEmpty } from '../services/until-empty.ts';
 
 /** The gateway behind a real server, over a real file system store; rows are kept in memory. */
 async function serveGateway(t: Test, maxUploadBytes = 10_000_000) {
   const root = await mkdtemp(join(tmpdir(), 'sluice-gateway-'));
-  const store = await createFileSystemStore({ root });
-  const rows = new Map<string, CloudFile>();
-  const log = silentLog();
-  const server = await startHttpServer({
-    host: '127.0.0.1',
-    port: 0,
-    tls: undefined,
-    trustedProxies: undefined,
-    corsOrigins: ['*'],
-    bodyIdleTimeout: 60_000,
-    requestTimeout: 60_000,
-    log,
-    routes: gatewayRoutes({
-      deploymentId: testDeployment,
-      authenticate: async () => ({ userId: 'owner', tokenId: 't' }),
-      projects: {
-        ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }),
-        find: async (ownerId, slug) => ({ id: 'p', ownerId, slug }),
-      },
-      cloudFiles: {
-        announce: () => () => {},
-        async insert(file) {
-          rows.set(file.name, file);
-        },
-        findByName: async (name) => rows.get(name) ?? null,
-        namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),
-        list: async () => [...rows.values()],
-        remove: async (name) => void rows.delete(name),
-      },
-      store,
-      memory: plentyOfMemory(),
-      maxUploadBytes,
-      fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
-      uploads: createUploadLedger(),
-      downloads: plentyOfSlots(),
-      links: createFileLinks(createConfiguredKeys('a secret of a test, long enough for it')),
-      downloadUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
-      fileLinks: 'public',
-      log,
-    }),
-  });
-  t.teardown(async () => {
-    await server.close(0);
-    await rm(root, { recursive: true, force: true });
-  });
-  return { root, rows, log, port: server.port, url: `http://127.0.0.1:${server.port}/_f_/demo/upload` };
+  t.teardown(() => rm(root, { recursive: true, force: true }));
+  const served = await serveGatewayOn(t, await createFileSystemStore({ root }), { maxUploadBytes });
+  return { root, ...served, port: served.server.port, url: `${served.baseUrl}/_f_/demo/upload` };
 }
 
 const bytes = Buffer.from(Array.from({ length: 5_000_000 }, (_, i) => (i ^ (i >> 8) ^ (i >> 16)) & 0xff));

@@ -1,30 +1,15 @@
 /** What is refused at the door of the HTTP server, and what is let in. */
 import { BlockList } from 'node:net';
-import t, { type Test } from 'tap';
-import { type HttpServerOptions, startHttpServer } from '../../common/http/http-server.ts';
+import t from 'tap';
 import type { Route } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
 import { healthRoutes } from '../../common/process-routes/health-routes.ts';
 import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import { connectRaw } from '../services/raw-http.ts';
-import { silentLog } from '../services/silent-log.ts';
+import { serveRoutes } from '../services/serve-routes.ts';
 
-async function serve(t: Test, routes: Route[], options: Partial<HttpServerOptions> = {}): Promise<string> {
-  const server = await startHttpServer({
-    host: '127.0.0.1',
-    port: 0,
-    tls: undefined,
-    trustedProxies: undefined,
-    corsOrigins: ['*'],
-    bodyIdleTimeout: 60_000,
-    requestTimeout: 60_000,
-    routes,
-    log: silentLog(),
-    ...options,
-  });
-  t.teardown(() => server.close(0));
-  return `http://127.0.0.1:${server.port}`;
-}
+const serve = async (...call: Parameters<typeof serveRoutes>): Promise<string> =>
+  (await serveRoutes(...call)).baseUrl;
 
 const read: Route['handler'] = async (request) => ({
   status: 200,

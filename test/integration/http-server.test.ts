@@ -1,32 +1,14 @@
 import { once } from 'node:events';
 import { BlockList } from 'node:net';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { payloadTooLarge } from '../../common/errors/catalogue.ts';
 import { claimPort } from '../../common/http/claim-port.ts';
-import { type HttpServerOptions, startHttpServer } from '../../common/http/http-server.ts';
+import { startHttpServer } from '../../common/http/http-server.ts';
 import type { HttpResponse, Route } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
 import { createRawClient } from '../services/raw-client.ts';
 import { connectRaw } from '../services/raw-http.ts';
-import { silentLog } from '../services/silent-log.ts';
-
-async function serve(t: Test, routes: Route[], options: Partial<HttpServerOptions> = {}) {
-  const log = silentLog();
-  const server = await startHttpServer({
-    host: '127.0.0.1',
-    port: 0,
-    tls: undefined,
-    trustedProxies: undefined,
-    corsOrigins: ['*'],
-    bodyIdleTimeout: 60_000,
-    requestTimeout: 60_000,
-    routes,
-    log,
-    ...options,
-  });
-  t.teardown(() => server.close(0));
-  return { server, log, baseUrl: `http://127.0.0.1:${server.port}` };
-}
+import { serveRoutes } from '../services/serve-routes.ts';
 
 const echo: Route = {
   method: 'POST',
@@ -44,7 +26,7 @@ const refuse: Route = {
 };
 
 t.test('answers routes with parameters, query and headers', async (t) => {
-  const { baseUrl } = await serve(t, [
+  const { baseUrl } = await serveRoutes(t, [
     {
       method: 'GET',
       path: '/a/:x/:y',
@@ -72,7 +54,7 @@ t.test('answers routes with parameters, query and headers', async (t) => {
 });
 
 t.test('keeps a well-formed request id, and replaces another', async (t) => {
-  const { baseUrl } = await serve(t, [hello]);
+  const { baseUrl } = await serveRoutes(t, [hello]);
   const given = await fetch(`${baseUrl}/hello`, { headers: { 'x-request-id': 'abc-12345678' } });
   t.equal(given.headers.get('x-request-id'), 'abc-12345678');
   const odd = await fetch(`${baseUrl}/hello`, { headers: { 'x-request-id': 'a b<script>' } });
@@ -80,7 +62,7 @@ t.test('keeps a well-formed request id, and replaces another', async (t) => {
 });
 
 t.test('renders every error in one shape', async (t) => {
-  const { baseUrl, log } = await serve(t, [
+  const { baseUrl, log } = await serveRoutes(t, [
     hello,
     {
       method: 'GET',
@@ -112,7 +94,7 @@ t.test('renders every error in one shape', async (t) => {
 });
 
 t.test('refuses broken percent-encoding with 400', async (t) => {
-  const { baseUrl } = await serve(t, [
+  const { baseUrl } = await serveRoutes(t, [
     { method: 'GET', path: '/:x', handler: ({ query }) => ({ status: 200, body: String(query.length) }) },
   ]);
   for (const path of ['/%', '/%zz', '/%ff', '/a?b=%', '/a?%c3%28=1']) {
@@ -129,7 +111,7 @@ t.test('a connection goes on after HEAD', async (t) => {
     yield Buffer.alloc(10);
   }
   const stream = (): HttpResponse => ({ status: 200, body: { length: 10, chunks: chunks() } });
-  const { baseUrl } = await serve(t, [hello, { method: 'GET', path: '/stream', handler: stream }]);
+  const { baseUrl } = await serveRoutes(t, [hello, { method: 'GET', path: '/stream', handler: stream }]);
   const client = createRawClient(baseUrl);
   t.teardown(() => client.close());
   for (const path of ['/hello', '/stream']) {
@@ -144,7 +126,7 @@ t.test('a connection goes on after HEAD', async (t) => {
 });
 
 t.test('answers HEAD like GET without a body', async (t) => {
-  const { baseUrl } = await serve(t, [
+  const { baseUrl } = await serveRoutes(t, [
     hello,
     {
       method: 'GET',
@@ -171,7 +153,7 @@ t.test('answers HEAD like GET without a body', async (t) => {
 });
 
 t.test('answers preflights and marks answers for allowed origins', async (t) => {
-  const { baseUrl } = await serve(t, [hello, echo], { corsOrigins: ['https://app.example.com'] });
+  const { baseUrl } = await serveRoutes(t, [hello, echo], { corsOrigins: ['https://app.example.com'] });
   const preflight = (origin: string) =>
     fetch(`${baseUrl}/echo`, {
       method: 'OPTIONS',
@@ -197,7 +179,7 @@ t.test('answers preflights and marks answers for allowed origins', async (t) => 
 });
 
 t.test('limits JSON bodies by declared and by counted length', async (t) => {
-  const { baseUrl } = await serve(t, [echo]);
+  const { baseUrl } = await serveRoutes(t, [echo]);
   const post = (body: string | Buffer | ReadableStream, duplex?: 'half') =>
     fetch(`${baseUrl}/echo`, { method: 'POST', body, ...(duplex ? { duplex } : {}) } as RequestInit);
   t.strictSame(await (await post('{"a":[1,"ü"]}')).json(), { a: [1, 'ü'] });
@@ -215,7 +197,7 @@ t.test('limits JSON bodies by declared and by counted length', async (t) => {
 });
 
 t.test('a refusal reaches a client that is still sending', async (t) => {
-  const { baseUrl } = await serve(t, [refuse]);
+  const { baseUrl } = await serveRoutes(t, [refuse]);
   const { signal } = new AbortController();
   const endless = new ReadableStream({
     pull(controller) {
@@ -234,7 +216,7 @@ t.test('a refusal reaches a client that is still sending', async (t) => {
 });
 
 t.test('a refusal of a claimed 10 GiB body reads little of it', async (t) => {
-  const { baseUrl } = await serve(t, [refuse]);
+  const { baseUrl } = await serveRoutes(t, [refuse]);
   const raw = connectRaw(baseUrl);
   raw.send(`POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: ${10 * 1024 ** 3}\r\n\r\n`);
   const answer = await raw.until(/\}\r?\n?$/);
@@ -246,7 +228,7 @@ t.test('a refusal of a claimed 10 GiB body reads little of it', async (t) => {
 });
 
 t.test('a refusal reaches a client that reads only when it has written all', async (t) => {
-  const { baseUrl } = await serve(t, [refuse]);
+  const { baseUrl } = await serveRoutes(t, [refuse]);
   const raw = connectRaw(baseUrl);
   const size = 64 * 1024 * 1024;
   raw.socket.pause();
@@ -260,7 +242,7 @@ t.test('a refusal reaches a client that reads only when it has written all', asy
 });
 
 t.test('a client that goes on sending what was refused does not hold up the end of the server', async (t) => {
-  const { server, baseUrl } = await serve(t, [refuse]);
+  const { server, baseUrl } = await serveRoutes(t, [refuse]);
   const raw = connectRaw(baseUrl);
   raw.send(`POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: ${100 * 1024 * 1024}\r\n\r\n`);
   await raw.until(/\}\r?\n?$/);
@@ -271,7 +253,7 @@ t.test('a client that goes on sending what was refused does not hold up the end 
 });
 
 t.test('a keep-alive connection survives a refusal with a small body', async (t) => {
-  const { baseUrl } = await serve(t, [refuse, hello]);
+  const { baseUrl } = await serveRoutes(t, [refuse, hello]);
   const raw = connectRaw(baseUrl);
   raw.send('POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n12345');
   await raw.until(/\}\r?\n?$/);
@@ -282,7 +264,7 @@ t.test('a keep-alive connection survives a refusal with a small body', async (t)
 
 t.test('a body passes with backpressure, whatever the sink does', async (t) => {
   let paused = 0;
-  const { baseUrl } = await serve(t, [
+  const { baseUrl } = await serveRoutes(t, [
     {
       method: 'POST',
       path: '/slow',
@@ -318,7 +300,7 @@ t.test('a body passes with backpressure, whatever the sink does', async (t) => {
 });
 
 t.test('a stalled body is given up with 408', async (t) => {
-  const { baseUrl } = await serve(t, [echo], { bodyIdleTimeout: 300 });
+  const { baseUrl } = await serveRoutes(t, [echo], { bodyIdleTimeout: 300 });
   const raw = connectRaw(baseUrl);
   raw.send('POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"a"');
   t.match(await raw.until(/\}\r?\n?$/), /^HTTP\/1.1 408 .*request_timeout/s);
@@ -327,7 +309,7 @@ t.test('a stalled body is given up with 408', async (t) => {
 
 t.test('a handler that does not end is given up with 503', async (t) => {
   let aborted = false;
-  const { baseUrl } = await serve(
+  const { baseUrl } = await serveRoutes(
     t,
     [
       {
@@ -354,7 +336,7 @@ t.test('a client that goes away aborts the request', async (t) => {
   const gone = new Promise((resolve) => {
     aborted = resolve;
   });
-  const { baseUrl } = await serve(t, [
+  const { baseUrl } = await serveRoutes(t, [
     {
       method: 'GET',
       path: '/wait',
@@ -384,7 +366,7 @@ t.test('a stream goes out no faster than it is read, and ends its source', async
       ended = true;
     }
   };
-  const { baseUrl } = await serve(t, [
+  const { baseUrl } = await serveRoutes(t, [
     {
       method: 'GET',
       path: '/stream',
@@ -435,7 +417,7 @@ t.test(
         },
       }),
     });
-    const { baseUrl, log } = await serve(t, [failing(0), failing(2)]);
+    const { baseUrl, log } = await serveRoutes(t, [failing(0), failing(2)]);
     t.equal((await fetch(`${baseUrl}/fail0`)).status, 500);
     await t.rejects((async () => (await fetch(`${baseUrl}/fail2`)).text())());
     t.equal(log.failures.length, 2);
@@ -451,7 +433,7 @@ t.test('plain HTTP from elsewhere is refused, except for probes', async (t) => {
     allowPlainHttp: true,
     handler: () => ({ status: 200 }),
   };
-  const { baseUrl } = await serve(t, [hello, probe], { trustedProxies });
+  const { baseUrl } = await serveRoutes(t, [hello, probe], { trustedProxies });
   const plain = await fetch(`${baseUrl}/hello`);
   t.equal(plain.status, 403);
   t.match(await plain.json(), { code: 'https_required' });
@@ -461,7 +443,7 @@ t.test('plain HTTP from elsewhere is refused, except for probes', async (t) => {
 });
 
 t.test('a port that is taken is an error with its address', async (t) => {
-  const { server, log } = await serve(t, [hello]);
+  const { server, log } = await serveRoutes(t, [hello]);
   const again = startHttpServer({
     host: '127.0.0.1',
     port: server.port,
@@ -480,7 +462,7 @@ t.test(
   'closing serves what open connections bring, and answers 503 to what is not done in time',
   async (t) => {
     let finish: () => void = () => {};
-    const { server, baseUrl } = await serve(t, [
+    const { server, baseUrl } = await serveRoutes(t, [
       {
         method: 'GET',
         path: '/soon',
@@ -516,7 +498,7 @@ t.test('after the announcement of a stop each answer asks for another connection
   const chunks = async function* () {
     yield Buffer.from('bytes');
   };
-  const { server, baseUrl } = await serve(t, [
+  const { server, baseUrl } = await serveRoutes(t, [
     hello,
     { method: 'GET', path: '/none', handler: () => ({ status: 304 }) },
     { method: 'GET', path: '/stream', handler: () => ({ status: 200, body: { chunks: chunks() } }) },
@@ -552,7 +534,7 @@ t.test('a streamed answer that ends while the server stops is whole', async (t) 
       return { status: 200, body: { chunks: chunks() } };
     },
   };
-  const { server, baseUrl } = await serve(t, [streaming]);
+  const { server, baseUrl } = await serveRoutes(t, [streaming]);
   const begun = await fetch(`${baseUrl}/stream`);
   server.announceStop();
   t.equal(await begun.text(), 'some bytes, and more');
@@ -567,12 +549,12 @@ t.test('a claimed port is nobody else’s, whether they share or not', async (t)
   const claim = await claimPort({ host: '127.0.0.1', port: 0 });
   const { port } = claim;
   await t.rejects(claimPort({ host: '127.0.0.1', port }), /can't be listened on/);
-  await t.rejects(serve(t, [hello], { port }), /can't be listened on/);
+  await t.rejects(serveRoutes(t, [hello], { port }), /can't be listened on/);
   const meanwhile = await fetch(`http://127.0.0.1:${port}/hello`);
   t.strictSame([meanwhile.status, meanwhile.headers.get('retry-after')], [503, '1']);
   t.match(await meanwhile.json(), { code: 'not_ready', path: '/hello' });
-  const a = await serve(t, [hello], { port, sharedPort: true });
-  const b = await serve(t, [hello], { port, sharedPort: true });
+  const a = await serveRoutes(t, [hello], { port, sharedPort: true });
+  const b = await serveRoutes(t, [hello], { port, sharedPort: true });
   claim.release();
   t.strictSame([a.server.port, b.server.port], [port, port]);
   for (let i = 0; i < 20; i++) {
@@ -584,7 +566,7 @@ t.test('a claimed port is nobody else’s, whether they share or not', async (t)
 
 t.test('what is there for this machine alone is not there for others', async (t) => {
   const inside: Route = { ...hello, path: '/inside', localOnly: true, allowPlainHttp: true };
-  const { baseUrl } = await serve(t, [inside]);
+  const { baseUrl } = await serveRoutes(t, [inside]);
   t.equal((await fetch(`${baseUrl}/inside`)).status, 200);
   for (const name of ['x-forwarded-for', 'x-forwarded-proto', 'forwarded', 'via', 'x-real-ip']) {
     t.equal((await fetch(`${baseUrl}/inside`, { headers: { [name]: 'https' } })).status, 404, name);
@@ -594,7 +576,7 @@ t.test('what is there for this machine alone is not there for others', async (t)
 t.test('an observer sees every request by its pattern, and the bytes that came', async (t) => {
   const told: unknown[] = [];
   const bytes = new Map<string, number>();
-  const { server, baseUrl } = await serve(
+  const { server, baseUrl } = await serveRoutes(
     t,
     [
       { ...echo, operation: 'echo' },

@@ -4,29 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { payloadTooLarge } from '../../common/errors/catalogue.ts';
-import { startHttpServer } from '../../common/http/http-server.ts';
 import { makeCertificate } from '../services/certificate.ts';
-import { silentLog } from '../services/silent-log.ts';
+import { serveRoutes } from '../services/serve-routes.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'sluice-tls-'));
 t.teardown(() => rm(folder, { recursive: true, force: true }));
 const { certFile, keyFile } = await makeCertificate(folder);
 
-const common = {
-  host: '127.0.0.1',
-  port: 0,
-  trustedProxies: undefined,
-  corsOrigins: [],
-  bodyIdleTimeout: 60_000,
-  requestTimeout: 60_000,
-  log: silentLog(),
-};
-
 t.test('serves HTTPS, both ways, and a refusal that can be read', async (t) => {
-  const server = await startHttpServer({
-    ...common,
-    tls: { certFile, keyFile },
-    routes: [
+  const { server } = await serveRoutes(
+    t,
+    [
       {
         method: 'POST',
         path: '/count',
@@ -53,8 +41,8 @@ t.test('serves HTTPS, both ways, and a refusal that can be read', async (t) => {
         },
       },
     ],
-  });
-  t.teardown(() => server.close(0));
+    { tls: { certFile, keyFile } },
+  );
   const ca = await readFile(certFile);
   const post = (path: string, size: number) =>
     new Promise<[number | undefined, string]>((resolve, reject) => {
@@ -79,10 +67,6 @@ t.test('serves HTTPS, both ways, and a refusal that can be read', async (t) => {
 
 t.test('files that are no certificate and key are refused with one sentence', async (t) => {
   await writeFile(join(folder, 'nonsense.pem'), 'nonsense');
-  const start = startHttpServer({
-    ...common,
-    tls: { certFile: join(folder, 'nonsense.pem'), keyFile },
-    routes: [],
-  });
+  const start = serveRoutes(t, [], { tls: { certFile: join(folder, 'nonsense.pem'), keyFile } });
   await t.rejects(start, { message: /TLS_CERT_FILE and TLS_KEY_FILE/ });
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
+import { seed, sized } from '../services/test-size.ts';
 
 const harness = await openQueryHarness();
 t.teardown(() => harness.close());
@@ -54,7 +55,6 @@ const sorts = fc.option(
 );
 
 t.test('pages behind a record are the whole in its order', { timeout: 280_000 }, async (t) => {
-  const seed = Number(process.env.SLUICE_TEST_SEED ?? 20261122);
   let next = 0;
   /** What the service said of each record, which is all that the model knows. */
   const model = new Map<string, Shown>();
@@ -92,7 +92,7 @@ t.test('pages behind a record are the whole in its order', { timeout: 280_000 },
         t.strictSame(new Set(found), new Set(withText.map(({ id }) => id)));
       },
     ),
-    { seed, numRuns: 20 },
+    { seed, numRuns: sized(40, 10) },
   );
 });
 

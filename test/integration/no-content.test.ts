@@ -1,31 +1,15 @@
 import t from 'tap';
-import { startHttpServer } from '../../common/http/http-server.ts';
 import { createRawClient } from '../services/raw-client.ts';
-import { silentLog } from '../services/silent-log.ts';
+import { serveRoutes } from '../services/serve-routes.ts';
 
 /** RFC 9110 section 8.6: no Content-Length in a 204, and in a 304 only that of what would be sent. */
-async function serve() {
-  const server = await startHttpServer({
-    host: '127.0.0.1',
-    port: 0,
-    tls: undefined,
-    trustedProxies: undefined,
-    corsOrigins: ['*'],
-    bodyIdleTimeout: 60_000,
-    requestTimeout: 60_000,
-    log: silentLog(),
-    routes: [{ method: 'GET', path: '/same', handler: () => ({ status: 304, headers: { etag: '"1"' } }) }],
-  });
-  return { server, client: createRawClient(`http://127.0.0.1:${server.port}`) };
-}
-
 for (const stopping of [false, true]) {
   t.test(`answers without a body have no length${stopping ? ' while the server stops' : ''}`, async (t) => {
-    const { server, client } = await serve();
-    t.teardown(async () => {
-      client.close();
-      await server.close(0);
-    });
+    const { server, baseUrl } = await serveRoutes(t, [
+      { method: 'GET', path: '/same', handler: () => ({ status: 304, headers: { etag: '"1"' } }) },
+    ]);
+    const client = createRawClient(baseUrl);
+    t.teardown(() => client.close());
     if (stopping) server.announceStop();
     for (const [method, status] of [
       ['GET', 304],

@@ -9,6 +9,7 @@ import { projectsOf } from '../services/projects-client.ts';
 import { openQueryHarness, type QueryAnswer, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
 import { silentLog } from '../services/silent-log.ts';
+import { sized } from '../services/test-size.ts';
 
 const { signal } = new AbortController();
 const harness = await openQueryHarness();
@@ -163,7 +164,7 @@ t.test(
     };
     await people.make();
     const writers = [0, 1, 2, 3].map(writer);
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < sized(8, 3); round++) {
       while (written < (round + 1) * 10) await new Promise((resolve) => setTimeout(resolve, 2));
       const { body: old } = await people.find();
       t.ok([204, 404].includes((await dropSpace('busy', 's')).status));

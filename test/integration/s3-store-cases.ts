@@ -7,8 +7,12 @@ import { collect, patternBytes } from './object-store-contract.ts';
 const never = new AbortController().signal;
 const plain = { contentType: 'text/plain', metadata: {} };
 
-/** What is worth trying on every S3 server beside the contract. `store` may be shared with others. */
-export async function s3StoreCases(t: Test, store: ObjectStore): Promise<void> {
+/**
+ * What is worth trying on every S3 server beside the contract.
+ * @param store may be shared with others
+ * @param pageSize what the server lists at once
+ */
+export async function s3StoreCases(t: Test, store: ObjectStore, pageSize = 1000): Promise<void> {
   const owner = randomUUID();
   const keysBelow = async (prefix: string): Promise<string[]> => {
     const keys: string[] = [];
@@ -86,7 +90,7 @@ export async function s3StoreCases(t: Test, store: ObjectStore): Promise<void> {
 
   await t.test('a list goes on past a page', async (t) => {
     const prefix = `${owner}/pages/`;
-    const keys = Array.from({ length: 1005 }, (_, i) => `${prefix}${i}`);
+    const keys = Array.from({ length: pageSize + 5 }, (_, i) => `${prefix}${i}`);
     const waiting = [...keys];
     const each = async (work: (key: string) => Promise<void>, from: string[]) => {
       for (let key = from.pop(); key !== undefined; key = from.pop()) await work(key);

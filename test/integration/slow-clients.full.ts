@@ -3,77 +3,64 @@
  * each client here is slower than that for longer than that.
  */
 import t from 'tap';
-import { startHttpServer } from '../../common/http/http-server.ts';
 import { connectRaw } from '../services/raw-http.ts';
-import { silentLog } from '../services/silent-log.ts';
+import { serveRoutes } from '../services/serve-routes.ts';
 
 const seconds = 14;
 const bytes = Buffer.alloc(64 * 1024, 65);
 
-const server = await startHttpServer({
-  host: '127.0.0.1',
-  port: 0,
-  tls: undefined,
-  trustedProxies: undefined,
-  corsOrigins: [],
-  bodyIdleTimeout: 60_000,
-  requestTimeout: 60_000,
-  log: silentLog(),
-  routes: [
-    {
-      method: 'POST',
-      path: '/count',
-      transfersBytes: true,
-      handler: ({ body }) =>
-        new Promise((resolve, reject) => {
-          let size = 0;
-          body.consume({
-            write(chunk) {
-              size += chunk.byteLength;
-              return true;
-            },
-            end: () => resolve({ status: 200, body: `size=${size}` }),
-            fail: reject,
-          });
-        }),
-    },
-    {
-      method: 'GET',
-      path: '/stream',
-      transfersBytes: true,
-      handler: () => ({
-        status: 200,
-        body: {
-          chunks: (async function* () {
-            for (let i = 0; i < 200; i++) yield bytes;
-          })(),
-        },
+const { baseUrl } = await serveRoutes(t, [
+  {
+    method: 'POST',
+    path: '/count',
+    transfersBytes: true,
+    handler: ({ body }) =>
+      new Promise((resolve, reject) => {
+        let size = 0;
+        body.consume({
+          write(chunk) {
+            size += chunk.byteLength;
+            return true;
+          },
+          end: () => resolve({ status: 200, body: `size=${size}` }),
+          fail: reject,
+        });
       }),
-    },
-    {
-      method: 'GET',
-      path: '/file',
-      transfersBytes: true,
-      handler: () => ({
-        status: 200,
-        body: {
-          length: 200 * bytes.length,
-          chunks: (async function* () {
-            for (let i = 0; i < 200; i++) yield bytes;
-          })(),
-        },
-      }),
-    },
-    {
-      method: 'GET',
-      path: '/think',
-      handler: () =>
-        new Promise((resolve) => setTimeout(() => resolve({ status: 200, body: 'thought' }), seconds * 1000)),
-    },
-  ],
-});
-t.teardown(() => server.close(0));
-const baseUrl = `http://127.0.0.1:${server.port}`;
+  },
+  {
+    method: 'GET',
+    path: '/stream',
+    transfersBytes: true,
+    handler: () => ({
+      status: 200,
+      body: {
+        chunks: (async function* () {
+          for (let i = 0; i < 200; i++) yield bytes;
+        })(),
+      },
+    }),
+  },
+  {
+    method: 'GET',
+    path: '/file',
+    transfersBytes: true,
+    handler: () => ({
+      status: 200,
+      body: {
+        length: 200 * bytes.length,
+        chunks: (async function* () {
+          for (let i = 0; i < 200; i++) yield bytes;
+        })(),
+      },
+    }),
+  },
+  {
+    method: 'GET',
+    path: '/think',
+    handler: () =>
+      new Promise((resolve) => setTimeout(() => resolve({ status: 200, body: 'thought' }), seconds * 1000)),
+  },
+]);
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function sendSlowly(perSecond: number, stall: boolean): Promise<string> {

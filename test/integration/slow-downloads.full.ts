@@ -2,11 +2,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t from 'tap';
-import { startHttpServer } from '../../common/http/http-server.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import { DownloadSlots } from '../../gateway/download/download-slots.ts';
 import { downloadOperation } from '../../gateway/operations/download.ts';
-import { silentLog } from '../services/silent-log.ts';
+import { serveRoutes } from '../services/serve-routes.ts';
 import { storeObject } from '../services/store-object.ts';
 
 const name = '0b8f0a52-5a0e-4d53-9d6c-0f4d0d8d9f11_a.bin';
@@ -44,23 +43,14 @@ t.test('a download that nobody reads gives way to one that waits', async (t) => 
     links: { isGood: async () => false },
     fileLinks: 'public',
   });
-  const server = await startHttpServer({
-    host: '127.0.0.1',
-    port: 0,
-    tls: undefined,
-    trustedProxies: undefined,
-    corsOrigins: [],
-    bodyIdleTimeout: 60_000,
-    requestTimeout: 60_000,
-    log: silentLog(),
-    routes: [{ method: 'GET', path: '/_f_/:project/:name', handler, transfersBytes: true }],
-  });
   t.teardown(async () => {
-    await server.close(0);
     downloads.close();
     await store.close();
   });
-  const address = `http://127.0.0.1:${server.port}/_f_/demo/${name}`;
+  const { server, baseUrl } = await serveRoutes(t, [
+    { method: 'GET', path: '/_f_/:project/:name', handler, transfersBytes: true },
+  ]);
+  const address = `${baseUrl}/_f_/demo/${name}`;
   const stalled = [1, 2].map(() => connect(server.port, '127.0.0.1'));
   for (const socket of stalled) {
     socket.write(`GET /_f_/demo/${name} HTTP/1.1\r\nHost: a\r\n\r\n`);

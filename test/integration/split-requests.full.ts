@@ -5,9 +5,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t from 'tap';
-import { startHttpServer } from '../../common/http/http-server.ts';
 import { readJson } from '../../common/http/read-json.ts';
-import { silentLog } from '../services/silent-log.ts';
+import { serveRoutes } from '../services/serve-routes.ts';
 
 /** Module versions of Node whose binary answers 505 and closes; see docs/decisions/001. Node 22 and 24 were not tried. */
 const refusesSplitLines = new Set(['115']);
@@ -25,29 +24,18 @@ const shapes = {
 };
 
 const found = () => ({ status: 200, body: 'found' });
-const server = await startHttpServer({
-  host: '127.0.0.1',
-  port: 0,
-  tls: undefined,
-  trustedProxies: undefined,
-  corsOrigins: [],
-  bodyIdleTimeout: 60_000,
-  requestTimeout: 60_000,
-  log: silentLog(),
-  routes: [
-    { method: 'GET', path: '/find', handler: found },
-    { method: 'DELETE', path: '/find', handler: found },
-    ...(['POST', 'QUERY'] as const).map((method) => ({
-      method,
-      path: method === 'POST' ? '/insert' : '/find',
-      handler: async (request: Parameters<typeof readJson>[0]) => {
-        await readJson(request, 100);
-        return found();
-      },
-    })),
-  ],
-});
-t.teardown(() => server.close(0));
+const { server } = await serveRoutes(t, [
+  { method: 'GET', path: '/find', handler: found },
+  { method: 'DELETE', path: '/find', handler: found },
+  ...(['POST', 'QUERY'] as const).map((method) => ({
+    method,
+    path: method === 'POST' ? '/insert' : '/find',
+    handler: async (request: Parameters<typeof readJson>[0]) => {
+      await readJson(request, 100);
+      return found();
+    },
+  })),
+]);
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

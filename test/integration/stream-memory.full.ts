@@ -7,6 +7,7 @@ import t from 'tap';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
+import { loadTypescript } from '../services/load-typescript.ts';
 
 const parts = 10;
 const recordsOfPart = 30;
@@ -29,7 +30,7 @@ t.test('records of a megabyte stream without many of them being held at once', a
   await db.close();
   // another process, which the writing has not made grow
   const script = join(import.meta.dirname, '../services/stream-growth.ts');
-  const args = ['--import', 'tsx', script, path];
+  const args = [...loadTypescript, script, path];
   const { stdout } = await promisify(execFile)(process.execPath, args);
   const growth = Math.round(Number(stdout) / mebibyte);
   t.ok(growth > 0 && growth < 320, `grew by ${growth} MiB`);

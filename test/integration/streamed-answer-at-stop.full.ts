@@ -1,8 +1,7 @@
 /** An answer without a length that ended while the server drained had `Connection: close` in the middle of its chunks. */
 import { request } from 'node:http';
 import t from 'tap';
-import { startHttpServer } from '../../common/http/http-server.ts';
-import { silentLog } from '../services/silent-log.ts';
+import { serveRoutes } from '../services/serve-routes.ts';
 
 t.test('an answer that is streamed while the server stops arrives whole', async (t) => {
   let inside: () => void = () => {};
@@ -17,27 +16,17 @@ t.test('an answer that is streamed while the server stops arrives whole', async 
     yield Buffer.from('first ');
     yield Buffer.from('second');
   }
-  const server = await startHttpServer({
-    host: '127.0.0.1',
-    port: 0,
-    tls: undefined,
-    trustedProxies: undefined,
-    corsOrigins: [],
-    bodyIdleTimeout: 60_000,
-    requestTimeout: 60_000,
-    log: silentLog(),
-    routes: [
-      {
-        method: 'GET',
-        path: '/stream',
-        async handler() {
-          inside();
-          await released;
-          return { status: 200, body: { chunks: chunks() } };
-        },
+  const { server } = await serveRoutes(t, [
+    {
+      method: 'GET',
+      path: '/stream',
+      async handler() {
+        inside();
+        await released;
+        return { status: 200, body: { chunks: chunks() } };
       },
-    ],
-  });
+    },
+  ]);
   const answer = new Promise<[string | undefined, string]>((resolve, reject) => {
     const outgoing = request({ port: server.port, path: '/stream' }, (incoming) => {
       let text = '';

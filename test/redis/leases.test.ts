@@ -8,6 +8,7 @@ import { LeaseSession, type LeaseTimes, usualTimes } from '../../query/unique/le
 import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import { ledgerKey } from '../../query/unique/reservation-scripts.ts';
 import type { Reservation } from '../../query/unique/unique-reservations.ts';
+import { loadTypescript } from '../services/load-typescript.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
@@ -86,7 +87,8 @@ t.test('a killed process: its values are free after the lease, and not before', 
   const child = spawn(
     process.execPath,
     [
-      ...['--import', 'tsx', join(import.meta.dirname, '../services/hold-values.ts')],
+      ...loadTypescript,
+      join(import.meta.dirname, '../services/hold-values.ts'),
       ...[server.config, times, ['v', 'w']].map((value) => JSON.stringify(value)),
     ],
     { stdio: ['ignore', 'pipe', 'inherit'] },

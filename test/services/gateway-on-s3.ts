@@ -1,6 +1,5 @@
 import type { Test } from 'tap';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
-import { startHttpServer } from '../../common/http/http-server.ts';
 import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
@@ -9,6 +8,7 @@ import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { testDeployment } from './new-file.ts';
 import { plentyOfSlots } from './plenty-of-slots.ts';
+import { serveRoutes } from './serve-routes.ts';
 import { silentLog } from './silent-log.ts';
 
 const megabyte = 1024 * 1024;
@@ -51,16 +51,10 @@ export async function serveGatewayOn(
     waitLimit: 60_000,
   });
   const ledger = createUploadLedger();
-  const server = await startHttpServer({
-    host: '127.0.0.1',
-    port: 0,
-    tls: undefined,
-    trustedProxies: undefined,
-    corsOrigins: ['*'],
-    bodyIdleTimeout: options.bodyIdleTimeout ?? 60_000,
-    requestTimeout: 60_000,
-    log,
-    routes: gatewayRoutes({
+  t.teardown(() => memory.close());
+  const { server, baseUrl } = await serveRoutes(
+    t,
+    gatewayRoutes({
       deploymentId: testDeployment,
       authenticate: async () => ({ userId: '0b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6a', tokenId: 't' }),
       projects: {
@@ -79,12 +73,8 @@ export async function serveGatewayOn(
       fileLinks: 'public',
       log,
     }),
-  });
-  t.teardown(async () => {
-    await server.close(0);
-    memory.close();
-  });
-  const baseUrl = `http://127.0.0.1:${server.port}`;
+    { log, bodyIdleTimeout: options.bodyIdleTimeout ?? 60_000 },
+  );
   const upload = (content: Uint8Array, init: RequestInit = {}): Promise<Response> => {
     const form = new FormData();
     form.set('file', new Blob([content]), 'f.bin');

@@ -1,23 +1,35 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Test } from 'tap';
+import t, { type Test } from 'tap';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 
-/** The embedded engine with the tables of the database `sluice`, in a folder that has room for more. Both end with the test. */
-export async function openMigratedChdb(
-  t: Pick<Test, 'teardown'>,
-): Promise<{ readonly db: Database; readonly folder: string; readonly database: string }> {
+let engine: Promise<Database> | undefined;
+let databases = 0;
+
+/** One engine for all tests of a process: a process can have no second one beside it. */
+async function openEngine(): Promise<Database> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-chdb-'));
   const db = openChdb({ path: join(folder, 'chdb') });
   t.teardown(async () => {
     await db.close();
     await rm(folder, { recursive: true, force: true });
   });
-  const database = 'sluice';
+  return db;
+}
+
+/** The embedded engine with our tables in a database of this test, and a folder that has room for more and ends with it. */
+export async function openMigratedChdb(
+  t: Pick<Test, 'teardown'>,
+): Promise<{ readonly db: Database; readonly folder: string; readonly database: string }> {
+  engine ??= openEngine();
+  const db = await engine;
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-stores-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const database = databases++ === 0 ? 'sluice' : `sluice_${databases}`;
   await migrate(db, database, migrations);
   return { db, folder, database };
 }

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
-import { startHttpServer } from '../../common/http/http-server.ts';
 import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import type { CloudFile } from '../../common/metadata/cloud-files.ts';
 import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
@@ -17,6 +16,7 @@ import { openMigratedChdb } from './migrated-chdb.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
 import { plentyOfSlots } from './plenty-of-slots.ts';
+import { serveRoutes } from './serve-routes.ts';
 import { silentLog } from './silent-log.ts';
 
 export const ada = '0b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6a';
@@ -43,16 +43,10 @@ export async function serveFiles(
           limits: { files: options.quotaFiles, bytes: 0 },
           use: (account, signal) => cloudFiles.usedBy(account, signal),
         });
-  const server = await startHttpServer({
-    host: '127.0.0.1',
-    port: 0,
-    tls: undefined,
-    trustedProxies: undefined,
-    corsOrigins: ['*'],
-    bodyIdleTimeout: 60_000,
-    requestTimeout: 60_000,
-    log,
-    routes: gatewayRoutes({
+  t.teardown(() => cloudFiles.close());
+  const { baseUrl } = await serveRoutes(
+    t,
+    gatewayRoutes({
       deploymentId: testDeployment,
       async authenticate(request) {
         const userId = (request.header('authorization') ?? '').replace('Bearer ', '');
@@ -64,12 +58,8 @@ export async function serveFiles(
       ...{ uploads: createUploadLedger(), downloads: plentyOfSlots(), fileLinks: 'public' },
       links: createFileLinks(createConfiguredKeys('a secret of a test, long enough for it')),
     }),
-  });
-  t.teardown(async () => {
-    await server.close(0);
-    await cloudFiles.close();
-  });
-  const baseUrl = `http://127.0.0.1:${server.port}`;
+    { log },
+  );
   const ask = (path: string, { account = ada, ...init }: RequestInit & { account?: string } = {}) =>
     fetch(baseUrl + path, { ...init, headers: { authorization: `Bearer ${account}` } });
   const upload = (name: string, { account = ada, project = 'demo', type = '', content = 'x' } = {}) => {

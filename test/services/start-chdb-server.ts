@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SeenStatement } from './chdb-http-server.ts';
 import type { Fault } from './chdb-server/fault.ts';
+import { loadTypescript } from './load-typescript.ts';
 
 const startTimeout = 60_000;
 
@@ -49,7 +50,7 @@ export async function startChdbServer(options: ChdbServerOptions = {}): Promise<
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-chdb-server-')));
   const settings = { keepAliveTimeout: 10_000, port: 0, ...options, path: join(dataDir, 'chdb') };
   const script = join(import.meta.dirname, 'chdb-http-server.ts');
-  const child = spawn(process.execPath, ['--import', 'tsx', script, JSON.stringify(settings)], {
+  const child = spawn(process.execPath, [...loadTypescript, script, JSON.stringify(settings)], {
     cwd: join(import.meta.dirname, '../..'),
     env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), UV_THREADPOOL_SIZE: '16' },
     stdio: ['pipe', 'pipe', 'inherit'],

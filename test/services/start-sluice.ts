@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { listenForContract } from './contract-listener.ts';
+import { loadTypescript } from './load-typescript.ts';
 
 const root = join(import.meta.dirname, '../..');
 const startTimeout = 60_000;
@@ -47,7 +48,7 @@ function runScript(
 ): ChildProcess {
   // the test runner puts itself into every Node process by this variable, and then signals do not end them as usual
   const clean = ['-u', 'NODE_OPTIONS', process.execPath];
-  return spawn('env', [...clean, '--import', 'tsx', ...nodeArgs, script, ...args], {
+  return spawn('env', [...clean, ...loadTypescript, ...nodeArgs, script, ...args], {
     cwd: root,
     env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), UV_THREADPOOL_SIZE: '16', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

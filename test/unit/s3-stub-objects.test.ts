@@ -1,8 +1,6 @@
-import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import {
   DeleteObjectCommand,
-  DeleteObjectsCommand,
   GetObjectCommand,
   HeadBucketCommand,
   HeadObjectCommand,
@@ -13,10 +11,10 @@ import {
 import t, { type Test } from 'tap';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { sdkClient } from '../services/s3-sdk-client.ts';
-import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
+import { type S3StubOptions, startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 
-async function setUp(t: Test) {
-  const stub = await startS3Stub();
+async function setUp(t: Test, options: S3StubOptions = {}) {
+  const stub = await startS3Stub(options);
   const s3 = sdkClient(stub);
   t.teardown(() => {
     s3.destroy();
@@ -39,9 +37,7 @@ t.test('what is put is got, with its description', async (t) => {
       Metadata: { one: '1', two: 'b  c' },
     }),
   );
-  t.equal(put.ETag, '"5d41402abc4b2a76b9719d911017c592"');
-  t.equal(put.ChecksumCRC32, 'NhCmhg==');
-  t.equal(put.ChecksumType, 'FULL_OBJECT');
+  t.match(put.ETag, /^"\w+"$/);
 
   const got = await s3.send(new GetObjectCommand(at('owner/project/name.txt')));
   t.equal(await got.Body?.transformToString(), 'hello');
@@ -56,7 +52,7 @@ t.test('what is put is got, with its description', async (t) => {
     t.equal(answer.ContentEncoding, 'identity');
     t.strictSame(answer.Metadata, { one: '1', two: 'b  c' });
     t.equal(answer.ETag, put.ETag);
-    t.equal(answer.ChecksumCRC32, put.ChecksumCRC32);
+    t.equal(answer.ChecksumCRC32, 'NhCmhg==');
     t.ok(Math.abs((answer.LastModified?.getTime() ?? 0) - Date.now()) < 3_600_000);
   }
   const [object] = stub.objects();
@@ -76,19 +72,6 @@ t.test('what is put is got, with its description', async (t) => {
   });
   t.strictSame(stub.counts(), { PutObject: 1, GetObject: 1, HeadObject: 1 });
   t.equal(stub.openConnections(), 1, 'the connection is kept');
-});
-
-t.test('a stream of known length comes with a trailing checksum', async (t) => {
-  const { stub, s3, at } = await setUp(t);
-  const pieces = [Buffer.alloc(100_000, 1), Buffer.alloc(23_456, 2), Buffer.alloc(1, 3)];
-  await s3.send(
-    new PutObjectCommand({ ...at('stream'), Body: Readable.from(pieces), ContentLength: 123_457 }),
-  );
-  const [object] = stub.objects();
-  t.ok(object?.bytes?.equals(Buffer.concat(pieces)));
-  const head = await s3.send(new HeadObjectCommand({ ...at('stream'), ChecksumMode: 'ENABLED' }));
-  t.equal(head.ContentEncoding, undefined, 'aws-chunked is not kept');
-  t.ok(head.ChecksumCRC32);
 });
 
 t.test('empty objects and strange keys', async (t) => {
@@ -116,9 +99,7 @@ t.test('empty objects and strange keys', async (t) => {
   }
   const listed = await s3.send(new ListObjectsV2Command({ Bucket: stub.bucket }));
   t.strictSame(new Set(listed.Contents?.map(({ Key }) => Key)), new Set(keys));
-  await s3.send(
-    new DeleteObjectsCommand({ Bucket: stub.bucket, Delete: { Objects: keys.map((Key) => ({ Key })) } }),
-  );
+  for (const key of keys) await s3.send(new DeleteObjectCommand(at(key)));
   t.strictSame(stub.objects(), []);
   t.equal(
     (await rejectionOf(s3.send(new PutObjectCommand({ ...at('k'.repeat(1025)), Body: 'x' })))).name,
@@ -174,64 +155,24 @@ t.test('an object is replaced and deleted whole', async (t) => {
   t.strictSame(stub.objects(), []);
 });
 
-t.test('a write may ask that nothing be there', async (t) => {
-  const { stub, s3, at } = await setUp(t);
-  const put = (Body: string) => s3.send(new PutObjectCommand({ ...at('a'), Body, IfNoneMatch: '*' }));
-  await put('first');
-  t.equal((await rejectionOf(put('second'))).name, 'PreconditionFailed');
-  t.equal(stub.objects()[0]?.bytes?.toString(), 'first');
-});
-
-t.test('lists go in pages, by prefix and from a start', async (t) => {
-  const { stub, s3, at } = await setUp(t);
+t.test('lists go in pages, and by prefix', async (t) => {
+  const { stub, s3, at } = await setUp(t, { pageSize: 10 });
   const keys = Array.from({ length: 25 }, (_, index) => `a/${`${index}`.padStart(2, '0')}`);
   for (const key of ['A', 'b/1', ...keys]) await s3.send(new PutObjectCommand({ ...at(key), Body: key }));
   const pages: (string | undefined)[][] = [];
-  const input = { Bucket: stub.bucket, Prefix: 'a/' };
-  for await (const page of paginateListObjectsV2({ client: s3, pageSize: 10 }, input)) {
+  for await (const page of paginateListObjectsV2({ client: s3 }, { Bucket: stub.bucket, Prefix: 'a/' })) {
     pages.push((page.Contents ?? []).map(({ Key }) => Key));
   }
   t.strictSame(pages, [keys.slice(0, 10), keys.slice(10, 20), keys.slice(20)]);
 
-  const first = await s3.send(new ListObjectsV2Command({ Bucket: stub.bucket, MaxKeys: 2 }));
-  t.match(first, { Name: stub.bucket, KeyCount: 2, MaxKeys: 2, IsTruncated: true, Prefix: '' });
-  t.match(first.Contents?.[0], { Key: 'A', Size: 1, ETag: /^"[0-9a-f]{32}"$/, StorageClass: 'STANDARD' });
+  const first = await s3.send(new ListObjectsV2Command({ Bucket: stub.bucket }));
+  t.match(first, { Name: stub.bucket, KeyCount: 10, MaxKeys: 10, IsTruncated: true, Prefix: '' });
+  t.match(first.Contents?.[0], { Key: 'A', Size: 1, ETag: /^"\w+"$/, StorageClass: 'STANDARD' });
   t.type(first.Contents?.[0]?.LastModified, Date);
-
-  const after = await s3.send(new ListObjectsV2Command({ Bucket: stub.bucket, StartAfter: 'a/23' }));
-  t.strictSame(
-    after.Contents?.map(({ Key }) => Key),
-    ['a/24', 'b/1'],
-  );
-  t.equal(after.IsTruncated, false);
   const none = await s3.send(new ListObjectsV2Command({ Bucket: stub.bucket, Prefix: 'zzz' }));
-  t.equal(none.KeyCount, 0);
+  t.match(none, { KeyCount: 0, IsTruncated: false });
   const wrong = s3.send(new ListObjectsV2Command({ Bucket: stub.bucket, ContinuationToken: 'wrong' }));
   t.equal((await rejectionOf(wrong)).name, 'InvalidArgument');
-});
-
-t.test('many objects are deleted at once, quietly or not', async (t) => {
-  const { stub, s3, at } = await setUp(t);
-  for (const key of ['a', 'b', 'c']) await s3.send(new PutObjectCommand({ ...at(key), Body: key }));
-  const remove = (keys: string[], Quiet: boolean) =>
-    s3.send(
-      new DeleteObjectsCommand({
-        Bucket: stub.bucket,
-        Delete: { Objects: keys.map((Key) => ({ Key })), Quiet },
-      }),
-    );
-  const loud = await remove(['a', 'none'], false);
-  t.strictSame(
-    loud.Deleted?.map(({ Key }) => Key),
-    ['a', 'none'],
-  );
-  t.equal((await remove(['b'], true)).Deleted, undefined);
-  t.strictSame(
-    stub.objects().map(({ key }) => key),
-    ['c'],
-  );
-  const tooMany = Array.from({ length: 1001 }, (_, index) => `${index}`);
-  t.equal((await rejectionOf(remove(tooMany, true))).name, 'MalformedXML');
 });
 
 t.test('what the stub does not know is refused', async (t) => {
@@ -240,6 +181,7 @@ t.test('what the stub does not know is refused', async (t) => {
     new PutObjectCommand({ ...at('a'), Body: 'x', StorageClass: 'GLACIER' }),
     new PutObjectCommand({ ...at('a'), Body: 'x', ChecksumAlgorithm: 'SHA256' }),
     new PutObjectCommand({ ...at('a'), Body: 'x', Tagging: 'a=b' }),
+    new PutObjectCommand({ ...at('a'), Body: 'x', IfNoneMatch: '*' }),
   ];
   for (const command of refused) {
     t.equal((await rejectionOf(s3.send(command))).name, 'NotImplemented', JSON.stringify(command.input));

@@ -17,8 +17,11 @@ import t, { type Test } from 'tap';
 import { connectRaw } from '../services/raw-http.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { sdkClient } from '../services/s3-sdk-client.ts';
+import { crc32ToBase64 } from '../services/s3-stub/crc32-combine.ts';
 import { type S3StubOptions, startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { readAnswer, sendSigned, signHead } from '../services/signed-request.ts';
+
+const checksums = { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' } as const;
 
 async function setUp(t: Test, options: S3StubOptions = {}) {
   const stub = await startS3Stub(options);
@@ -46,12 +49,12 @@ t.test('garbage is refused, and the stub lives on', async (t) => {
     ['GET', '/', 501],
     ['PATCH', `/${bucket}/a`, 501],
     ['POST', `/${bucket}/a`, 501],
+    ['POST', `/${bucket}?delete`, 501],
     ['PUT', `/${bucket}`, 501],
     ['GET', `/${bucket}?acl`, 501],
     ['GET', `/${bucket}/%zz`, 400],
     ['GET', `/${bucket}/a?%ff`, 400],
     ['GET', `/${bucket}/a`, 403],
-    ['POST', `/${bucket}?delete`, 403],
     ['PUT', `/${bucket}/a`, 403],
   ];
   for (const [method, path, status] of cases) {
@@ -60,21 +63,9 @@ t.test('garbage is refused, and the stub lives on', async (t) => {
     const answer = await raw.closed();
     t.match(answer, new RegExp(`^HTTP/1\\.1 ${status} [\\s\\S]*<Error><Code>\\w+<`), `${method} ${path}`);
   }
-  t.equal(stub.counts().unknown, 7);
+  t.equal(stub.counts().unknown, 8);
   const url = `/${bucket}/a?max-parts=-1&uploadId=${'x'.repeat(5)}`;
   t.match(await sendSigned({ stub, method: 'GET', url }), { status: 404 });
-  t.match(await sendSigned({ stub, method: 'GET', url: `/${bucket}?list-type=2&max-keys=x` }), {
-    status: 400,
-    body: /<Code>InvalidArgument</,
-  });
-  const xml = await sendSigned({
-    stub,
-    method: 'POST',
-    url: `/${bucket}?delete`,
-    body: '<Delete',
-    headers: { 'content-md5': 'bad' },
-  });
-  t.match(xml, { status: 400, body: /<Code>InvalidDigest</ });
   await s3.send(new PutObjectCommand({ ...at('a'), Body: 'still here' }));
 });
 
@@ -83,8 +74,7 @@ t.test('a request that breaks off leaves nothing', async (t) => {
   const { UploadId } = await s3.send(
     new CreateMultipartUploadCommand({
       ...at('key'),
-      ChecksumAlgorithm: 'CRC32',
-      ChecksumType: 'FULL_OBJECT',
+      ...checksums,
     }),
   );
   const urls = [`/${stub.bucket}/key`, `/${stub.bucket}/key?partNumber=1&uploadId=${UploadId}`];
@@ -132,34 +122,6 @@ t.test('an early refusal is read by a client that still sends', async (t) => {
   t.match(answer, { status: 404, body: /<Code>NoSuchUpload</ }, 'and without');
 });
 
-t.test('a client that waits for 100 gets it or a refusal, after which the connection ends', async (t) => {
-  const { stub } = await setUp(t);
-  const send = (key: string) => {
-    const { headers } = signHead({
-      stub,
-      method: 'PUT',
-      url: `/${stub.bucket}/${key}`,
-      payloadHash: 'UNSIGNED-PAYLOAD',
-    });
-    const raw = connectRaw(stub.endpoint);
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    raw.send(
-      `PUT /${stub.bucket}/key HTTP/1.1\r\n${lines.join('')}Expect: 100-continue\r\nContent-Length: 4\r\n\r\n`,
-    );
-    return raw;
-  };
-  const refused = await send('another').closed();
-  t.match(refused, /^HTTP\/1\.1 403 /);
-  t.match(refused, /\r\nconnection: close\r\n/i);
-  t.notMatch(refused, /100 Continue/);
-  const taken = send('key');
-  await taken.until(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
-  taken.send('body');
-  await taken.until(/\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
-  taken.socket.destroy();
-  t.equal(stub.objects()[0]?.bytes?.toString(), 'body');
-});
-
 t.test('a store that fails refuses the body, and the connection serves on', async (t) => {
   const { stub, s3, at } = await setUp(t, { storage: { folder: join(tmpdir(), 'there', 'is', 'none') } });
   const body = Buffer.alloc(1_000_000);
@@ -188,15 +150,6 @@ t.test('the stub closes with requests under way', async (t) => {
   for (const error of await Promise.all(pending)) t.equal(error.code, 'ECONNRESET');
 });
 
-t.test('the log is bounded', async (t) => {
-  const { stub, s3, at } = await setUp(t, { loggedRequests: 5 });
-  for (let index = 0; index < 23; index++)
-    await s3.send(new PutObjectCommand({ ...at(`${index}`), Body: 'x' }));
-  t.ok(stub.requests.length >= 5 && stub.requests.length < 10, `${stub.requests.length}`);
-  t.equal(stub.requests.at(-1)?.key, '22');
-  t.equal(stub.counts().PutObject, 23);
-});
-
 t.test('a store that discards knows sizes and checksums only', async (t) => {
   const { stub, s3, at } = await setUp(t, { storage: 'discard' });
   const body = Buffer.alloc(6_000_000, 'x');
@@ -204,17 +157,14 @@ t.test('a store that discards knows sizes and checksums only', async (t) => {
   const created = await s3.send(
     new CreateMultipartUploadCommand({
       ...at('parts'),
-      ChecksumAlgorithm: 'CRC32',
-      ChecksumType: 'FULL_OBJECT',
+      ...checksums,
     }),
   );
   const upload = { ...at('parts'), UploadId: created.UploadId };
   const Parts = [];
   for (const PartNumber of [1, 2]) {
-    const { ETag, ChecksumCRC32 } = await s3.send(
-      new UploadPartCommand({ ...upload, PartNumber, Body: body }),
-    );
-    Parts.push({ PartNumber, ETag, ChecksumCRC32 });
+    const { ETag } = await s3.send(new UploadPartCommand({ ...upload, PartNumber, Body: body }));
+    Parts.push({ PartNumber, ETag, ChecksumCRC32: crc32ToBase64(crc32(body)) });
   }
   t.not(Parts[0]?.ETag, Parts[1]?.ETag);
   await s3.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }));
@@ -227,16 +177,6 @@ t.test('a store that discards knows sizes and checksums only', async (t) => {
     s3.send(new GetObjectCommand(at('put'))).then(({ Body }) => Body?.transformToString()),
   );
   t.ok(broken, 'there is nothing to read');
-});
-
-t.test('digests may be believed instead of computed', async (t) => {
-  const { stub } = await setUp(t, { storage: 'discard', verifyDigests: false });
-  const put = (headers: Record<string, string>, payloadHash: string) =>
-    sendSigned({ stub, method: 'PUT', url: `/${stub.bucket}/key`, body: 'x', headers, payloadHash });
-  t.equal((await put({ 'x-amz-checksum-crc32': 'AAAAAQ==' }, '00'.repeat(32))).status, 200);
-  t.match(stub.objects(), [{ size: 1, crc32: 1 }]);
-  await put({}, 'UNSIGNED-PAYLOAD');
-  t.match(stub.objects(), [{ size: 1, crc32: null }]);
 });
 
 t.test('a folder holds the bytes of what is there, and no others', async (t) => {
@@ -268,8 +208,7 @@ t.test('a folder holds the bytes of what is there, and no others', async (t) => 
     const { UploadId } = await s3.send(
       new CreateMultipartUploadCommand({
         ...at(Key),
-        ChecksumAlgorithm: 'CRC32',
-        ChecksumType: 'FULL_OBJECT',
+        ...checksums,
       }),
     );
     return { ...at(Key), UploadId };
@@ -278,8 +217,8 @@ t.test('a folder holds the bytes of what is there, and no others', async (t) => 
   const Parts = [];
   for (const PartNumber of [1, 2, 3]) {
     const Body = Buffer.alloc(300_000, PartNumber);
-    const { ETag, ChecksumCRC32 } = await s3.send(new UploadPartCommand({ ...upload, PartNumber, Body }));
-    Parts.push({ PartNumber, ETag, ChecksumCRC32 });
+    const { ETag } = await s3.send(new UploadPartCommand({ ...upload, PartNumber, Body }));
+    Parts.push({ PartNumber, ETag, ChecksumCRC32: crc32ToBase64(crc32(Body)) });
   }
   t.equal(await files(5), 5);
   const chosen = { Parts: Parts.filter(({ PartNumber }) => PartNumber !== 2) };

@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { canonicalRequest, type SignableRequest, uriEncode } from '../services/s3-stub/canonical-request.ts';
-import { ChunkSignatures } from '../services/s3-stub/chunk-signatures.ts';
 import { S3Error } from '../services/s3-stub/s3-error.ts';
-import { requestSignature, signingKey } from '../services/s3-stub/sigv4.ts';
 import { verifySignature } from '../services/s3-stub/verify-signature.ts';
 import { thrownBy } from '../services/thrown-by.ts';
 
-// The worked examples of the S3 API reference: sig-v4-header-based-auth.html, sigv4-query-string-auth.html,
-// sigv4-streaming.html and sigv4-streaming-trailers.html.
+// The worked examples of the S3 API reference: sig-v4-header-based-auth.html.
 const credentials = {
   accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
   secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
@@ -16,7 +13,6 @@ const credentials = {
 };
 const amzDate = '20130524T000000Z';
 const then = Date.parse('2013-05-24T00:00:00Z');
-const scope = { date: '20130524', region: 'us-east-1', service: 's3' };
 const emptyHash = createHash('sha256').digest('hex');
 
 function example(args: {
@@ -24,12 +20,11 @@ function example(args: {
   url: string;
   headers?: Record<string, string>;
   payloadHash?: string;
-  host?: string;
   signature: string;
 }): { request: SignableRequest; names: string[]; payloadHash: string } {
   const payloadHash = args.payloadHash ?? emptyHash;
   const signed: Record<string, string> = {
-    host: args.host ?? 'examplebucket.s3.amazonaws.com',
+    host: 'examplebucket.s3.amazonaws.com',
     'x-amz-content-sha256': payloadHash,
     'x-amz-date': amzDate,
     ...args.headers,
@@ -84,21 +79,6 @@ t.test("AWS's published requests are accepted with the signatures they were publ
   }
 });
 
-t.test('the published presigned URL is accepted, until it expires', async (t) => {
-  const query =
-    'X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders=host&X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404';
-  const request: SignableRequest = {
-    method: 'GET',
-    url: `/test.txt?${query}`,
-    headerValues: (name) => (name === 'host' ? ['examplebucket.s3.amazonaws.com'] : undefined),
-  };
-  const at = (ms: number) => () => verifySignature(request, ['host'], credentials, then + ms);
-  t.equal(at(0)().payloadHash, 'UNSIGNED-PAYLOAD');
-  t.ok(at(86_400_000)());
-  t.equal(codeOf(at(86_400_001)), 'AccessDenied');
-  t.equal(codeOf(at(-15 * 60_000 - 1)), 'RequestTimeTooSkewed');
-});
-
 t.test('a signature holds for its request only', async (t) => {
   const { request, names } = examples['GET Object'];
   const verify = (changes: Partial<SignableRequest>) => () =>
@@ -140,12 +120,11 @@ t.test('the clocks may differ by 15 minutes', async (t) => {
 
 t.test('requests without a whole signature are refused by what is missing', async (t) => {
   const { request, names } = examples['GET Object'];
-  const verify = (headers: Record<string, string | undefined>, url = request.url) =>
+  const verify = (headers: Record<string, string | undefined>) =>
     codeOf(() =>
       verifySignature(
         {
-          method: 'GET',
-          url,
+          ...{ method: 'GET', url: request.url },
           headerValues: (name) => {
             if (!(name in headers)) return request.headerValues(name);
             return headers[name] === undefined ? undefined : [headers[name]];
@@ -167,16 +146,12 @@ t.test('requests without a whole signature are refused by what is missing', asyn
   t.equal(verify({ 'x-amz-date': undefined }), 'AccessDenied');
   t.equal(verify({ 'x-amz-date': 'yesterday' }), 'AccessDenied');
   t.equal(verify({ 'x-amz-content-sha256': undefined }), 'InvalidRequest');
-  t.equal(
-    verify({ authorization: undefined }, '/test.txt?X-Amz-Algorithm=AWS4-HMAC-SHA256'),
-    'AuthorizationQueryParametersError',
-  );
 });
 
 t.test('the canonical form follows the rules of S3', async (t) => {
   const request: SignableRequest = {
     method: 'GET',
-    url: "/a//b/../%7Ec%20d+e/%C3%BC?b=2&a=%2F&a=&X-Amz-Signature=no&c'",
+    url: "/a//b/../%7Ec%20d+e/%C3%BC?b=2&a=%2F&a=&c'",
     headerValues: (name) => (name === 'x-many' ? ['  one   two ', 'three'] : ['h']),
   };
   t.equal(
@@ -185,61 +160,4 @@ t.test('the canonical form follows the rules of S3', async (t) => {
   );
   t.equal(uriEncode("A-z0.9_~ !'()*/ü", true), 'A-z0.9_~%20%21%27%28%29%2A%2F%C3%BC');
   t.equal(uriEncode('a/b', false), 'a/b');
-});
-
-t.test('the published chunks are accepted, and only in their order', async (t) => {
-  const key = signingKey(credentials.secretAccessKey, scope);
-  const seed = (signature: string) =>
-    new ChunkSignatures({ payloadHash: '', signature, amzDate, scope, key });
-  const first = Buffer.alloc(65_536, 'a');
-  const second = Buffer.alloc(1024, 'a');
-
-  const plain = seed('4f232c4386841ef735655705268965c44a0e4690baa4adea153f7db9fa80a0a9');
-  plain.update(first.subarray(0, 1000));
-  plain.update(first.subarray(1000));
-  plain.endChunk('ad80c730a21e5b8d04586a2213dd63b9a0e99e0e2307b0ade35a65485a288648');
-  plain.update(second);
-  plain.endChunk('0055627c9e194cb4542bae2aa5492e3c1575bbb81b612b7d234b86a503ef5497');
-  plain.endChunk('b6c6ea8a5354eaf15b3cb7646744f4275b71ea724fed81ceb9323e279d449df9');
-
-  const trailing = seed('106e2a8a18243abcf37539882f36619c00e2dfc72633413f02d3b74544bfeb8e');
-  trailing.update(first);
-  trailing.endChunk('b474d8862b1487a5145d686f57f013e54db672cee1c953b3010fb58501ef5aa2');
-  trailing.update(second);
-  trailing.endChunk('1c1344b170168f8e65b41376b44b20fe354e373826ccbbe2c1d40a8cae51e5c7');
-  trailing.endChunk('2ca2aba2005185cf7159c6277faf83795951dd77a3a99e6e65d5c9f85863f992');
-  trailing.endTrailer(
-    ['x-amz-checksum-crc32c:sOO8/Q=='],
-    'd81f82fc3505edab99d459891051a732e8730629a2e4a59689829ca17fe2e435',
-  );
-
-  const swapped = seed('4f232c4386841ef735655705268965c44a0e4690baa4adea153f7db9fa80a0a9');
-  swapped.update(second);
-  t.equal(
-    codeOf(() => swapped.endChunk('0055627c9e194cb4542bae2aa5492e3c1575bbb81b612b7d234b86a503ef5497')),
-    'SignatureDoesNotMatch',
-  );
-});
-
-t.test('a seed signature of the streaming example is the one published', async (t) => {
-  const { request } = example({
-    method: 'PUT',
-    url: '/examplebucket/chunkObject.txt',
-    host: 's3.amazonaws.com',
-    headers: {
-      'content-encoding': 'aws-chunked',
-      'content-length': '66824',
-      'x-amz-decoded-content-length': '66560',
-      'x-amz-storage-class': 'REDUCED_REDUNDANCY',
-    },
-    payloadHash: 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD',
-    signature: '0'.repeat(64),
-  });
-  const names =
-    'content-encoding;content-length;host;x-amz-content-sha256;x-amz-date;x-amz-decoded-content-length;x-amz-storage-class';
-  const canonical = canonicalRequest(request, names.split(';'), 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD');
-  t.equal(
-    requestSignature(signingKey(credentials.secretAccessKey, scope), amzDate, scope, canonical),
-    '4f232c4386841ef735655705268965c44a0e4690baa4adea153f7db9fa80a0a9',
-  );
 });

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { refuseUnknownHeaders } from './accepted-headers.ts';
 import type { BlobStorage } from './blob.ts';
+import { readDeclaredIntegrity } from './declared-integrity.ts';
 import type { FaultStage } from './fault-rules.ts';
 import { memoryBlobs } from './memory-blobs.ts';
 import type { Answer, StubContext } from './operation.ts';
@@ -8,45 +8,45 @@ import type { ReadCall } from './read-call.ts';
 import { receiveBody } from './receive-body.ts';
 import { s3Error } from './s3-error.ts';
 import { bodyFault } from './strike-faults.ts';
-import { type Credentials, type VerifiedRequest, verifySignature } from './verify-signature.ts';
+import { type Credentials, verifySignature } from './verify-signature.ts';
 
-/** "Maximum object size in a single PUT: 5 GB": https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html */
-const maxPutBytes = 5 * 1024 ** 3;
-/** Room for 10,000 parts with checksums. */
-const maxDocumentBytes = 4 * 1024 ** 2;
+/** Without x-amz-meta-*, which are all accepted. */
+const knownHeaders = new Set([
+  'x-amz-checksum-algorithm',
+  'x-amz-checksum-crc32',
+  'x-amz-checksum-mode',
+  'x-amz-checksum-type',
+  'x-amz-content-sha256',
+  'x-amz-date',
+  'x-amz-sdk-checksum-algorithm',
+  'x-amz-user-agent',
+]);
+const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'];
 
 export interface AnswerCallContext {
   readonly stub: StubContext;
   readonly bucketName: string;
   readonly credentials: Credentials;
   readonly storage: BlobStorage;
-  readonly verifyDigests: boolean;
 }
 
 export interface Exchange extends ReadCall {
   readonly req: IncomingMessage;
   strike(stage: FaultStage): Promise<void>;
-  /** Called when nothing speaks against reading the body. */
-  wantBody(): void;
 }
 
 /** Verifies, reads the body, does the work. Whatever fails before the work is done leaves nothing. */
 export async function answerCall(exchange: Exchange, context: AnswerCallContext): Promise<Answer> {
   const { req, call, handler, strike } = exchange;
   await strike('before-body');
-  const verified = verifyHead(exchange, context);
+  const payloadHash = verifyHead(exchange, context);
   handler.check?.(call, context.stub);
-  exchange.wantBody();
   const inBody = bodyFault(exchange.faults, req.socket);
-  const isBlob = handler.body === 'blob';
+  const crc32 = handler.checksumOfObject ? undefined : call.header('x-amz-checksum-crc32');
   const body = await receiveBody({
     source: req,
-    header: (name) =>
-      handler.checksumOfObject && name === 'x-amz-checksum-crc32' ? undefined : call.header(name),
-    verified,
-    storage: isBlob ? context.storage : memoryBlobs,
-    maxBytes: isBlob ? maxPutBytes : maxDocumentBytes,
-    verifyDigests: context.verifyDigests || !isBlob,
+    declared: readDeclaredIntegrity(crc32, payloadHash),
+    storage: handler.body === 'blob' ? context.storage : memoryBlobs,
     onRaw: inBody.onRaw,
   });
   let answer: Answer;
@@ -62,11 +62,12 @@ export async function answerCall(exchange: Exchange, context: AnswerCallContext)
   return answer;
 }
 
+/** Answers x-amz-content-sha256. */
 function verifyHead(
   { req, call, handler }: Exchange,
   { bucketName, credentials }: AnswerCallContext,
-): VerifiedRequest {
-  const verified = verifySignature(
+): string {
+  const payloadHash = verifySignature(
     { method: req.method ?? '', url: req.url ?? '/', headerValues: (name) => req.headersDistinct[name] },
     call.headerNames,
     credentials,
@@ -76,10 +77,18 @@ function verifyHead(
     throw s3Error('NoSuchBucket', 'The specified bucket does not exist', { BucketName: call.bucket });
   }
   refuseUnknownHeaders(call.headerNames);
-  const hasLength =
-    call.header('content-length') !== undefined || call.header('transfer-encoding') !== undefined;
-  if (handler.body === 'blob' && !hasLength) {
+  if (handler.body === 'blob' && call.header('content-length') === undefined) {
     throw s3Error('MissingContentLength', 'You must provide the Content-Length HTTP header.');
   }
-  return verified;
+  return payloadHash;
+}
+
+/** Headers that would change the meaning of a request and are unknown here are refused, not ignored. */
+function refuseUnknownHeaders(names: Iterable<string>): void {
+  for (const name of names) {
+    const unknown = name.startsWith('x-amz-') && !name.startsWith('x-amz-meta-') && !knownHeaders.has(name);
+    if (unknown || conditions.includes(name)) {
+      throw s3Error('NotImplemented', `A header you provided is not implemented by the stub: ${name}`);
+    }
+  }
 }

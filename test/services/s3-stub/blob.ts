@@ -17,8 +17,6 @@ export interface BlobWriter {
 }
 
 export interface BlobStorage {
-  /** Whether bytes are kept, so that they can be read and are worth an MD5. */
-  readonly keepsBytes: boolean;
   open(): BlobWriter;
 }
 

@@ -1,8 +1,6 @@
 import { type Blob, joinBlobs } from './blob.ts';
 import { s3Error } from './s3-error.ts';
 
-export type ChecksumType = 'FULL_OBJECT' | 'COMPOSITE';
-
 /** What PutObject and CreateMultipartUpload say about an object beside its bytes. */
 export interface ObjectDescription {
   /** Content-Type and the other headers that S3 keeps and gives back. */
@@ -15,18 +13,17 @@ export interface StoredObject extends ObjectDescription {
   readonly key: string;
   readonly etag: string;
   readonly lastModified: Date;
-  /** Of all bytes; null when it isn't known. */
-  readonly crc32: number | null;
-  /** What is given back as x-amz-checksum-crc32; null when the upload had none. */
-  readonly checksum: { readonly type: ChecksumType; readonly value: string } | null;
+  /** Of all bytes. */
+  readonly crc32: number;
+  /** Whether the upload had checksums, which are given back then. */
+  readonly checksums: boolean;
   readonly blob: Blob;
 }
 
 export interface Part {
   readonly partNumber: number;
   readonly etag: string;
-  readonly md5: Buffer | null;
-  readonly crc32: number | null;
+  readonly crc32: number;
   readonly lastModified: Date;
   readonly blob: Blob;
 }
@@ -35,8 +32,8 @@ export interface MultipartUpload extends ObjectDescription {
   readonly key: string;
   readonly uploadId: string;
   readonly initiated: Date;
-  /** Null when it was created without a checksum algorithm. */
-  readonly checksumType: ChecksumType | null;
+  /** False when it was created without a checksum algorithm. */
+  readonly checksums: boolean;
   readonly parts: Map<number, Part>;
 }
 
@@ -49,10 +46,6 @@ export class BucketState {
     const object = this.#objects.get(key);
     if (object === undefined) throw s3Error('NoSuchKey', 'The specified key does not exist.', { Key: key });
     return object;
-  }
-
-  has(key: string): boolean {
-    return this.#objects.has(key);
   }
 
   putObject(object: StoredObject): void {

@@ -39,7 +39,6 @@ export function splitUrl(url: string): { path: string; query: string } {
 
 function canonicalQuery(raw: string): string {
   return new Query(raw).pairs
-    .filter(([name]) => name !== 'X-Amz-Signature')
     .map(([name, value]) => [uriEncode(name, true), uriEncode(value, true)] as const)
     .sort((a, b) => compareText(a[0], b[0]) || compareText(a[1], b[1]))
     .map(([name, value]) => `${name}=${value}`)

@@ -7,7 +7,6 @@ import type { BlobStorage } from './blob.ts';
 /** A file a part, in a folder that must exist: for objects larger than memory. */
 export function folderBlobs(folder: string): BlobStorage {
   return {
-    keepsBytes: true,
     open() {
       const path = join(folder, randomUUID());
       let file: FileHandle | undefined;

@@ -20,7 +20,6 @@ export async function handleRequest(
   req: IncomingMessage,
   res: ServerResponse,
   context: HandlerContext,
-  expectsContinue: boolean,
 ): Promise<void> {
   const gone = new AbortController();
   res.once('close', () => gone.abort());
@@ -38,10 +37,6 @@ export async function handleRequest(
       req,
       strike: (stage: Parameters<typeof strikeFaults>[1]) =>
         strikeFaults(faults, stage, { socket: req.socket, gone: gone.signal }),
-      wantBody() {
-        // without it node ends the connection after the answer, as nobody can tell whether the body still comes
-        if (expectsContinue) res.writeContinue();
-      },
     };
     const answer = await answerCall(exchange, context);
     read.finish(answer.status, null);

@@ -1,7 +1,6 @@
 import type { Blob, BlobStorage } from './blob.ts';
 
 export const memoryBlobs: BlobStorage = {
-  keepsBytes: true,
   open() {
     const kept: Buffer[] = [];
     return {

@@ -18,7 +18,7 @@ export function readDescription(call: S3Call): ObjectDescription {
     'content-type': call.header('content-type') ?? 'binary/octet-stream',
   };
   for (const name of keptHeaders) {
-    const value = name === 'content-encoding' ? contentEncoding(call) : call.header(name);
+    const value = call.header(name);
     if (value !== undefined) headers[name] = value;
   }
   const metadata: Record<string, string> = {};
@@ -35,30 +35,8 @@ export function readDescription(call: S3Call): ObjectDescription {
   return { headers, metadata };
 }
 
-/** aws-chunked belongs to the transfer, not to the object. */
-function contentEncoding(call: S3Call): string | undefined {
-  const kept = call
-    .header('content-encoding')
-    ?.split(',')
-    .map((coding) => coding.trim())
-    .filter((coding) => coding !== '' && coding !== 'aws-chunked');
-  return kept === undefined || kept.length === 0 ? undefined : kept.join(',');
-}
-
 export function metadataHeaders({ headers, metadata }: ObjectDescription): Record<string, string> {
   const all: Record<string, string> = { ...headers };
   for (const [name, value] of Object.entries(metadata)) all[prefix + name] = value;
   return all;
-}
-
-/** `If-None-Match: *` is the only condition S3 knows for writes of new objects. */
-export function checkWriteCondition(call: S3Call, exists: boolean): void {
-  const condition = call.header('if-none-match');
-  if (condition === undefined) return;
-  if (condition !== '*') throw s3Error('NotImplemented', 'If-None-Match must be * on a write');
-  if (exists) {
-    throw s3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold', {
-      Condition: 'If-None-Match',
-    });
-  }
 }

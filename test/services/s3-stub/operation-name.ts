@@ -4,7 +4,6 @@ export type OperationName =
   | 'CompleteMultipartUpload'
   | 'CreateMultipartUpload'
   | 'DeleteObject'
-  | 'DeleteObjects'
   | 'GetObject'
   | 'HeadBucket'
   | 'HeadObject'

@@ -27,11 +27,10 @@ export interface Answer {
 export interface StubContext {
   readonly bucket: BucketState;
   readonly minPartBytes: number;
-  /** For Last-Modified and Initiated. */
-  now(): Date;
+  /** Of objects, uploads or parts, in one answer. */
+  readonly pageSize: number;
   /** Ascending as text. */
   newUploadId(): string;
-  /** For storage that has no MD5. */
   newEtag(): string;
 }
 

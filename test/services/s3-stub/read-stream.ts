@@ -3,7 +3,7 @@ import { ConnectionGone } from './connection-gone.ts';
 
 /**
  * Feeds a stream to `write`, which may ask for time with a promise. Rejects when `write` fails, or with ConnectionGone
- * when the stream closes before its end. Plain events instead of async iteration: a benchmark pays for each chunk.
+ * when the stream closes before its end.
  */
 export function readStream(
   source: Readable,

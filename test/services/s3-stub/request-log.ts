@@ -14,22 +14,14 @@ export interface LoggedRequest {
   readonly faults: readonly FaultAction['kind'][];
 }
 
-/** The latest requests, oldest first, and counts of all. */
+/** All requests, oldest first, and how many of each operation. */
 export class RequestLog {
   readonly requests: LoggedRequest[] = [];
   readonly #counts = new Map<OperationName | 'unknown', number>();
-  readonly #limit: number;
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
   /** Answers a function that notes how the request ended. */
   add(request: Omit<LoggedRequest, 'status' | 'code'>): (status: number | null, code: string | null) => void {
     const entry = { ...request, status: null as number | null, code: null as string | null };
     this.requests.push(entry);
-    // by halves, so that a long benchmark doesn't move the whole list for each request
-    if (this.requests.length >= this.#limit * 2) this.requests.splice(0, this.#limit);
     const name = request.operation ?? 'unknown';
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
     return (status, code) => {

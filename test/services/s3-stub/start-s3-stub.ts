@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { BlobStorage } from './blob.ts';
 import { BucketState } from './bucket-state.ts';
@@ -19,18 +19,14 @@ export interface S3StubOptions {
   readonly accessKeyId?: string;
   readonly secretAccessKey?: string;
   readonly region?: string;
-  /** `discard` counts bytes and keeps none, for benchmarks; a folder must exist and is the caller's to remove. */
+  /** `discard` counts bytes and keeps none; a folder must exist and is the caller's to remove. */
   readonly storage?: 'memory' | 'discard' | { readonly folder: string };
   /** S3's own limit is 5 MiB, for all parts but the last. */
   readonly minPartBytes?: number;
-  /** False: SHA-256, MD5 and CRC32 of objects are believed, not computed. True unless given. */
-  readonly verifyDigests?: boolean;
+  /** What a list answers at once; S3's is 1000. */
+  readonly pageSize?: number;
   /** For rules with a probability. */
   readonly seed?: number;
-  /** What Last-Modified and Initiated are taken from. Signatures always meet the real time. */
-  readonly now?: () => Date;
-  /** At least so many of the latest requests are kept. */
-  readonly loggedRequests?: number;
 }
 
 export interface S3Stub {
@@ -40,7 +36,7 @@ export interface S3Stub {
   readonly region: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** The latest, oldest first. */
+  /** Oldest first. */
   readonly requests: readonly LoggedRequest[];
   /** Rules are tried in the order they were added, and all that match strike. */
   fault(rule: FaultRule): Fault;
@@ -64,26 +60,24 @@ export async function startS3Stub(options: S3StubOptions = {}): Promise<S3Stub> 
   const bucketName = options.bucket ?? 'stub-bucket';
   const bucket = new BucketState();
   const faults = new FaultRules(seededRandom(options.seed ?? 1));
-  const log = new RequestLog(options.loggedRequests ?? 10_000);
+  const log = new RequestLog();
   let requestIds = 0;
   const context = {
     stub: stubContext(bucket, options),
     bucketName,
     credentials,
     storage: storageOf(options.storage ?? 'memory'),
-    verifyDigests: options.verifyDigests ?? true,
     faults,
     log,
     newRequestId: () => `STUB${`${++requestIds}`.padStart(12, '0')}`,
   };
   const underWay = new Set<Promise<void>>();
-  const serve = (expectsContinue: boolean) => (req: Req, res: Res) => {
-    const done = handleRequest(req, res, context, expectsContinue).finally(() => underWay.delete(done));
+  const serve = (req: IncomingMessage, res: ServerResponse): void => {
+    const done = handleRequest(req, res, context).finally(() => underWay.delete(done));
     underWay.add(done);
   };
   // keepAliveTimeout: longer than any client keeps an idle connection, or requests meet a closing one
-  const server = createServer({ keepAliveTimeout: 120_000, requestTimeout: 0 }, serve(false));
-  server.on('checkContinue', serve(true));
+  const server = createServer({ keepAliveTimeout: 120_000, requestTimeout: 0 }, serve);
   server.on('clientError', answerGarbage);
   const sockets = trackSockets(server);
   server.listen(0, '127.0.0.1');
@@ -111,16 +105,13 @@ export async function startS3Stub(options: S3StubOptions = {}): Promise<S3Stub> 
   };
 }
 
-type Req = Parameters<typeof handleRequest>[0];
-type Res = Parameters<typeof handleRequest>[1];
-
-function stubContext(bucket: BucketState, { minPartBytes, now }: S3StubOptions): StubContext {
+function stubContext(bucket: BucketState, { minPartBytes, pageSize }: S3StubOptions): StubContext {
   let ids = 0;
   const nextId = (): string => `${++ids}`.padStart(32, '0');
   return {
     bucket,
     minPartBytes: minPartBytes ?? 5 * 1024 ** 2,
-    now: now ?? (() => new Date()),
+    pageSize: pageSize ?? 1000,
     newUploadId: () => `upload.${nextId()}`,
     newEtag: nextId,
   };

@@ -20,9 +20,3 @@ export function readPartNumber(text: string | undefined): number {
   }
   return partNumber;
 }
-
-export function requireCrc32(algorithm: string | undefined): void {
-  if (algorithm !== undefined && algorithm.toUpperCase() !== 'CRC32') {
-    throw s3Error('NotImplemented', `No checksum algorithm but CRC32 is implemented: ${algorithm}`);
-  }
-}

@@ -4,8 +4,8 @@ import type { MultipartUpload, StoredObject } from './bucket-state.ts';
 export interface ObjectView {
   readonly key: string;
   readonly size: number;
-  /** Of all bytes, as a number; null when digests aren't verified and none was sent. */
-  readonly crc32: number | null;
+  /** Of all bytes, as a number. */
+  readonly crc32: number;
   readonly etag: string;
   readonly contentType: string;
   readonly contentDisposition: string | undefined;
@@ -22,7 +22,7 @@ export interface UploadView {
   readonly parts: readonly {
     readonly partNumber: number;
     readonly size: number;
-    readonly crc32: number | null;
+    readonly crc32: number;
   }[];
 }
 

@@ -2,16 +2,7 @@ import type { Operation } from '../operation.ts';
 import { readRange } from './byte-range.ts';
 import { objectHeaders } from './object-headers.ts';
 
-/** "Overriding response header values": https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html */
-const overridable = [
-  'cache-control',
-  'content-disposition',
-  'content-encoding',
-  'content-language',
-  'content-type',
-  'expires',
-];
-
+/** https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html */
 export const getObject: Operation = {
   body: 'document',
   run(call, stub) {
@@ -19,10 +10,6 @@ export const getObject: Operation = {
     const { size } = object.blob;
     const range = readRange(call.header('range'), size);
     const headers = objectHeaders(call, object, range === null);
-    for (const name of overridable) {
-      const value = call.query.get(`response-${name}`);
-      if (value !== undefined) headers[name] = value;
-    }
     if (range === null) return { status: 200, headers, blob: { blob: object.blob, start: 0, end: size } };
     headers['content-range'] = `bytes ${range.start}-${range.end - 1}/${size}`;
     return { status: 206, headers, blob: { blob: object.blob, ...range } };

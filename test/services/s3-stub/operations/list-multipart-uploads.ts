@@ -12,13 +12,12 @@ export const listMultipartUploads: Operation = {
     const prefix = call.query.get('prefix') ?? '';
     const keyMarker = call.query.get('key-marker') ?? '';
     const idMarker = keyMarker === '' ? '' : (call.query.get('upload-id-marker') ?? '');
-    const maxUploads = Math.min(call.query.integer('max-uploads', 1000, 1, 2 ** 31 - 1), 1000);
     const rest = stub.bucket.uploads().filter(({ key, uploadId }) => {
       if (!key.startsWith(prefix)) return false;
       const order = compareUtf8(key, keyMarker);
       return order > 0 || (order === 0 && idMarker !== '' && compareUtf8(uploadId, idMarker) > 0);
     });
-    const page = rest.slice(0, maxUploads);
+    const page = rest.slice(0, stub.pageSize);
     const next = page.length < rest.length ? page.at(-1) : undefined;
     return {
       status: 200,
@@ -29,7 +28,7 @@ export const listMultipartUploads: Operation = {
         next === undefined ? null : ['NextKeyMarker', next.key],
         next === undefined ? null : ['NextUploadIdMarker', next.uploadId],
         ['Prefix', prefix],
-        ['MaxUploads', maxUploads],
+        ['MaxUploads', stub.pageSize],
         ['IsTruncated', next !== undefined],
         ...page.map(
           (upload): XmlChild => [
@@ -39,8 +38,6 @@ export const listMultipartUploads: Operation = {
               ['UploadId', upload.uploadId],
               ['StorageClass', 'STANDARD'],
               ['Initiated', upload.initiated.toISOString()],
-              upload.checksumType && ['ChecksumAlgorithm', 'CRC32'],
-              upload.checksumType && ['ChecksumType', upload.checksumType],
             ],
           ],
         ),

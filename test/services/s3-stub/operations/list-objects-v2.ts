@@ -8,14 +8,12 @@ export const listObjectsV2: Operation = {
   body: 'document',
   run(call, stub) {
     const prefix = call.query.get('prefix') ?? '';
-    const startAfter = call.query.get('start-after');
     const token = call.query.get('continuation-token');
-    const maxKeys = Math.min(call.query.integer('max-keys', 1000, 0, 2 ** 31 - 1), 1000);
-    const after = token === undefined ? (startAfter ?? '') : keyOf(token);
+    const after = token === undefined ? '' : keyOf(token);
     const rest = stub.bucket
       .objects()
       .filter(({ key }) => key.startsWith(prefix) && compareUtf8(key, after) > 0);
-    const page = rest.slice(0, maxKeys);
+    const page = rest.slice(0, stub.pageSize);
     const last = page.length < rest.length ? page.at(-1) : undefined;
     return {
       status: 200,
@@ -24,9 +22,8 @@ export const listObjectsV2: Operation = {
         ['Prefix', prefix],
         token === undefined ? null : ['ContinuationToken', token],
         last === undefined ? null : ['NextContinuationToken', tokenAfter(last.key)],
-        startAfter === undefined ? null : ['StartAfter', startAfter],
         ['KeyCount', page.length],
-        ['MaxKeys', maxKeys],
+        ['MaxKeys', stub.pageSize],
         ['IsTruncated', last !== undefined],
         ...page.map(
           (object): XmlChild => [
@@ -35,8 +32,6 @@ export const listObjectsV2: Operation = {
               ['Key', object.key],
               ['LastModified', object.lastModified.toISOString()],
               ['ETag', `"${object.etag}"`],
-              object.checksum && ['ChecksumAlgorithm', 'CRC32'],
-              object.checksum && ['ChecksumType', object.checksum.type],
               ['Size', object.blob.size],
               ['StorageClass', 'STANDARD'],
             ],

@@ -8,14 +8,14 @@ export const listParts: Operation = {
   body: 'document',
   run(call, stub) {
     const upload = uploadOf(call, stub);
-    const maxParts = Math.min(call.query.integer('max-parts', 1000, 0, 2 ** 31 - 1), 1000);
+    const maxParts = Math.min(call.query.integer('max-parts', 1000, 0, 2 ** 31 - 1), stub.pageSize);
     const marker = call.query.integer('part-number-marker', 0, 0, 2 ** 31 - 1);
     const rest = [...upload.parts.values()]
       .filter((part) => part.partNumber > marker)
       .sort((a, b) => a.partNumber - b.partNumber);
     const page = rest.slice(0, maxParts);
     const next = page.length < rest.length ? page.at(-1) : undefined;
-    const checksums = upload.checksumType !== null;
+    const { checksums } = upload;
     return {
       status: 200,
       xml: xmlDocument('ListPartsResult', [
@@ -29,7 +29,7 @@ export const listParts: Operation = {
         ['MaxParts', maxParts],
         ['IsTruncated', next !== undefined],
         checksums ? ['ChecksumAlgorithm', 'CRC32'] : null,
-        upload.checksumType && ['ChecksumType', upload.checksumType],
+        checksums ? ['ChecksumType', 'FULL_OBJECT'] : null,
         ...page.map(
           (part): XmlChild => [
             'Part',
@@ -38,7 +38,7 @@ export const listParts: Operation = {
               ['LastModified', part.lastModified.toISOString()],
               ['ETag', `"${part.etag}"`],
               ['Size', part.blob.size],
-              checksums && part.crc32 !== null ? ['ChecksumCRC32', crc32ToBase64(part.crc32)] : null,
+              checksums ? ['ChecksumCRC32', crc32ToBase64(part.crc32)] : null,
             ],
           ],
         ),

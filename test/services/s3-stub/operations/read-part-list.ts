@@ -31,18 +31,9 @@ function findPart(entry: XmlElement, partNumber: number, upload: MultipartUpload
     .replace(/^"(.*)"$/, '$1');
   if (etag === undefined) throw malformedXml();
   const checksum = childText(entry, 'ChecksumCRC32')?.trim();
-  if (upload.checksumType === 'COMPOSITE' && checksum === undefined) {
-    throw s3Error(
-      'InvalidRequest',
-      `The upload was created using a crc32 checksum. The complete request must include the checksum for each part. It was missing for part ${partNumber} in the request.`,
-    );
-  }
   const part = upload.parts.get(partNumber);
   // AWS takes a list without them for FULL_OBJECT; MinIO and Versity want each for every upload made with checksums
-  const sameChecksum =
-    checksum === undefined
-      ? upload.checksumType === null
-      : part?.crc32 != null && crc32FromBase64(checksum) === part.crc32;
+  const sameChecksum = checksum === undefined ? !upload.checksums : crc32FromBase64(checksum) === part?.crc32;
   if (part === undefined || part.etag !== etag || !sameChecksum) {
     throw s3Error(
       'InvalidPart',

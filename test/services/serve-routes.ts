@@ -1,0 +1,29 @@
+import type { Test } from 'tap';
+import { type HttpServerOptions, startHttpServer } from '../../common/http/http-server.ts';
+import { silentLog } from './silent-log.ts';
+
+export interface ServeOptions extends Partial<Omit<HttpServerOptions, 'routes' | 'log'>> {
+  readonly log?: ReturnType<typeof silentLog>;
+}
+
+/** Routes behind an HTTP server of ours on a port of its own, for as long as the test. */
+export async function serveRoutes(
+  t: Pick<Test, 'teardown'>,
+  routes: HttpServerOptions['routes'],
+  { log = silentLog(), ...options }: ServeOptions = {},
+) {
+  const server = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    tls: undefined,
+    trustedProxies: undefined,
+    corsOrigins: ['*'],
+    bodyIdleTimeout: 60_000,
+    requestTimeout: 60_000,
+    ...options,
+    routes,
+    log,
+  });
+  t.teardown(() => server.close(0));
+  return { server, log, baseUrl: `http://127.0.0.1:${server.port}` };
+}
