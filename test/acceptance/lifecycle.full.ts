@@ -1,5 +1,4 @@
 import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +8,7 @@ import { freePorts } from '../services/free-port.ts';
 import { connectRaw } from '../services/raw-http.ts';
 import { call, structureOf } from '../services/record-client.ts';
 import { acceptanceToken, removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { watchChild } from '../services/watch-child.ts';
 
 const run = promisify(execFile);
 const nobody = 65532;
@@ -244,22 +244,10 @@ t.test('npm start passes a SIGTERM on, and ends when the server has', async (t) 
     env: { ...process.env, PORT: '0', DATA_DIR: dataDir, BOOTSTRAP_TOKEN: acceptanceToken },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let output = '';
-  child.stdout.on('data', (text: Buffer) => {
-    output += text.toString();
-  });
-  const [, url] = await (async () => {
-    for (;;) {
-      const listens = /^Sluice listens on (\S+)$/m.exec(output);
-      if (listens !== null) return listens;
-      if (child.exitCode !== null) throw new Error(`npm start ended: ${output}`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  })();
+  const { end, untilWritten } = watchChild(child, 'npm start');
+  const [, url] = await untilWritten(/^Sluice listens on (\S+)$/m);
   t.equal((await fetch(`${url}/healthz`)).status, 200);
-  const exited = once(child, 'exit');
-  child.kill('SIGTERM');
-  t.strictSame(await exited, [0, null]);
+  t.equal(await end('SIGTERM'), 0);
   await t.rejects(fetch(`${url}/healthz`), 'the server is gone');
 });
 

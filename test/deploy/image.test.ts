@@ -4,7 +4,6 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +15,7 @@ import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 import { acceptanceToken } from '../services/start-sluice.ts';
+import { watchChild } from '../services/watch-child.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
@@ -67,30 +67,9 @@ const start = async (script: string, ownPort: number, more: Record<string, strin
   };
   const [command, args, options] = asNobody([script], env);
   const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
-  const killWithUs = (): void => void child.kill('SIGKILL');
-  process.once('exit', killWithUs);
-  const exited = once(child, 'exit').finally(() => process.off('exit', killWithUs));
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (text: Buffer) => {
-      output += text.toString();
-    });
-  }
-  await new Promise<void>((resolve, reject) => {
-    child.stdout.on('data', () => {
-      if (/^Sluice listens on/m.test(output)) resolve();
-    });
-    child.once('exit', (status) => reject(new Error(`${script} ended with ${status}: ${output}`)));
-  });
-  return {
-    env,
-    pid: child.pid,
-    async stop(): Promise<number | null> {
-      if (child.exitCode === null) child.kill('SIGTERM');
-      await exited;
-      return child.exitCode;
-    },
-  };
+  const { end, untilWritten } = watchChild(child, script);
+  await untilWritten(/^Sluice listens on/m);
+  return { env, pid: child.pid, stop: () => end('SIGTERM') };
 };
 const gateway = await start('gateway/main.js', port, stubSettings(stub));
 const query = await start('query/main.js', port + 1, {});

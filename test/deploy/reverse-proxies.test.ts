@@ -6,12 +6,12 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { makeCertificate } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
+import { watchChild } from '../services/watch-child.ts';
 
 const run = promisify(execFile);
 const page = await readFile(join(import.meta.dirname, '../../docs/reverse-proxies.md'), 'utf8');
@@ -88,31 +88,19 @@ async function startProxy(t: Test, name: string, { block, file, command }: Proxy
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, HOME: folder },
   });
-  const ended = once(child, 'exit');
-  const killWithUs = (): void => void child.kill('SIGKILL');
-  process.once('exit', killWithUs);
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (bytes: Buffer) => {
-      output += bytes.toString();
-    });
-  }
-  t.teardown(async () => {
-    process.off('exit', killWithUs);
-    child.kill('SIGTERM');
-    await ended;
-  });
-  for (let tries = 0; tries < 400; tries++) {
-    if (child.exitCode !== null) break;
+  const { end, untilReady } = watchChild(child, name);
+  t.teardown(() => end('SIGTERM'));
+  await untilReady(async () => {
     const socket = connect(port, '127.0.0.1');
-    const open = await Promise.race([once(socket, 'connect').then(() => true), once(socket, 'close')]).catch(
-      () => false,
-    );
-    socket.destroy();
-    if (open === true) return `https://127.0.0.1:${port}`;
-    await sleep(50);
-  }
-  throw new Error(`${name} does not listen: ${output}`);
+    try {
+      // rejects when nothing listens
+      await once(socket, 'connect');
+      return true;
+    } finally {
+      socket.destroy();
+    }
+  });
+  return `https://127.0.0.1:${port}`;
 }
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');

@@ -12,7 +12,7 @@ import { type SequencePlan, type StepPlan, sequencePlan } from '../model/sequenc
 import { openQueryHarness } from '../services/query-harness.ts';
 import { quickHasher } from '../services/quick-hasher.ts';
 
-const runs = requestedRuns(70);
+const runs = requestedRuns(45);
 // a hang is found by it; what a run may take grows with what was asked for
 t.setTimeout(3 * (120_000 + runs.sequences * 5_000));
 

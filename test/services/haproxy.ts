@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { watchChild } from './watch-child.ts';
 
 /** The configuration that docker-compose.yml mounts. */
 export const haproxyFile = join(import.meta.dirname, '../../deploy/compose/load-balancer/haproxy.cfg');
@@ -25,8 +24,6 @@ export interface Haproxy {
   log(): string;
   stop(): Promise<void>;
 }
-
-const startTimeout = 20_000;
 
 /** Throws where there is no HAProxy, so that no test passes without it. */
 export function requireHaproxy(): void {
@@ -57,31 +54,11 @@ export async function startHaproxy(args: HaproxyArgs): Promise<Haproxy> {
     env: haproxyEnv(args),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const killWithUs = (): void => void child.kill('SIGKILL');
-  process.once('exit', killWithUs);
-  const exited = once(child, 'exit').finally(() => process.off('exit', killWithUs));
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (text: Buffer) => {
-      output += text.toString();
-    });
-  }
-  const deadline = performance.now() + startTimeout;
-  for (;;) {
-    const alive = await fetch(`http://127.0.0.1:${args.healthPort}/healthz`).catch(() => null);
-    if (alive?.status === 200) break;
-    if (child.exitCode !== null || performance.now() > deadline) {
-      child.kill('SIGKILL');
-      throw new Error(`HAProxy does not answer: ${output}`);
-    }
-    await sleep(50);
-  }
+  const { output, end, untilReady } = watchChild(child, 'HAProxy');
+  await untilReady(async () => (await fetch(`http://127.0.0.1:${args.healthPort}/healthz`)).status === 200);
   return {
     process: child,
-    log: () => output,
-    async stop() {
-      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
-      await exited;
-    },
+    log: () => output.both,
+    stop: async () => void (await end('SIGTERM')),
   };
 }

@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { SentinelRedis } from '../../common/config/read-redis.ts';
 import type { CertificateFiles } from './certificate.ts';
@@ -10,6 +9,7 @@ import { freePorts } from './free-port.ts';
 import { type RedisServer, startRedis } from './redis.ts';
 import { redisArguments, redisTlsOptions } from './redis-tls.ts';
 import { tiedCommand } from './tied-command.ts';
+import { watchChild } from './watch-child.ts';
 
 export interface RedisSentinel {
   readonly config: SentinelRedis;
@@ -20,7 +20,6 @@ export interface RedisSentinel {
   stop(): Promise<void>;
 }
 
-const timeout = 30_000;
 const name = 'main';
 
 /**
@@ -52,24 +51,16 @@ export async function startRedisSentinel(password: string, tls?: CertificateFile
     ...[`sentinel down-after-milliseconds ${name} 500`, `sentinel failover-timeout ${name} 3000`],
   ];
   await writeFile(file, `${lines.join('\n')}\n`);
-  const child: ChildProcess = spawn(...tiedCommand(['redis-server', file, '--sentinel']), {
-    stdio: 'ignore',
-  });
-  const killWithUs = (): void => void child.kill('SIGKILL');
-  process.once('exit', killWithUs);
+  const server = spawn(...tiedCommand(['redis-server', file, '--sentinel']), { stdio: 'ignore' });
+  const { end, untilReady } = watchChild(server, 'the Sentinel');
   const asked = new Redis({ host, port: sentinelPort, password: `sentinel-${password}` }).on(
     'error',
     () => {},
   );
-  const until = async (done: () => Promise<boolean>): Promise<void> => {
-    const deadline = Date.now() + timeout;
-    while (!(await done().catch(() => false))) {
-      if (Date.now() > deadline) throw new Error('the Sentinel did not get there');
-      await sleep(50);
-    }
-  };
-  await until(async () => ((await asked.call('SENTINEL', 'REPLICAS', name)) as unknown[]).length === 1);
-  await until(async () => /master_link_status:up/.test(String(await replica.command('INFO', 'replication'))));
+  await untilReady(async () => ((await asked.call('SENTINEL', 'REPLICAS', name)) as unknown[]).length === 1);
+  await untilReady(async () =>
+    /master_link_status:up/.test(String(await replica.command('INFO', 'replication'))),
+  );
   return {
     servers: [master, replica],
     config: {
@@ -79,14 +70,13 @@ export async function startRedisSentinel(password: string, tls?: CertificateFile
       ...{ tls: tls !== undefined, ca: undefined, username: undefined, password, db: 0 },
     },
     untilFailedOver: () =>
-      until(async () => {
+      untilReady(async () => {
         const [, now] = (await asked.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)) as [string, string];
         return Number(now) !== port;
       }),
     async stop() {
       asked.disconnect();
-      child.kill('SIGKILL');
-      process.off('exit', killWithUs);
+      await end('SIGKILL');
       await master.stop();
       await replica.stop();
       await rm(folder, { recursive: true, force: true });

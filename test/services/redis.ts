@@ -1,5 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import { Redis } from 'ioredis';
 import type { StandaloneRedis } from '../../common/config/read-redis.ts';
 import { freePorts } from './free-port.ts';
 import { tiedCommand } from './tied-command.ts';
+import { type WatchedChild, watchChild } from './watch-child.ts';
 
 /** A real redis-server on loopback, without persistence. */
 export interface RedisServer {
@@ -23,8 +23,6 @@ export interface RedisServer {
   command(name: string, ...args: (string | number)[]): Promise<unknown>;
   stop(): Promise<void>;
 }
-
-const startTimeout = 20_000;
 
 /**
  * Starts the redis-server of the system: throws where there is none, so that no test passes without it. It ends with
@@ -43,9 +41,7 @@ export async function startRedis(
     mode: 'standalone' as const,
     ...{ host: '127.0.0.1', port, tls: false, ca: undefined, username, password, db: 0 },
   };
-  let child: ChildProcess | null = null;
-  const killWithUs = (): void => void child?.kill('SIGKILL');
-  process.once('exit', killWithUs);
+  let child: WatchedChild | null = null;
 
   const admin = (): Redis =>
     new Redis({
@@ -68,12 +64,7 @@ export async function startRedis(
   };
 
   const kill = async (): Promise<void> => {
-    if (child === null) return;
-    const exited = once(child, 'exit');
-    if (child.exitCode === null && child.signalCode === null) {
-      child.kill('SIGKILL');
-      await exited;
-    }
+    await child?.end('SIGKILL');
     child = null;
   };
 
@@ -82,26 +73,16 @@ export async function startRedis(
       ...['redis-server', '--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
       ...['--dir', folder, ...args],
     ];
-    const started = spawn(...tiedCommand(server), { stdio: ['ignore', 'pipe', 'pipe'] });
+    const started = watchChild(
+      spawn(...tiedCommand(server), { stdio: ['ignore', 'pipe', 'pipe'] }),
+      'redis-server',
+    );
     child = started;
-    let output = '';
-    for (const stream of [started.stdout, started.stderr]) {
-      stream.on('data', (text: Buffer) => {
-        output += text.toString();
-      });
-    }
-    const deadline = Date.now() + startTimeout;
-    for (;;) {
-      if (started.exitCode !== null) throw new Error(`redis-server ended: ${output}`);
-      const pid = await command('INFO', 'server').then(
-        (info) => /process_id:(\d+)/.exec(String(info))?.[1],
-        () => undefined,
-      );
+    await started.untilReady(async () => {
+      const [, pid] = /process_id:(\d+)/.exec(String(await command('INFO', 'server'))) ?? [];
       // and not somebody else's on that port
-      if (pid === `${started.pid}`) return;
-      if (Date.now() > deadline) throw new Error(`redis-server does not answer: ${output}`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+      return pid === `${started.process.pid}`;
+    });
   };
 
   await start();
@@ -111,13 +92,12 @@ export async function startRedis(
     url: `redis://${user}127.0.0.1:${port}`,
     kill,
     start,
-    pause: () => void child?.kill('SIGSTOP'),
-    resume: () => void child?.kill('SIGCONT'),
+    pause: () => void child?.process.kill('SIGSTOP'),
+    resume: () => void child?.process.kill('SIGCONT'),
     command,
     async stop() {
-      child?.kill('SIGCONT');
+      child?.process.kill('SIGCONT');
       await kill();
-      process.off('exit', killWithUs);
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -1,13 +1,11 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SeenStatement } from './chdb-http-server.ts';
 import type { Fault } from './chdb-server/fault.ts';
 import { loadTypescript } from './load-typescript.ts';
-
-const startTimeout = 60_000;
+import { watchChild } from './watch-child.ts';
 
 /** A server of chdb-http-server.ts in a process of its own. */
 export interface ChdbServer {
@@ -55,26 +53,9 @@ export async function startChdbServer(options: ChdbServerOptions = {}): Promise<
     env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), UV_THREADPOOL_SIZE: '16' },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  const exited = once(child, 'exit');
-  const kill = async (): Promise<void> => {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
-    await exited;
-  };
-  const url = await new Promise<string>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('the chDB server did not start in time')), startTimeout);
-    let output = '';
-    child.stdout.on('data', (text: Buffer) => {
-      output += text.toString();
-      const address = /^listening on (\S+)$/m.exec(output)?.[1];
-      if (address === undefined) return;
-      clearTimeout(timer);
-      resolve(address);
-    });
-    child.once('exit', (status) => {
-      clearTimeout(timer);
-      reject(new Error(`the chDB server ended with ${status}`));
-    });
-  });
+  const watched = watchChild(child, 'the chDB server');
+  const [, url = ''] = await watched.untilWritten(/^listening on (\S+)$/m);
+  const kill = async (): Promise<void> => void (await watched.end('SIGKILL'));
   const control = async (path: string, body?: unknown): Promise<unknown> => {
     const response = await fetch(`${url}/-/${path}`, { method: 'POST', body: JSON.stringify(body ?? null) });
     return response.json();

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { listenForContract } from './contract-listener.ts';
 import { loadTypescript } from './load-typescript.ts';
+import { watchChild } from './watch-child.ts';
 
 const root = join(import.meta.dirname, '../..');
-const startTimeout = 60_000;
 
 /** A server of ours in a process of its own, on a free port and a data directory of its own. */
 export interface Sluice {
@@ -55,26 +55,15 @@ function runScript(
   });
 }
 
-/** What the process has written so far, at any time. */
-function collectOutput(child: ChildProcess): { stdout: string; stderr: string } {
-  const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name]?.on('data', (text: Buffer) => {
-      output[name] += text.toString();
-    });
-  }
-  return output;
-}
-
 /** Runs a script of the project to its end. */
 export async function runToEnd(
   ...call: Parameters<typeof runScript>
 ): Promise<{ readonly status: number | null; readonly stdout: string; readonly stderr: string }> {
   const child = runScript(...call);
-  const output = collectOutput(child);
+  const { output } = watchChild(child, call[0]);
   // 'close', and not 'exit': all that it wrote has been read by then
   const [status] = (await once(child, 'close')) as [number | null];
-  return { status, ...output };
+  return { status, stdout: output.stdout, stderr: output.stderr };
 }
 
 /** Starts the server and waits until it listens; it is killed when the test process ends. */
@@ -82,29 +71,13 @@ export async function startSluice(options: StartOptions = {}): Promise<Sluice> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-test-')));
   const contract = await listenForContract();
   const env = { PORT: '0', DATA_DIR: dataDir, BOOTSTRAP_TOKEN: acceptanceToken, ...options.env };
-  const child = runScript(options.script ?? 'main.ts', [], { ...env, ...contract.env }, contract.nodeArgs);
-  const output = collectOutput(child);
-  const killWithUs = (): void => void child.kill('SIGKILL');
-  process.once('exit', killWithUs);
-  const exited = once(child, 'exit').finally(() => process.off('exit', killWithUs));
+  const script = options.script ?? 'main.ts';
+  const child = runScript(script, [], { ...env, ...contract.env }, contract.nodeArgs);
+  const { output, ended, end, untilWritten } = watchChild(child, script);
   // what fails there rejects for those that wait for the end
-  const gone = exited.finally(() => contract.end());
+  const gone = ended.finally(() => contract.end());
   gone.catch(() => {});
-
-  const baseUrl = await new Promise<string>((resolve, reject) => {
-    const fail = (reason: string): void => reject(new Error(`${reason}: ${output.stderr}${output.stdout}`));
-    const timer = setTimeout(() => fail('the server did not start in time'), startTimeout);
-    child.stdout?.on('data', () => {
-      const match = /^Sluice listens on (\S+)$/m.exec(output.stdout);
-      if (match === null) return;
-      clearTimeout(timer);
-      resolve(match[1] as string);
-    });
-    child.once('exit', (status) => {
-      clearTimeout(timer);
-      fail(`the server ended with ${status}`);
-    });
-  });
+  const [, baseUrl = ''] = await untilWritten(/^Sluice listens on (\S+)$/m);
 
   return {
     baseUrl,
@@ -118,20 +91,12 @@ export async function startSluice(options: StartOptions = {}): Promise<Sluice> {
       return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
     },
     async stop() {
-      if (child.exitCode === null && child.signalCode === null) {
-        child.kill('SIGTERM');
-      }
-      await gone;
-      return child.exitCode;
+      await end('SIGTERM');
+      return gone;
     },
-    async ended() {
-      await gone;
-      return child.exitCode;
-    },
+    ended: () => gone,
     async kill() {
-      if (child.exitCode === null && child.signalCode === null) {
-        child.kill('SIGKILL');
-      }
+      await end('SIGKILL');
       await gone;
     },
     restart: (env) => startSluice({ ...options, dataDir, env: { ...options.env, ...env } }),

@@ -1,5 +1,4 @@
 import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +8,7 @@ import { CreateBucketCommand } from '@aws-sdk/client-s3';
 import type { S3Server } from './ceph.ts';
 import { freePorts } from './free-port.ts';
 import { sdkClient } from './s3-sdk-client.ts';
+import { watchChild } from './watch-child.ts';
 
 const run = promisify(execFile);
 const version = 'v1.0.14';
@@ -40,13 +40,9 @@ export async function startVersity(): Promise<S3Server | null> {
       env: { ROOT_ACCESS_KEY: keys.accessKeyId, ROOT_SECRET_KEY: keys.secretAccessKey },
     },
   );
-  const ended = once(server, 'exit');
-  const stopWithUs = (): void => void server.kill('SIGKILL');
-  process.once('exit', stopWithUs);
+  const { end } = watchChild(server, 'versitygw');
   const stop = async (): Promise<void> => {
-    process.off('exit', stopWithUs);
-    server.kill('SIGTERM');
-    await ended;
+    await end('SIGTERM');
     await rm(folder, { recursive: true, force: true });
   };
   try {
