@@ -121,7 +121,7 @@ export const variableGroups: readonly VariableGroup[] = [
       MAX_PROJECTS: { meaning: 'projects that one account may have; more get 403' },
       RECORD_CACHE_BYTES: {
         meaning:
-          'memory for answers of reads, and for records in a process that has its store to itself; with CLICKHOUSE_URL it needs REDIS_URL; 0 keeps none',
+          'memory for answers of reads, of which records have half in a process that has its store to itself: 240 bytes for one of 8 short fields; with CLICKHOUSE_URL it needs REDIS_URL; 0 keeps none',
       },
       WEBHOOK_PRIVATE_NETWORKS: {
         meaning:

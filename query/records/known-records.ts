@@ -68,6 +68,11 @@ export class KnownRecords {
           });
   }
 
+  /** Whether records of the table are kept at all. */
+  get keeps(): boolean {
+    return this.packed !== null;
+  }
+
   /** Bytes that records of the table could take without any that were asked for lately being forgotten. */
   get room(): number {
     return this.packed?.room ?? 0;

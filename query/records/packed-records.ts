@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { HashIndex } from './hash-index.ts';
-import { keyedWordHash } from './keyed-word-hash.ts';
-import { idSpan, RowWriter, readRow, type Span, sameBytes, valueSpan } from './packed-row.ts';
+import { PackedKeys } from './packed-keys.ts';
+import { RowWriter, readRow } from './packed-row.ts';
 import { Slab, unit } from './packed-slab.ts';
 import type { StoredRow } from './record-row.ts';
 
@@ -36,15 +35,12 @@ export class PackedRecords {
   readonly #slabBytes: number;
   readonly #onDropped: (last: number) => void;
   readonly #now: () => number;
-  readonly #key = new Uint32Array(new Uint8Array(randomBytes(8)).buffer);
+  readonly #keys = new PackedKeys();
   readonly #index = new HashIndex();
   readonly #spaces = new Map<string, Space>();
   readonly #byNumber = new Map<number, Space>();
   readonly #slabs: (Slab | undefined)[] = [];
   readonly #writer = new RowWriter();
-  readonly #slots = new Map<string, Uint8Array>();
-  readonly #span: Span = { start: 0, end: 0 };
-  #text = Buffer.allocUnsafe(1024);
   #current: Slab | null = null;
   /** Memory of a slab that was given up, for the next one. */
   #spare: Buffer | null = null;
@@ -90,14 +86,10 @@ export class PackedRecords {
   byValue(spaceId: string, slot: string, value: string): StoredRow | null {
     const space = this.#spaces.get(spaceId);
     if (space === undefined) return null;
-    const name = this.#slotOf(slot);
-    const length = this.#write(value);
-    const hash = keyedWordHash(this.#key, space.number, wordOf(name), this.#text, 0, length);
+    const hash = this.#keys.hashOfText(space.number, slot, value);
     const place = this.#index.find(hash, (number) => {
       const { slab, at } = this.#at(number);
-      if (slab.spaceAt(at) !== space.number) return false;
-      const { bytes } = slab;
-      return valueSpan(bytes, slab.rowAt(at), name, this.#span) && this.#isText(bytes, length);
+      return slab.spaceAt(at) === space.number && this.#keys.hasValue(slab.bytes, slab.rowAt(at), slot);
     });
     return this.#rowOf(place);
   }
@@ -120,7 +112,7 @@ export class PackedRecords {
     idleOnly = false,
   ): boolean {
     const space = this.#spaces.get(spaceId) ?? this.#newSpace(spaceId);
-    const hashes = this.#hashesOf(space.number, bytes, start, slots);
+    const hashes = this.#keys.hashesOf(space.number, bytes, start, slots);
     const slab = this.#slabFor(Slab.sizeOf(hashes.length, end - start), idleOnly);
     if (slab === null) {
       this.#forgetEmpty(space);
@@ -154,23 +146,12 @@ export class PackedRecords {
 
   #placeOf(spaceId: string, id: string): number {
     const space = this.#spaces.get(spaceId);
-    return space === undefined ? 0 : this.#placeOfText(space, this.#write(id));
-  }
-
-  /** @param length of the id, which `#text` has */
-  #placeOfText({ number: wanted }: Space, length: number): number {
-    const hash = keyedWordHash(this.#key, wanted, 0, this.#text, 0, length);
+    if (space === undefined) return 0;
+    const hash = this.#keys.hashOfText(space.number, '', id);
     return this.#index.find(hash, (number) => {
       const { slab, at } = this.#at(number);
-      if (slab.spaceAt(at) !== wanted) return false;
-      idSpan(slab.bytes, slab.rowAt(at), this.#span);
-      return this.#isText(slab.bytes, length);
+      return slab.spaceAt(at) === space.number && this.#keys.hasId(slab.bytes, slab.rowAt(at));
     });
-  }
-
-  #isText(bytes: Buffer, length: number): boolean {
-    const { start, end } = this.#span;
-    return end - start === length && sameBytes(bytes, start, this.#text, length);
   }
 
   #rowOf(place: number): StoredRow | null {
@@ -178,34 +159,6 @@ export class PackedRecords {
     const { slab, at } = this.#at(place);
     slab.usedAt = this.#now();
     return readRow(slab.bytes, slab.rowAt(at));
-  }
-
-  /** @returns its bytes in `#text` */
-  #write(text: string): number {
-    const most = 3 * text.length;
-    if (most > this.#text.byteLength) this.#text = Buffer.allocUnsafe(most);
-    return this.#text.write(text);
-  }
-
-  #slotOf(slot: string): Uint8Array {
-    let name = this.#slots.get(slot);
-    if (name === undefined) {
-      name = Buffer.from(slot);
-      this.#slots.set(slot, name);
-    }
-    return name;
-  }
-
-  /** First that of its id. */
-  #hashesOf(space: number, bytes: Buffer, start: number, slots: readonly string[]): number[] {
-    idSpan(bytes, start, this.#span);
-    const hashes = [keyedWordHash(this.#key, space, 0, bytes, this.#span.start, this.#span.end)];
-    for (const slot of slots) {
-      const name = this.#slotOf(slot);
-      if (!valueSpan(bytes, start, name, this.#span)) continue;
-      hashes.push(keyedWordHash(this.#key, space, wordOf(name), bytes, this.#span.start, this.#span.end));
-    }
-    return hashes;
   }
 
   #newSpace(id: string): Space {
@@ -310,11 +263,4 @@ export class PackedRecords {
     this.#release(oldest);
     return true;
   }
-}
-
-/** What tells slots from each other, and from ids. */
-function wordOf(slot: Uint8Array): number {
-  let word = 0;
-  for (let i = 0; i < slot.byteLength; i++) word = (word * 31 + (slot[i] as number)) | 0;
-  return word;
 }

@@ -17,6 +17,7 @@ import type { StoredValue, Target } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
 import type { HashChecks } from './hash-checks.ts';
+import { asJsonArray } from './json-array.ts';
 import { lookupOf, matchesAll } from './match-conditions.ts';
 import type { RecordLookups } from './record-lookups.ts';
 import { rowColumns, type StoredRow, storedJson } from './record-row.ts';
@@ -194,7 +195,7 @@ export class RecordReader {
         ? await this.#lookUp(space, conditions, signal)
         : null;
     if (found !== null)
-      return asArray([
+      return asJsonArray([
         Buffer.from(
           pageOf(found, ordering)
             .map((row) => `,${storedJson(space.structure, row)}`)
@@ -202,12 +203,14 @@ export class RecordReader {
         ),
       ]);
     const narrowed = where === undefined ? await this.narrow(space, conditions, signal) : { where };
-    if (narrowed === 'nothing') return asArray([]);
+    if (narrowed === 'nothing') return asJsonArray([]);
     // every line begins with a comma, and line breaks between elements are white space
     const columns = `${recordExpression(space.structure, ',')} AS _record`;
     const selection = { ...narrowed, ...behind(narrowed, ordering), columns, tail: tailOf(ordering) };
     const statement = this.#table.select(space.id, selection);
-    return asArray(await this.#db.stream({ ...statement, format: 'TSVRaw', signal, account: space.ownerId }));
+    return asJsonArray(
+      await this.#db.stream({ ...statement, format: 'TSVRaw', signal, account: space.ownerId }),
+    );
   }
 
   /** Conditions on hashed fields are checked here, and become one on ids. Throws a 400 when they leave too many. */
@@ -287,20 +290,4 @@ function behind({ where }: Pick<Selection, 'where'>, { sort, page }: Ordering): 
 /** At most one record has an id or a unique value, so there is nothing to sort. */
 function pageOf(rows: readonly StoredRow[], { page }: Ordering): readonly StoredRow[] {
   return page === null ? rows : rows.slice(page.offset, page.offset + page.limit);
-}
-
-const open = Buffer.from('[');
-const close = Buffer.from(']');
-
-/** Makes `[` of the first comma and ends the array. */
-async function* asArray(
-  lines: AsyncIterable<Uint8Array> | readonly Uint8Array[],
-): AsyncGenerator<Uint8Array> {
-  let begun = false;
-  for await (const chunk of lines) {
-    if (chunk.byteLength === 0) continue;
-    yield begun ? chunk : Buffer.concat([open, chunk.subarray(1)]);
-    begun = true;
-  }
-  yield begun ? close : Buffer.concat([open, close]);
 }

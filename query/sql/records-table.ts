@@ -84,10 +84,14 @@ export class RecordsTable {
     values: readonly { readonly spaceId: string; readonly slot: string; readonly value: StoredValue }[],
     columns: string,
   ): Sql {
-    const keys = values.map(({ spaceId, slot, value }) => `(${textLiteral(spaceId)}, ${keyOf(slot, value)})`);
     const spaces = spacesSql(values);
-    const ids = `SELECT space, _id FROM ${this.#keys} WHERE ${spaces} AND (space, key) IN (${keys.join(', ')})`;
-    const sql = `SELECT toString(space) AS _space, ${columns} FROM ${this.#records} WHERE ${spaces} AND (space, _id) IN (${ids})`;
+    const select = `SELECT toString(space) AS _space, ${columns} FROM ${this.#records} WHERE ${spaces}`;
+    const keyed = `FROM ${this.#keys} WHERE ${spaces}`;
+    const keys = values.map(({ slot, value }) => keyOf(slot, value));
+    const pairs = values.map(({ spaceId }, index) => `(${textLiteral(spaceId)}, ${keys[index]})`);
+    const sql = areOfOneSpace(values)
+      ? `${select} AND _id IN (SELECT _id ${keyed} AND key IN (${keys.join(', ')}))`
+      : `${select} AND (space, _id) IN (SELECT space, _id ${keyed} AND (space, key) IN (${pairs.join(', ')}))`;
     return { sql, home: this.homeOf((values[0] as { spaceId: string }).spaceId) };
   }
 
@@ -216,8 +220,15 @@ function mapOf(slot: string): '_hashes' | '_doc' {
 }
 
 function addressesSql(records: readonly RecordAddress[]): string {
+  if (areOfOneSpace(records))
+    return `${spacesSql(records)} AND _id IN (${records.map(({ id }) => textLiteral(id)).join(', ')})`;
   const list = records.map(({ spaceId, id }) => `(${textLiteral(spaceId)}, ${textLiteral(id)})`);
   return `${spacesSql(records)} AND (space, _id) IN (${list.join(', ')})`;
+}
+
+/** Then ids alone will do, which cost an UPDATE of 1,000 records a quarter less than pairs. */
+function areOfOneSpace(records: readonly { readonly spaceId: string }[]): boolean {
+  return records.every(({ spaceId }) => spaceId === records[0]?.spaceId);
 }
 
 /** Pairs alone would do, but the engine finds the shards of a statement by a condition on the space itself. */

@@ -63,10 +63,14 @@ const change = (id: string, more: Partial<RecordChange> = {}): RecordChange => (
   signal,
   ...more,
 });
-const addressesOf = (sql: string): { _space: string; _id: string }[] =>
-  [...sql.slice(sql.lastIndexOf('(space, _id) IN (')).matchAll(/\('([\w-]+)', '(\w+)'\)/g)].map(
-    ([, _space = '', _id = '']) => ({ _space, _id }),
-  );
+const addressesOf = (sql: string): { _space: string; _id: string }[] => {
+  // those of one space are told by their ids alone
+  const [, one, ids] = /space IN \('([\w-]+)'\) AND _id IN \(([^)]*)\)/.exec(sql) ?? [];
+  if (one !== undefined)
+    return (ids as string).split(', ').map((id) => ({ _space: one, _id: id.slice(1, -1) }));
+  const pairs = sql.slice(sql.lastIndexOf('(space, _id) IN (')).matchAll(/\('([\w-]+)', '(\w+)'\)/g);
+  return [...pairs].map(([, _space = '', _id = '']) => ({ _space, _id }));
+};
 const idsOf = (sql: string): string[] => addressesOf(sql).map(({ _id }) => _id);
 /** The row that the fake database has of an id. */
 const hasRow = (row: StoredRow | null, id: string): boolean => row?._id === id && row._doc.t0 === 'x';

@@ -59,7 +59,7 @@ t.test('every statement says of which spaces, and removal is never a mutation', 
   const update = { id: "i'd", assignments: [{ slot: 't0', value: 'x' }] };
   t.match(
     table.update([{ ...update, spaceId: "s'" }], now).sql,
-    /^UPDATE d\.records SET .* WHERE space IN \('s\\''\) AND \(space, _id\) IN \(\('s\\'', 'i\\'d'\)\)$/,
+    /^UPDATE d\.records SET .* WHERE space IN \('s\\''\) AND _id IN \('i\\'d'\)$/,
   );
   t.equal(
     table.remove([
