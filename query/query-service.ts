@@ -45,6 +45,7 @@ import { createStatementWrites } from './records/statement-writes.ts';
 import { createRecordStore } from './records/store-records.ts';
 import { createUuidV7 } from './records/uuid-v7.ts';
 import { VersionedCache } from './records/versioned-cache.ts';
+import { currentWrites } from './space/current-writes.ts';
 import { sweepDropped } from './space/delete-dropped.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
 import { openCatalogue } from './space/logged-catalogue.ts';
@@ -235,6 +236,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
       ? statements
       : new LoggedWrites({ ...deps, pending, lookups, beginWrite: beginAlone, statements });
   const spaces = new Spaces({ ...unique, maxSpaces: config.maxSpaces });
+  const current = args.alone ? writes : currentWrites(writes, spaces);
   const authorize = createAuthorize({ ...reading, spaces });
   const openSpace = createOpenSpace({
     ...reading,
@@ -249,8 +251,8 @@ export function queryRoutes(args: QueryDeps): Route[] {
     webhooks,
     spaces,
     authorize,
-    records: createRecordStore({ ...unique, reader: reading.reader, writes }),
-    changes: createRecordChanges({ ...unique, writes }),
+    records: createRecordStore({ ...unique, reader: reading.reader, writes: current }),
+    changes: createRecordChanges({ ...unique, writes: current }),
     verifyCredentials: createVerifyCredentials(reading),
     describeSpace: (structure) => describeSpace(structure, config.publicUrl ?? '/'),
   };

@@ -3,7 +3,7 @@ import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { timestampText } from '../../common/metadata/row-values.ts';
 import { parseStructure } from '../structure/parse-structure.ts';
-import { slotsText, withSlots } from '../structure/slots.ts';
+import { slotsText, typeChangeOf, withSlots } from '../structure/slots.ts';
 import { createStructure, type Structure, structureText } from '../structure/structure.ts';
 import { droppedVersion, recordsIdOf } from './space-generation.ts';
 
@@ -259,7 +259,7 @@ function entryOf(id: string, row: Row): CatalogueEntry {
     recordsId: recordsIdOf(id, row.version),
     ownerId: row.owner_id,
     projectId: row.project_id,
-    structure: createStructure({ ...structure, fields, retiredSlots }),
+    structure: createStructure({ ...structure, fields, retiredSlots, typeChange: typeChangeOf(row.slots) }),
     version: row.version,
     initialRecords: row.initial_records,
     createdAt: new Date(row.created),

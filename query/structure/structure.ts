@@ -27,18 +27,24 @@ export interface Structure {
   readonly loginParams: readonly string[];
   /** Records that the space begins with, as the client sent them; never part of a stored structure. */
   readonly initialData: readonly unknown[];
-  /** Slots of fields that were dropped, which no other field gets. */
+  /** Slots of fields that were dropped or have another type now, which no other field gets. */
   readonly retiredSlots: readonly string[];
+  /** The change of types that is under way (space/type-changes.ts): nobody writes records meanwhile. Null: none is. */
+  readonly typeChange: string | null;
 }
 
-type Optional = 'auth' | 'webhooks' | 'loginParams' | 'initialData' | 'retiredSlots';
+type Optional = 'auth' | 'webhooks' | 'loginParams' | 'initialData' | 'retiredSlots' | 'typeChange';
 
 export function createStructure(
   parts: Omit<Structure, 'lookup' | Optional> & Partial<Pick<Structure, Optional>>,
 ): Structure {
   const lookup = new Map<string, Field>();
   for (const field of parts.fields) lookup.set(field.name, field).set(field.slug, field);
-  return { auth: null, webhooks: null, loginParams: [], initialData: [], retiredSlots: [], ...parts, lookup };
+  return {
+    ...{ auth: null, webhooks: null, loginParams: [], initialData: [], retiredSlots: [], typeChange: null },
+    ...parts,
+    lookup,
+  };
 }
 
 /**
