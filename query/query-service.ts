@@ -46,6 +46,7 @@ import { createRecordStore } from './records/store-records.ts';
 import { createUuidV7 } from './records/uuid-v7.ts';
 import { VersionedCache } from './records/versioned-cache.ts';
 import { sweepRetired } from './space/clear-slot.ts';
+import { currentWrites } from './space/current-writes.ts';
 import { sweepDropped } from './space/delete-dropped.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
 import { openCatalogue } from './space/logged-catalogue.ts';
@@ -239,6 +240,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
       ? statements
       : new LoggedWrites({ ...deps, pending, lookups, beginWrite: beginAlone, statements });
   const spaces = new Spaces({ ...unique, maxSpaces: config.maxSpaces });
+  const current = args.alone ? writes : currentWrites(writes, spaces);
   const authorize = createAuthorize({ ...reading, spaces });
   const openSpace = createOpenSpace({
     ...reading,
@@ -253,8 +255,8 @@ export function queryRoutes(args: QueryDeps): Route[] {
     webhooks,
     spaces,
     authorize,
-    records: createRecordStore({ ...unique, reader: reading.reader, writes }),
-    changes: new RecordChanges({ ...unique, writes }),
+    records: createRecordStore({ ...unique, reader: reading.reader, writes: current }),
+    changes: new RecordChanges({ ...unique, writes: current }),
     verifyCredentials: createVerifyCredentials(reading),
     describeSpace: (structure) => describeSpace(structure, config.publicUrl ?? '/'),
   };

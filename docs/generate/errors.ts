@@ -7,7 +7,9 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   invalidSlug: catalogue.invalidSlug(["Project slug '-x' should begin with a letter or a digit"]),
   missingStructure: catalogue.missingStructure(),
   invalidStructure: catalogue.invalidStructure(["Field 'age': type should be one of TEXT, NUMBER, ..."]),
-  structureConflict: catalogue.structureConflict(["Field 'age' is a NUMBER, and can not become a TEXT"]),
+  structureConflict: catalogue.structureConflict([
+    "Field 'age' is stored as TEXT and can not become NUMBER: 2 of 5 stored values do not convert, such as '007'",
+  ]),
   invalidHeader: catalogue.invalidHeader(["The header 'mutate' should be true or false"]),
   invalidOptions: catalogue.invalidOptions(['options.pagination.limit should be a whole number']),
   invalidBody: catalogue.invalidBody('The request body should be a JSON object'),

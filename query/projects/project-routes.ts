@@ -70,8 +70,8 @@ export function projectRoutes(deps: DropDeps & { readonly authenticate: Authenti
     const entry = await catalogue.find(id, request.signal);
     if (entry === null) throw recordSpaceNotFound(slug, '');
     const figures = await sizes.of([entry.recordsId], ownerId, request.signal);
-    const structure = JSON.parse(structureText(entry.structure)) as unknown;
-    return answer({ ...listed(entry, figures.get(entry.recordsId)), structure });
+    const structure = shown(entry);
+    return answer({ ...listed(entry, figures.get(entry.recordsId), structure), structure });
   };
 
   const dropProjectOf = async (request: HttpRequest, ownerId: string): Promise<HttpResponse> => {
@@ -132,9 +132,13 @@ function readSpace({ params }: HttpRequest, ownerId: string): { readonly id: str
   return { id: uuidV5(ownerId, projectSlug, slug), slug };
 }
 
-function listed(entry: CatalogueEntry, figures = noFigures) {
+/** The stored structure in the form of the `structure` header. */
+function shown({ structure }: CatalogueEntry): { readonly recordStructure: unknown } {
+  return JSON.parse(structureText(structure)) as { recordStructure: unknown };
+}
+
+function listed(entry: CatalogueEntry, figures = noFigures, { recordStructure } = shown(entry)) {
   const { slug, name, description } = entry.structure;
-  const { recordStructure } = JSON.parse(structureText(entry.structure)) as { recordStructure: unknown };
   return {
     ...{ slug, name, description, fields: recordStructure, createdAt: entry.createdAt.toISOString() },
     ...figures,

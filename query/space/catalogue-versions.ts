@@ -5,7 +5,7 @@ import type { BeginWrite } from '../records/begin-write.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
-import { createStructure } from '../structure/structure.ts';
+import { createStructure, type Structure } from '../structure/structure.ts';
 import type { KeyFilter } from '../unique/key-filter.ts';
 import { areToBeStored, begun, storeInitialRecords } from './initial-records.ts';
 import type { KnownSpaces, Look } from './known-spaces.ts';
@@ -32,8 +32,8 @@ export interface CatalogueVersionsDeps {
   readonly known: KnownSpaces;
 }
 
-/** After this no process writes by a structure that was replaced. */
-const outdatedAfter = 120_000;
+/** After this no process goes on by a structure that was replaced. Milliseconds. */
+export const outdatedAfter = 120_000;
 /** Others were first so often that something is wrong. */
 export const attempts = 20;
 
@@ -118,6 +118,24 @@ export class CatalogueVersions {
       // structures that it took in before have the field
       known.forget(id);
       if ((await this.store(next, signal)) !== null) return { recordsId: entry.recordsId, slot };
+    }
+    throw overloaded('the structure of the record space is being changed by many');
+  }
+
+  /** Stores what `change` makes of the newest version; null: nothing. False: nothing was stored. */
+  async edit(
+    id: string,
+    change: (entry: CatalogueEntry) => Structure | null,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const entry = await this.#deps.catalogue.find(id, signal);
+      const structure = entry === null ? null : change(entry);
+      if (entry === null || structure === null) return false;
+      // from here on nobody goes by it without a look
+      this.#deps.known.forget(id);
+      const next = { ...entry, structure, version: entry.version + 1, updatedAt: new Date() };
+      if ((await this.store(next, signal)) !== null) return true;
     }
     throw overloaded('the structure of the record space is being changed by many');
   }

@@ -176,6 +176,8 @@ export class KnownSpaces {
     if (known === undefined) return null;
     const { began, mark } = known.look;
     if (began >= since) return known;
+    // its end has to be seen at once: by then others write values where this version does not have them
+    if (known.space.stored.typeChange !== null) return null;
     if (this.#now() - began > this.#staleAfter) return null;
     const invalidation = this.#invalidation;
     return invalidation === undefined || (invalidation.isCurrent() && !invalidation.changedSince(id, mark))

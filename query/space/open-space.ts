@@ -86,7 +86,7 @@ export function createOpenSpace(
       if (mayStore) writes.enter(request, id);
     };
     const makes = operation.readsOnly !== true;
-    const wanted = { ownerId, ...path, structure, headers, makes, onOpened };
+    const wanted = { ownerId, ...path, structure, headers, makes, stores: mayStore, onOpened };
     const space = spaces.resolveKnown(wanted) ?? (await spaces.resolve(wanted, request.signal));
     const asked = { request, space, projectSlug: path.projectSlug };
     if (space.stored.auth !== null || space.structure.auth !== null) await authorize({ ...asked, operation });

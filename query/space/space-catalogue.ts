@@ -3,7 +3,7 @@ import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { timestampText } from '../../common/metadata/row-values.ts';
 import { parseStructure } from '../structure/parse-structure.ts';
-import { retiredPart, slotsText, withSlots } from '../structure/slots.ts';
+import { retiredPart, slotsText, typeChangeOf, withSlots } from '../structure/slots.ts';
 import { createStructure, type Structure, structureText } from '../structure/structure.ts';
 import type { RetiredSlot } from './clear-slot.ts';
 import { droppedVersion, recordsIdOf } from './space-generation.ts';
@@ -209,9 +209,12 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
          WHERE slug != '' AND position(slots, ${textLiteral(retiredPart)}) > 0`,
         signal,
       });
-      return rows.flatMap(({ id, version, slots }) =>
-        withSlots([], slots).retiredSlots.map((slot) => ({ recordsId: recordsIdOf(id, version), slot })),
-      );
+      return rows.flatMap(({ id, version, slots }) => {
+        // a slot that a change of types has taken may be a field's in a moment
+        if (typeChangeOf(slots) !== null) return [];
+        const recordsId = recordsIdOf(id, version);
+        return withSlots([], slots).retiredSlots.map((slot) => ({ recordsId, slot }));
+      });
     },
     async swept(dropped, signal) {
       const token = `${dropped.id}:${dropped.version}:swept`;
@@ -272,7 +275,7 @@ function entryOf(id: string, row: Row): CatalogueEntry {
     recordsId: recordsIdOf(id, row.version),
     ownerId: row.owner_id,
     projectId: row.project_id,
-    structure: createStructure({ ...structure, fields, retiredSlots }),
+    structure: createStructure({ ...structure, fields, retiredSlots, typeChange: typeChangeOf(row.slots) }),
     version: row.version,
     initialRecords: row.initial_records,
     createdAt: new Date(row.created),

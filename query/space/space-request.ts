@@ -9,6 +9,8 @@ export interface SpaceRequest extends SpacePath {
   readonly headers: RecordHeaders;
   /** Whether a space that does not exist is made; one that begins with records always is. */
   readonly makes: boolean;
+  /** Whether it may write values of records. */
+  readonly stores: boolean;
   /** Called with the space's id in the moment in which it is decided which structure counts. */
   readonly onOpened?: (spaceId: string) => void;
 }

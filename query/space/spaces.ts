@@ -12,23 +12,28 @@ import {
   CatalogueVersions,
   type CatalogueVersionsDeps,
   type DroppedField,
+  outdatedAfter,
 } from './catalogue-versions.ts';
 import { KnownSpaces } from './known-spaces.ts';
 import { missingSpace, NewSpaces, type NewSpacesDeps } from './new-spaces.ts';
 import type { CatalogueEntry } from './space-catalogue.ts';
 import type { SpaceRequest } from './space-request.ts';
 import { StructureChanges, type StructureChangesDeps } from './structure-changes.ts';
+import { type HeldUp, TypeChanges, type TypeChangesDeps } from './type-changes.ts';
 
 /** Milliseconds: a structure older than `freshFor` is looked up again, and one older than `staleAfter` is not used. */
 export interface Freshness {
   readonly freshFor: number;
   readonly staleAfter: number;
+  /** When no request that began with a structure goes on any more after it was replaced; absent: 2 minutes. */
+  readonly outdatedAfter?: number;
 }
 
 export interface SpacesDeps
   extends Omit<CatalogueVersionsDeps, 'known'>,
     Omit<NewSpacesDeps, 'limit'>,
-    Omit<StructureChangesDeps, 'known' | 'versions'> {
+    Omit<StructureChangesDeps, 'known' | 'versions'>,
+    Omit<TypeChangesDeps, 'edit' | 'untilHeard' | 'outdatedAfter'> {
   /** That an account may have. */
   readonly maxSpaces: number;
   /** Absent: what docs/api.md promises. */
@@ -40,6 +45,8 @@ export interface SpacesDeps
 /** A space is made for all who wait, so the work has a deadline of its own. Milliseconds, as the others. */
 const deadline = 30_000;
 const keptIds = 20_000;
+/** How long a request waits for the types of fields to change. */
+const patience = 20_000;
 const usualFreshness: Freshness = { freshFor: 5_000, staleAfter: 10_000 };
 /** Nobody else changes the catalogue. */
 const alwaysFresh: Freshness = { freshFor: Number.POSITIVE_INFINITY, staleAfter: Number.POSITIVE_INFINITY };
@@ -53,6 +60,7 @@ export class Spaces {
   readonly #versions: CatalogueVersions;
   readonly #new: NewSpaces;
   readonly #changes: StructureChanges;
+  readonly #types: TypeChanges;
   readonly #counts: CacheCounts;
   readonly #lock = new KeyedLock();
   readonly #limit: CountLimit;
@@ -77,6 +85,12 @@ export class Spaces {
     this.#versions = versions;
     this.#new = new NewSpaces({ ...deps, limit: this.#limit });
     this.#changes = new StructureChanges({ ...deps, known, versions });
+    this.#types = new TypeChanges({
+      ...deps,
+      edit: (id, change, signal) => this.#locked(id, (own) => versions.edit(id, change, own), signal),
+      untilHeard: (signal) => this.untilHeard(signal),
+      outdatedAfter: deps.freshness?.outdatedAfter ?? outdatedAfter,
+    });
   }
 
   /** A space that was opened with this structure before; null: it has to be resolved. */
@@ -93,15 +107,20 @@ export class Spaces {
   async resolve(request: SpaceRequest, signal: AbortSignal): Promise<RecordSpace> {
     const known = this.resolveKnown(request);
     if (known !== null) return known;
-    const { onOpened } = request;
     const id = this.#idOf(request);
-    const { began } = this.#known.look();
-    const work = async (own: AbortSignal): Promise<RecordSpace> => {
-      const opened = await this.#open(id, request, began, own);
-      onOpened?.(opened.id);
-      return opened;
-    };
-    return this.#locked(id, work, signal);
+    const patient = AbortSignal.timeout(patience);
+    for (;;) {
+      const { began } = this.#known.look();
+      const work = async (own: AbortSignal): Promise<RecordSpace | HeldUp> => {
+        const opened = await this.#open(id, request, began, own);
+        if ('id' in opened) request.onOpened?.(opened.id);
+        return opened;
+      };
+      const opened = await this.#locked(id, work, signal);
+      if ('id' in opened) return opened;
+      if (patient.aborted) throw overloaded('the type of a field of the record space is being changed');
+      await opened.until(signal);
+    }
   }
 
   /** A space with its stored structure; null when it does not exist. */
@@ -169,8 +188,19 @@ export class Spaces {
       : this.#known.view(id, structure, headers.mutate, since);
   }
 
+  /** Whether nobody may write to a space, as a look found since a request came. */
+  #isHeldUp(id: string, { stores }: SpaceRequest, since: number): boolean {
+    return stores && (this.#known.stored(id, since)?.stored.typeChange ?? null) !== null;
+  }
+
   /** @param since when the request came: those that wait in line share the look of the first */
-  async #open(id: string, request: SpaceRequest, since: number, signal: AbortSignal): Promise<RecordSpace> {
+  async #open(
+    id: string,
+    request: SpaceRequest,
+    since: number,
+    signal: AbortSignal,
+  ): Promise<RecordSpace | HeldUp> {
+    if (this.#isHeldUp(id, request, since)) return this.#types.over(id);
     const again = this.#known.needsLook(id) ? null : this.#seen(id, request, since);
     if (again !== null) return again;
     for (let attempt = 0; attempt < attempts; attempt++) {
@@ -181,6 +211,8 @@ export class Spaces {
       const entry = found.entry ?? (await this.#new.make(id, request, found.version, signal));
       if (entry === null) continue;
       const stored = await this.#versions.remember(entry, look, signal);
+      const held = this.#types.before(entry, request);
+      if (held !== null) return held;
       const space = await this.#changes.reconcile(entry, stored, request, signal);
       if (space !== null) return space;
     }

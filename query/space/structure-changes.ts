@@ -12,7 +12,7 @@ import type { KnownSpaces } from './known-spaces.ts';
 import { mergeStructure } from './merge-structure.ts';
 import type { CatalogueEntry } from './space-catalogue.ts';
 import type { SpaceRequest } from './space-request.ts';
-import { agrees, agreesOnAuth } from './structure-view.ts';
+import { agrees, agreesOnAuth, agreesOnTypes } from './structure-view.ts';
 
 export interface StructureChangesDeps {
   readonly db: Database;
@@ -48,11 +48,14 @@ export class StructureChanges {
     if (structure === null) return stored;
     const { mutate } = headers;
     const again = this.#deps.known.hasMerged(entry.id, structure);
-    const settled = again && (agrees(entry.structure, structure) || this.#keepsStrict(entry, structure));
+    // while types change only what agrees comes here, and nothing else is stored
+    const reads = entry.structure.typeChange !== null;
+    const settled =
+      reads || (again && (agrees(entry.structure, structure) || this.#keepsStrict(entry, structure)));
     const merged = settled ? entry.structure : mergeStructure(entry.structure, structure, mutate);
-    const begins = mutate && structure.initialData.length > 0 && entry.initialRecords === '';
+    const begins = !reads && mutate && structure.initialData.length > 0 && entry.initialRecords === '';
     const same = settled || structureText(merged) === structureText(entry.structure);
-    if (same && !begins) return this.#deps.known.addView(stored, structure, mutate);
+    if (same && !begins) return this.#deps.known.addView(stored, structure, mutate && !reads);
     if (again && !same) this.#returns.note(entry.id);
     const version = (this.#deps.known.versionOf(entry.id) ?? entry.version) + 1;
     const initialRecords = begins
@@ -84,6 +87,7 @@ export class StructureChanges {
   #keepsStrict({ id, structure: stored }: CatalogueEntry, requested: Structure): boolean {
     return (
       this.#returns.reached(id) &&
+      agreesOnTypes(stored, requested) &&
       (requested.auth?.active !== true || agreesOnAuth(stored, requested)) &&
       !bringsRules(stored, requested)
     );

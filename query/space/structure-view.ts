@@ -25,6 +25,7 @@ export function agrees(stored: Structure, requested: Structure): boolean {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
   return (
     requested.fields.every(({ slug }) => bySlug.has(slug)) &&
+    agreesOnTypes(stored, requested) &&
     agreesOnFlags(stored, requested) &&
     agreesOnAuth(stored, requested) &&
     (requested.webhooks === null || JSON.stringify(stored.webhooks) === JSON.stringify(requested.webhooks))
@@ -34,6 +35,12 @@ export function agrees(stored: Structure, requested: Structure): boolean {
 /** Whether a structure says nothing else about who may do what. */
 export function agreesOnAuth(stored: Structure, requested: Structure): boolean {
   return requested.auth === null || authText(stored) === authText(requested);
+}
+
+/** Whether the fields that both have are of the same types. */
+export function agreesOnTypes(stored: Structure, requested: Structure): boolean {
+  const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
+  return requested.fields.every(({ slug, type }) => (bySlug.get(slug)?.type ?? type) === type);
 }
 
 function agreesOnFlags(stored: Structure, requested: Structure): boolean {

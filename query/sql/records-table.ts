@@ -6,6 +6,7 @@ import { keysTable, recordsTable } from '../../common/metadata/migrations/record
 import type { Condition } from '../input/parse-conditions.ts';
 import type { StoredValue } from '../structure/field.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
+import type { Conversion } from './convert-sql.ts';
 import { type RowUpdate, updateAssignments } from './update-sql.ts';
 
 /** A record of one of the spaces. */
@@ -146,6 +147,21 @@ export class RecordsTable {
     const sql = `UPDATE ${this.#changed.records} SET ${column}${without}
       WHERE space = ${textLiteral(spaceId)} AND _id > ${textLiteral(after)}
         ${upTo === undefined ? '' : `AND _id <= ${textLiteral(upTo)}`} AND mapContains(${map}, ${textLiteral(slot)})`;
+    return { sql, home: this.homeOf(spaceId), space: spaceId };
+  }
+
+  /**
+   * Copies the values of a slot to another one, as values of its type. Done again it comes to the same; who knows only the
+   * first slot notices nothing.
+   */
+  convertSlot(
+    spaceId: string,
+    { from, to, conversion }: { readonly from: string; readonly to: string; readonly conversion: Conversion },
+  ): Sql {
+    const column = kindOf(to) === 'm' ? '' : `${to} = ${conversion.column}, `;
+    const doc = `_doc = mapUpdate(_doc, map(${textLiteral(to)}, ${conversion.text}))`;
+    const sql = `UPDATE ${this.#changed.records} SET ${column}${doc}
+      WHERE space = ${textLiteral(spaceId)} AND mapContains(_doc, ${textLiteral(from)})`;
     return { sql, home: this.homeOf(spaceId), space: spaceId };
   }
 

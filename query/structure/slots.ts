@@ -11,7 +11,7 @@ import type { Structure } from './structure.ts';
  *   m0, m1 ...   what finds no column: only in `_doc`, the map that has all values of the record as text
  *   h0, h1 ...   hashed values, of any type: in `_hashes`, a map that nothing answers
  *
- * The catalogue gives a field its slot when it stores it first, and it never changes.
+ * The catalogue gives a field its slot when it stores it first. It changes with the field's type only.
  */
 export type SlotKind = keyof typeof slotColumns | 'm' | 'h';
 
@@ -65,17 +65,29 @@ export function assignSlots(
   });
 }
 
-/** In place of a field's slug: the slots of those that were dropped. */
+/** In place of a field's slug, which is not empty: the slots of those that were dropped. */
 const retiredKey = '';
 /** In the text of a space with such slots. */
 export const retiredPart = `${JSON.stringify(retiredKey)}:`;
+/** The same, as no slug has a line break: the change of types that is under way. */
+const typeChangeKey = '\n';
 
 /** What the catalogue keeps beside the text of a structure: a field's slug to its slot and whether it is keyed. */
-export function slotsText({ fields, retiredSlots }: Pick<Structure, 'fields' | 'retiredSlots'>): string {
+export function slotsText({
+  fields,
+  retiredSlots,
+  typeChange = null,
+}: Pick<Structure, 'fields' | 'retiredSlots'> & Partial<Pick<Structure, 'typeChange'>>): string {
   return JSON.stringify({
     ...Object.fromEntries(fields.map((field) => [field.slug, [slotOf(field), field.keyed]])),
     ...(retiredSlots.length === 0 ? {} : { [retiredKey]: retiredSlots }),
+    ...(typeChange === null ? {} : { [typeChangeKey]: typeChange }),
   });
+}
+
+/** @param text as `slotsText` makes it */
+export function typeChangeOf(text: string): string | null {
+  return (JSON.parse(text) as { readonly [typeChangeKey]?: string })[typeChangeKey] ?? null;
 }
 
 /** @param text as `slotsText` makes it */

@@ -29,11 +29,13 @@ export interface Structure {
   readonly loginParams: readonly string[];
   /** Records that the space begins with, as the client sent them; never part of a stored structure. */
   readonly initialData: readonly unknown[];
-  /** Slots of fields that were dropped, which no other field gets. */
+  /** Slots of fields that were dropped or have another type now, which no other field gets. */
   readonly retiredSlots: readonly string[];
+  /** The change of types that is under way (space/type-changes.ts): nobody writes records meanwhile. Null: none is. */
+  readonly typeChange: string | null;
 }
 
-type Optional = 'auth' | 'webhooks' | 'loginParams' | 'initialData' | 'retiredSlots';
+type Optional = 'auth' | 'webhooks' | 'loginParams' | 'initialData' | 'retiredSlots' | 'typeChange';
 
 export function createStructure(
   parts: Omit<Structure, 'lookup' | 'places' | Optional> & Partial<Pick<Structure, Optional>>,
@@ -44,8 +46,11 @@ export function createStructure(
     lookup.set(field.name, field).set(field.slug, field);
     places.set(field.name, place).set(field.slug, place);
   }
-  const optional = { auth: null, webhooks: null, loginParams: [], initialData: [], retiredSlots: [] };
-  return { ...optional, ...parts, lookup, places };
+  return {
+    ...{ auth: null, webhooks: null, loginParams: [], initialData: [], retiredSlots: [], typeChange: null },
+    ...parts,
+    ...{ lookup, places },
+  };
 }
 
 /**

@@ -48,6 +48,21 @@ t.test('populate', async (t) => {
   ]);
 });
 
+t.test('a field of another type', async (t) => {
+  const texts = schemaOf<{ price: string }>('Priced', { price: String });
+  const numbers = schemaOf<{ price: number }>('Priced', { price: Number });
+  const { id } = (await texts.insertOne({ price: '12.50' })) as unknown as { id: string };
+  t.match(await numbers.find({}), [{ id, price: 12.5 }]);
+  t.match(await numbers.updateOneById(id, { price: 13 }), { id, price: 13 });
+  await texts.insertOne({ price: 'free' });
+  const thrown = await numbers.find({}).catch((error: unknown) => JSON.stringify(error));
+  t.match(
+    thrown,
+    /is stored as TEXT and can not become NUMBER: 1 of 2 stored values does not convert, such as 'free'/,
+  );
+  t.match(await texts.find({}), [{ price: '13' }, { price: 'free' }], 'nothing changed');
+});
+
 t.test('login by email and a code that is not hashed', async (t) => {
   const space = {
     space: 'Member',

@@ -176,7 +176,7 @@ t.test('set-structure stores a structure and answers it', async (t) => {
 });
 
 t.test('set-structure refuses what a header may not say', async (t) => {
-  await setStructure('wrong', JSON.parse(structureOf('p', 'wrong', [text('a')])));
+  await space('wrong', [text('a')]).insertOne({ a: 'x' });
   const refused = async (body: unknown, code: string, ...problems: RegExp[]) => {
     const answer = await setStructure('wrong', body);
     t.match(answer, { status: 400, code }, JSON.stringify(body));
@@ -264,7 +264,7 @@ t.test('inferred structures', async (t) => {
       t.match(await harness.call({ path, body }), { status: 400, code: 'invalid_body' });
     }
   }
-  t.match(await harness.call({ path: '/p/inferred/set-inferred-structure', body: { age: 'x' } }), {
+  t.match(await harness.call({ path: '/p/inferred/set-inferred-structure', body: { tags: 'x' } }), {
     code: 'structure_conflict',
   });
 });
@@ -319,11 +319,12 @@ t.test('two processes that make one space with different structures', async (t) 
 });
 
 t.test('two processes that disagree on a type: one is refused, and all see the same', async (t) => {
-  for (let round = 0; round < 5; round++) {
+  // who is second waits until the first one's value is there for certain
+  for (let round = 0; round < 2; round++) {
     const slug = `types${round}`;
     const answers = await Promise.all([
       space(slug, [text('x')], {}, harness.another()).insertOne({ x: 'text' }),
-      space(slug, [number('x')], {}, harness.another()).insertOne({ x: 1 }),
+      space(slug, [{ name: 'x', type: 'ARRAY' }], {}, harness.another()).insertOne({ x: [1] }),
     ]);
     t.strictSame(answers.map(({ status }) => status).sort(), [200, 400]);
     t.match(
@@ -331,12 +332,12 @@ t.test('two processes that disagree on a type: one is refused, and all see the s
       { code: 'structure_conflict', problems: [/'x' is stored as/] },
     );
     const stored = await storedStructure(slug);
-    const winner = answers[0]?.status === 200 ? 'TEXT' : 'NUMBER';
+    const winner = answers[0]?.status === 200 ? 'TEXT' : 'ARRAY';
     t.match(stored.recordStructure, [{ slug: 'x', type: winner }]);
     const read = await harness
       .another()
       .call({ path: `/p/${slug}`, headers: { 'use-pre-stored-structure': 'true' } });
-    t.match(read.body, [{ x: winner === 'TEXT' ? 'text' : 1 }]);
+    t.match(read.body, [{ x: winner === 'TEXT' ? 'text' : [1] }]);
   }
 });
 

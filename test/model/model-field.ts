@@ -26,6 +26,19 @@ export const typeWord: Readonly<Record<ModelType, string>> = {
   OBJECT: 'object',
 };
 
+/** A held value as one of another type; null when nothing of it could be left out. */
+export function convertedValue(from: ModelType, to: ModelType, value: ModelValue): ModelValue | null {
+  if (to === 'TEXT') return from === 'NUMBER' || from === 'BOOLEAN' ? String(value) : null;
+  if (from !== 'TEXT') return null;
+  if (to === 'BOOLEAN') return value === 'true' ? true : value === 'false' ? false : null;
+  if (to !== 'NUMBER') return null;
+  const [whole = '', rest = ''] = String(value).split('.');
+  const fraction = rest.replace(/0+$/, '');
+  const short = /^\d+$/.test(rest) ? (fraction === '' ? whole : `${whole}.${fraction}`) : String(value);
+  const number = Number(short);
+  return Number.isFinite(number) && short === String(number) ? number : null;
+}
+
 const decimal = /^[+-]?(\d+(\.\d+)?|\.\d+)([eE][+-]?\d+)?$/;
 
 /** A value of a body, other than null, by the declared type; null when it does not fit. */

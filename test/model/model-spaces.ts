@@ -1,6 +1,16 @@
 import { type Refusal, Refused, refusal, throwAny } from './expected.ts';
+import { convertedValue, type ModelField, type ModelValue } from './model-field.ts';
 import { type ModelRecord, type ModelSpace, newRecord } from './model-space.ts';
-import { hasAll, type ModelStructure, mergedStructure, turnedOn, viewOf } from './model-structure.ts';
+import {
+  bySlug,
+  hasAll,
+  type ModelStructure,
+  mergedStructure,
+  retyped,
+  turnedOn,
+  viewOf,
+  withTypesOf,
+} from './model-structure.ts';
 import { isRecordBody, readNew, takenFields } from './write-rules.ts';
 
 export interface SpaceCall {
@@ -54,6 +64,7 @@ export class ModelSpaces {
     this.#projects.add(JSON.stringify([owner, project]));
     this.#spaces.set(key, space);
     if (structure === null) return { space, view: space.stored };
+    if (call.mutate) this.#retype(space, structure);
     const takenKey = JSON.stringify([key, structureText]);
     const again = structureText !== null && memory.taken.has(takenKey);
     // only what would be missing is changed by a structure that was seen before, so that clients do not take turns
@@ -101,10 +112,50 @@ export class ModelSpaces {
     if (turning !== null && JSON.stringify(merged.structure) !== JSON.stringify(space.stored)) {
       turning.turns.set(key, (turning.turns.get(key) ?? 0) + 1);
     }
-    const lacking = turnedOn(space.stored, merged.structure, 'required')
+    throwAny(conflicting(this.#broken(space, structure, merged.structure)));
+    space.stored = merged.structure;
+  }
+
+  /** Fields get other types where their values are some of those as well; then nothing else is in the way. */
+  #retype(space: ModelSpace, structure: ModelStructure): void {
+    const changed = retyped(space.stored, structure);
+    if (changed.length === 0) return;
+    const names: string[] = [];
+    const values = new Map<ModelRecord, Map<string, ModelValue>>();
+    for (const field of changed) {
+      const from = bySlug(space.stored, field.slug) as ModelField;
+      const converted: ModelValue[] = [];
+      for (const record of space.records) {
+        const value = record.values.get(field.slug);
+        if (value === undefined) continue;
+        const other = from.hashed ? null : convertedValue(from.type, field.type, value);
+        if (other === null) names.push(from.name);
+        else {
+          converted.push(other);
+          values.set(record, (values.get(record) ?? new Map()).set(field.slug, other));
+        }
+      }
+      const unique = from.unique || field.unique;
+      if (unique && new Set(converted).size < converted.length) names.push(from.name);
+    }
+    const rest = withTypesOf(structure, space.stored);
+    const merged = mergedStructure(space.stored, rest, true, false);
+    names.push(...('conflicts' in merged ? merged.conflicts : this.#broken(space, rest, merged.structure)));
+    throwAny(conflicting(names));
+    for (const [record, others] of values) for (const [slug, value] of others) record.values.set(slug, value);
+    const fields = space.stored.fields.map((field) => {
+      const to = changed.find(({ slug }) => slug === field.slug);
+      return to === undefined ? field : { ...field, type: to.type, defaultValue: to.defaultValue };
+    });
+    space.stored = { ...space.stored, fields };
+  }
+
+  /** Fields whose stored values do not obey a rule that is switched on. */
+  #broken(space: ModelSpace, structure: ModelStructure, after: ModelStructure): string[] {
+    const lacking = turnedOn(space.stored, after, 'required')
       .filter(({ slug }) => space.records.some(({ values }) => !values.has(slug)))
       .map(({ name }) => name);
-    const repeated = turnedOn(space.stored, merged.structure, 'unique')
+    const repeated = turnedOn(space.stored, after, 'unique')
       .filter(
         (field) =>
           takenFields(
@@ -114,8 +165,7 @@ export class ModelSpaces {
           ).length > 0,
       )
       .map(({ name }) => name);
-    if (lacking.length + repeated.length > 0) throw new Refused([conflict([...lacking, ...repeated])]);
-    space.stored = merged.structure;
+    return [...lacking, ...repeated];
   }
 
   /** After many turns a structure that would only lift rules no longer does. */
@@ -127,9 +177,14 @@ export class ModelSpaces {
   ): boolean {
     return (
       (turns.get(key) ?? 0) >= turnLimit &&
+      retyped(stored, structure).length === 0 &&
       turnedOn(stored, structure, 'required').length + turnedOn(stored, structure, 'unique').length === 0
     );
   }
+}
+
+function conflicting(names: readonly string[]): Refusal[] {
+  return names.length === 0 ? [] : [conflict(names)];
 }
 
 function conflict(names: readonly string[]): Refusal {

@@ -109,6 +109,20 @@ export function mergedStructure(
   return { structure: { ...wanted, fields, initialData: [], clear: false } };
 }
 
+/** Fields that a structure has with another type. */
+export function retyped(stored: ModelStructure, wanted: ModelStructure): ModelField[] {
+  return wanted.fields.filter(({ slug, type }) => (bySlug(stored, slug)?.type ?? type) !== type);
+}
+
+/** A structure with the types of another one. */
+export function withTypesOf(wanted: ModelStructure, stored: ModelStructure): ModelStructure {
+  const fields = wanted.fields.map((field) => {
+    const type = bySlug(stored, field.slug)?.type ?? field.type;
+    return type === field.type ? field : { ...field, type, defaultValue: null };
+  });
+  return { ...wanted, fields };
+}
+
 export function bySlug({ fields }: ModelStructure, slug: string): ModelField | undefined {
   return fields.find((field) => field.slug === slug);
 }
@@ -140,7 +154,12 @@ export function turnedOn(
 export function hasAll(stored: ModelStructure, wanted: ModelStructure): boolean {
   return wanted.fields.every((field) => {
     const own = bySlug(stored, field.slug);
-    return own !== undefined && own.required === field.required && own.unique === field.unique;
+    return (
+      own !== undefined &&
+      own.type === field.type &&
+      own.required === field.required &&
+      own.unique === field.unique
+    );
   });
 }
 

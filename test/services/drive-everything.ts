@@ -10,11 +10,13 @@ import { openDeployment } from '../../common/metadata/deployment.ts';
 import { fileRow } from '../../common/metadata/file-row.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
 import { createUsers } from '../../common/metadata/users.ts';
+import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { UsageCounts } from '../../common/usage/usage-counts.ts';
 import { CacheOutages } from '../../query/records/cache-outages.ts';
 
 import { createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
 import { makeSpaceViews } from '../../query/space/space-views.ts';
+import { RecordsTable } from '../../query/sql/records-table.ts';
 import { createDeliveries } from '../../query/webhooks/webhook-deliveries.ts';
 import { driveSessions } from './drive-sessions.ts';
 import { newFile } from './new-file.ts';
@@ -115,6 +117,7 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
     'DELETE /:project/:space/clear-records',
   );
   await driveStructures(harness, expect);
+  await driveTypes(harness, expect);
   await driveWebhooks(harness, expect);
   await driveProjects(harness, expect);
   await expect({ path: '/_usage_' }, 'GET /_usage_');
@@ -124,6 +127,23 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
 }
 
 type Expect = (call: QueryCall, route: string, status?: number) => Promise<unknown>;
+
+/** Changes the type of a field that has values, until the old ones are gone. */
+async function driveTypes(harness: QueryHarness, expect: Expect): Promise<void> {
+  const path = '/p/typed';
+  const of = (type: string) => structureOf('p', 'typed', [{ name: 'a', type, unique: true }]);
+  await expect({ path, structure: of('TEXT'), body: [{ a: '1' }] }, 'POST /:project/:space');
+  await expect({ path, structure: of('NUMBER') }, 'GET /:project/:space');
+  const id = uuidV5('owner', 'p', 'typed');
+  const sql = `SELECT toFloat64(length(_doc)) AS slots FROM ${database}.records WHERE space = '${id}'`;
+  for (;;) {
+    const [row] = await harness.db.rows<{ slots: number }>({
+      sql,
+      home: new RecordsTable(harness.db, database).homeOf(id),
+    });
+    if (row?.slots === 1) break;
+  }
+}
 
 async function driveWebhooks(harness: QueryHarness, expect: Expect): Promise<void> {
   for (const name of ['send-otp', 'send-push-notification']) {

@@ -92,3 +92,13 @@ t.test('work that fails lets the others go on', async (t) => {
   t.notOk(lock.isLocked('a'));
   t.equal(await lock.alone('a', async () => 1), 1);
 });
+
+t.test('what was given up does not begin', async (t) => {
+  const lock = new ReadWriteLock();
+  const log: string[] = [];
+  const work = async (): Promise<void> => void log.push('begun');
+  await t.rejects(lock.whenShared('a', AbortSignal.abort(new Error('gone')), work), { message: 'gone' });
+  t.strictSame(log, []);
+  await lock.alone('a', work);
+  t.strictSame(log, ['begun'], 'and holds nothing');
+});

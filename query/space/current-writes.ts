@@ -1,0 +1,48 @@
+import { overloaded } from '../../common/errors/catalogue.ts';
+import type { RecordWrites } from '../records/record-writes.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import type { Spaces } from './spaces.ts';
+
+/**
+ * Writes by a structure that counts, for a store that several processes write to: another one may be changing the types of
+ * a space's fields since the request came (type-changes.ts). It copies the values when no process goes by the structure
+ * from before any more. So what was written by one that counts afterwards still is among them; a write of which that
+ * can't be said is not acknowledged.
+ */
+export function currentWrites(writes: RecordWrites, spaces: Pick<Spaces, 'find'>): RecordWrites {
+  const whileCurrent = async <Result>(
+    space: RecordSpace,
+    signal: AbortSignal,
+    write: () => Promise<Result>,
+  ): Promise<Result> => {
+    // a write that begins in vain leaves a record without the value
+    await check(space, signal);
+    const result = await write();
+    await check(space, signal);
+    return result;
+  };
+
+  const check = async (space: RecordSpace, signal: AbortSignal): Promise<void> => {
+    const now = await spaces.find(space.catalogueId, signal);
+    if (now !== null && now.id === space.id && !hasItsSlots(space, now)) {
+      throw overloaded('the type of a field of the record space is being changed');
+    }
+  };
+
+  return {
+    insert: (rows) => whileCurrent(rows.space, rows.signal, () => writes.insert(rows)),
+    change: (change) =>
+      // a removal names no slot
+      change.assignments === null
+        ? writes.change(change)
+        : whileCurrent(change.space, change.signal, () => writes.change(change)),
+  };
+}
+
+/** Whether values of the space's fields still lie where it says. A field that was dropped is nowhere. */
+function hasItsSlots({ stored, structure }: RecordSpace, { stored: now }: RecordSpace): boolean {
+  if (now === stored) return true;
+  if (now.typeChange !== null) return false;
+  const slots = new Map(now.fields.map(({ slug, slot }) => [slug, slot]));
+  return structure.fields.every(({ slug, slot }) => (slots.get(slug) ?? slot) === slot);
+}

@@ -1,0 +1,65 @@
+import type { Field } from '../structure/field.ts';
+import { assignSlots, slotOf } from '../structure/slots.ts';
+import { createStructure, type Structure } from '../structure/structure.ts';
+
+/** A stored field, and what it is to be: of another type, and so in another slot. The rest of it stays. */
+export interface RetypedField {
+  readonly from: Field;
+  readonly to: Field;
+  /** Whether its values may not be equal, now or by the structure that wants the change. */
+  readonly unique: boolean;
+}
+
+/** The fields that a request's structure declares with another type than they are stored with. */
+export function retypedFields(stored: Structure, requested: Structure): readonly RetypedField[] {
+  const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
+  const changed = requested.fields.flatMap(({ slug, type, defaultValue, unique }) => {
+    const from = bySlug.get(slug);
+    if (from === undefined || from.type === type) return [];
+    return [{ from, to: { ...from, type, defaultValue }, unique: unique || from.unique }];
+  });
+  const taken = [...stored.fields.map(slotOf), ...stored.retiredSlots];
+  const slotted = assignSlots(
+    changed.map(({ to }) => to),
+    [],
+    taken,
+  );
+  return changed.map((field, index) => ({ ...field, to: slotted[index] as Field }));
+}
+
+/** A request's structure with the types that are stored: for what there is to be said of it beside them. */
+export function withStoredTypes(requested: Structure, stored: Structure): Structure {
+  const types = new Map(stored.fields.map(({ slug, type }) => [slug, type]));
+  const fields = requested.fields.map((field) => {
+    const type = types.get(field.slug) ?? field.type;
+    return type === field.type ? field : { ...field, type, defaultValue: null };
+  });
+  return createStructure({ ...requested, fields });
+}
+
+/*
+ * What the catalogue says of a change, step by step. The new slots are taken before there is a value in them, and never
+ * given back: values that a change leaves behind which was cut off are seen by nobody.
+ */
+
+export function beginTypeChange(stored: Structure, plan: readonly RetypedField[], change: string): Structure {
+  const retiredSlots = [...stored.retiredSlots, ...plan.map(({ to }) => slotOf(to))];
+  return createStructure({ ...stored, retiredSlots, typeChange: change });
+}
+
+/** Null: one of the fields is not what it was. */
+export function endTypeChange(stored: Structure, plan: readonly RetypedField[]): Structure | null {
+  const bySlot = new Map(plan.map(({ from, to }) => [slotOf(from), to]));
+  const fields = stored.fields.map((field) => bySlot.get(slotOf(field)) ?? field);
+  const taken = new Set(plan.map(({ to }) => slotOf(to)));
+  if (fields.filter((field) => taken.has(slotOf(field))).length < plan.length) return null;
+  const retiredSlots = [
+    ...stored.retiredSlots.filter((slot) => !taken.has(slot)),
+    ...plan.map(({ from }) => slotOf(from)),
+  ];
+  return createStructure({ ...stored, fields, retiredSlots, typeChange: null });
+}
+
+export function cancelTypeChange(stored: Structure): Structure {
+  return createStructure({ ...stored, typeChange: null });
+}

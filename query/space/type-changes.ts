@@ -1,0 +1,256 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { untilAborted } from '../../common/abort/until-aborted.ts';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { ApiError } from '../../common/errors/api-error.ts';
+import { deadlineExceeded, overloaded, structureConflict } from '../../common/errors/catalogue.ts';
+import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import type { Log } from '../../common/log/log.ts';
+import type { BeginWrite } from '../records/begin-write.ts';
+import type { PendingRecords } from '../records/pending-records.ts';
+import { type Conversion, conversionOf } from '../sql/convert-sql.ts';
+import type { RecordsTable } from '../sql/records-table.ts';
+import { slotOf } from '../structure/slots.ts';
+import type { Structure } from '../structure/structure.ts';
+import type { KeyFilter } from '../unique/key-filter.ts';
+import { ChangeLimit } from './change-limit.ts';
+import { checkRetyped, refusal } from './check-retyped.ts';
+import { checkSwitchedOn } from './check-switched-on.ts';
+import { clearSlot } from './clear-slot.ts';
+import type { InFlightWrites } from './in-flight-writes.ts';
+import { mergeStructure } from './merge-structure.ts';
+import {
+  beginTypeChange,
+  cancelTypeChange,
+  endTypeChange,
+  type RetypedField,
+  retypedFields,
+  withStoredTypes,
+} from './retyped-fields.ts';
+import type { CatalogueEntry } from './space-catalogue.ts';
+import type { SpaceRequest } from './space-request.ts';
+import { agrees } from './structure-view.ts';
+
+export interface TypeChangesDeps {
+  readonly db: Database;
+  readonly table: RecordsTable;
+  readonly writes: InFlightWrites;
+  /** By space. */
+  readonly lock: ReadWriteLock;
+  /** Absent: the table has all records. */
+  readonly pending?: Pick<PendingRecords, 'forget'> | undefined;
+  readonly beginWrite: BeginWrite;
+  /** Absent: other processes write to the store as well. */
+  readonly keyFilter?: KeyFilter | undefined;
+  /** Whether no other process has this store. */
+  readonly alone: boolean;
+  readonly log?: Pick<Log, 'warn'> | undefined;
+  /**
+   * Stores the version of a space that `change` makes of the newest one; null: it stays as it is. Resolves with whether
+   * it was stored.
+   */
+  readonly edit: (
+    id: string,
+    change: (entry: CatalogueEntry) => Structure | null,
+    signal: AbortSignal,
+  ) => Promise<boolean>;
+  /** Resolves when no process begins anything with what was changed before. */
+  readonly untilHeard: (signal: AbortSignal) => Promise<void>;
+  /** When no request goes on by a structure that was replaced. Milliseconds. */
+  readonly outdatedAfter: number;
+}
+
+/** What a request has to wait for before it is tried again. */
+export interface HeldUp {
+  readonly until: (signal: AbortSignal) => Promise<void>;
+}
+
+/** What a change may take, and after what time the process that began it is taken for dead. Milliseconds, as the others. */
+const changeLimit = 60_000;
+const abandonedAfter = 75_000;
+/** How long the writes of this process that began before may take. */
+const idleLimit = 10_000;
+/** How often a request that waits looks whether another process is done. */
+const lookEvery = 200;
+/** Changes of one space. */
+const limit = { per: 60_000, limit: 20 };
+/** Slots that a space may have left behind. */
+const mostRetired = 1000;
+
+/**
+ * Changes of the types of stored fields, each in steps that a kill can cut anywhere:
+ *
+ *   1. a version of the space takes a new slot for the field, and says that its types change: from when every process
+ *      has heard of that, nobody writes records of the space
+ *   2. the values are copied to the new slot. Reads go on by the old one
+ *   3. a version says that the field is of the new type, and in the new slot. Writes go on
+ *   4. when no request can read them any more, the values are taken out of the old slot
+ *
+ * What is cut off before step 3 never happened: the next request says so, and the slot that was taken is never used.
+ */
+export class TypeChanges {
+  readonly #deps: TypeChangesDeps;
+  readonly #limit = new ChangeLimit(limit);
+  /** Changes that this process makes, by space. */
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #own = new Set<string>();
+  readonly #looks = new Map<string, Promise<void>>();
+
+  constructor(deps: TypeChangesDeps) {
+    this.#deps = deps;
+  }
+
+  /** What a request for a space waits for; null: nothing. It rejects with what is wrong with the request. */
+  before(entry: CatalogueEntry, request: SpaceRequest): HeldUp | null {
+    const { typeChange } = entry.structure;
+    const { structure, headers } = request;
+    if (typeChange !== null) {
+      if (this.#isAbandoned(entry, typeChange))
+        return { until: (signal) => this.#cancel(entry.id, typeChange, signal) };
+      // reads go on as before
+      const reads = !request.stores && (structure === null || agrees(entry.structure, structure));
+      return reads ? null : this.over(entry.id);
+    }
+    // what a body was inferred from may be older than the stored types
+    if (structure === null || !headers.mutate || headers.inferStructure) return null;
+    const plan = retypedFields(entry.structure, structure);
+    if (plan.length === 0) return null;
+    return { until: (signal) => this.#run(entry, structure, plan, signal) };
+  }
+
+  /** Until the change that is under way may be over. */
+  over(id: string): HeldUp {
+    return { until: (signal) => untilAborted(this.#mayBeOver(id), signal) };
+  }
+
+  #isAbandoned({ updatedAt }: CatalogueEntry, change: string): boolean {
+    if (this.#own.has(change)) return false;
+    return this.#deps.alone || Date.now() - updatedAt.getTime() > abandonedAfter;
+  }
+
+  #mayBeOver(id: string): Promise<void> {
+    const running = this.#running.get(id);
+    if (running !== undefined) return running.catch(() => {});
+    // all that wait look at once, and share the look
+    const next = this.#looks.get(id) ?? sleep(lookEvery).then(() => void this.#looks.delete(id));
+    this.#looks.set(id, next);
+    return next;
+  }
+
+  /** One at a time for each space. Who finds another one under way looks again when it is over. */
+  #run(
+    entry: CatalogueEntry,
+    requested: Structure,
+    plan: readonly RetypedField[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    let running = this.#running.get(entry.id);
+    if (running !== undefined)
+      return untilAborted(
+        running.catch(() => {}),
+        signal,
+      );
+    const change = randomUUID();
+    this.#own.add(change);
+    running = this.#change({ entry, requested, plan, change }).finally(() => {
+      this.#running.delete(entry.id);
+      this.#own.delete(change);
+    });
+    this.#running.set(entry.id, running);
+    return untilAborted(running, signal);
+  }
+
+  async #change(args: Change): Promise<void> {
+    const own = AbortSignal.timeout(changeLimit);
+    const { entry, plan, change } = args;
+    const { edit } = this.#deps;
+    await this.#check(args, own);
+    const begin = (now: CatalogueEntry): Structure | null =>
+      now.version === entry.version ? beginTypeChange(now.structure, plan, change) : null;
+    try {
+      // another one was first: the request looks again
+      if (!(await edit(entry.id, begin, own))) return;
+      await this.#whenNobodyWrites(args, own);
+      const end = (now: CatalogueEntry): Structure | null =>
+        now.structure.typeChange === change ? endTypeChange(now.structure, plan) : null;
+      if (!(await edit(entry.id, end, own)))
+        throw overloaded('the structure of the record space is being changed');
+    } catch (error) {
+      // what can't be done now is done by the next request
+      await this.#cancel(entry.id, change, AbortSignal.timeout(idleLimit)).catch(() => {});
+      throw own.aborted ? deadlineExceeded(changeLimit) : error;
+    }
+    // requests that began before may still read them
+    setTimeout(() => void this.#clearOld(args), this.#deps.outdatedAfter).unref();
+  }
+
+  /** Throws a 400 that lists all that stands in the way, and not only of the types: then nothing is changed. */
+  async #check({ entry, requested, plan }: Change, signal: AbortSignal): Promise<void> {
+    const { id, recordsId, ownerId, projectId, structure } = entry;
+    const often =
+      structure.retiredSlots.length + plan.length > mostRetired
+        ? `types of fields of the space were changed ${mostRetired} times`
+        : this.#limit.reached(id) && `that was asked ${limit.limit} times within a minute`;
+    if (often) throw structureConflict(plan.map((field) => `${refusal(field)}: ${often}`));
+    // each is a look at all records
+    this.#limit.note(id);
+    const problems: string[] = [];
+    problems.push(...(await this.#misfits({ entry, plan }, signal)).problems);
+    try {
+      const after = mergeStructure(structure, withStoredTypes(requested, structure), true);
+      const space = { id: recordsId, catalogueId: id, ownerId, projectId, structure, stored: structure };
+      await checkSwitchedOn(this.#deps, { space, after }, signal);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 400) throw error;
+      problems.push(...error.problems);
+    }
+    if (problems.length > 0) throw structureConflict(problems);
+  }
+
+  #misfits({ entry, plan }: Pick<Change, 'entry' | 'plan'>, signal: AbortSignal) {
+    const { recordsId: id, ownerId, structure } = entry;
+    // who is not logged in sees no value of a space that asks for it
+    const showsValue = structure.auth?.active !== true;
+    return checkRetyped(this.#deps, { id, ownerId, showsValue }, plan, signal);
+  }
+
+  /** Copies the values. What was written since they were checked is checked as well. */
+  async #whenNobodyWrites({ entry, plan }: Change, signal: AbortSignal): Promise<void> {
+    const { db, table, writes, lock, pending, keyFilter, untilHeard } = this.#deps;
+    const { recordsId } = entry;
+    await writes.idle(recordsId, idleLimit);
+    await untilHeard(signal);
+    await lock.alone(recordsId, async () => {
+      const { problems, values } = await this.#misfits({ entry, plan }, signal);
+      if (problems.length > 0) throw structureConflict(problems);
+      for (const [index, { from, to }] of plan.entries()) {
+        if (values[index] === 0) continue;
+        const slots = { from: slotOf(from), to: slotOf(to) };
+        const conversion = conversionOf(from, to.type) as Conversion;
+        await db.command({ ...table.convertSlot(recordsId, { ...slots, conversion }), signal });
+        if (!to.unique) continue;
+        await db.command({ ...table.addKeys(recordsId, slots.to), signal });
+        await keyFilter?.fill(this.#deps);
+      }
+      pending?.forget(recordsId);
+    });
+  }
+
+  async #clearOld({ entry: { recordsId }, plan }: Change): Promise<void> {
+    for (const { from } of plan) await clearSlot(this.#deps, { recordsId, slot: slotOf(from) });
+  }
+
+  async #cancel(id: string, change: string, signal: AbortSignal): Promise<void> {
+    const cancel = ({ structure }: CatalogueEntry): Structure | null =>
+      structure.typeChange === change ? cancelTypeChange(structure) : null;
+    await this.#deps.edit(id, cancel, signal);
+  }
+}
+
+interface Change {
+  readonly entry: CatalogueEntry;
+  readonly requested: Structure;
+  readonly plan: readonly RetypedField[];
+  /** What tells it from others. */
+  readonly change: string;
+}

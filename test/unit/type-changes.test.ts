@@ -1,0 +1,91 @@
+import t from 'tap';
+import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import { beginTypeChange, endTypeChange, retypedFields } from '../../query/space/retyped-fields.ts';
+import type { SpaceCatalogue } from '../../query/space/space-catalogue.ts';
+import { TypeChanges, type TypeChangesDeps } from '../../query/space/type-changes.ts';
+import { parseStructure } from '../../query/structure/parse-structure.ts';
+import { slotsText, typeChangeOf, withSlots } from '../../query/structure/slots.ts';
+import { createStructure, type Structure } from '../../query/structure/structure.ts';
+import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { storedStructure } from '../services/stored-structure.ts';
+
+const parsed = (fields: readonly FieldInput[]): Structure =>
+  parseStructure(structureOf('p', 's', fields)).structure as Structure;
+const stored = storedStructure([
+  { name: 'a', type: 'TEXT' },
+  { name: 'b', type: 'TEXT' },
+]);
+const requested = parsed([{ name: 'a', type: 'NUMBER', defaultValue: 3 }]);
+const signal = new AbortController().signal;
+
+type Entry = NonNullable<Awaited<ReturnType<SpaceCatalogue['find']>>>;
+const entryOf = (structure: Structure, updatedAt = new Date()): Entry => ({
+  ...{ id: 'id', recordsId: 'id', ownerId: 'o', projectId: 'p', structure, version: 2, initialRecords: '' },
+  ...{ createdAt: updatedAt, updatedAt },
+});
+function changesOf(alone: boolean) {
+  const edits: (Structure | null)[] = [];
+  let now = entryOf(stored);
+  const deps = {
+    ...{ db: {}, table: {}, writes: {}, lock: new ReadWriteLock(), beginWrite: async () => async () => {} },
+    ...{ alone, untilHeard: async () => {}, outdatedAfter: 0 },
+    edit: async (_: string, change: (entry: Entry) => Structure | null) => {
+      const structure = change(now);
+      edits.push(structure);
+      if (structure !== null) now = entryOf(structure);
+      return structure !== null;
+    },
+  } as unknown as TypeChangesDeps;
+  const changes = new TypeChanges(deps);
+  const before = (entry: Entry, request: { structure: Structure | null; stores: boolean }) => {
+    now = entry;
+    const headers = { mutate: true, inferStructure: false };
+    return changes.before(entry, { ...request, headers } as unknown as Parameters<TypeChanges['before']>[1]);
+  };
+  return { before, edits };
+}
+
+t.test('a change takes a slot, gives the field that slot, and keeps the old one from others', async (t) => {
+  const plan = retypedFields(stored, requested);
+  t.match(plan, [
+    { from: { type: 'TEXT', slot: 't0' }, to: { type: 'NUMBER', slot: 'n0', defaultValue: 3 } },
+  ]);
+  const begun = beginTypeChange(stored, plan, 'token');
+  t.match(begun, { fields: stored.fields, retiredSlots: ['n0'], typeChange: 'token' });
+  t.equal(typeChangeOf(slotsText(begun)), 'token');
+  t.equal(typeChangeOf(slotsText(stored)), null);
+  t.match(withSlots(stored.fields, slotsText(begun)), { fields: stored.fields, retiredSlots: ['n0'] });
+  t.match(endTypeChange(begun, plan), {
+    fields: [
+      { slug: 'a', slot: 'n0', type: 'NUMBER' },
+      { slug: 'b', slot: 't1' },
+    ],
+    retiredSlots: ['t0'],
+    typeChange: null,
+  });
+  const without = createStructure({ ...begun, fields: begun.fields.slice(1) });
+  t.equal(endTypeChange(without, plan), null, 'the field was dropped meanwhile');
+});
+
+t.test('who waits for a change that is under way', async (t) => {
+  const { before, edits } = changesOf(false);
+  const changing = entryOf(beginTypeChange(stored, retypedFields(stored, requested), 'other'));
+  t.equal(before(changing, { structure: null, stores: false }), null, 'reads do not');
+  t.equal(before(changing, { structure: stored, stores: false }), null);
+  t.ok(before(changing, { structure: null, stores: true }), 'writes do');
+  t.ok(before(changing, { structure: requested, stores: false }), 'and what changes the structure');
+  t.equal(before(entryOf(stored), { structure: stored, stores: true }), null);
+  t.strictSame(edits, []);
+});
+
+t.test('a change of a process that died is called off', async (t) => {
+  const begun = beginTypeChange(stored, retypedFields(stored, requested), 'other');
+  for (const [alone, entry] of [
+    [true, entryOf(begun)],
+    [false, entryOf(begun, new Date(Date.now() - 80_000))],
+  ] as const) {
+    const { before, edits } = changesOf(alone);
+    await before(entry, { structure: null, stores: false })?.until(signal);
+    t.match(edits, [{ typeChange: null, fields: stored.fields, retiredSlots: ['n0'] }]);
+  }
+});
