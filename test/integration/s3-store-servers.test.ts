@@ -101,8 +101,10 @@ t.test('an answer that is no S3 is an error that shows it', async (t) => {
 });
 
 t.test('an answer without end is cut off', async (t) => {
+  let cut = 0;
   const endless: RequestListener = (req, res) => {
     req.resume();
+    res.on('close', () => cut++);
     res.writeHead(400);
     const more = () => {
       while (!res.destroyed && res.write(Buffer.alloc(16 * 1024)));
@@ -112,5 +114,7 @@ t.test('an answer without end is cut off', async (t) => {
   };
   // what is broken is tried again for so long
   const { store } = await openStore(t, endless, { request: 1000 });
-  await t.rejects(storeObject(store, 'o/p/n', patternBytes(10)), { message: /too long/ });
+  // on a busy machine the last of these attempts may have had no time for it
+  await t.rejects(storeObject(store, 'o/p/n', patternBytes(10)), { message: /too long|no answer/ });
+  t.ok(cut > 1, `${cut} answers were cut off`);
 });
