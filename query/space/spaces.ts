@@ -384,7 +384,7 @@ export class Spaces {
       const needsKeys = field.unique && !field.keyed;
       if (needsKeys) {
         await db.command({ ...table.addKeys(entry.recordsId, field.slot as string), signal });
-        await this.#deps.keyFilter?.fill(this.#deps);
+        await this.#deps.keyFilter?.addSpace(entry.recordsId, this.#deps);
       }
       fields.push(needsKeys ? { ...field, keyed: true } : field);
     }
