@@ -83,9 +83,9 @@ export function newRecordJson(structure: Structure, { id, createdAt, values }: N
   const parts = partsOf(structure);
   let text = `{"id":"${id}"`;
   for (let index = 0; index < parts.length; index++) {
-    const { kind, type, answer } = parts[index] as FieldParts;
-    if (kind === 'h') continue;
-    const value = values[index] ?? null;
+    const { kind, type, hashed, answer } = parts[index] as FieldParts;
+    if (hashed) continue;
+    const value = kind === 'h' ? null : (values[index] ?? null);
     // arrays and objects are JSON text
     text += answer + (type === 'TEXT' && value !== null ? JSON.stringify(value) : value);
   }
@@ -106,6 +106,7 @@ export function newRecordsJson(
 /** What the texts of all records have of a field. */
 interface FieldParts {
   readonly type: string;
+  readonly hashed: boolean;
   readonly slot: string;
   readonly kind: SlotKind;
   /** Before its value in a row: as a column, and in a map. */
@@ -123,7 +124,7 @@ function partsOf(structure: Structure): readonly FieldParts[] {
     parts = structure.fields.map((field) => {
       const slot = slotOf(field);
       return {
-        ...{ type: field.type, slot, kind: kindOf(slot) },
+        ...{ type: field.type, hashed: field.hashed, slot, kind: kindOf(slot) },
         ...{ column: `,"${slot}":`, key: `"${slot}":`, answer: `,${JSON.stringify(field.name)}:` },
       };
     });

@@ -157,7 +157,7 @@ export class CatalogueVersions {
       const needsKeys = field.unique && !field.keyed;
       if (needsKeys) {
         await db.command({ ...table.addKeys(entry.recordsId, field.slot as string), signal });
-        await this.#deps.keyFilter?.fill(this.#deps);
+        await this.#deps.keyFilter?.addSpace(entry.recordsId, this.#deps);
       }
       fields.push(needsKeys ? { ...field, keyed: true } : field);
     }

@@ -11,6 +11,7 @@ import {
   createSpaceCatalogue,
   type SpaceCatalogue,
 } from './space-catalogue.ts';
+import { openSpaceFilter } from './space-filter.ts';
 
 interface Line extends LogEntry {
   /** Absent: an earlier process wrote it. */
@@ -49,20 +50,25 @@ export async function openLoggedCatalogue(args: {
       }
     },
   });
+  // after what an earlier process left has come into the table
+  const filter = openSpaceFilter({ db, table: `${database}.record_spaces`, log });
   const settled = async (signal: AbortSignal): Promise<void> => {
     if (!flushed.has(flushed.last)) await untilAborted(flushed.flush(flushed.last), signal);
   };
+  const look: SpaceCatalogue['look'] = async (id, signal) => {
+    if (!filter.mayHave(id)) return { entry: null, version: 0 };
+    const entry = pending.get(id);
+    return entry === undefined ? catalogue.look(id, signal) : { entry, version: entry.version };
+  };
   return {
     settled,
-    async look(id, signal) {
-      const entry = pending.get(id);
-      return entry === undefined ? catalogue.look(id, signal) : { entry, version: entry.version };
-    },
-    find: async (id, signal) => pending.get(id) ?? catalogue.find(id, signal),
+    look,
+    find: async (id, signal) => (await look(id, signal)).entry,
     async store(entry, signal) {
       while (bytes > pendingLimit) await settled(signal);
       const line = catalogueLine(entry);
       bytes += line.byteLength;
+      filter.add(entry.id);
       try {
         await flushed.append({ line, entry });
       } catch (error) {

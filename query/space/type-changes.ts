@@ -230,7 +230,7 @@ export class TypeChanges {
         await db.command({ ...table.convertSlot(recordsId, { ...slots, conversion }), signal });
         if (!to.unique) continue;
         await db.command({ ...table.addKeys(recordsId, slots.to), signal });
-        await keyFilter?.fill(this.#deps);
+        await keyFilter?.addSpace(recordsId, this.#deps);
       }
       pending?.forget(recordsId);
     });

@@ -195,13 +195,15 @@ export class RecordsTable {
     return { sql, home: this.homeOf('0'), space: allSpaces };
   }
 
-  /** The words of all keys and spaces, as `keyWords` joins them: 16 bytes a row of RowBinary. */
-  allKeys(): Sql {
+  /** All keys, as `keyWords` makes words of them: 8 bytes a row of RowBinary. @param spaceId absent: of all spaces */
+  allKeys(spaceId?: string): Sql {
     const space = 'UUIDStringToNum(toString(space))';
     const word = (at: number): string => `reinterpretAsUInt32(substring(${space}, ${at}, 4))`;
-    const key = 'toUInt32(bitAnd(key, 0xffffffff)), toUInt32(bitShiftRight(key, 32))';
-    const sql = `SELECT ${key}, ${word(9)}, ${word(13)} FROM ${this.#keys}`;
-    return { sql, home: this.homeOf('0'), space: allSpaces };
+    const low = `bitXor(toUInt32(bitAnd(key, 0xffffffff)), ${word(9)})`;
+    const high = `bitXor(toUInt32(bitShiftRight(key, 32)), ${word(13)})`;
+    const where = spaceId === undefined ? '' : ` WHERE space = ${textLiteral(spaceId)}`;
+    const sql = `SELECT ${low}, ${high} FROM ${this.#keys}${where}`;
+    return { sql, home: this.homeOf(spaceId ?? '0'), space: spaceId ?? allSpaces };
   }
 
   get recordRows(): { readonly table: string } {

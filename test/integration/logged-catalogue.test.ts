@@ -102,3 +102,44 @@ t.test('names that are not well formed do not stop the others', async (t) => {
   t.ok(await table.find(other.id, signal));
   await catalogue.close();
 });
+
+t.test('a space that never was is known without a look into the table', async (t) => {
+  const directory = newDirectory();
+  const before = await open(directory);
+  const [stored, dropped, left] = [entry(), entry(), entry()];
+  for (const space of [stored, dropped]) await before.store(space, signal);
+  await before.settled(signal);
+  await before.drop(dropped, signal);
+  // the process is killed with this one in its log
+  await before.store(left, signal);
+
+  const looks: string[] = [];
+  const seen: Database = {
+    ...db,
+    rows: (statement) => {
+      looks.push(statement.sql);
+      return db.rows(statement);
+    },
+  };
+  const next = await open(directory, seen);
+  // the filter is filled in the background
+  const isNew = async (): Promise<boolean> => {
+    looks.length = 0;
+    const { entry: found, version } = await next.look(randomUUID(), signal);
+    t.equal(found, null);
+    t.equal(version, 0);
+    return looks.length === 0;
+  };
+  while (!(await isNew())) await new Promise((resolve) => setTimeout(resolve, 10));
+
+  for (const space of [stored, left]) t.match(await next.find(space.id, signal), { version: 1 });
+  const { entry: none, version } = await next.look(dropped.id, signal);
+  t.equal(none, null);
+  t.ok(version > 1, 'a dropped one is looked up: its version goes on');
+  const later = entry();
+  await next.store(later, signal);
+  t.equal(await next.find(later.id, signal), later);
+  await next.settled(signal);
+  t.match(await next.find(later.id, signal), { version: 1 });
+  await next.close();
+});
