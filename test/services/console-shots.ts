@@ -42,6 +42,16 @@ export const consoleShots: readonly Shot[] = [
     },
   },
   {
+    name: 'webhooks',
+    path: '/webhooks',
+    async prepare(page) {
+      // calls to elsewhere, one of which failed for a day
+      await page.route('**/_webhooks_/deliveries?**', (route) => route.fulfill({ json: sampleDeliveries() }));
+      await page.reload();
+      await page.getByText('answered 503').waitFor();
+    },
+  },
+  {
     name: 'usage',
     path: '/usage',
     async prepare(page) {
@@ -53,6 +63,29 @@ export const consoleShots: readonly Shot[] = [
   },
   { name: 'account', path: '/account' },
 ];
+
+function sampleDeliveries(): readonly object[] {
+  const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+  const call = (id: number, minutes: number, more: object) => ({
+    ...{ id: `${id}`, event: 'record.inserted', project: 'holiday', space: 'places' },
+    ...{ url: 'https://hooks.example.com/places', recordIds: ['a'], state: 'delivered', attempts: 1 },
+    ...{ lastStatus: 204, lastProblem: null, nextAttemptAt: null, updatedAt: ago(minutes) },
+    createdAt: ago(minutes),
+    ...more,
+  });
+  return [
+    call(5, 2, { state: 'pending', attempts: 3, lastStatus: 503, nextAttemptAt: ago(-4) }),
+    call(4, 31, { recordIds: ['a', 'b', 'c'] }),
+    call(3, 55, { event: 'record.updated' }),
+    call(2, 1600, {
+      state: 'failed',
+      attempts: 29,
+      lastStatus: null,
+      lastProblem: 'the connection was refused',
+    }),
+    call(1, 1700, {}),
+  ];
+}
 
 function sampleUsage(): readonly object[] {
   const projects = ['holiday', 'newsletter', 'shop', 'archive'];
