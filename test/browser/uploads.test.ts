@@ -113,7 +113,8 @@ t.test('a dropped folder, with more files than the browser names at once', async
   const bars = page.getByRole('progressbar');
   const labels = await bars.evaluateAll((all) => all.map((bar) => bar.getAttribute('aria-label')));
   t.ok(labels.includes('holiday/inner/deep.txt'), 'with its folders');
-  t.equal(new Set(labels).size >= 131, true, 'a bar each');
+  t.equal(new Set(labels).size, 100, 'a bar each, of the first hundred');
+  await page.getByText('… and 31 more').waitFor();
   t.equal(await page.getByText('Drop to upload to').count(), 0);
   await page.getByLabel('Search by name').fill('deep');
   await page.getByRole('row', { name: /deep\.txt/ }).waitFor();

@@ -32,7 +32,7 @@ t.test('calls are listed, and one is made again', async (t) => {
     await page.getByRole('button', { name: 'Refresh' }).click();
     await row.waitFor();
   } while ((await row.getByText('delivered').count()) === 0);
-  await row.getByText('of 2 records').waitFor();
+  await row.getByText('2 records in').waitFor();
   await row.getByText('answered 204').waitFor();
   t.equal(await page.locator('main img').count(), 0, 'an address is text');
   await row.getByRole('button', { name: /^Send the call/ }).click();

@@ -35,6 +35,12 @@ export const consoleShots: readonly Shot[] = [
     name: 'token',
     path: '/tokens',
     async prepare(page) {
+      // each picture would make one more
+      await page.route('**/_console_/api/tokens', (route) =>
+        route.request().method() === 'POST'
+          ? route.fulfill({ status: 201, json: sampleToken() })
+          : route.continue(),
+      );
       await page.getByRole('button', { name: 'New token' }).click();
       await page.getByLabel('Name').fill('phone app');
       await page.getByRole('button', { name: 'Create the token' }).click();
@@ -64,11 +70,17 @@ export const consoleShots: readonly Shot[] = [
   { name: 'account', path: '/account' },
 ];
 
+function sampleToken(): object {
+  const expiresAt = new Date(Date.now() + 90 * 86_400_000).toISOString();
+  const dates = { createdAt: new Date().toISOString(), lastUsedAt: null, expiresAt, revokedAt: null };
+  return { id: '1', name: 'phone app', token: `sluice_${'Example-'.repeat(6)}abc`, ...dates };
+}
+
 function sampleDeliveries(): readonly object[] {
   const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
   const call = (id: number, minutes: number, more: object) => ({
     ...{ id: `${id}`, event: 'record.inserted', project: 'holiday', space: 'places' },
-    ...{ url: 'https://hooks.example.com/places', recordIds: ['a'], state: 'delivered', attempts: 1 },
+    ...{ url: 'https://example.com/hook', recordIds: ['a'], state: 'delivered', attempts: 1 },
     ...{ lastStatus: 204, lastProblem: null, nextAttemptAt: null, updatedAt: ago(minutes) },
     createdAt: ago(minutes),
     ...more,
@@ -83,7 +95,6 @@ function sampleDeliveries(): readonly object[] {
       lastStatus: null,
       lastProblem: 'the connection was refused',
     }),
-    call(1, 1700, {}),
   ];
 }
 

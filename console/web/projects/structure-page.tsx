@@ -187,7 +187,7 @@ function DropSpace({ project, space }: { readonly project: string; readonly spac
   };
   return (
     <div class="row apart">
-      <p class="quiet">To drop the record space deletes all its records.</p>
+      <p class="quiet">Dropping the record space deletes all its records.</p>
       <Button onClick={() => void drop()}>
         <Icon name="trash" /> Drop the record space
       </Button>

@@ -33,7 +33,7 @@ export function WebhooksPage(): JSX.Element {
   return (
     <Page
       title="Webhooks"
-      intro="Calls that record spaces made after a record was inserted or updated, newest first."
+      intro="Calls that record spaces made after a write, newest first."
       actions={
         <>
           <Button onClick={() => setKeyShown(true)}>Signing key</Button>
@@ -77,19 +77,15 @@ function columnsOf(
     {
       key: 'event',
       label: 'Call',
-      cell: ({ event, url, recordIds }) => (
+      cell: ({ event, project, space, url, recordIds }) => (
         <div>
-          {event}
-          {recordIds.length > 1 && <span class="quiet"> of {recordIds.length} records</span>}
+          {event}{' '}
+          <span class="quiet">
+            {recordIds.length > 1 && `${recordIds.length} records `}in{' '}
+            <a href={to`/projects/${project}/spaces/${space}`}>{`${project}/${space}`}</a>
+          </span>
           <div class="quiet">{url}</div>
         </div>
-      ),
-    },
-    {
-      key: 'space',
-      label: 'Record space',
-      cell: ({ project, space }) => (
-        <a href={to`/projects/${project}/spaces/${space}`}>{`${project}/${space}`}</a>
       ),
     },
     { key: 'state', label: 'State', cell: (delivery) => <State delivery={delivery} /> },
@@ -97,7 +93,7 @@ function columnsOf(
       key: 'created',
       label: 'Made',
       cell: ({ createdAt }) => (
-        <time dateTime={createdAt} title={formatTime(createdAt)}>
+        <time class="nowrap" dateTime={createdAt} title={formatTime(createdAt)}>
           {formatSince(createdAt)}
         </time>
       ),
