@@ -107,7 +107,7 @@ function columnsOf(
           <Button
             small
             busy={sending === delivery.id}
-            label={`Send the call of ${delivery.space} to ${delivery.url} again`}
+            label={`Send again: the call of ${delivery.space} to ${delivery.url}`}
             onClick={() => onSend(delivery)}
           >
             Send again
