@@ -9,8 +9,8 @@ import { smallPng } from '../services/small-png.ts';
 
 const target = join(import.meta.dirname, '../../docs/images');
 const sizes = {
-  light: { colorScheme: 'light', viewport: { width: 1000, height: 620 } },
-  dark: { colorScheme: 'dark', viewport: { width: 1000, height: 620 } },
+  light: { colorScheme: 'light', viewport: { width: 1040, height: 640 } },
+  dark: { colorScheme: 'dark', viewport: { width: 1040, height: 640 } },
   narrow: { colorScheme: 'light', viewport: { width: 360, height: 640 } },
 } as const;
 
