@@ -10,6 +10,7 @@ import { RecordsPage } from './records/records-page.tsx';
 import type { Params } from './router.ts';
 import { TokensPage } from './tokens/tokens-page.tsx';
 import { UsagePage } from './usage/usage-page.tsx';
+import { WebhooksPage } from './webhooks/webhooks-page.tsx';
 
 export interface PageProps {
   readonly params: Params;
@@ -20,7 +21,7 @@ export interface Route {
   readonly pattern: string;
   readonly page: ComponentType<PageProps>;
   /** The entry of the navigation that it belongs to. */
-  readonly section: 'projects' | 'tokens' | 'usage' | 'account' | null;
+  readonly section: 'projects' | 'tokens' | 'webhooks' | 'usage' | 'account' | null;
   /** Shown without a session, and only without one. */
   readonly outside?: true;
 }
@@ -31,6 +32,7 @@ export const routes: readonly Route[] = [
   { pattern: '/register', page: RegisterPage, section: null, outside: true },
   { pattern: '/projects/:project/files', page: FilesPage, section: 'projects' },
   { pattern: '/tokens', page: TokensPage, section: 'tokens' },
+  { pattern: '/webhooks', page: WebhooksPage, section: 'webhooks' },
   { pattern: '/usage', page: UsagePage, section: 'usage' },
   { pattern: '/account', page: AccountPage, section: 'account' },
   { pattern: '/projects', page: ProjectsPage, section: 'projects' },

@@ -1,4 +1,6 @@
 /** What somebody new does in the console, on a wide screen, on one of 360 px, and by the keyboard alone. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { type ConsoleBrowser, openConsole, person } from '../services/console-browser.ts';
@@ -30,6 +32,7 @@ for (const [screen, viewport] of Object.entries({
     const command = (await shown.locator('code').last().textContent()) ?? '';
     t.match(command, `Bearer ${token}`);
     await shown.getByRole('button', { name: 'Done' }).click();
+    t.match(await pasted(command), { originalName: 'hello.txt' }, 'the command works as it is copied');
     t.equal(await answerTo(server, token), 200, 'the API takes the token');
 
     await uploadSlowly(server, page);
@@ -138,6 +141,12 @@ t.test('register, token, upload, revoke, log out: by the keyboard alone', async 
   await page.getByRole('heading', { name: 'Log in' }).waitFor();
   t.strictSame(problems, []);
 });
+
+/** What a terminal answers to a command. */
+async function pasted(command: string): Promise<unknown> {
+  const { stdout } = await promisify(execFile)('sh', ['-c', command]);
+  return JSON.parse(stdout);
+}
 
 /** What the API says to the token; with it the project gets a file, as by the command that the console shows. */
 async function answerTo({ sluice }: ConsoleBrowser, token: string): Promise<number> {

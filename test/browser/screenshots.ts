@@ -1,10 +1,11 @@
 /** `npm run screenshots`: every page of the console, light, dark and 360 px wide, into docs/images. */
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { type ConsoleBrowser, openConsole, person, register } from '../services/console-browser.ts';
 import { consoleShots, outsideShots, type Shot } from '../services/console-shots.ts';
 import { fillConsole } from '../services/fill-console.ts';
+import { smallPng } from '../services/small-png.ts';
 
 const target = join(import.meta.dirname, '../../docs/images');
 const sizes = {
@@ -22,7 +23,7 @@ async function shoot(server: ConsoleBrowser, shots: readonly Shot[], loggedIn: b
       await page.getByRole('heading', { level: 1 }).waitFor();
       await prepare?.(page);
       await page.waitForLoadState('networkidle');
-      await page.screenshot({ path: join(target, `${name}-${kind}.png`) });
+      await writeFile(join(target, `${name}-${kind}.png`), smallPng(await page.screenshot()));
       console.log(`${name}-${kind}.png`);
     }
     if (problems.length > 0) console.log(problems);

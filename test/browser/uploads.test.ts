@@ -93,6 +93,33 @@ t.test('a folder, with what is in it', async (t) => {
   t.match(await page.getByRole('progressbar').last().getAttribute('aria-label'), /\//, 'with its folder');
 });
 
+t.test('a dropped folder, with more files than the browser names at once', async (t) => {
+  const folder = join(await mkdtemp(join(tmpdir(), 'sluice-drop-')), 'holiday');
+  t.teardown(() => rm(join(folder, '..'), { recursive: true }));
+  await mkdir(join(folder, 'inner/empty'), { recursive: true });
+  const names = Array.from({ length: 130 }, (_, index) => `photo-${index}.txt`);
+  for (const name of names) await writeFile(join(folder, name), name);
+  await writeFile(join(folder, 'inner/deep.txt'), 'deep');
+  await page.goto(server.url('/projects/dropped-folder/files'));
+  await page.getByRole('heading', { name: 'No files yet' }).waitFor();
+  const debug = await page.context().newCDPSession(page);
+  // as the system hands it to the browser
+  const data = { items: [], files: [folder], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver'] as const)
+    await debug.send('Input.dispatchDragEvent', { type, x: 600, y: 400, data });
+  await page.getByText('Drop to upload to dropped-folder').waitFor();
+  await debug.send('Input.dispatchDragEvent', { type: 'drop', x: 600, y: 400, data });
+  await page.getByText('131 files uploaded to dropped-folder.').waitFor();
+  const bars = page.getByRole('progressbar');
+  const labels = await bars.evaluateAll((all) => all.map((bar) => bar.getAttribute('aria-label')));
+  t.ok(labels.includes('holiday/inner/deep.txt'), 'with its folders');
+  t.equal(new Set(labels).size, 100, 'a bar each, of the first hundred');
+  await page.getByText('… and 31 more').waitFor();
+  t.equal(await page.getByText('Drop to upload to').count(), 0);
+  await page.getByLabel('Search by name').fill('deep');
+  await page.getByRole('row', { name: /deep\.txt/ }).waitFor();
+});
+
 t.test('dropped files', async () => {
   await page.goto(server.url('/projects/dropped/files'));
   await page.getByRole('heading', { name: 'No files yet' }).waitFor();

@@ -35,10 +35,26 @@ export const consoleShots: readonly Shot[] = [
     name: 'token',
     path: '/tokens',
     async prepare(page) {
+      // each picture would make one more
+      await page.route('**/_console_/api/tokens', (route) =>
+        route.request().method() === 'POST'
+          ? route.fulfill({ status: 201, json: sampleToken() })
+          : route.continue(),
+      );
       await page.getByRole('button', { name: 'New token' }).click();
       await page.getByLabel('Name').fill('phone app');
       await page.getByRole('button', { name: 'Create the token' }).click();
       await page.getByRole('dialog', { name: 'Copy the token now' }).waitFor();
+    },
+  },
+  {
+    name: 'webhooks',
+    path: '/webhooks',
+    async prepare(page) {
+      // calls to elsewhere, one of which failed for a day
+      await page.route('**/_webhooks_/deliveries?**', (route) => route.fulfill({ json: sampleDeliveries() }));
+      await page.reload();
+      await page.getByText('answered 503').waitFor();
     },
   },
   {
@@ -53,6 +69,34 @@ export const consoleShots: readonly Shot[] = [
   },
   { name: 'account', path: '/account' },
 ];
+
+function sampleToken(): object {
+  const expiresAt = new Date(Date.now() + 90 * 86_400_000).toISOString();
+  const dates = { createdAt: new Date().toISOString(), lastUsedAt: null, expiresAt, revokedAt: null };
+  return { id: '1', name: 'phone app', token: `sluice_${'Example-'.repeat(6)}abc`, ...dates };
+}
+
+function sampleDeliveries(): readonly object[] {
+  const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+  const call = (id: number, minutes: number, more: object) => ({
+    ...{ id: `${id}`, event: 'record.inserted', project: 'holiday', space: 'places' },
+    ...{ url: 'https://example.com/hook', recordIds: ['a'], state: 'delivered', attempts: 1 },
+    ...{ lastStatus: 204, lastProblem: null, nextAttemptAt: null, updatedAt: ago(minutes) },
+    createdAt: ago(minutes),
+    ...more,
+  });
+  return [
+    call(5, 2, { state: 'pending', attempts: 3, lastStatus: 503, nextAttemptAt: ago(-4) }),
+    call(4, 31, { recordIds: ['a', 'b', 'c'] }),
+    call(3, 55, { event: 'record.updated' }),
+    call(2, 1600, {
+      state: 'failed',
+      attempts: 29,
+      lastStatus: null,
+      lastProblem: 'the connection was refused',
+    }),
+  ];
+}
 
 function sampleUsage(): readonly object[] {
   const projects = ['holiday', 'newsletter', 'shop', 'archive'];

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { type ConsoleBrowser, makeToken } from './console-browser.ts';
+import { call, type FieldInput, structureOf } from './record-client.ts';
 import { samplePng, sampleWav } from './sample-media.ts';
 
 /** What an account has that is in use: tokens, files of several kinds, records. For somebody who is logged in on the page. */
@@ -20,11 +21,24 @@ export async function fillConsole(server: ConsoleBrowser, page: Page): Promise<v
   ];
   for (const file of files) await upload(server, token, { project: 'holiday', file });
   await makeRecords(server, token);
+  for (const [space, fields, count] of otherSpaces) {
+    const { baseUrl } = server.sluice;
+    const structure = structureOf('holiday', space, fields, { description: '' });
+    const body = Array.from({ length: count }, (_, n) => ({ [fields[0]?.name ?? '']: `${space} ${n}` }));
+    await call({ baseUrl, token, path: `/holiday/${space}`, structure, body });
+  }
   await upload(server, token, {
     project: 'newsletter',
     file: new File(['<h1>Hello</h1>'], 'issue-1.html', { type: 'text/html' }),
   });
 }
+
+const text = (name: string): FieldInput => ({ name, type: 'TEXT' });
+const otherSpaces: readonly (readonly [string, readonly FieldInput[], number])[] = [
+  ['bookings', [text('guest'), text('room'), { name: 'nights', type: 'NUMBER' }], 1240],
+  ['guests', [text('name'), text('email')], 312],
+  ['reviews', [text('title'), text('body'), { name: 'stars', type: 'NUMBER' }, text('guest')], 5875],
+];
 
 /** A record space with as many records as a screen has room for, by the API. */
 async function makeRecords({ sluice }: ConsoleBrowser, token: string): Promise<void> {

@@ -67,19 +67,18 @@ export function usePages<Item>(
     loading: true,
   });
   const [round, setRound] = useState(0);
+  /** Of the page that is on its way. */
   const request = useRef<AbortController | null>(null);
-  const loading = useRef(true);
 
   const loadAfter = (after: string | null): void => {
     request.current?.abort();
-    loading.current = true;
     const controller = new AbortController();
     request.current = controller;
     setState((last) => ({ ...last, problem: null, loading: true }));
     load(after, controller.signal).then(
       (page) => {
         if (controller.signal.aborted) return;
-        loading.current = false;
+        request.current = null;
         setState((last) => ({
           items: after === null ? page.items : [...(last.items ?? []), ...page.items],
           next: page.next,
@@ -89,7 +88,7 @@ export function usePages<Item>(
       },
       (thrown: unknown) => {
         if (controller.signal.aborted || isAbort(thrown)) return;
-        loading.current = false;
+        request.current = null;
         setState((last) => ({ ...last, problem: toProblem(thrown), loading: false }));
       },
     );
@@ -110,8 +109,8 @@ export function usePages<Item>(
     },
     reload: useCallback(() => setRound((last) => last + 1), []),
     change(change) {
-      // the page that is on its way may be from before the change
-      if (loading.current) setRound((last) => last + 1);
+      // it may be from before the change
+      if (request.current !== null) setRound((last) => last + 1);
       setState((last) => ({ ...last, items: last.items === null ? null : change(last.items) }));
     },
   };

@@ -17,6 +17,7 @@ interface Entry {
 const entries: readonly Entry[] = [
   { section: 'projects', label: 'Projects', href: to`/projects` },
   { section: 'tokens', label: 'Tokens', href: to`/tokens` },
+  { section: 'webhooks', label: 'Webhooks', href: to`/webhooks` },
   { section: 'usage', label: 'Usage', href: to`/usage` },
   { section: 'account', label: 'Account', href: to`/account` },
 ];

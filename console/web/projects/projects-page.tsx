@@ -5,13 +5,14 @@ import { confirmed } from '../parts/confirm.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { TextField } from '../parts/field.tsx';
-import { formatNumber, formatSince } from '../parts/format.ts';
+import { formatNumber } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { usePages } from '../parts/load.ts';
 import { More } from '../parts/more.tsx';
 import { Page } from '../parts/page.tsx';
 import { toast, toastProblem } from '../parts/toast.tsx';
 import { place, setQuery, to } from '../router.ts';
+import { madeAndDrop } from './columns.tsx';
 import { NewProjectDialog } from './new-project-dialog.tsx';
 import { dropProject, listProjects, type Project } from './projects-api.ts';
 
@@ -56,21 +57,7 @@ export function ProjectsPage(): JSX.Element {
       cell: ({ slug }) => <a href={to`/projects/${slug}`}>{slug}</a>,
     },
     { key: 'spaces', label: 'Record spaces', numeric: true, cell: ({ spaces }) => formatNumber(spaces) },
-    {
-      key: 'made',
-      label: 'Made',
-      cell: ({ createdAt }) => <time dateTime={createdAt}>{formatSince(createdAt)}</time>,
-    },
-    {
-      key: 'tools',
-      label: 'Actions',
-      tools: true,
-      cell: (project) => (
-        <Button kind="quiet" small label={`Drop ${project.slug}`} onClick={() => void drop(project)}>
-          <Icon name="trash" />
-        </Button>
-      ),
-    },
+    ...madeAndDrop<Project>((project) => void drop(project)),
   ];
 
   return (

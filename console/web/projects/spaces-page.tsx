@@ -1,21 +1,21 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
-import { confirmed } from '../parts/confirm.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { TextField } from '../parts/field.tsx';
-import { formatBytes, formatNumber, formatSince } from '../parts/format.ts';
+import { formatBytes, formatNumber } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { usePages } from '../parts/load.ts';
 import { More } from '../parts/more.tsx';
 import { Page } from '../parts/page.tsx';
 import { ProjectTabs } from '../parts/project-tabs.tsx';
-import { toast, toastProblem } from '../parts/toast.tsx';
 import { place, setQuery, to } from '../router.ts';
 import type { PageProps } from '../routes.tsx';
+import { madeAndDrop } from './columns.tsx';
+import { dropSpaceIfConfirmed } from './drop-space.tsx';
 import { NewSpaceDialog } from './new-space-dialog.tsx';
-import { dropSpace, listSpaces, type Space } from './projects-api.ts';
+import { listSpaces, type Space } from './projects-api.ts';
 
 const settleMs = 250;
 
@@ -39,20 +39,8 @@ export function SpacesPage({ params: { project = '' } }: PageProps): JSX.Element
   const missing = pages.problem?.status === 404;
 
   const drop = async (space: Space): Promise<void> => {
-    const agreed = await confirmed({
-      title: `Drop the record space ${space.slug}?`,
-      body: <p>The space and all its records are deleted. Nobody can undo this.</p>,
-      confirm: 'Drop the record space',
-      typed: space.slug,
-    });
-    if (!agreed) return;
-    try {
-      await dropSpace(project, space.slug);
+    if (await dropSpaceIfConfirmed(project, space.slug))
       pages.change((spaces) => spaces.filter(({ slug }) => slug !== space.slug));
-      toast(`The record space ${space.slug} is dropped.`);
-    } catch (thrown) {
-      toastProblem(thrown);
-    }
   };
 
   const makeButton = (
@@ -125,20 +113,6 @@ function spaceColumns(project: string, drop: (space: Space) => void): readonly C
     },
     { key: 'records', label: 'Records', numeric: true, cell: ({ records }) => formatNumber(records) },
     { key: 'bytes', label: 'Size', numeric: true, cell: ({ bytes }) => formatBytes(bytes) },
-    {
-      key: 'made',
-      label: 'Made',
-      cell: ({ createdAt }) => <time dateTime={createdAt}>{formatSince(createdAt)}</time>,
-    },
-    {
-      key: 'tools',
-      label: 'Actions',
-      tools: true,
-      cell: (space) => (
-        <Button kind="quiet" small label={`Drop ${space.slug}`} onClick={() => drop(space)}>
-          <Icon name="trash" />
-        </Button>
-      ),
-    },
+    ...madeAndDrop(drop),
   ];
 }

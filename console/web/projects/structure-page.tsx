@@ -11,8 +11,9 @@ import { ProblemNote } from '../parts/problem-note.tsx';
 import { toast, toastProblem } from '../parts/toast.tsx';
 import { navigate, to } from '../router.ts';
 import type { PageProps } from '../routes.tsx';
+import { dropSpaceIfConfirmed } from './drop-space.tsx';
 import { FieldDialog } from './field-dialog.tsx';
-import { changeFields, dropField, dropSpace, getSpace, type Space } from './projects-api.ts';
+import { changeFields, dropField, getSpace, type Space } from './projects-api.ts';
 import { SpaceTabs } from './space-tabs.tsx';
 import { type Field, hasDefault } from './structure.ts';
 
@@ -182,24 +183,11 @@ function fieldColumns({ setFlag, drop, edit }: FieldActions): readonly Column<Fi
 
 function DropSpace({ project, space }: { readonly project: string; readonly space: Space }): JSX.Element {
   const drop = async (): Promise<void> => {
-    const agreed = await confirmed({
-      title: `Drop the record space ${space.slug}?`,
-      body: <p>The space and all its records are deleted. Nobody can undo this.</p>,
-      confirm: 'Drop the record space',
-      typed: space.slug,
-    });
-    if (!agreed) return;
-    try {
-      await dropSpace(project, space.slug);
-      toast(`The record space ${space.slug} is dropped.`);
-      navigate(to`/projects/${project}`);
-    } catch (thrown) {
-      toastProblem(thrown);
-    }
+    if (await dropSpaceIfConfirmed(project, space.slug)) navigate(to`/projects/${project}`);
   };
   return (
     <div class="row apart">
-      <p class="quiet">To drop the record space deletes all its records.</p>
+      <p class="quiet">Dropping the record space deletes all its records.</p>
       <Button onClick={() => void drop()}>
         <Icon name="trash" /> Drop the record space
       </Button>

@@ -1,0 +1,136 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
+import { type Column, DataTable } from '../parts/data-table.tsx';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { formatSince, formatTime } from '../parts/format.ts';
+import { Icon } from '../parts/icon.tsx';
+import { useLoad } from '../parts/load.ts';
+import { Page } from '../parts/page.tsx';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { toast, toastProblem } from '../parts/toast.tsx';
+import { to } from '../router.ts';
+import { SigningKeyDialog } from './signing-key-dialog.tsx';
+import { type Delivery, listDeliveries, sendAgain, shownDeliveries } from './webhook-api.ts';
+
+/** The newest calls of webhooks: what became of each, and a way to make it again. */
+export function WebhooksPage(): JSX.Element {
+  const { data, problem, loading, reload } = useLoad(listDeliveries, []);
+  const [sending, setSending] = useState<string | null>(null);
+  const [keyShown, setKeyShown] = useState(false);
+  const send = async (delivery: Delivery): Promise<void> => {
+    setSending(delivery.id);
+    try {
+      await sendAgain(delivery.id);
+      toast('The call is made again.');
+    } catch (thrown) {
+      toastProblem(thrown);
+    } finally {
+      setSending(null);
+      reload();
+    }
+  };
+  return (
+    <Page
+      title="Webhooks"
+      intro="Calls that record spaces made after a write, newest first."
+      actions={
+        <>
+          <Button onClick={() => setKeyShown(true)}>Signing key</Button>
+          <Button onClick={reload} busy={loading && data !== null}>
+            <Icon name="retry" /> Refresh
+          </Button>
+        </>
+      }
+    >
+      {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
+      {data?.length === 0 ? (
+        <EmptyState icon="webhooks" title="No calls yet">
+          <p>
+            A record space calls an address of yours after each insert or update when its structure has{' '}
+            <code>webhooks</code> with an <code>onInsertUrl</code> or <code>onUpdateUrl</code>.
+          </p>
+        </EmptyState>
+      ) : (
+        (data !== null || problem === null) && (
+          <DataTable
+            caption="Calls of webhooks"
+            columns={columnsOf(sending, (delivery) => void send(delivery))}
+            rows={data}
+            rowKey={({ id }) => id}
+          />
+        )
+      )}
+      {data?.length === shownDeliveries && (
+        <p class="quiet">These are the latest {shownDeliveries}. The API answers up to 500.</p>
+      )}
+      {keyShown && <SigningKeyDialog onClose={() => setKeyShown(false)} />}
+    </Page>
+  );
+}
+
+function columnsOf(
+  sending: string | null,
+  onSend: (delivery: Delivery) => void,
+): readonly Column<Delivery>[] {
+  return [
+    {
+      key: 'event',
+      label: 'Call',
+      cell: ({ event, project, space, url, recordIds }) => (
+        <div>
+          {event}{' '}
+          <span class="quiet">
+            {recordIds.length > 1 && `${recordIds.length} records `}in{' '}
+            <a href={to`/projects/${project}/spaces/${space}`}>{`${project}/${space}`}</a>
+          </span>
+          <div class="quiet">{url}</div>
+        </div>
+      ),
+    },
+    { key: 'state', label: 'State', cell: (delivery) => <State delivery={delivery} /> },
+    {
+      key: 'created',
+      label: 'Made',
+      cell: ({ createdAt }) => (
+        <time class="nowrap" dateTime={createdAt} title={formatTime(createdAt)}>
+          {formatSince(createdAt)}
+        </time>
+      ),
+    },
+    {
+      key: 'tools',
+      label: 'Actions',
+      tools: true,
+      cell: (delivery) =>
+        delivery.state !== 'pending' && (
+          <Button
+            small
+            busy={sending === delivery.id}
+            label={`Send again: the call of ${delivery.space} to ${delivery.url}`}
+            onClick={() => onSend(delivery)}
+          >
+            Send again
+          </Button>
+        ),
+    },
+  ];
+}
+
+const badges = { delivered: 'good', pending: 'warn', failed: 'bad' } as const;
+
+function State({ delivery }: { readonly delivery: Delivery }): JSX.Element {
+  const { state, attempts, lastStatus, lastProblem, nextAttemptAt } = delivery;
+  const notes = [
+    lastStatus === null ? null : `answered ${lastStatus}`,
+    lastProblem,
+    attempts > 1 ? `${attempts} attempts` : null,
+    nextAttemptAt === null ? null : `next ${formatSince(nextAttemptAt)}`,
+  ].filter((note) => note !== null);
+  return (
+    <div>
+      <span class={`badge ${badges[state]}`}>{state}</span>
+      {notes.length > 0 && <div class="quiet">{notes.join(' · ')}</div>}
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+/** Calls of webhooks in the console: listed with what became of them, and made again. */
+import t from 'tap';
+import { makeToken, openConsole, register } from '../services/console-browser.ts';
+import { call, structureOf } from '../services/record-client.ts';
+import { startWebhookReceiver } from '../services/webhook-receiver.ts';
+
+t.test('calls are listed, and one is made again', async (t) => {
+  const receiver = await startWebhookReceiver();
+  t.teardown(() => receiver.close());
+  const server = await openConsole({ env: { WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8' } });
+  t.teardown(() => server.close());
+  const { page, problems } = await server.open();
+  await register(server, page);
+  const token = await makeToken(server, page, 'test');
+  await page.getByRole('link', { name: 'Webhooks' }).click();
+  await page.getByRole('heading', { name: 'No calls yet' }).waitFor();
+  const webhooks = { onInsertUrl: `${receiver.url}/<img src=x onerror=alert(1)>` };
+  const fields = [{ name: 'n', type: 'NUMBER' }];
+  const { baseUrl } = server.sluice;
+  const structure = structureOf('shop', 'orders', fields, { webhooks });
+  const inserted = await call({
+    baseUrl,
+    token,
+    path: '/shop/orders',
+    structure,
+    body: [{ n: 1 }, { n: 2 }],
+  });
+  t.equal(inserted.status, 200);
+  await receiver.count(1);
+  const row = page.getByRole('row', { name: /record\.inserted/ });
+  do {
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await row.waitFor();
+  } while ((await row.getByText('delivered').count()) === 0);
+  await row.getByText('2 records in').waitFor();
+  await row.getByText('answered 204').waitFor();
+  t.equal(await page.locator('main img').count(), 0, 'an address is text');
+  await row.getByRole('button', { name: /^Send again/ }).click();
+  await page.getByText('The call is made again.').waitFor();
+  await receiver.count(2);
+  t.equal(receiver.received[1]?.text, receiver.received[0]?.text);
+  await page.getByRole('button', { name: 'Signing key' }).click();
+  await page
+    .getByRole('dialog')
+    .getByText(/^whsec_/)
+    .waitFor();
+  await page.keyboard.press('Escape');
+  await row.getByRole('link', { name: 'shop/orders' }).click();
+  await page.getByRole('heading', { name: 'orders' }).waitFor();
+  t.strictSame(problems, []);
+});
