@@ -1,6 +1,7 @@
 import type { Migration } from './migrate.ts';
 import { cacheTables } from './migrations/cache-tables.ts';
 import { metadataTables } from './migrations/metadata-tables.ts';
+import { recordBlocks } from './migrations/record-blocks.ts';
 import { recordTables } from './migrations/record-tables.ts';
 import { sessionTables } from './migrations/session-tables.ts';
 import { usageTables } from './migrations/usage-tables.ts';
@@ -14,4 +15,5 @@ export const migrations: readonly Migration[] = [
   cacheTables,
   sessionTables,
   usageTables,
+  recordBlocks,
 ];
