@@ -32,11 +32,13 @@ import { projectRoutes } from './projects/project-routes.ts';
 import { type BeginWrite, beginWriteAlone } from './records/begin-write.ts';
 import { CacheOutages } from './records/cache-outages.ts';
 import { createChangeCommit } from './records/change-commit.ts';
+import { countRecordBytes } from './records/count-record-bytes.ts';
 import { HashChecks } from './records/hash-checks.ts';
 import { LoggedWrites } from './records/logged-writes.ts';
 import { afterPending, PendingRecords } from './records/pending-records.ts';
 import { RecordChanges } from './records/record-changes.ts';
 import { RecordLookups } from './records/record-lookups.ts';
+import { quotaWrites, RecordQuota } from './records/record-quota.ts';
 import { RecordReader } from './records/record-reader.ts';
 import { RedisVersions } from './records/redis-versions.ts';
 import { ResultCache } from './records/result-cache.ts';
@@ -131,7 +133,7 @@ export interface QueryDeps {
     | 'loginTokenSecret'
     | 'loginTokenTtl'
   > &
-    Partial<Pick<Config, 'publicUrl'>>;
+    Partial<Pick<Config, 'publicUrl' | 'maxStoredRecordBytes'>>;
   readonly db: Database;
   /** Name of the database that holds all tables. */
   readonly database: string;
@@ -235,10 +237,15 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const statementLimit = db.cluster === undefined ? changeLimits.statementLimit : clusterStatementLimit;
   const changeCommit = createChangeCommit({ ...deps, ...changeLimits, statementLimit });
   const statements = createStatementWrites({ ...deps, beginWrite, groupCommit, changeCommit });
-  const writes =
+  const anyWrites =
     pending === undefined || beginAlone === undefined
       ? statements
       : new LoggedWrites({ ...deps, pending, lookups, beginWrite: beginAlone, statements });
+  const { maxStoredRecordBytes: limit = 0 } = config;
+  const writes =
+    limit === 0
+      ? anyWrites
+      : quotaWrites(anyWrites, new RecordQuota({ limit, count: countRecordBytes(deps), log: args.log }));
   const spaces = new Spaces({ ...unique, maxSpaces: config.maxSpaces });
   const current = args.alone ? writes : currentWrites(writes, spaces);
   const authorize = createAuthorize({ ...reading, spaces });

@@ -1,5 +1,6 @@
 import type { ChdbQueryStream } from 'chdb';
 import { untilAborted } from '../abort/until-aborted.ts';
+import { countChunk } from './chunk-garbage.ts';
 
 export interface StreamEnds {
   /** Runs the engine's work for a chunk, in its turn, and ends it when it takes too long. */
@@ -104,6 +105,7 @@ class StreamReader {
         }
       });
       if (chunk === null) this.#finish();
+      else countChunk(chunk.byteLength);
       return chunk;
     } catch (error) {
       this.#finish(true);

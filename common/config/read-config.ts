@@ -8,6 +8,7 @@ import { type ClickhouseConfig, readClickhouse } from './read-clickhouse.ts';
 import {
   type RequestLimits,
   readLimitDefaults,
+  readRecordQuota,
   readRequestLimits,
   readStorageQuota,
   type StorageQuota,
@@ -76,6 +77,8 @@ export interface Config {
   readonly addressLimits: RequestLimits;
   /** What an account may store of files. */
   readonly storageQuota: StorageQuota;
+  /** Bytes of records that an account may store. 0: no limit. */
+  readonly maxStoredRecordBytes: number;
   readonly publicFilesUrl: string | undefined;
   readonly fileLinks: 'public' | 'private';
   readonly allowClearAllSpaces: boolean;
@@ -163,6 +166,7 @@ export function readConfigFrom(reader: EnvReader): Config {
     tokenLimits: readRequestLimits(reader, 'TOKEN'),
     addressLimits: readRequestLimits(reader, 'ADDRESS'),
     storageQuota: readStorageQuota(reader),
+    maxStoredRecordBytes: readRecordQuota(reader),
     publicFilesUrl: reader.baseUrl('PUBLIC_FILES_URL'),
     fileLinks: reader.oneOf('FILE_LINKS', 'public', ['public', 'private']),
     allowClearAllSpaces: reader.boolean('ALLOW_CLEAR_ALL_SPACES', false),

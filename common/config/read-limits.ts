@@ -37,6 +37,11 @@ export function readRequestLimits(reader: EnvReader, sender: 'TOKEN' | 'ADDRESS'
   };
 }
 
+/** Bytes of records that an account may store. 0: no limit. */
+export function readRecordQuota(reader: EnvReader): number {
+  return reader.integer('MAX_STORED_RECORD_BYTES', 0, 0, 2 ** 50);
+}
+
 export function readStorageQuota(reader: EnvReader): StorageQuota {
   return {
     files: reader.integer('MAX_STORED_FILES', 0, 0, 1_000_000_000),

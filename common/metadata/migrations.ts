@@ -2,6 +2,7 @@ import type { Migration } from './migrate.ts';
 import { cacheTables } from './migrations/cache-tables.ts';
 import { fileListTable } from './migrations/file-list-table.ts';
 import { metadataTables } from './migrations/metadata-tables.ts';
+import { recordBlocks } from './migrations/record-blocks.ts';
 import { recordTables } from './migrations/record-tables.ts';
 import { sessionTables } from './migrations/session-tables.ts';
 import { usageTables } from './migrations/usage-tables.ts';
@@ -16,4 +17,5 @@ export const migrations: readonly Migration[] = [
   sessionTables,
   usageTables,
   fileListTable,
+  recordBlocks,
 ];

@@ -87,7 +87,8 @@ export const remedies: Readonly<Record<string, string>> = {
   link_refused: 'Ask for a new link.',
   too_many_spaces: 'Reuse spaces, or ask the operator for a higher MAX_SPACES.',
   too_many_projects: 'Reuse projects, or ask the operator for a higher MAX_PROJECTS.',
-  quota_exceeded: 'Delete files, or ask the operator for higher quotas (MAX_STORED_FILES, MAX_STORED_BYTES).',
+  quota_exceeded:
+    'Delete files or records, or ask the operator for higher quotas (MAX_STORED_FILES, MAX_STORED_BYTES, MAX_STORED_RECORD_BYTES).',
   not_found: 'Check the address. What belongs to another account is not found either.',
   project_not_found: 'Send `auto-create-project: true`.',
   record_space_not_found: 'Send `auto-create-record-space: true`, or write to the space first.',

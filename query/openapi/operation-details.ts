@@ -26,7 +26,7 @@ const records = ({ record }: SpaceModel): Schema => ({ type: 'array', items: rec
 const foundRecords = ({ found }: SpaceModel): Schema => ({ type: 'array', items: found });
 const conditions = (space: SpaceModel): readonly ApiParameter[] => space.conditions;
 const conditionErrors: readonly ErrorCode[] = ['invalid_condition', 'invalid_options', 'too_many_attempts'];
-const writeErrors: readonly ErrorCode[] = ['invalid_value', 'not_unique', 'unavailable'];
+const writeErrors: readonly ErrorCode[] = ['invalid_value', 'not_unique', 'quota_exceeded', 'unavailable'];
 
 const id: readonly ApiParameter[] = [
   {

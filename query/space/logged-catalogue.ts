@@ -92,6 +92,10 @@ export async function openLoggedCatalogue(args: {
       await settled(signal);
       return catalogue.idsOfProject(projectId, signal);
     },
+    async idsOfOwner(ownerId, signal) {
+      await settled(signal);
+      return catalogue.idsOfOwner(ownerId, signal);
+    },
     async list(query, signal) {
       await settled(signal);
       return catalogue.list(query, signal);

@@ -51,6 +51,11 @@ export interface SpaceCatalogue {
     projectId: string,
     signal: AbortSignal,
   ): Promise<readonly { readonly id: string; readonly recordsId: string }[]>;
+  /** The same of all projects of an account. */
+  idsOfOwner(
+    ownerId: string,
+    signal: AbortSignal,
+  ): Promise<readonly { readonly id: string; readonly recordsId: string }[]>;
   /** A page of the spaces of a project, by their slugs. */
   list(query: SpaceQuery, signal: AbortSignal): Promise<readonly CatalogueEntry[]>;
   /** How many spaces projects of an account have; those without any are not there. */
@@ -139,6 +144,15 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
     return row ?? null;
   };
 
+  const idsWhere = async (condition: string, signal: AbortSignal) => {
+    const rows = await db.rows<{ id: string; version: number }>({
+      sql: `SELECT id, toFloat64(version) AS version FROM ${table} FINAL
+         WHERE ${condition} AND slug != '' ORDER BY id`,
+      signal,
+    });
+    return rows.map(({ id, version }) => ({ id, recordsId: recordsIdOf(id, version) }));
+  };
+
   /** Resolves when it is durable, or another row with its token was first. Null: its outcome is known. */
   const insert = async (
     values: Readonly<Record<string, string>>,
@@ -221,14 +235,8 @@ export function createSpaceCatalogue({ db, database }: { db: Database; database:
       const unknown = await insert(droppedRow(dropped, ''), dropped.version, { token, signal });
       if (unknown !== null) throw unknown;
     },
-    async idsOfProject(projectId, signal) {
-      const rows = await db.rows<{ id: string; version: number }>({
-        sql: `SELECT id, toFloat64(version) AS version FROM ${table} FINAL
-         WHERE project_id = ${textLiteral(projectId)} AND slug != '' ORDER BY id`,
-        signal,
-      });
-      return rows.map(({ id, version }) => ({ id, recordsId: recordsIdOf(id, version) }));
-    },
+    idsOfProject: (projectId, signal) => idsWhere(`project_id = ${textLiteral(projectId)}`, signal),
+    idsOfOwner: (ownerId, signal) => idsWhere(`owner_id = ${textLiteral(ownerId)}`, signal),
     async list({ projectId, limit, after = '', search }, signal) {
       const conditions = [`project_id = ${textLiteral(projectId)}`, `slug > ${textLiteral(after)}`];
       if (search !== undefined) {

@@ -166,6 +166,14 @@ export class RecordsTable {
   }
 
   /** How many records spaces of one home have, by the column `_space`; those without any are not there. */
+  /** Bytes of the values of all records, as text. @param overhead what each record counts beside them */
+  sumBytes(spaceIds: readonly string[], overhead: number): Sql {
+    const among = spaceIds.map(textLiteral).join(', ');
+    const sql = `SELECT toFloat64(${overhead} * count() + sum(arraySum(arrayMap(x -> length(x), mapValues(_doc))))) AS bytes
+      FROM ${this.#records} WHERE space IN (${among})`;
+    return { sql, home: this.homeOf(spaceIds[0] as string), space: allSpaces };
+  }
+
   countAll(spaceIds: readonly string[]): Sql {
     const among = spaceIds.map(textLiteral).join(', ');
     const sql = `SELECT toString(space) AS _space, toFloat64(count()) AS records FROM ${this.#records}

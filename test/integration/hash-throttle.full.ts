@@ -80,6 +80,24 @@ t.test('a comparison costs the same whether there is a user or not', async (t) =
   t.strictSame(costs, [1, 1]);
 });
 
+t.test('a find verifies ten hashes at most, and of more none', async (t) => {
+  const user = (i: number, age: number) => ({
+    ...{ email: `crowd ${age} ${i}`, nick: `crowd ${age} ${i}`, age, password: `right ${i}` },
+  });
+  const crowd = (age: number, count: number) =>
+    users.insert(Array.from({ length: count }, (_, i) => user(i, age)));
+  t.equal((await crowd(51, 10)).status, 200);
+  t.equal((await crowd(52, 11)).status, 200);
+  const byAge = (age: number): Query => [
+    ['age', String(age)],
+    ['password', 'right 3'],
+  ];
+  t.match((await users.find(byAge(51))).body, [{ nick: 'crowd 51 3' }]);
+  const before = verifications;
+  t.match(await users.find(byAge(52)), { status: 400, code: 'invalid_condition' });
+  t.equal(verifications, before);
+});
+
 t.test('a right value forgets the failures', async (t) => {
   await makeUser('forgetful');
   for (let i = 0; i < 12; i++) {

@@ -35,6 +35,7 @@ t.test('defaults', async (t) => {
     tokenLimits: { rate: 0, burst: 100, inFlight: 0 },
     addressLimits: { rate: 0, burst: 100, inFlight: 0 },
     storageQuota: { files: 0, bytes: 0 },
+    maxStoredRecordBytes: 0,
     maxRecordBytes: 1_048_576,
     maxRecordsBytes: 16_777_216,
     fileLinks: 'public',

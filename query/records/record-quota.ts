@@ -1,0 +1,134 @@
+import { LRUCache } from 'lru-cache';
+import { waitAtMost } from '../../common/abort/wait-at-most.ts';
+import { quotaExceeded } from '../../common/errors/catalogue.ts';
+import type { Log } from '../../common/log/log.ts';
+import type { RecordWrites } from './record-writes.ts';
+
+/** What a record counts beside its values: its id, its times, and the row itself. */
+export const recordOverhead = 64;
+
+/** Milliseconds after which an account that writes is counted again: so late is seen what other processes wrote. */
+const countEvery = 60_000;
+/** Counting reads all values of the account: between two times lies so much, and so many times what it took. */
+const leastPause = 2000;
+const pauseFactor = 50;
+/** Milliseconds that a write waits for a count that decides. A longer one goes on beside it. */
+const firstWait = 1000;
+const rememberedAccounts = 10_000;
+
+/** Bytes of records of an account. */
+interface Account {
+  /** What the store said; null: not yet. */
+  counted: number | null;
+  /** Written since it began to count, here. */
+  written: number;
+  /** The same of the count under way. */
+  writtenMeanwhile: number;
+  underWay: number;
+  counting: Promise<void> | null;
+  countedAt: number;
+  nextCount: number;
+}
+
+/**
+ * What an account may store of records. This process counts what it writes itself; the store is asked at first, when
+ * there seems to be no room, and once a minute. What an update replaces counts until then.
+ */
+export class RecordQuota {
+  readonly #limit: number;
+  readonly #count: (account: string) => Promise<number>;
+  readonly #log: Pick<Log, 'warn'> | undefined;
+  readonly #now: () => number;
+  readonly #accounts = new LRUCache<string, Account>({ max: rememberedAccounts });
+
+  /** @param args.count asks the store */
+  constructor(args: {
+    limit: number;
+    count: (account: string) => Promise<number>;
+    log?: Pick<Log, 'warn'> | undefined;
+    now?: () => number;
+  }) {
+    this.#limit = args.limit;
+    this.#count = args.count;
+    this.#log = args.log;
+    this.#now = args.now ?? (() => performance.now());
+  }
+
+  /** Does a write that adds so many bytes at most. Throws 403 when they would be too many. */
+  async write<Result>(owner: string, bytes: number, work: () => Promise<Result>): Promise<Result> {
+    const account = this.#account(owner);
+    const old = this.#now() - account.countedAt >= countEvery;
+    if (old || !this.#fits(account, bytes)) this.#beginCount(owner, account);
+    // nobody waits for a better figure than one that leaves room
+    const uncertain = account.counted === null || !this.#fits(account, bytes);
+    if (uncertain && account.counting !== null) await waitAtMost(account.counting, firstWait);
+    if (!this.#fits(account, bytes)) throw quotaExceeded(`${this.#limit} bytes of records`);
+    account.underWay += bytes;
+    try {
+      const result = await work();
+      account.written += bytes;
+      account.writtenMeanwhile += bytes;
+      return result;
+    } finally {
+      account.underWay -= bytes;
+    }
+  }
+
+  #fits({ counted, written, underWay }: Account, bytes: number): boolean {
+    return (counted ?? 0) + written + underWay + bytes <= this.#limit;
+  }
+
+  #account(owner: string): Account {
+    const known = this.#accounts.get(owner);
+    if (known !== undefined) return known;
+    const never = Number.NEGATIVE_INFINITY;
+    const account: Account = {
+      ...{ counted: null, written: 0, writtenMeanwhile: 0, underWay: 0 },
+      ...{ counting: null, countedAt: never, nextCount: never },
+    };
+    this.#accounts.set(owner, account);
+    return account;
+  }
+
+  #beginCount(owner: string, account: Account): void {
+    if (account.counting !== null || this.#now() < account.nextCount) return;
+    account.counting = this.#recount(owner, account).finally(() => {
+      account.counting = null;
+    });
+  }
+
+  async #recount(owner: string, account: Account): Promise<void> {
+    const began = this.#now();
+    account.writtenMeanwhile = 0;
+    try {
+      account.counted = await this.#count(owner);
+      account.written = account.writtenMeanwhile;
+      account.countedAt = began;
+    } catch (error) {
+      this.#log?.warn({ err: error }, 'the records of an account could not be counted for its quota');
+    }
+    const ended = this.#now();
+    account.nextCount = ended + Math.max(leastPause, pauseFactor * (ended - began));
+  }
+}
+
+/** Writes within the quota of the account of their space. */
+export function quotaWrites(writes: RecordWrites, quota: RecordQuota): RecordWrites {
+  return {
+    insert(rows) {
+      let bytes = 0;
+      for (const { row } of rows.rows) {
+        bytes += recordOverhead;
+        for (const slot in row._doc) bytes += Buffer.byteLength(row._doc[slot] as string);
+      }
+      return quota.write(rows.space.ownerId, bytes, () => writes.insert(rows));
+    },
+    change(change) {
+      const { assignments, space } = change;
+      if (assignments === null) return writes.change(change);
+      let bytes = 0;
+      for (const { value } of assignments) if (value !== null) bytes += Buffer.byteLength(String(value));
+      return quota.write(space.ownerId, bytes, () => writes.change(change));
+    },
+  };
+}
