@@ -6,7 +6,6 @@ import type { Database } from '../common/clickhouse/database.ts';
 import { createGroupCommit } from '../common/clickhouse/group-commit.ts';
 import type { Config } from '../common/config/read-config.ts';
 import type { Route } from '../common/http/http-types.ts';
-import { readJson } from '../common/http/read-json.ts';
 import type { Invalidation } from '../common/invalidation/invalidation.ts';
 import type { ServiceFactory } from '../common/lifecycle/service.ts';
 import { ReadWriteLock } from '../common/limits/read-write-lock.ts';
@@ -25,8 +24,8 @@ import { createVerifyCredentials } from './login/verify-credentials.ts';
 import { describeOperation } from './openapi/describe-operation.ts';
 import { describeSpace } from './openapi/space-document.ts';
 import { anySpace } from './openapi/space-model.ts';
-import { countedWrites } from './operations/counted-writes.ts';
 import type { Operation, OperationDeps } from './operations/operation.ts';
+import { operationRoute } from './operations/operation-route.ts';
 import { operations, scopes } from './operations.ts';
 import { projectRoutes } from './projects/project-routes.ts';
 import { type BeginWrite, beginWriteAlone } from './records/begin-write.ts';
@@ -52,7 +51,7 @@ import { currentWrites } from './space/current-writes.ts';
 import { sweepDropped } from './space/delete-dropped.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
 import { openCatalogue } from './space/logged-catalogue.ts';
-import { createOpenSpace, type OpenSpace } from './space/open-space.ts';
+import { createOpenSpace } from './space/open-space.ts';
 import { createSpaceCatalogue, type SpaceCatalogue } from './space/space-catalogue.ts';
 import { makeSpaceViews, type ViewsOrder } from './space/space-views.ts';
 import { type Freshness, Spaces } from './space/spaces.ts';
@@ -269,7 +268,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
   };
   const model = anySpace(scopes);
   const recordRoutes = operations.flatMap((operation) => {
-    const route = routeOf(operation, { ...args, openSpace }, operationDeps);
+    const route = operationRoute(operation, { ...args, openSpace }, operationDeps);
     const handler = deps.writes.tracked(route.handler);
     const also = (operation.also ?? []).map((other) => ({
       ...{ ...route, ...other, handler },
@@ -283,38 +282,4 @@ export function queryRoutes(args: QueryDeps): Route[] {
     ...webhookRoutes({ ...args, webhooks }),
     usageRoute({ usage: args.usage ?? new UsageCounts(args), authenticate: args.authenticate }),
   ];
-}
-
-function routeOf(
-  operation: Operation,
-  { config, authenticate, openSpace, usage }: QueryDeps & { readonly openSpace: OpenSpace },
-  deps: OperationDeps,
-): Route {
-  const { name, method, path } = operation;
-  const run = countedWrites(operation, usage);
-  const bodyLimit = operation.body === 'records' ? config.maxRecordsBytes : config.maxRecordBytes;
-  return {
-    operation: name,
-    method,
-    path,
-    handler(request) {
-      let parsed: Promise<unknown> | undefined;
-      const body = (): Promise<unknown> => {
-        parsed ??= readJson(request, bodyLimit);
-        return parsed;
-      };
-      return run(
-        {
-          request,
-          async authenticate() {
-            await authenticate(request);
-          },
-          open: (reference) =>
-            openSpace(request, operation, reference, operation.body === undefined ? undefined : body),
-          body,
-        },
-        deps,
-      );
-    },
-  };
 }

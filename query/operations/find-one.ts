@@ -17,7 +17,7 @@ export const findOne: RunOperation = async ({ request, open, body }, deps) => {
   return cachedRecord({ cache, space, request, asked: `findOne ${key}` }, async () => {
     const options = parseOptions(request.header('options'), space.structure);
     const conditions = parseConditions(pairs, space.structure, options.paramRelationship);
-    const populate = await preparePopulate(deps, request, space);
+    const populate = request.header('options') ? await preparePopulate(deps, request, space) : null;
     return { conditions, populate, read: () => reader.first(space, conditions, options, request.signal) };
   });
 };

@@ -16,7 +16,7 @@ export const find: RunOperation = async ({ request, open, body }, deps) => {
   return cachedList({ cache, space, request, asked: `find ${key}` }, async () => {
     const options = parseOptions(request.header('options'), space.structure);
     const conditions = parseConditions(pairs, space.structure, options.paramRelationship);
-    const populate = await preparePopulate(deps, request, space);
+    const populate = request.header('options') ? await preparePopulate(deps, request, space) : null;
     const read = () => reader.stream(space, { ...options, conditions }, request.signal);
     return { conditions, populate, read };
   });

@@ -15,7 +15,7 @@ export const search: RunOperation = async ({ request, open }, deps) => {
   return cachedList({ cache, space, request, asked: `search ${request.rawQuery}` }, async () => {
     const { sort, page } = parseOptions(request.header('options'), space.structure);
     const { text, fields } = parseSearch(request.query, space.structure);
-    const populate = await preparePopulate(deps, request, space);
+    const populate = request.header('options') ? await preparePopulate(deps, request, space) : null;
     // of a field without a value it is NULL, which WHERE takes as false
     const where = `(${fields.map((field) => containsSql(field, text)).join(' OR ')})`;
     const read = () => reader.stream(space, { where, sort, page }, request.signal);

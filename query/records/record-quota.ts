@@ -115,13 +115,16 @@ export class RecordQuota {
 /** Writes within the quota of the account of their space. */
 export function quotaWrites(writes: RecordWrites, quota: RecordQuota): RecordWrites {
   return {
-    insert(rows) {
-      let bytes = 0;
-      for (const { row } of rows.rows) {
-        bytes += recordOverhead;
-        for (const slot in row._doc) bytes += Buffer.byteLength(row._doc[slot] as string);
+    insert(added) {
+      const { space, records } = added;
+      const { fields } = space.structure;
+      let bytes = records.length * recordOverhead;
+      for (const { values } of records) {
+        for (const [index, value] of values.entries()) {
+          if (value !== null && fields[index]?.hashed === false) bytes += Buffer.byteLength(String(value));
+        }
       }
-      return quota.write(rows.space.ownerId, bytes, () => writes.insert(rows));
+      return quota.write(space.ownerId, bytes, () => writes.insert(added));
     },
     change(change) {
       const { assignments, space } = change;

@@ -1,0 +1,51 @@
+import type { Authenticate } from '../../common/auth/authenticate.ts';
+import type { Config } from '../../common/config/read-config.ts';
+import type { Route } from '../../common/http/http-types.ts';
+import { readJson } from '../../common/http/read-json.ts';
+import type { UsageCounts } from '../../common/usage/usage-counts.ts';
+import type { OpenSpace } from '../space/open-space.ts';
+import { countedWrites } from './counted-writes.ts';
+import type { Operation, OperationDeps } from './operation.ts';
+
+interface OperationRouteDeps {
+  readonly config: Pick<Config, 'maxRecordBytes' | 'maxRecordsBytes'>;
+  readonly authenticate: Authenticate;
+  readonly openSpace: OpenSpace;
+  /** Absent: nobody counts. */
+  readonly usage?: UsageCounts;
+}
+
+/** How a request for an operation is answered. */
+export function operationRoute(
+  operation: Operation,
+  { config, authenticate, openSpace, usage }: OperationRouteDeps,
+  deps: OperationDeps,
+): Route {
+  const { name, method, path } = operation;
+  const run = countedWrites(operation, usage);
+  const bodyLimit = operation.body === 'records' ? config.maxRecordsBytes : config.maxRecordBytes;
+  return {
+    operation: name,
+    method,
+    path,
+    handler(request) {
+      let parsed: Promise<unknown> | undefined;
+      const body = (): Promise<unknown> => {
+        parsed ??= readJson(request, bodyLimit);
+        return parsed;
+      };
+      return run(
+        {
+          request,
+          async authenticate() {
+            await authenticate(request);
+          },
+          open: (reference) =>
+            openSpace(request, operation, reference, operation.body === undefined ? undefined : body),
+          body,
+        },
+        deps,
+      );
+    },
+  };
+}
