@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { JsonObject } from '../../common/openapi-document/build-document.ts';
-import { hostileTexts } from './hostile-texts.ts';
+import { strangeText } from './hostile-arbitraries.ts';
 import { type FoundOperation, operationsOf } from './openapi-document.ts';
 import { valuesOf } from './schema-arbitrary.ts';
 
@@ -21,15 +21,9 @@ export function fuzzRequests(document: JsonObject, token: string): fc.Arbitrary<
   return fc.oneof(...found.map((operation) => requestsOf(operation, document, token)));
 }
 
-const strange = fc.oneof(
-  fc.constantFrom(...hostileTexts.filter((text) => text.length < 2000)),
-  fc.string({ unit: 'binary', maxLength: 40 }),
-  fc.constantFrom('', ' ', '{', '[]', 'null', '{"a":1', '%', '-1', '1e999', 'true,true', 'x'.repeat(5000)),
-);
-
 /** What a request says where the document has a place for it: as it should be, or not. */
 function mostly(good: fc.Arbitrary<string>, weight = 12): fc.Arbitrary<string> {
-  return fc.oneof({ weight, arbitrary: good }, { weight: 1, arbitrary: strange });
+  return fc.oneof({ weight, arbitrary: good }, { weight: 1, arbitrary: strangeText });
 }
 
 function requestsOf(
@@ -60,7 +54,7 @@ function requestsOf(
       headers,
       authorization: fc.oneof(
         { weight: 20, arbitrary: fc.constant(`Bearer ${token}`) },
-        { weight: 1, arbitrary: strange },
+        { weight: 1, arbitrary: strangeText },
       ),
       accept: fc.constantFrom('*/*', '*/*', 'application/problem+json', 'application/json'),
       body: bodyOf(operation, document),

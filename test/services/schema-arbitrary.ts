@@ -1,17 +1,9 @@
 import fc from 'fast-check';
 import type { JsonObject } from '../../common/openapi-document/build-document.ts';
+import { anyJson, hostileKey } from './hostile-arbitraries.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON Schema of a document
 type Schema = any;
-
-const key = fc.oneof(
-  fc.constantFrom('name', 'age', 'id', '__proto__', 'constructor', 'firstName', ''),
-  fc.string({ unit: 'grapheme', maxLength: 20 }),
-);
-const anyValue = fc.oneof(
-  fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<unknown>,
-  fc.constantFrom<unknown>(36, 'Ada', true, null, [], {}, 1e308, -0, '\u0000', '\ud800'),
-);
 
 /** Values that a schema of a document (OpenAPI 3.1) permits, as far as it can be told without a validator. */
 export function valuesOf(schema: Schema, document: JsonObject): fc.Arbitrary<unknown> {
@@ -36,7 +28,7 @@ export function valuesOf(schema: Schema, document: JsonObject): fc.Arbitrary<unk
     case 'null':
       return fc.constant(null);
     default:
-      return schema.anyOf === undefined ? anyValue : fc.oneof(...schema.anyOf.map(of));
+      return schema.anyOf === undefined ? anyJson : fc.oneof(...schema.anyOf.map(of));
   }
 }
 
@@ -48,8 +40,8 @@ function objectsOf(schema: Schema, of: (part: Schema) => fc.Arbitrary<unknown>):
     requiredKeys: required as never[],
   });
   if (properties.length > 0 && schema.additionalProperties !== true) return known;
-  const values = typeof schema.additionalProperties === 'object' ? of(schema.additionalProperties) : anyValue;
-  const more = fc.dictionary(key, values, { minKeys: schema.minProperties ?? 0, maxKeys: 4 });
+  const values = typeof schema.additionalProperties === 'object' ? of(schema.additionalProperties) : anyJson;
+  const more = fc.dictionary(hostileKey, values, { minKeys: schema.minProperties ?? 0, maxKeys: 4 });
   return fc.tuple(known, more).map(([own, others]) => ({ ...others, ...own }));
 }
 
