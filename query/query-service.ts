@@ -31,7 +31,6 @@ import { projectRoutes } from './projects/project-routes.ts';
 import { type BeginWrite, beginWriteAlone } from './records/begin-write.ts';
 import { CacheOutages } from './records/cache-outages.ts';
 import { createChangeCommit } from './records/change-commit.ts';
-import { countRecordBytes } from './records/count-record-bytes.ts';
 import { HashChecks } from './records/hash-checks.ts';
 import { LoggedWrites } from './records/logged-writes.ts';
 import { afterPending, PendingRecords } from './records/pending-records.ts';
@@ -47,14 +46,16 @@ import { createRecordStore } from './records/store-records.ts';
 import { createUuidV7 } from './records/uuid-v7.ts';
 import { VersionedCache } from './records/versioned-cache.ts';
 import { sweepRetired } from './space/clear-slot.ts';
+import { countRecordBytes } from './space/count-record-bytes.ts';
 import { currentWrites } from './space/current-writes.ts';
 import { sweepDropped } from './space/delete-dropped.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
 import { openCatalogue } from './space/logged-catalogue.ts';
 import { createOpenSpace } from './space/open-space.ts';
-import { createSpaceCatalogue, type SpaceCatalogue } from './space/space-catalogue.ts';
+import type { SpaceCatalogue } from './space/space-catalogue.ts';
 import { makeSpaceViews, type ViewsOrder } from './space/space-views.ts';
 import { type Freshness, Spaces } from './space/spaces.ts';
+import { TableCatalogue } from './space/table-catalogue.ts';
 import { RecordsTable } from './sql/records-table.ts';
 import type { FindStoredDeps } from './unique/find-stored.ts';
 import { openKeyFilter } from './unique/key-filter.ts';
@@ -192,7 +193,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
     db,
     hasher,
     table: new RecordsTable(db, database),
-    catalogue: args.catalogue ?? createSpaceCatalogue(args),
+    catalogue: args.catalogue ?? new TableCatalogue(args),
     structures: createStructureCache(scopes, args.metrics?.cache('structures')),
     newId: createUuidV7(),
     writes: new InFlightWrites(),

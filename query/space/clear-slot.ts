@@ -4,7 +4,7 @@ import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { PendingRecords } from '../records/pending-records.ts';
 import { RecordsTable } from '../sql/records-table.ts';
-import { createSpaceCatalogue } from './space-catalogue.ts';
+import { TableCatalogue } from './table-catalogue.ts';
 
 export interface ClearSlotDeps {
   readonly db: Database;
@@ -71,7 +71,7 @@ export async function sweepRetired(
   const { db, database, log } = args;
   const deps = { db, log, table: new RecordsTable(db, database) };
   try {
-    for (const retired of await createSpaceCatalogue({ db, database }).retiredSlots(signal)) {
+    for (const retired of await new TableCatalogue({ db, database }).retiredSlots(signal)) {
       await clearSlot(deps, retired, signal);
     }
   } catch (error) {

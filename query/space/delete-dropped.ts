@@ -4,8 +4,9 @@ import type { Log } from '../../common/log/log.ts';
 import type { PendingRecords } from '../records/pending-records.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
-import { createSpaceCatalogue, type DroppedSpace, type SpaceCatalogue } from './space-catalogue.ts';
+import type { DroppedSpace, SpaceCatalogue } from './space-catalogue.ts';
 import { droppedRecordsId } from './space-generation.ts';
+import { TableCatalogue } from './table-catalogue.ts';
 
 export interface DeleteDroppedDeps {
   readonly db: Database;
@@ -64,7 +65,7 @@ export async function sweepDropped(
   signal: AbortSignal,
 ): Promise<void> {
   const { db, database, alone, log } = args;
-  const catalogue = createSpaceCatalogue({ db, database });
+  const catalogue = new TableCatalogue({ db, database });
   const table = new RecordsTable(db, database);
   try {
     const before = new Date(Date.now() - (alone ? 0 : outdatedAfter));

@@ -1,12 +1,5 @@
-import type { Database } from '../../common/clickhouse/database.ts';
-import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
-import { timestampText } from '../../common/metadata/row-values.ts';
-import { parseStructure } from '../structure/parse-structure.ts';
-import { retiredPart, slotsText, typeChangeOf, withSlots } from '../structure/slots.ts';
-import { createStructure, type Structure, structureText } from '../structure/structure.ts';
+import type { Structure } from '../structure/structure.ts';
 import type { RetiredSlot } from './clear-slot.ts';
-import { droppedVersion, recordsIdOf } from './space-generation.ts';
 
 /** A row of record_spaces. */
 export interface CatalogueEntry {
@@ -25,14 +18,21 @@ export interface CatalogueEntry {
   readonly updatedAt: Date;
 }
 
+/** A space, and the newest version of its row. */
+export interface FoundSpace {
+  /** Null: it was dropped, or never there. */
+  readonly entry: CatalogueEntry | null;
+  readonly version: number;
+}
+
+/** Of the row of a space, and of its records. */
+export type SpaceIds = Pick<CatalogueEntry, 'id' | 'recordsId'>;
+
 /** What is known of record spaces, beside their records. */
 export interface SpaceCatalogue {
   find(id: string, signal: AbortSignal): Promise<CatalogueEntry | null>;
   /** The same, with the newest version of its row: there is one also when the space was dropped. 0: there never was one. */
-  look(
-    id: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly entry: CatalogueEntry | null; readonly version: number }>;
+  look(id: string, signal: AbortSignal): Promise<FoundSpace>;
   /**
    * Stores a version that follows the one that was found. Resolves with true when it is durable, and with false when
    * another process was first with that version: then nothing was stored.
@@ -47,15 +47,9 @@ export interface SpaceCatalogue {
   /** Notes that nothing is left of a space. */
   swept(dropped: DroppedSpace, signal: AbortSignal): Promise<void>;
   /** Spaces of a project: of their rows here, and of their records. */
-  idsOfProject(
-    projectId: string,
-    signal: AbortSignal,
-  ): Promise<readonly { readonly id: string; readonly recordsId: string }[]>;
+  idsOfProject(projectId: string, signal: AbortSignal): Promise<readonly SpaceIds[]>;
   /** The same of all projects of an account. */
-  idsOfOwner(
-    ownerId: string,
-    signal: AbortSignal,
-  ): Promise<readonly { readonly id: string; readonly recordsId: string }[]>;
+  idsOfOwner(ownerId: string, signal: AbortSignal): Promise<readonly SpaceIds[]>;
   /** A page of the spaces of a project, by their slugs. */
   list(query: SpaceQuery, signal: AbortSignal): Promise<readonly CatalogueEntry[]>;
   /** How many spaces projects of an account have; those without any are not there. */
@@ -89,214 +83,4 @@ export interface SpaceQuery {
   readonly after?: string | undefined;
   /** Part of the slug or of the name, in whatever case. */
   readonly search?: string | undefined;
-}
-
-/** In place of the records that a space begins with: it was dropped, and its records may be there still. */
-const leftRecords = 'left';
-
-interface Row {
-  owner_id: string;
-  project_id: string;
-  structure: string;
-  slots: string;
-  initial_records: string;
-  version: number;
-  created: number;
-  updated: number;
-}
-
-/** Doubles hold versions and times exactly; 64-bit integers would depend on output settings. */
-const selection = `owner_id, project_id, structure, slots, initial_records, toFloat64(version) AS version,
-  toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
-
-/** A version of a space by column. Half a surrogate pair is nothing that the engine takes; structures have it escaped. */
-function valuesOf(entry: CatalogueEntry): Readonly<Record<string, string>> {
-  const { structure } = entry;
-  return {
-    id: entry.id,
-    owner_id: entry.ownerId,
-    project_id: entry.projectId,
-    project_slug: structure.projectSlug,
-    slug: structure.slug,
-    name: structure.name.toWellFormed(),
-    description: structure.description.toWellFormed(),
-    structure: structureText(structure),
-    slots: slotsText(structure),
-    created_at: timestampText(entry.createdAt),
-    updated_at: timestampText(entry.updatedAt),
-    initial_records: entry.initialRecords,
-  };
-}
-
-/** A version of a space as a line for its table (JSONEachRow). */
-export function catalogueLine(entry: CatalogueEntry): Uint8Array {
-  return Buffer.from(`${JSON.stringify({ ...valuesOf(entry), version: entry.version })}\n`);
-}
-
-export function createSpaceCatalogue({ db, database }: { db: Database; database: string }): SpaceCatalogue {
-  const table = `${database}.record_spaces`;
-
-  const newest = async (id: string, signal: AbortSignal): Promise<Row | null> => {
-    const [row] = await db.rows<Row>({
-      sql: `SELECT ${selection} FROM ${table} FINAL WHERE id = ${textLiteral(id)} LIMIT 1`,
-      signal,
-    });
-    return row ?? null;
-  };
-
-  const idsWhere = async (condition: string, signal: AbortSignal) => {
-    const rows = await db.rows<{ id: string; version: number }>({
-      sql: `SELECT id, toFloat64(version) AS version FROM ${table} FINAL
-         WHERE ${condition} AND slug != '' ORDER BY id`,
-      signal,
-    });
-    return rows.map(({ id, version }) => ({ id, recordsId: recordsIdOf(id, version) }));
-  };
-
-  /** Resolves when it is durable, or another row with its token was first. Null: its outcome is known. */
-  const insert = async (
-    values: Readonly<Record<string, string>>,
-    version: number,
-    { token, signal }: { readonly token: string; readonly signal: AbortSignal },
-  ): Promise<UnknownOutcome | null> => {
-    // of two processes that store the same version of a space only the first one's row is taken: ClickHouse drops
-    // a block whose token it has seen (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries)
-    const sql = `INSERT INTO ${table} (${Object.keys(values).join(', ')}, version)
-       SETTINGS insert_deduplicate = 1, insert_deduplication_token = ${textLiteral(token)}
-       VALUES (${Object.values(values).map(textLiteral).join(', ')}, ${version})`;
-    return db.command({ sql, signal }).then(
-      () => null,
-      (error: unknown) => {
-        if (error instanceof UnknownOutcome) return error;
-        throw error;
-      },
-    );
-  };
-
-  const look: SpaceCatalogue['look'] = async (id, signal) => {
-    const row = await newest(id, signal);
-    if (row === null || row.structure === '') return { entry: null, version: row?.version ?? 0 };
-    return { entry: entryOf(id, row), version: row.version };
-  };
-
-  return {
-    look,
-    async find(id, signal) {
-      return (await look(id, signal)).entry;
-    },
-    async store(entry, signal) {
-      const { id, structure, version } = entry;
-      const unknown = await insert(valuesOf(entry), version, { token: `${id}:${version}`, signal });
-      const row = await newest(id, signal);
-      if (unknown !== null && (row === null || row.version < version)) throw unknown;
-      // equal text: it is what was to be stored, whichever process stored it
-      return (
-        row?.version === version &&
-        row.structure === structureText(structure) &&
-        row.slots === slotsText(structure)
-      );
-    },
-    async drop({ id, ownerId, projectId, structure, version }, signal) {
-      const dropped = {
-        ...{ id, ownerId, projectId, projectSlug: structure.projectSlug },
-        version: droppedVersion(version),
-      };
-      const token = `${id}:${dropped.version}`;
-      const unknown = await insert(droppedRow(dropped, leftRecords), dropped.version, { token, signal });
-      const row = await newest(id, signal);
-      if (unknown !== null && (row === null || row.version < dropped.version)) throw unknown;
-      return row?.version === dropped.version;
-    },
-    async leftBehind(before, limit, signal) {
-      return db.rows<DroppedSpace>({
-        sql: `SELECT id, owner_id AS ownerId, project_id AS projectId, project_slug AS projectSlug,
-           toFloat64(version) AS version FROM ${table} FINAL
-         WHERE initial_records = '${leftRecords}' AND slug = ''
-           AND updated_at < toDateTime64(${textLiteral(timestampText(before))}, 3, 'UTC')
-         ORDER BY updated_at LIMIT ${limit}`,
-        signal,
-      });
-    },
-    async retiredSlots(signal) {
-      const rows = await db.rows<{ id: string; version: number; slots: string }>({
-        sql: `SELECT id, toFloat64(version) AS version, slots FROM ${table} FINAL
-         WHERE slug != '' AND position(slots, ${textLiteral(retiredPart)}) > 0`,
-        signal,
-      });
-      return rows.flatMap(({ id, version, slots }) => {
-        // a slot that a change of types has taken may be a field's in a moment
-        if (typeChangeOf(slots) !== null) return [];
-        const recordsId = recordsIdOf(id, version);
-        return withSlots([], slots).retiredSlots.map((slot) => ({ recordsId, slot }));
-      });
-    },
-    async swept(dropped, signal) {
-      const token = `${dropped.id}:${dropped.version}:swept`;
-      const unknown = await insert(droppedRow(dropped, ''), dropped.version, { token, signal });
-      if (unknown !== null) throw unknown;
-    },
-    idsOfProject: (projectId, signal) => idsWhere(`project_id = ${textLiteral(projectId)}`, signal),
-    idsOfOwner: (ownerId, signal) => idsWhere(`owner_id = ${textLiteral(ownerId)}`, signal),
-    async list({ projectId, limit, after = '', search }, signal) {
-      const conditions = [`project_id = ${textLiteral(projectId)}`, `slug > ${textLiteral(after)}`];
-      if (search !== undefined) {
-        const text = textLiteral(search);
-        const parts = ['slug', 'name'].map((column) => `positionCaseInsensitiveUTF8(${column}, ${text}) > 0`);
-        conditions.push(`(${parts.join(' OR ')})`);
-      }
-      // structures are long: only those of the page are read
-      const ids = `SELECT id FROM ${table} FINAL WHERE ${conditions.join(' AND ')} ORDER BY slug LIMIT ${limit}`;
-      const found = await db.rows<{ id: string }>({ sql: ids, signal });
-      if (found.length === 0) return [];
-      const among = found.map(({ id }) => textLiteral(id)).join(', ');
-      const sql = `SELECT id, ${selection} FROM ${table} FINAL WHERE id IN (${among}) AND slug != '' ORDER BY slug`;
-      return (await db.rows<Row & { id: string }>({ sql, signal })).map((row) => entryOf(row.id, row));
-    },
-    async countByProject(ownerId, projectIds, signal) {
-      if (projectIds.length === 0) return new Map();
-      const among = projectIds.map(textLiteral).join(', ');
-      const sql = `SELECT project_id AS project, toFloat64(count()) AS spaces FROM ${table} FINAL
-         WHERE owner_id = ${textLiteral(ownerId)} AND project_id IN (${among}) AND slug != '' GROUP BY project_id`;
-      const rows = await db.rows<{ project: string; spaces: number }>({ sql, signal });
-      return new Map(rows.map(({ project, spaces }) => [project, spaces]));
-    },
-    async countOfOwner(ownerId, signal) {
-      const sql = `SELECT toFloat64(count()) AS spaces FROM ${table} FINAL
-         WHERE owner_id = ${textLiteral(ownerId)} AND slug != ''`;
-      const [row] = await db.rows<{ spaces: number }>({ sql, signal });
-      return row?.spaces ?? 0;
-    },
-    async isEmpty(signal) {
-      return (await db.rows({ sql: `SELECT 1 FROM ${table} LIMIT 1`, signal })).length === 0;
-    },
-    settled: async () => {},
-    close: async () => {},
-  };
-}
-
-function entryOf(id: string, row: Row): CatalogueEntry {
-  const { structure, problems } = parseStructure(row.structure);
-  if (structure === null) throw new Error(`the stored structure of ${id} is broken: ${problems.join('; ')}`);
-  const { fields, retiredSlots } = withSlots(structure.fields, row.slots);
-  return {
-    id,
-    recordsId: recordsIdOf(id, row.version),
-    ownerId: row.owner_id,
-    projectId: row.project_id,
-    structure: createStructure({ ...structure, fields, retiredSlots, typeChange: typeChangeOf(row.slots) }),
-    version: row.version,
-    initialRecords: row.initial_records,
-    createdAt: new Date(row.created),
-    updatedAt: new Date(row.updated),
-  };
-}
-
-/** Its slug is empty, as no space's is. */
-function droppedRow({ id, ownerId, projectId, projectSlug }: DroppedSpace, initialRecords: string) {
-  const now = timestampText(new Date());
-  return {
-    ...{ id, owner_id: ownerId, project_id: projectId, project_slug: projectSlug },
-    ...{ slug: '', name: '', description: '', structure: '', slots: '' },
-    ...{ created_at: now, updated_at: now, initial_records: initialRecords },
-  };
 }

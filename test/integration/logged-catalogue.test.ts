@@ -4,14 +4,15 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { openLoggedCatalogue } from '../../query/space/logged-catalogue.ts';
-import { type CatalogueEntry, createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
+import { LoggedCatalogue } from '../../query/space/logged-catalogue.ts';
+import type { CatalogueEntry } from '../../query/space/space-catalogue.ts';
+import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 
 const { db, folder, database } = await openMigratedChdb(t);
-const table = createSpaceCatalogue({ db, database });
+const table = new TableCatalogue({ db, database });
 const signal = new AbortController().signal;
 /** Nothing comes into the table by itself while a test runs. */
 const never = { flushAfter: 3_600_000, retryAfter: 3_600_000 };
@@ -19,7 +20,7 @@ const never = { flushAfter: 3_600_000, retryAfter: 3_600_000 };
 let directories = 0;
 const newDirectory = (): string => join(folder, `wal-${++directories}`);
 const open = (directory: string, other: Database = db, log = silentLog()) =>
-  openLoggedCatalogue({ db: other, database, directory, log, times: never });
+  LoggedCatalogue.open({ db: other, database, directory, log, times: never });
 
 function entry(more: Partial<CatalogueEntry> = {}): CatalogueEntry {
   const now = new Date();

@@ -31,8 +31,8 @@ await call({ baseUrl, token, path, structure, body: [{ email: 'ada@x' }] });
 for (let i = 0; i < 3; i++) {
   await call({ baseUrl, token, path: `${path}/_single_?email=ada@x`, structure });
 }
-// of a value that no record is known to have
-await call({ baseUrl, token, path: `${path}/_single_?email=nobody@x`, structure });
+// of a record that is not in memory
+await call({ baseUrl, token, path: `${path}/_single_?id=nobody`, structure });
 await call({ baseUrl, token: 'made-up', path, structure });
 const text = await (await fetch(`${baseUrl}/metrics`)).text();
 const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));

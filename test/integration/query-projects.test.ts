@@ -3,7 +3,7 @@ import t from 'tap';
 import { fileColumns, fileRow } from '../../common/metadata/file-row.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { sweepDropped } from '../../query/space/delete-dropped.ts';
-import { createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
+import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { newFile } from '../services/new-file.ts';
 import { projectsOf } from '../services/projects-client.ts';
 import { openQueryHarness, type QueryAnswer, spaceOf, testDatabase } from '../services/query-harness.ts';
@@ -190,7 +190,7 @@ t.test(
       { email: 'b@x', level: 2 },
     ]);
     await harness.restart();
-    const catalogue = createSpaceCatalogue({ db: harness.db, database: testDatabase });
+    const catalogue = new TableCatalogue({ db: harness.db, database: testDatabase });
     const entry = await catalogue.find(uuidV5('owner', 'cut', 's'), signal);
     t.ok(await catalogue.drop(entry as NonNullable<typeof entry>, signal));
     t.ok(await catalogue.drop(entry as NonNullable<typeof entry>, signal), 'two at once drop one space');

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
-import { createSpaceCatalogue } from '../../query/space/space-catalogue.ts';
+import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import type { LeaseTimes } from '../../query/unique/lease-session.ts';
 import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import type { UniqueReservations } from '../../query/unique/unique-reservations.ts';
@@ -30,7 +30,7 @@ const harness = await openQueryHarness({
   reservations: () => {
     const redis = connections[opened.length] as RedisConnection;
     const everUsed = async (signal: AbortSignal): Promise<boolean> =>
-      !(await createSpaceCatalogue({ db: harness.db, database: testDatabase }).isEmpty(signal));
+      !(await new TableCatalogue({ db: harness.db, database: testDatabase }).isEmpty(signal));
     const reservations = new RedisReservations({ redis, log, times, everUsed });
     opened.push(reservations);
     return reservations;

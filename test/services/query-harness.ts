@@ -13,8 +13,9 @@ import { migrations } from '../../common/metadata/migrations.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { PendingRecords } from '../../query/records/pending-records.ts';
-import { openLoggedCatalogue } from '../../query/space/logged-catalogue.ts';
-import { createSpaceCatalogue, type SpaceCatalogue } from '../../query/space/space-catalogue.ts';
+import { LoggedCatalogue } from '../../query/space/logged-catalogue.ts';
+import type { SpaceCatalogue } from '../../query/space/space-catalogue.ts';
+import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import { queryContract } from './contract.ts';
 import { fakeRequest, responseBytes } from './fake-request.ts';
@@ -160,7 +161,7 @@ export async function openQueryHarness(
   const open = async (): Promise<void> => {
     db = await openDatabase();
     await migrate(db, testDatabase, migrations);
-    catalogue = createSpaceCatalogue({ db: wrap(db), database: testDatabase });
+    catalogue = new TableCatalogue({ db: wrap(db), database: testDatabase });
     if (options.logged ?? alone) {
       const guarded = guardSpaces(wrap(db));
       const table = new RecordsTable(guarded, testDatabase);
@@ -170,7 +171,7 @@ export async function openQueryHarness(
         ...{ db: guarded, table, directory, log, cacheBytes: 8e6 },
         ...options.pending,
       });
-      catalogue = await openLoggedCatalogue({
+      catalogue = await LoggedCatalogue.open({
         ...{ db: wrap(db), database: testDatabase, log },
         directory: join(dataDir, 'catalogue-log'),
       });

@@ -8,9 +8,11 @@ const shapes = [
   new RegExp(String.raw`^DELETE FROM ${table}(?: ON CLUSTER \S+)? WHERE (.*)$`),
   new RegExp(String.raw`^UPDATE ${table}(?: ON CLUSTER \S+)? SET .* WHERE (.*)$`),
 ];
+/** What migrations do to whole tables. */
+const ddl = /^\s*(?:CREATE (?:TABLE|DATABASE)|ALTER TABLE \S+(?: ON CLUSTER \S+)? MODIFY SETTING)\s/;
 /** What fills the filter of unique values: hashes, of which none is answered. */
 const ofAllKeys =
-  /^SELECT (?:toFloat64\(count\(\)\) AS keys|toUInt32\(bitAnd\(key, 0xffffffff\)\), [\w(), .]+) FROM sluice\.record_keys(?:\s+FORMAT RowBinary)?$/;
+  /^SELECT (?:toFloat64\(count\(\)\) AS keys|bitXor\(toUInt32\(bitAnd\(key, 0xffffffff\)\), [\w(), .]+) FROM sluice\.record_keys(?:\s+FORMAT RowBinary)?$/;
 /** Rows say themselves of which space they are. */
 const rows = new RegExp(String.raw`^INSERT INTO ${table}\s*(?:#\d+#)?\s*FORMAT \w+$`);
 const clauseEnd = /(?:^|\s)(?:GROUP BY|ORDER BY|HAVING|LIMIT|SETTINGS|FORMAT)(?:\s|$)/;
@@ -22,7 +24,7 @@ const space = `'U'`;
  * space.
  */
 export function spaceProblem(sql: string): string | null {
-  if (/^\s*CREATE (?:TABLE|DATABASE)\s/.test(sql) || ofAllKeys.test(sql)) return null;
+  if (ddl.test(sql) || ofAllKeys.test(sql)) return null;
   const scopes = scopesOf(masked(sql));
   for (const { text, groups } of scopes) {
     if (!anywhere.test(text) || rows.test(text)) continue;

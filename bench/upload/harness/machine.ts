@@ -19,7 +19,7 @@ export function describeMachine(): Machine {
     processor: cpus()[0]?.model.trim() ?? 'unknown',
     memoryGiB: Math.round(totalmem() / 1024 ** 3),
     system: systemName(),
-    kernel: `${type()} ${release()}`,
+    kernel: `${type()} ${release().split('.', 2).join('.')}`,
     node: process.version,
     loadBefore: loadavg()[0] ?? 0,
   };

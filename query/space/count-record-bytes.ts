@@ -1,7 +1,7 @@
 import type { Database } from '../../common/clickhouse/database.ts';
-import type { SpaceCatalogue } from '../space/space-catalogue.ts';
+import { recordOverhead } from '../records/record-quota.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
-import { recordOverhead } from './record-quota.ts';
+import type { SpaceCatalogue } from './space-catalogue.ts';
 
 /** Milliseconds. */
 const timeout = 60_000;
