@@ -72,7 +72,8 @@ t.test('the only process of a store', async (t) => {
   t.equal(await keyRows(harness), count - 2, 'of what is stored, and has a value');
   byKeys = 0;
   await check(t, harness, 'with keys');
-  t.ok(byKeys >= 7, `${byKeys} look-ups`);
+  // values without a key are not looked up
+  t.ok(byKeys >= 3, `${byKeys} look-ups`);
   // off, and on again: what came between has no key
   t.equal((await spaceOf(harness, 'p', 's', loose).insertOne({ a: 'between' })).status, 200);
   t.notOk(await isKeyed(harness));
