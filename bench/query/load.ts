@@ -2,10 +2,9 @@
  * Sends requests of one kind over keep-alive connections, each with the next number in turn, and prints how they were
  * answered. A process of its own: `node --import tsx bench/query/load.ts` with a job on standard input.
  */
-import { createRequire } from 'node:module';
 import { text } from 'node:stream/consumers';
-import { type RequestKind, requestOf } from './requests.ts';
-import { sendRepeated } from './send-repeated.ts';
+import { type BenchRequest, type RequestKind, requestOf } from './requests.ts';
+import { sendRequests } from './send-requests.ts';
 
 export interface LoadJob {
   readonly url: string;
@@ -29,56 +28,29 @@ export interface LoadResult {
   readonly p99: number;
 }
 
-interface Result {
-  readonly '2xx': number;
-  readonly non2xx: number;
-  readonly errors: number;
-  readonly timeouts: number;
-  readonly duration: number;
-  readonly latency: { readonly p50: number; readonly p99: number };
-}
-
-interface Run extends Promise<Result> {
-  stop(): void;
-}
-
-type Autocannon = (options: unknown) => Run;
-
-const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon;
-
-/** One request again and again: autocannon spends more on it than the server, and would measure itself. */
+/** The same request again and again. */
 const repeated: readonly RequestKind[] = ['bare', 'health', 'find', 'findOneRepeated'];
 
-async function cannonade(job: LoadJob): Promise<LoadResult> {
-  let next = job.from;
-  const run = autocannon({
-    url: job.url,
-    connections: job.connections,
-    // seconds
-    timeout: 60,
-    ...(job.amount === undefined ? { duration: job.seconds } : { amount: job.amount }),
-    requests: [
-      {
-        setupRequest: (request: object) => ({ ...request, ...requestOf(job, next++) }),
-      },
-    ],
-  });
-  const timer = setTimeout(() => run.stop(), job.seconds * 1000);
-  const result = await run;
-  clearTimeout(timer);
-  const { latency, duration } = result;
-  return {
-    perSecond: result['2xx'] / duration,
-    good: result['2xx'],
-    bad: result.non2xx + result.errors + result.timeouts,
-    p50: latency.p50,
-    p99: latency.p99,
-  };
+/** Records a second that arrays are made for before the load begins, so that their making is not measured. */
+const preparedRecords = 200_000;
+const recordsOfArray: { readonly [kind in RequestKind]?: number } = { insert1000: 1000, insert5000: 5000 };
+
+type Encode = (request: BenchRequest) => string;
+
+function requestsOf(job: LoadJob): (encode: Encode) => Buffer | string {
+  let number = job.from;
+  if (repeated.includes(job.kind)) {
+    let bytes: Buffer | undefined;
+    return (encode) => (bytes ??= Buffer.from(encode(requestOf(job, number))));
+  }
+  const each = recordsOfArray[job.kind];
+  if (each === undefined) return (encode) => encode(requestOf(job, number++));
+  const prepared: BenchRequest[] = [];
+  while (prepared.length < (preparedRecords * job.seconds) / each) prepared.push(requestOf(job, number++));
+  prepared.reverse();
+  return (encode) => encode(prepared.pop() ?? requestOf(job, number++));
 }
 
 const job = JSON.parse(await text(process.stdin)) as LoadJob;
-const answer = await (repeated.includes(job.kind)
-  ? sendRepeated(job, requestOf(job, job.from))
-  : cannonade(job));
-process.stdout.write(JSON.stringify(answer));
+process.stdout.write(JSON.stringify(await sendRequests(job, requestsOf(job))));
 process.exit();

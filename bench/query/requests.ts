@@ -84,15 +84,20 @@ export function recordOf(index: number): Readonly<Record<string, unknown>> {
   };
 }
 
-const structures = new Map<string, string>();
+const headersOf = new Map<string, Readonly<Record<string, string>>>();
 
-function headersFor(slug: string, authorization: string, more: object = {}): Record<string, string> {
-  let structure = structures.get(slug);
-  if (structure === undefined) {
-    structure = structureOf(slug);
-    structures.set(slug, structure);
-  }
-  return { authorization, structure, ...more };
+/** The same object for the same space, so that a sender can keep what it made of it. */
+function headersFor(
+  slug: string,
+  authorization: string,
+  more: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const key = `${slug} ${Object.keys(more).length}`;
+  const known = headersOf.get(key);
+  if (known !== undefined) return known;
+  const headers = { authorization, structure: structureOf(slug), ...more };
+  headersOf.set(key, headers);
+  return headers;
 }
 
 export function requestOf(

@@ -17,6 +17,7 @@ import { type RedisConfig, readRedis } from './read-redis.ts';
 import { readS3, type S3Config } from './read-s3.ts';
 import { readTracing, type TracingConfig } from './read-tracing.ts';
 import { readMetricsToken, readWorkers } from './read-workers.ts';
+import { usableMemory } from './usable-memory.ts';
 import { EnvReader } from './validators.ts';
 
 /** Everything that can be configured. Sizes are bytes, times are milliseconds. */
@@ -125,6 +126,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 
 /** The same of what a reader reads. */
 export function readConfigFrom(reader: EnvReader): Config {
+  const workers = readWorkers(reader);
   const config: Config = {
     host: reader.text('HOST') ?? '127.0.0.1',
     port: reader.integer('PORT', 8080, 0, 65535),
@@ -150,7 +152,12 @@ export function readConfigFrom(reader: EnvReader): Config {
     s3: readS3(reader),
     s3RequestTimeout: reader.integer('S3_REQUEST_TIMEOUT_MS', 60_000, 100, 3_600_000),
     redis: readRedis(reader),
-    recordCacheBytes: reader.integer('RECORD_CACHE_BYTES', 64 * 1024 ** 2, 0, 64 * gibibyte),
+    recordCacheBytes: reader.integer(
+      'RECORD_CACHE_BYTES',
+      cacheBytesFor(usableMemory() / Math.max(1, workers)),
+      0,
+      64 * gibibyte,
+    ),
     readTimeout: reader.integer('READ_TIMEOUT_MS', readLimitDefaults.timeout, 100, 3_600_000),
     readMinRate: reader.integer('READ_MIN_RATE', readLimitDefaults.minRate, 0, gibibyte),
     readMinRatePeriod: reader.integer(
@@ -177,7 +184,7 @@ export function readConfigFrom(reader: EnvReader): Config {
     drainDelay: reader.integer('DRAIN_DELAY_MS', 0, 0, 600_000),
     drainTimeout: reader.integer('DRAIN_TIMEOUT_MS', 10_000, 0, 3_600_000),
     webhookPrivateNetworks: readNetworks(reader, 'WEBHOOK_PRIVATE_NETWORKS'),
-    workers: readWorkers(reader),
+    workers,
     metricsToken: readMetricsToken(reader),
     logLevel: reader.oneOf('LOG_LEVEL', 'info', logLevels),
     tracing: readTracing(reader),
@@ -191,6 +198,12 @@ export function readConfigFrom(reader: EnvReader): Config {
   }
   if (reader.problems.length > 0) throw new ConfigError(reader.problems);
   return Object.freeze(config);
+}
+
+/** A share of memory that leaves the rest to uploads, the engine and the system's own cache. @param memory of one process, in bytes */
+export function cacheBytesFor(memory: number): number {
+  const share = Math.floor(memory / 32);
+  return Math.min(Math.max(share, 64 * 1024 ** 2), 4 * gibibyte);
 }
 
 /** Memory holds the part that an upload gathers, and what the sockets have brought meanwhile. */

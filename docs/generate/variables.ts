@@ -124,6 +124,7 @@ export const variableGroups: readonly VariableGroup[] = [
       MAX_SPACES: { meaning: 'record spaces that one account may have; more get 403' },
       MAX_PROJECTS: { meaning: 'projects that one account may have; more get 403' },
       RECORD_CACHE_BYTES: {
+        default: 'a 32nd of the memory, from 64 MiB to 4 GiB',
         meaning:
           'memory for answers of reads, of which records have half in a process that has its store to itself: 240 bytes for one of 8 short fields; with CLICKHOUSE_URL it needs REDIS_URL; 0 keeps none',
       },

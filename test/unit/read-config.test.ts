@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import t from 'tap';
-import { ConfigError, readConfig } from '../../common/config/read-config.ts';
+import { ConfigError, cacheBytesFor, readConfig } from '../../common/config/read-config.ts';
+import { usableMemory } from '../../common/config/usable-memory.ts';
 import { thrownBy } from '../services/thrown-by.ts';
 
 function problems(env: Record<string, string>): readonly string[] {
@@ -14,6 +15,18 @@ function problems(env: Record<string, string>): readonly string[] {
   }
   return [];
 }
+
+t.test('the cache of records is a share of the memory of a process', async (t) => {
+  const mebibyte = 1024 ** 2;
+  const sizes = [512, 8 * 1024, 24 * 1024, 1024 ** 2].map(
+    (memory) => cacheBytesFor(memory * mebibyte) / mebibyte,
+  );
+  t.strictSame(sizes, [64, 256, 768, 4096]);
+  const alone = readConfig({}).recordCacheBytes;
+  t.equal(cacheBytesFor(usableMemory()), alone);
+  t.ok(readConfig({ WORKERS: '4', CLICKHOUSE_URL: 'http://localhost' }).recordCacheBytes <= alone);
+  t.equal(readConfig({ RECORD_CACHE_BYTES: '0' }).recordCacheBytes, 0);
+});
 
 t.test('defaults', async (t) => {
   t.match(readConfig({}), {
