@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './parts/button.tsx';
 import { ConfirmHost } from './parts/confirm.tsx';
 import { Catch, ProblemNote } from './parts/problem-note.tsx';
@@ -83,7 +83,8 @@ function redirection(path: string, inside: boolean, route: Route | undefined): s
 /** A new page begins at its heading, for a screen reader and for the keyboard. */
 function useFocusOnHeading(path: string | null): void {
   const last = useRef<string | null>(null);
-  useEffect(() => {
+  // with the page: somebody who has pressed Tab meanwhile would be taken back
+  useLayoutEffect(() => {
     if (path === null) return;
     const first = last.current === null;
     if (last.current === path) return;

@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { type ConsoleBrowser, openConsole, person } from '../services/console-browser.ts';
+import { type ConsoleBrowser, closeByEscape, openConsole, person } from '../services/console-browser.ts';
+import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { focusOn } from '../services/focus-on.ts';
 import { samplePng } from '../services/sample-media.ts';
 
@@ -24,7 +25,7 @@ for (const [screen, viewport] of Object.entries({
     await page.getByRole('button', { name: 'Create the account' }).click();
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Tokens' }).click();
 
-    await page.getByRole('button', { name: 'New token' }).click();
+    await page.getByRole('button', { name: 'New token' }).first().click();
     await page.getByLabel('Name').fill('test');
     await page.getByRole('button', { name: 'Create the token' }).click();
     const shown = page.getByRole('dialog', { name: 'Copy the token now' });
@@ -35,7 +36,7 @@ for (const [screen, viewport] of Object.entries({
     t.match(await pasted(command), { originalName: 'hello.txt' }, 'the command works as it is copied');
     t.equal(await answerTo(server, token), 200, 'the API takes the token');
 
-    await uploadSlowly(server, page);
+    await uploadSlowly(t, server, page);
     await noSidewaysScroll(t, page);
 
     await page.goto(server.url('/tokens'));
@@ -49,8 +50,9 @@ for (const [screen, viewport] of Object.entries({
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.getByRole('heading', { name: 'Log in' }).waitFor();
     await page.goBack();
+    // where somebody comes back to after logging in
+    await page.waitForURL('**/login?next=%2Ftokens');
     await page.getByRole('heading', { name: 'Log in' }).waitFor();
-    t.match(page.url(), '/login?next=%2Ftokens', 'where somebody comes back to after logging in');
     await page.getByLabel('Email').fill(person.email);
     await page.getByLabel('Password', { exact: true }).fill(person.password);
     await page.getByRole('button', { name: 'Log in' }).click();
@@ -60,17 +62,18 @@ for (const [screen, viewport] of Object.entries({
 }
 
 /** Sees the bar move, and then the file. */
-async function uploadSlowly(server: ConsoleBrowser, page: Page): Promise<void> {
+async function uploadSlowly(t: Test, server: ConsoleBrowser, page: Page): Promise<void> {
   await page.goto(server.url('/projects/demo/files'));
   await page.getByRole('row', { name: /hello/ }).first().waitFor();
   const network = await page.context().newCDPSession(page);
   await network.send('Network.emulateNetworkConditions', {
-    ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 100_000 },
+    ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 10_000 },
   });
   await page.locator('input[type=file]').first().setInputFiles(picture);
   const bar = page.getByRole('progressbar', { name: picture.name });
   await bar.waitFor();
   await until(
+    t,
     page,
     '(bar => bar.value > 0 && bar.value < bar.max)(document.querySelector(".bars progress"))',
   );
@@ -80,7 +83,7 @@ async function uploadSlowly(server: ConsoleBrowser, page: Page): Promise<void> {
   const row = page.getByRole('row', { name: /harbour\.png/ });
   await row.waitFor();
   await row.locator('img').waitFor();
-  await until(page, 'document.querySelector(".thumbnail img").naturalWidth > 0');
+  await until(t, page, 'document.querySelector(".thumbnail img").naturalWidth > 0');
 }
 
 t.test('register, token, upload, revoke, log out: by the keyboard alone', async (t) => {
@@ -103,12 +106,12 @@ t.test('register, token, upload, revoke, log out: by the keyboard alone', async 
   await focusOn(page, 'New token');
   await keys.press('Enter');
   // the dialog begins at its first field
-  await page.getByRole('dialog').waitFor();
+  await page.locator('dialog input:focus').waitFor();
   await keys.type('keys');
   await keys.press('Enter');
-  const token = (await page.getByRole('dialog').locator('code').first().textContent()) ?? '';
-  await keys.press('Escape');
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  const shown = page.getByRole('dialog', { name: 'Copy the token now' });
+  const token = (await shown.locator('code').first().textContent()) ?? '';
+  await closeByEscape(shown);
   t.equal(await answerTo(server, token), 200);
 
   await page.goto(server.url('/projects/demo/files'));
@@ -120,9 +123,9 @@ t.test('register, token, upload, revoke, log out: by the keyboard alone', async 
   await page.getByRole('row', { name: /harbour\.png/ }).waitFor();
   await focusOn(page, 'harbour.png');
   await keys.press('Enter');
-  await page.getByRole('dialog', { name: 'harbour.png' }).getByRole('img').waitFor();
-  await keys.press('Escape');
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  const preview = page.getByRole('dialog', { name: 'harbour.png' });
+  await preview.getByRole('img').waitFor();
+  await closeByEscape(preview);
   t.equal(await page.evaluate('document.activeElement.textContent'), 'harbour.png', 'back where it was');
 
   await focusOn(page, 'Tokens');
@@ -130,7 +133,7 @@ t.test('register, token, upload, revoke, log out: by the keyboard alone', async 
   await page.getByRole('row', { name: /keys/ }).waitFor();
   await focusOn(page, 'Revoke keys');
   await keys.press('Enter');
-  await page.getByRole('dialog').waitFor();
+  await page.locator('dialog:focus-within').waitFor();
   await focusOn(page, 'Revoke the token');
   await keys.press('Enter');
   await page.getByText('keys is revoked.').waitFor();
@@ -159,8 +162,8 @@ async function answerTo({ sluice }: ConsoleBrowser, token: string): Promise<numb
 }
 
 /** Waits in this process: the policy of the page lets nothing there evaluate a text by and by. */
-async function until(page: Page, condition: string): Promise<void> {
-  while ((await page.evaluate(condition)) !== true) await page.waitForTimeout(20);
+function until(t: Test, page: Page, condition: string): Promise<void> {
+  return eventuallyEqual(t, () => page.evaluate<boolean>(condition), true, condition);
 }
 
 async function noSidewaysScroll(t: Test, page: Page): Promise<void> {

@@ -1,5 +1,6 @@
 /** Pages of records with values that nobody would wish for, on small screens, and with a hundred thousand records. */
 import t, { type Test } from 'tap';
+import { closeByEscape } from '../services/console-browser.ts';
 import { makeSpace, openRecords, project, seriousFindings } from '../services/records-browser.ts';
 
 const { server, page, problems, api, go } = await openRecords();
@@ -10,7 +11,6 @@ const noProblems = (t: Test) => t.strictSame(problems.splice(0), [], 'nothing wa
 
 const dialog = page.getByRole('dialog');
 const grid = page.getByRole('grid');
-const closed = () => dialog.waitFor({ state: 'detached' });
 
 const script = `"'><img src=x onerror=alert(1)><script>alert(2)</script>`;
 const slug = 'x<img src=x onerror=alert(3)>';
@@ -33,8 +33,7 @@ t.test('scripts in values, names and slugs are text', async (t) => {
   await dialog.getByRole('button', { name: 'JSON' }).click();
   await dialog.getByRole('button', { name: 'Form' }).click();
   t.equal(await dialog.locator('textarea').first().inputValue(), script);
-  await page.keyboard.press('Escape');
-  await closed();
+  await closeByEscape(dialog);
   for (const name of ['Code', 'Export', 'Import']) {
     await page.getByRole('button', { name, exact: true }).first().click();
     if (name === 'Import') {
@@ -44,8 +43,7 @@ t.test('scripts in values, names and slugs are text', async (t) => {
       await dialog.locator('input[type=file]').setInputFiles(file);
       await dialog.getByRole('table').waitFor();
     }
-    await page.keyboard.press('Escape');
-    await closed();
+    await closeByEscape(dialog);
   }
   await page.getByRole('link', { name: 'Structure' }).click();
   await page.getByRole('table').getByText(script).first().waitFor();
@@ -70,7 +68,7 @@ t.test('large values open without being drawn in full', async (t) => {
   t.ok(((await dialog.textContent()) ?? '').length < 60_000);
   await dialog.getByRole('button', { name: /Show all/ }).click();
   await dialog.getByText('"key4999"').waitFor();
-  await page.keyboard.press('Escape');
+  await closeByEscape(dialog);
   noProblems(t);
 });
 
@@ -109,9 +107,9 @@ t.test('axe-core finds nothing serious, light and dark; 360 pixels are wide enou
     await go('/spaces/people');
     for (const name of ['Add a record', 'Import', 'Export', 'Code']) {
       await page.getByRole('button', { name, exact: true }).click();
+      await page.locator('dialog:focus-within').waitFor();
       t.strictSame(await seriousFindings(page), [], `${name} ${colorScheme}`);
-      await page.keyboard.press('Escape');
-      await closed();
+      await closeByEscape(dialog);
     }
   }
   await page.emulateMedia({ colorScheme: 'light' });

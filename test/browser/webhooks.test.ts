@@ -1,6 +1,6 @@
 /** Calls of webhooks in the console: listed with what became of them, and made again. */
 import t from 'tap';
-import { makeToken, openConsole, register } from '../services/console-browser.ts';
+import { closeByEscape, makeToken, openConsole, register } from '../services/console-browser.ts';
 import { call, structureOf } from '../services/record-client.ts';
 import { startWebhookReceiver } from '../services/webhook-receiver.ts';
 
@@ -40,11 +40,9 @@ t.test('calls are listed, and one is made again', async (t) => {
   await receiver.count(2);
   t.equal(receiver.received[1]?.text, receiver.received[0]?.text);
   await page.getByRole('button', { name: 'Signing key' }).click();
-  await page
-    .getByRole('dialog')
-    .getByText(/^whsec_/)
-    .waitFor();
-  await page.keyboard.press('Escape');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(/^whsec_/).waitFor();
+  await closeByEscape(dialog);
   await row.getByRole('link', { name: 'shop/orders' }).click();
   await page.getByRole('heading', { name: 'orders' }).waitFor();
   t.strictSame(problems, []);

@@ -1,5 +1,8 @@
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
 import { removeData, type Sluice, type StartOptions, startSluice } from './start-sluice.ts';
+
+/** Milliseconds for what a page is to show: much, for a machine that has other things to do. */
+const patience = 90_000;
 
 export const person = { name: 'Ada Lovelace', email: 'ada@example.com', password: 'correct horse battery' };
 
@@ -25,6 +28,7 @@ export async function openConsole(options: StartOptions = {}): Promise<ConsoleBr
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox'],
+    timeout: patience,
   });
   return {
     sluice,
@@ -32,6 +36,7 @@ export async function openConsole(options: StartOptions = {}): Promise<ConsoleBr
     url: (path) => `${sluice.baseUrl}/_console_${path}`,
     async open(contextOptions) {
       const context = await browser.newContext(contextOptions);
+      context.setDefaultTimeout(patience);
       return watch(await context.newPage(), sluice.baseUrl);
     },
     async close() {
@@ -63,14 +68,23 @@ export async function register({ url }: ConsoleBrowser, page: Page): Promise<voi
   await page.getByRole('navigation', { name: 'Main' }).waitFor();
 }
 
+/** Closes a dialog by Escape, once it is open and has the focus: until then the key is the page's. */
+export async function closeByEscape(dialog: Locator): Promise<void> {
+  const page = dialog.page();
+  await dialog.and(page.locator(':modal:focus-within')).waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+}
+
 /** Makes an access token in the console. @returns the token */
 export async function makeToken({ url }: ConsoleBrowser, page: Page, name: string): Promise<string> {
   await page.goto(url('/tokens'));
-  await page.getByRole('button', { name: 'New token' }).click();
+  await page.getByRole('button', { name: 'New token' }).first().click();
   await page.getByLabel('Name').fill(name);
   await page.getByRole('button', { name: 'Create the token' }).click();
   const dialog = page.getByRole('dialog', { name: 'Copy the token now' });
   const token = (await dialog.locator('code').first().textContent()) ?? '';
   await dialog.getByRole('button', { name: 'Done' }).click();
+  await dialog.waitFor({ state: 'detached' });
   return token;
 }

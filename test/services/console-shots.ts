@@ -27,7 +27,10 @@ export const consoleShots: readonly Shot[] = [
   {
     name: 'file',
     path: '/projects/holiday/files',
-    prepare: (page) => page.getByRole('button', { name: 'harbour.png', exact: true }).click(),
+    async prepare(page) {
+      await page.getByRole('button', { name: 'harbour.png', exact: true }).click();
+      await page.getByRole('dialog', { name: 'harbour.png' }).getByRole('img').waitFor();
+    },
   },
   { name: 'files-empty', path: '/projects/nothing-yet/files' },
   { name: 'tokens', path: '/tokens' },
@@ -41,7 +44,7 @@ export const consoleShots: readonly Shot[] = [
           ? route.fulfill({ status: 201, json: sampleToken() })
           : route.continue(),
       );
-      await page.getByRole('button', { name: 'New token' }).click();
+      await page.getByRole('button', { name: 'New token' }).first().click();
       await page.getByLabel('Name').fill('phone app');
       await page.getByRole('button', { name: 'Create the token' }).click();
       await page.getByRole('dialog', { name: 'Copy the token now' }).waitFor();

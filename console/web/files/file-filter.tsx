@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
 import { place, setQuery } from '../router.ts';
@@ -43,11 +43,18 @@ const typingMs = 300;
 
 export function FilterRow({ filter }: { readonly filter: FileFilter }): JSX.Element {
   const [name, setName] = useState(filter.name);
-  // the back button, or "clear"
-  useEffect(() => setName(filter.name), [filter.name]);
+  const sent = useRef(filter.name);
   useEffect(() => {
-    if (name === filter.name) return;
-    const timer = setTimeout(() => setQuery({ name: name || null }), typingMs);
+    // the back button, or "clear"; what was typed here may have gone on since
+    if (sent.current !== filter.name) setName(filter.name);
+    sent.current = filter.name;
+  }, [filter.name]);
+  useEffect(() => {
+    if (name === sent.current) return;
+    const timer = setTimeout(() => {
+      sent.current = name;
+      setQuery({ name: name || null });
+    }, typingMs);
     return () => clearTimeout(timer);
   }, [name]);
   return (

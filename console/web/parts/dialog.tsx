@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 
@@ -18,7 +18,8 @@ export interface DialogProps {
 export function Dialog({ title, children, actions, wide = false, onClose }: DialogProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
+  // before anything else happens: a key that follows at once is the dialog's
+  useLayoutEffect(() => {
     const element = dialog.current;
     const before = document.activeElement;
     if (element !== null && !element.open) element.showModal();

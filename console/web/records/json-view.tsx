@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { shownSize } from './cell-text.ts';
@@ -12,16 +12,22 @@ const shownAtFirst = 50_000;
 export function JsonView({ record }: { readonly record: ReadRecord }): JSX.Element {
   const text = useMemo(() => JSON.stringify(record, null, 2), [record]);
   const [whole, setWhole] = useState(text.length <= shownAtFirst);
+  const pre = useRef<HTMLPreElement>(null);
+  const showAll = (): void => {
+    setWhole(true);
+    // the button that had the focus is gone
+    pre.current?.focus();
+  };
   return (
     <div class="stack">
       <div class="code-block">
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it */}
-        <pre tabIndex={0} class="json">
+        <pre ref={pre} tabIndex={0} class="json">
           <code>{whole ? text : `${text.slice(0, shownAtFirst)}…`}</code>
         </pre>
         <CopyButton text={text} label="Copy the record" />
       </div>
-      {!whole && <Button onClick={() => setWhole(true)}>Show all {shownSize(text.length)}</Button>}
+      {!whole && <Button onClick={showAll}>Show all {shownSize(text.length)}</Button>}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { type Field, hasDefault } from '../projects/structure.ts';
 import { shownSize } from './cell-text.ts';
@@ -28,6 +28,10 @@ export function RecordField({
 }: RecordFieldProps): JSX.Element {
   const id = useId();
   const [unfolded, setUnfolded] = useState(false);
+  // the button that had the focus is gone
+  useLayoutEffect(() => {
+    if (unfolded) document.getElementById(id)?.focus();
+  }, [unfolded]);
   const large = entry.text.length > largeText && !unfolded;
   const hint = hintOf(field, isNew);
   const described = [hint !== null && `${id}-hint`, problem !== undefined && `${id}-error`].filter(Boolean);

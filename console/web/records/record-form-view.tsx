@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { useForm } from '../parts/form.ts';
 import { formatTime } from '../parts/format.ts';
@@ -51,11 +51,12 @@ export function RecordFormView(props: RecordFormProps): JSX.Element {
     }
     props.onClose();
   });
-  // the field that was opened, or the first that is wrong
-  useEffect(() => {
+  // the field that was opened, or the first; a key that follows at once goes there
+  useLayoutEffect(() => {
     const index = fields.findIndex(({ name }) => name === focus);
     focusField(element.current, Math.max(0, index));
   }, []);
+  // the first that is wrong
   useEffect(() => {
     const index = fields.findIndex(({ name }) => problems.has(name));
     if (index >= 0 && !element.current?.contains(document.activeElement)) focusField(element.current, index);
@@ -92,6 +93,9 @@ export function RecordFormView(props: RecordFormProps): JSX.Element {
 
 function focusField(form: HTMLFormElement | null, index: number): void {
   const control = form?.querySelector<HTMLElement>(`[data-field="${index}"]`);
-  control?.focus();
-  control?.scrollIntoView({ block: 'center' });
+  if (!control) return;
+  // a dialog that is not open yet opens with the focus on what has this attribute
+  control.autofocus = true;
+  control.focus();
+  control.scrollIntoView({ block: 'center' });
 }

@@ -98,8 +98,8 @@ export function RecordsTable({ project, space, api, dialog, setDialog }: Records
           columns={columns}
           view={view}
           problems={problems}
-          onSort={(column) => showView({ ...view, sort: nextSort(view.sort, column) })}
-          onFilter={(column, text) => showView(withFilter(view, column, text))}
+          onSort={(column) => showView((last) => ({ ...last, sort: nextSort(last.sort, column) }))}
+          onFilter={(column, text) => showView((last) => withFilter(last, column, text))}
           selected={selected}
           onSelect={setSelected}
           onOpen={open}
@@ -109,7 +109,7 @@ export function RecordsTable({ project, space, api, dialog, setDialog }: Records
       {none && !bare && (
         <div class="row" role="status">
           <span>No record matches.</span>
-          <Button small onClick={() => showView({ ...emptyView, sort: view.sort })}>
+          <Button small onClick={() => showView(({ sort }) => ({ ...emptyView, sort }))}>
             Show all records
           </Button>
         </div>

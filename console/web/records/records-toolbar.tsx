@@ -49,7 +49,7 @@ export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
               label="Filters"
               hideLabel
               value={view.match}
-              onChange={(match) => showView({ ...view, match: match === 'any' ? 'any' : 'all' })}
+              onChange={(match) => showView((last) => ({ ...last, match: match === 'any' ? 'any' : 'all' }))}
               options={[
                 { value: 'all', label: 'all filters match' },
                 { value: 'any', label: 'any filter matches' },
@@ -57,7 +57,7 @@ export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
             />
           )}
           {(view.filters.size > 0 || view.search !== '') && (
-            <Button small kind="quiet" onClick={() => showView({ ...emptyView, sort: view.sort })}>
+            <Button small kind="quiet" onClick={() => showView(({ sort }) => ({ ...emptyView, sort }))}>
               Clear
             </Button>
           )}
@@ -114,7 +114,9 @@ function Search({ view }: { readonly view: RecordView }): JSX.Element {
       if (sent.current === draft) return;
       sent.current = draft;
       // the API has no filters beside a search
-      showView(draft === '' ? { ...view, search: '' } : { ...emptyView, sort: view.sort, search: draft });
+      showView((last) =>
+        draft === '' ? { ...last, search: '' } : { ...emptyView, sort: last.sort, search: draft },
+      );
     }, settleMs);
     return () => clearTimeout(timer);
   }, [draft]);

@@ -1,8 +1,11 @@
-import { navigate } from '../router.ts';
-import { queryOfView, type RecordView } from './record-view.ts';
+import { navigate, place } from '../router.ts';
+import { queryOfView, type RecordView, viewOfQuery } from './record-view.ts';
 
-/** Goes to a view of the same space; Back comes back to the one before. */
-export function showView(view: RecordView): void {
-  const query = queryOfView(view);
+/**
+ * Goes from the view in the address to another one of the same space; Back comes back to it. Two filters that are typed
+ * one right after the other both count: what the page showed at the first key may be an older view.
+ */
+export function showView(change: (view: RecordView) => RecordView): void {
+  const query = queryOfView(change(viewOfQuery(place.value.query)));
   navigate(`${window.location.pathname}${query === '' ? '' : `?${query}`}`);
 }

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { apiBase } from '../api.ts';
 import { Button } from '../parts/button.tsx';
 import { CodeBlock } from '../parts/copy.tsx';
@@ -99,7 +99,7 @@ function ShownOnce({
 }): JSX.Element {
   const start = useRef<HTMLParagraphElement>(null);
   // the button that was pressed is gone
-  useEffect(() => start.current?.focus(), []);
+  useLayoutEffect(() => start.current?.focus(), []);
   return (
     <Dialog
       wide

@@ -42,7 +42,7 @@ export function TokensPage(): JSX.Element {
     <Page
       title="Access tokens"
       intro="Programs send one with each request. It opens everything of this account, so give each program its own."
-      actions={data?.length === 0 ? undefined : create}
+      actions={create}
     >
       {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
       {data?.length === 0 ? (
