@@ -32,7 +32,7 @@ COPY --from=build /build/console/web/dist ./console/web/dist
 COPY LICENSE ./
 # The only place it writes to is DATA_DIR: a control socket, so a small tmpfs does. HOME, because the AWS SDK asks for the
 # home of its user, whom no file here knows.
-ENV NODE_ENV=production UV_THREADPOOL_SIZE=16 HOST=0.0.0.0 PORT=8080 DATA_DIR=/run/sluice HOME=/run/sluice
+ENV NODE_ENV=production UV_THREADPOOL_SIZE=16 MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=524288 HOST=0.0.0.0 PORT=8080 DATA_DIR=/run/sluice HOME=/run/sluice
 RUN mkdir -m 0700 /run/sluice && chown 65532:65532 /run/sluice
 USER 65532:65532
 EXPOSE 8080

@@ -1,4 +1,4 @@
-#!/usr/bin/env -S UV_THREADPOOL_SIZE=16 node
+#!/usr/bin/env -S UV_THREADPOOL_SIZE=16 MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=524288 node
 /** The command of the package: `sluice` serves, and `sluice token` is what `npm run token` is in a checkout. */
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { type Child, repositoryRoot, startChild } from '../upload/harness/child-process.ts';
+import { startEnvironment } from '../upload/harness/start-environment.ts';
 
 export const benchToken = 'benchmark-token-0123456789';
 export const authorization = `Bearer ${benchToken}`;
@@ -13,7 +14,7 @@ export function startService(folder: string, env: Readonly<Record<string, string
     command: 'sh',
     args: ['-c', `cd "${repositoryRoot}" && exec "${process.execPath}" --import tsx main.ts`],
     env: {
-      UV_THREADPOOL_SIZE: '16',
+      ...startEnvironment(),
       PORT: '0',
       DATA_DIR: join(folder, 'data'),
       BOOTSTRAP_TOKEN: benchToken,

@@ -1,7 +1,12 @@
 import { readConfig } from '../../common/config/read-config.ts';
 
 /** Other settings that processes read, of Node and of the image. */
-const ofTheRuntime = ['NODE_ENV', 'UV_THREADPOOL_SIZE'];
+export const ofTheRuntime: readonly string[] = [
+  'NODE_ENV',
+  'UV_THREADPOOL_SIZE',
+  'MALLOC_ARENA_MAX',
+  'MALLOC_MMAP_THRESHOLD_',
+];
 
 /** The name of every environment variable that the configuration looks at. */
 export function knownVariables(): ReadonlySet<string> {

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import t from 'tap';
 import { readVariables } from '../../docs/generate/describing-reader.ts';
 import { generatedPages } from '../../docs/generate/pages.ts';
-import { knownVariables } from '../services/known-variables.ts';
+import { knownVariables, ofTheRuntime } from '../services/known-variables.ts';
 
 t.test('pages that are made from the code are fresh', async (t) => {
   for (const { path, text } of generatedPages()) {
@@ -15,7 +15,7 @@ t.test('pages that are made from the code are fresh', async (t) => {
 t.test('every variable that is read is on the page, with its default and range', async (t) => {
   const [page] = generatedPages();
   for (const name of knownVariables()) {
-    if (name !== 'NODE_ENV' && name !== 'UV_THREADPOOL_SIZE') t.match(page?.text, `| ${name} | `);
+    if (!ofTheRuntime.includes(name)) t.match(page?.text, `| ${name} | `);
   }
   t.match(page?.text, '| PORT | 8080 | 0 to 65535 | ');
   t.match(page?.text, '| LOG_LEVEL | info | fatal, error, warn, info, debug, trace, silent | ');
