@@ -4,6 +4,7 @@ import { type Child, startChild } from '../upload/harness/child-process.ts';
 import { median } from '../upload/harness/median.ts';
 import { residentBytes } from '../upload/harness/process-usage.ts';
 import { progress } from '../upload/harness/progress.ts';
+import { startEnvironment } from '../upload/harness/start-environment.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../upload/harness/temporary-directory.ts';
 import { authorization, benchToken } from './direct-store.ts';
 import { connections, load, type Measured } from './measures/query-bench.ts';
@@ -56,7 +57,7 @@ function startIn(root: string, folder: string, env: Readonly<Record<string, stri
     command: 'sh',
     args: ['-c', `cd "${root}" && exec "${process.execPath}" --import tsx main.ts`],
     env: {
-      UV_THREADPOOL_SIZE: '16',
+      ...startEnvironment(),
       PORT: '0',
       DATA_DIR: join(folder, 'data'),
       BOOTSTRAP_TOKEN: benchToken,

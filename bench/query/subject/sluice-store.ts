@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type Child, startScript } from '../../upload/harness/child-process.ts';
 import { progress } from '../../upload/harness/progress.ts';
+import { startEnvironment } from '../../upload/harness/start-environment.ts';
 import {
   makeTemporaryDirectory,
   removeTemporaryDirectory,
@@ -29,7 +30,7 @@ export async function makeSluiceStore(rows: number): Promise<SluiceStore> {
       preload,
       ipc: preload.length > 0,
       env: {
-        UV_THREADPOOL_SIZE: '16',
+        ...startEnvironment(),
         PORT: '0',
         DATA_DIR: join(folder, 'data'),
         BOOTSTRAP_TOKEN: benchToken,

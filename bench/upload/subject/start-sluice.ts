@@ -1,5 +1,6 @@
 import { gibibyte } from '../harness/bytes.ts';
 import { startScript } from '../harness/child-process.ts';
+import { startEnvironment } from '../harness/start-environment.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/temporary-directory.ts';
 import type { Sink } from '../sink/start-sink.ts';
 import { storedInSink } from './stored-in-sink.ts';
@@ -25,7 +26,7 @@ export async function startSluice(options: SluiceOptions): Promise<ProcessSubjec
     preload: options.preload ?? [],
     ipc: options.preload !== undefined,
     env: {
-      UV_THREADPOOL_SIZE: '16',
+      ...startEnvironment(),
       PORT: '0',
       DATA_DIR: dataDir,
       BOOTSTRAP_TOKEN: token,
