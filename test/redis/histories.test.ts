@@ -2,7 +2,7 @@
  * Histories of two processes over one database and one Redis, which is stopped, slowed, cut off from one of them and
  * restarted in between.
  *
- *   HISTORIES=full TEST_SEED=7 node --import tsx test/redis/histories.full.ts
+ *   HISTORIES=full TEST_SEED=7 node --import tsx test/redis/histories.test.ts
  */
 import t from 'tap';
 import { recordHistory, requestedHistory } from '../services/record-history.ts';

@@ -5,8 +5,8 @@ import { closeTimeout } from '../close-timeout.ts';
 import { type Commands, serveControlSocket } from '../control-socket.ts';
 import { failStart } from '../fail-start.ts';
 import { reachText } from '../listened-addresses.ts';
-import { gatherMetrics } from './gather-metrics.ts';
-import { createLeftovers } from './leftovers.ts';
+import { type GatheredMetrics, gatherMetrics } from './gather-metrics.ts';
+import { createLeftovers, type Leftovers } from './leftovers.ts';
 import type { Peer } from './peer.ts';
 import { type Listening, type WorkerEnd, WorkerSlot } from './worker-slot.ts';
 
@@ -23,118 +23,173 @@ const commandTimeout = 3_600_000;
  * opens no store. When it dies, the workers drain and end.
  */
 export async function superviseWorkers(config: Config, log: Log): Promise<void> {
-  let claim: PortClaim | null = await claimPort(config);
-  const { port } = claim;
-  let stopping = false;
-  let announced = false;
-  let whenAllListen: () => void = () => {};
-  let whenAllEnded: () => void = () => {};
-  const slots: WorkerSlot[] = [];
-  const serving = (): WorkerSlot[] => slots.filter(({ peer }) => peer !== null);
-  const leftovers = createLeftovers({ log, sweepers: () => serving().map(({ peer }) => peer as Peer) });
-  const metrics = gatherMetrics(slots);
+  const claim = await claimPort(config);
+  await new Supervisor(config, log, claim).run();
+}
 
-  const start = async (slot: WorkerSlot): Promise<void> => {
-    try {
-      // a stranger could have listened there while none of ours did
-      if (claim === null && serving().length === 0) claim = await claimPort({ ...config, port });
-    } catch (error) {
-      log.error({ worker: slot.index, err: error }, 'the port is lost');
-    }
-    if (!stopping) slot.start();
-  };
+class Supervisor {
+  readonly #config: Config;
+  readonly #log: Log;
+  readonly #port: number;
+  readonly #slots: readonly WorkerSlot[];
+  readonly #leftovers: Leftovers;
+  readonly #metrics: (asking: WorkerSlot) => Promise<GatheredMetrics>;
+  /** While no worker listens, so that nobody else does. */
+  #claim: PortClaim | null;
+  #stopping = false;
+  /** All have listened, and the address was printed. */
+  #announced = false;
+  /** What the first worker told. */
+  #first: Listening = { url: '', commands: [] };
+  #whenAllListen: () => void = () => {};
+  #whenAllEnded: () => void = () => {};
+  #socket: { close(): Promise<void> } | null = null;
 
-  const giveUp = (slot: WorkerSlot, end: WorkerEnd): void => {
-    stopping = true;
-    for (const other of slots) other.signal('SIGTERM');
-    const error = new Error(
-      `worker ${slot.index} ended ${slot.failedStarts} times in a row before it served (${describe(end)}): giving up`,
+  constructor(config: Config, log: Log, claim: PortClaim) {
+    this.#config = config;
+    this.#log = log;
+    this.#claim = claim;
+    this.#port = claim.port;
+    const events = {
+      listening: this.#onListening.bind(this),
+      ended: this.#onEnded.bind(this),
+      connected: this.#onConnected.bind(this),
+    };
+    this.#slots = Array.from(
+      { length: config.workers },
+      (_, index) => new WorkerSlot(index + 1, claim.port, events),
     );
-    void untilEnded(slots, config, (act) => {
-      whenAllEnded = act;
-    }).then(() => failStart(error));
-  };
+    this.#leftovers = createLeftovers({
+      log,
+      sweepers: () => this.#serving().map(({ peer }) => peer as Peer),
+    });
+    this.#metrics = gatherMetrics(this.#slots);
+  }
 
-  const onListening = (slot: WorkerSlot, { url, commands }: Listening): void => {
-    claim?.release();
-    claim = null;
+  /** Resolves when all workers listen. */
+  async run(): Promise<void> {
+    process.on('SIGTERM', (signal) => this.#onSignal(signal));
+    process.on('SIGINT', (signal) => this.#onSignal(signal));
+    const allListen = new Promise<void>((resolve) => {
+      this.#whenAllListen = resolve;
+    });
+    this.#slots[0]?.start();
+    await allListen;
+    this.#announced = true;
+    const { url, commands } = this.#first;
+    this.#socket = await serveControlSocket({
+      dataDir: this.#config.dataDir,
+      commands: forwarded(commands, () => this.#serving()),
+      log: this.#log,
+    });
+    process.stdout.write(`Sluice listens on ${url}\n${reachText(this.#config, this.#port)}`);
+  }
+
+  #serving(): WorkerSlot[] {
+    return this.#slots.filter(({ peer }) => peer !== null);
+  }
+
+  #onConnected(slot: WorkerSlot, peer: Peer): void {
+    peer.on('token-changed', (hash: string) => {
+      for (const other of this.#slots) if (other !== slot) other.peer?.tell('token-changed', hash);
+    });
+    peer.answer('metrics', () => this.#metrics(slot));
+    peer.answer('open-uploads', async () => this.#slots.flatMap(({ openUploads }) => openUploads));
+  }
+
+  #onListening(slot: WorkerSlot, listening: Listening): void {
+    this.#claim?.release();
+    this.#claim = null;
     slot.peer?.tell('port-released', null);
-    log.info({ worker: slot.index, workerPid: slot.pid }, 'a worker listens');
-    leftovers.sweep();
-    if (announced) return;
+    this.#log.info({ worker: slot.index, workerPid: slot.pid }, 'a worker listens');
+    this.#leftovers.sweep();
+    if (this.#announced) return;
     // the first one brings the tables up to date, and makes the first token, before the others start
     if (slot.index === 1) {
-      Object.assign(first, { url, commands });
-      for (const other of slots.slice(1)) if (!other.running) other.start();
+      this.#first = listening;
+      for (const other of this.#slots.slice(1)) if (!other.running) other.start();
     }
-    if (serving().length === slots.length) whenAllListen();
-  };
-  const first: { url: string; commands: readonly string[] } = { url: '', commands: [] };
+    if (this.#serving().length === this.#slots.length) this.#whenAllListen();
+  }
 
-  const onEnded = (slot: WorkerSlot, end: WorkerEnd): void => {
-    leftovers.add(end.uploads);
-    leftovers.sweep();
-    if (stopping) {
-      if (slots.every(({ running }) => !running)) whenAllEnded();
-      if (end.listened && end.status !== 0) {
-        log.error({ worker: slot.index, end: describe(end) }, 'a worker did not end in order');
-        process.exitCode = 1;
-      }
-      return;
-    }
+  #onEnded(slot: WorkerSlot, end: WorkerEnd): void {
+    this.#leftovers.add(end.uploads);
+    this.#leftovers.sweep();
     // beside others that serve, one that can't start may wait for better times
-    if (slot.failedStarts >= startAttempts && (!announced || serving().length === 0)) {
-      giveUp(slot, end);
-      return;
-    }
-    const delay = slot.restart(() => void start(slot));
-    log.error(
+    const alone = !this.#announced || this.#serving().length === 0;
+    if (this.#stopping) this.#onStopped(slot, end);
+    else if (slot.failedStarts >= startAttempts && alone) this.#giveUp(slot, end);
+    else this.#restart(slot, end);
+  }
+
+  #restart(slot: WorkerSlot, end: WorkerEnd): void {
+    const delay = slot.restart(() => void this.#startAgain(slot));
+    this.#log.error(
       { worker: slot.index, end: describe(end), uploads: end.uploads.length, delay },
       'a worker ended: it is started again',
     );
-  };
+  }
 
-  const onConnected = (slot: WorkerSlot, peer: Peer): void => {
-    peer.on('token-changed', (hash: string) => {
-      for (const other of slots) if (other !== slot) other.peer?.tell('token-changed', hash);
-    });
-    peer.answer('metrics', () => metrics(slot));
-    peer.answer('open-uploads', async () => slots.flatMap(({ openUploads }) => openUploads));
-  };
+  #onStopped(slot: WorkerSlot, end: WorkerEnd): void {
+    if (this.#slots.every(({ running }) => !running)) this.#whenAllEnded();
+    if (!end.listened || end.status === 0) return;
+    this.#log.error({ worker: slot.index, end: describe(end) }, 'a worker did not end in order');
+    process.exitCode = 1;
+  }
 
-  const events = { listening: onListening, ended: onEnded, connected: onConnected };
-  for (let index = 1; index <= config.workers; index++) slots.push(new WorkerSlot(index, port, events));
+  async #startAgain(slot: WorkerSlot): Promise<void> {
+    try {
+      // a stranger could have listened there while none of ours did
+      if (this.#claim === null && this.#serving().length === 0) {
+        this.#claim = await claimPort({ ...this.#config, port: this.#port });
+      }
+    } catch (error) {
+      this.#log.error({ worker: slot.index, err: error }, 'the port is lost');
+    }
+    if (!this.#stopping) slot.start();
+  }
 
-  const onSignal = (signal: NodeJS.Signals): void => {
-    for (const slot of slots) slot.signal(stopping ? signal : 'SIGTERM');
-    if (stopping) return;
-    stopping = true;
-    log.info({ signal }, 'stopping');
-    const ended = untilEnded(slots, config, (act) => {
-      whenAllEnded = act;
-    });
-    void ended.then(async (inTime) => {
-      await socket?.close();
-      if (!inTime) log.error('the stop took too long');
+  #giveUp(slot: WorkerSlot, end: WorkerEnd): void {
+    this.#stopping = true;
+    this.#signalAll('SIGTERM');
+    const error = new Error(
+      `worker ${slot.index} ended ${slot.failedStarts} times in a row before it served (${describe(end)}): giving up`,
+    );
+    void this.#untilEnded().then(() => failStart(error));
+  }
+
+  #onSignal(signal: NodeJS.Signals): void {
+    this.#signalAll(this.#stopping ? signal : 'SIGTERM');
+    if (this.#stopping) return;
+    this.#stopping = true;
+    this.#log.info({ signal }, 'stopping');
+    void this.#untilEnded().then(async (inTime) => {
+      await this.#socket?.close();
+      if (!inTime) this.#log.error('the stop took too long');
       process.exit(inTime ? (process.exitCode ?? 0) : 1);
     });
-  };
-  let socket: { close(): Promise<void> } | null = null;
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
+  }
 
-  const allListen = new Promise<void>((resolve) => {
-    whenAllListen = resolve;
-  });
-  slots[0]?.start();
-  await allListen;
-  announced = true;
-  socket = await serveControlSocket({
-    dataDir: config.dataDir,
-    commands: forwarded(first.commands, serving),
-    log,
-  });
-  process.stdout.write(`Sluice listens on ${first.url}\n${reachText(config, port)}`);
+  #signalAll(name: NodeJS.Signals): void {
+    for (const slot of this.#slots) slot.signal(name);
+  }
+
+  /** Whether all workers ended by themselves; those that did not in time are killed. */
+  #untilEnded(): Promise<boolean> {
+    const { drainDelay, drainTimeout } = this.#config;
+    return new Promise((resolve) => {
+      if (this.#slots.every(({ running }) => !running)) return resolve(true);
+      const kill = (): void => {
+        this.#signalAll('SIGKILL');
+        resolve(false);
+      };
+      const timer = setTimeout(kill, drainDelay + drainTimeout + closeTimeout + stopMargin);
+      this.#whenAllEnded = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+    });
+  }
 }
 
 /** Commands of the operator, which any worker that serves carries out. */
@@ -149,26 +204,6 @@ function forwarded(names: readonly string[], serving: () => WorkerSlot[]): Comma
       },
     ]),
   );
-}
-
-/** Whether all workers ended by themselves; those that did not in time are killed. */
-function untilEnded(
-  slots: readonly WorkerSlot[],
-  { drainDelay, drainTimeout }: Config,
-  onEnded: (act: () => void) => void,
-): Promise<boolean> {
-  return new Promise((resolve) => {
-    if (slots.every(({ running }) => !running)) return resolve(true);
-    const kill = (): void => {
-      for (const slot of slots) slot.signal('SIGKILL');
-      resolve(false);
-    };
-    const timer = setTimeout(kill, drainDelay + drainTimeout + closeTimeout + stopMargin);
-    onEnded(() => {
-      clearTimeout(timer);
-      resolve(true);
-    });
-  });
 }
 
 function describe({ status, signal }: WorkerEnd): string {

@@ -1,0 +1,128 @@
+import type { Database } from '../clickhouse/database.ts';
+import { textLiteral } from '../clickhouse/literal.ts';
+import { topologyOf } from '../clickhouse/topology.ts';
+import type { CloudFile, StorageUse } from './cloud-files.ts';
+import { fileListColumns, timeLiteral } from './file-list.ts';
+import { type FileRow, fileColumns } from './file-row.ts';
+
+/** Doubles hold every size and time exactly up to 2^53; 64-bit integers would depend on output settings. */
+const selection = `id, name, original_name, owner_id, project_slug, object_key, content_type,
+  toFloat64(size) AS bytes, crc32,
+  toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
+
+interface Row {
+  id: string;
+  name: string;
+  original_name: string;
+  owner_id: string;
+  project_slug: string;
+  object_key: string;
+  content_type: string;
+  bytes: number;
+  crc32: number;
+  created: number;
+  updated: number;
+}
+
+/** Without, a DELETE is a mutation, and waits for merges. */
+const deleteSettings = `SETTINGS lightweight_delete_mode = 'lightweight_update_force'`;
+
+/** The statements about cloud_files, and about file_list, which has the order of a project's files. */
+export class FileStatements {
+  readonly table: string;
+  readonly list: string;
+  /** What reads stick to, when there are several servers. */
+  readonly home = 'cloud_files';
+  readonly #db: Database;
+
+  /** @param database name of the database that holds the metadata tables */
+  constructor(db: Database, database: string) {
+    this.#db = db;
+    this.table = `${database}.cloud_files`;
+    this.list = `${database}.file_list`;
+  }
+
+  /** @param account whose share of the engine it takes; absent: nobody's */
+  async byNames(
+    names: readonly string[],
+    signal: AbortSignal,
+    account?: string,
+  ): Promise<Map<string, CloudFile>> {
+    if (names.length === 0) return new Map();
+    const sql = `SELECT ${selection} FROM ${this.table} WHERE ${isAmong(names)}`;
+    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home, account });
+    return new Map(rows.map((row) => [row.name, fileOf(row)]));
+  }
+
+  async namesWithRow(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
+    if (names.length === 0) return new Set();
+    const sql = `SELECT name FROM ${this.table} WHERE ${isAmong(names)}`;
+    const rows = await this.#db.rows<{ name: string }>({ sql, signal, home: this.home });
+    return new Set(rows.map(({ name }) => name));
+  }
+
+  async madeBetween(
+    after: Date,
+    before: Date,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<readonly CloudFile[]> {
+    const sql = `SELECT ${selection} FROM ${this.table}
+      WHERE created_at >= ${timeLiteral(after)} AND created_at < ${timeLiteral(before)}
+      ORDER BY created_at DESC LIMIT ${limit}`;
+    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
+    return rows.map(fileOf);
+  }
+
+  async usedBy(ownerId: string, signal: AbortSignal): Promise<StorageUse> {
+    const sql = `SELECT toFloat64(count()) AS files, toFloat64(sum(size)) AS bytes FROM ${this.table}
+      WHERE owner_id = ${textLiteral(ownerId)}`;
+    const [row] = await this.#db.rows<StorageUse>({ sql, signal, home: this.home });
+    return row ?? { files: 0, bytes: 0 };
+  }
+
+  /** All or none. The list comes first, as in the group commit: what is in the list alone is not shown. */
+  async insert(rows: readonly FileRow[]): Promise<void> {
+    const { home } = this;
+    const listed = Buffer.concat(rows.map((row) => row.listed));
+    await this.#db.insert({ table: this.list, columns: fileListColumns, lines: listed, home });
+    const lines = Buffer.concat(rows.map(({ line }) => line));
+    await this.#db.insert({ table: this.table, columns: fileColumns, lines, home });
+  }
+
+  async delete(name: string, signal: AbortSignal): Promise<void> {
+    const file = (await this.byNames([name], signal)).get(name);
+    await this.#deleteFrom(this.table, `name = ${textLiteral(name)}`, signal);
+    if (file === undefined) return;
+    const { ownerId, projectSlug, createdAt, id } = file;
+    const where = `owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(projectSlug)}
+      AND created_at = ${timeLiteral(createdAt)} AND id = ${textLiteral(id)}`;
+    await this.#deleteFrom(this.list, where, signal);
+  }
+
+  async #deleteFrom(table: string, where: string, signal: AbortSignal): Promise<void> {
+    const { rowsEverywhere } = topologyOf(this.#db);
+    const sql = `DELETE FROM ${rowsEverywhere(table)} WHERE ${where} ${deleteSettings}`;
+    await this.#db.command({ sql, signal, home: this.home });
+  }
+}
+
+function isAmong(names: readonly string[]): string {
+  return `name IN (${names.map(textLiteral).join(', ')})`;
+}
+
+function fileOf(row: Row): CloudFile {
+  return {
+    id: row.id,
+    name: row.name,
+    originalName: row.original_name,
+    ownerId: row.owner_id,
+    projectSlug: row.project_slug,
+    objectKey: row.object_key,
+    contentType: row.content_type,
+    size: row.bytes,
+    crc32: row.crc32,
+    createdAt: new Date(row.created),
+    updatedAt: new Date(row.updated),
+  };
+}

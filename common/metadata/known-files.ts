@@ -1,0 +1,83 @@
+import { LRUCache } from 'lru-cache';
+import { CacheCounts } from '../metrics/cache-counts.ts';
+import type { Metrics } from '../metrics/create-metrics.ts';
+import type { CloudFile } from './cloud-files.ts';
+import { FileLookup } from './file-lookup.ts';
+import type { FileStatements } from './file-statements.ts';
+
+const cachedFiles = 10_000;
+/** How long a file is known without another look where other processes may delete it. Milliseconds. */
+const knownFor = 60_000;
+
+/** The files that this process has met, before the table. They never change, but for their end. */
+export class KnownFiles {
+  readonly #statements: FileStatements;
+  readonly #counts: CacheCounts;
+  readonly #lookup: FileLookup<CloudFile>;
+  readonly #known: LRUCache<string, CloudFile>;
+  /** A look that began before the removal may end after it. Names never come again. */
+  readonly #removed = new LRUCache<string, true>({ max: cachedFiles });
+
+  /** @param args.alone whether no other process deletes files */
+  constructor(args: {
+    readonly statements: FileStatements;
+    readonly alone: boolean;
+    readonly metrics: Pick<Metrics, 'cache' | 'batch'> | undefined;
+  }) {
+    const { statements, alone, metrics } = args;
+    const onLookup = metrics?.batch('file_lookups');
+    this.#statements = statements;
+    this.#counts = metrics?.cache('files') ?? new CacheCounts();
+    this.#known = new LRUCache({ max: cachedFiles, ttl: alone ? 0 : knownFor });
+    this.#lookup = new FileLookup((names, signal) => {
+      onLookup?.(names.length);
+      return statements.byNames(names, signal);
+    });
+  }
+
+  /** The table has it now. */
+  note(file: CloudFile): void {
+    this.#known.set(file.name, file);
+    this.#lookup.made(file.name);
+  }
+
+  async find(name: string, signal: AbortSignal): Promise<CloudFile | null> {
+    const cached = this.#counts.count(this.#known.get(name));
+    if (cached !== undefined) return cached;
+    if (this.#removed.has(name)) return null;
+    const file = await this.#lookup.find(name, signal);
+    if (file === null || this.#removed.has(name)) return null;
+    this.#known.set(name, file);
+    return file;
+  }
+
+  /** Those that are stored. Names lie anywhere in the table: of those that are known nothing is read. */
+  async findAll(
+    names: readonly string[],
+    account: string,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, CloudFile>> {
+    const files = new Map(
+      names.flatMap((name) => this.#known.get(name) ?? []).map((file) => [file.name, file]),
+    );
+    const others = names.filter((name) => !files.has(name) && !this.#removed.has(name));
+    for (const [name, file] of await this.#statements.byNames(others, signal, account)) {
+      if (this.#removed.has(name)) continue;
+      this.#known.set(name, file);
+      files.set(name, file);
+    }
+    return files;
+  }
+
+  /** Nobody finds it from now on, unless the removal fails: who tries again has to. */
+  async removing(name: string, remove: () => Promise<void>): Promise<void> {
+    this.#removed.set(name, true);
+    this.#known.delete(name);
+    try {
+      await remove();
+    } catch (error) {
+      this.#removed.delete(name);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import type { Config } from '../common/config/read-config.ts';
+import type { CloudFile } from '../common/metadata/cloud-files.ts';
+
+/** Where a file is read. */
+export interface FileAddresses {
+  /** From us. */
+  downloadUrl(file: CloudFile): string;
+  /** As its CloudFile says: from us, from the bucket, or from a CDN before it. */
+  fileUrl(file: CloudFile): string;
+}
+
+/**
+ * @param args.baseUrl of the process, without trailing slash
+ * @param args.objectUrl an object's own address; null where it has none
+ */
+export function fileAddresses(args: {
+  readonly config: Pick<Config, 'publicFilesUrl' | 's3'>;
+  readonly baseUrl: () => string;
+  readonly objectUrl: ((key: string) => string) | null;
+}): FileAddresses {
+  const { config, baseUrl, objectUrl } = args;
+  const downloadUrl = ({ projectSlug, name }: CloudFile): string =>
+    `${baseUrl()}/_f_/${projectSlug}/${encodeURIComponent(name)}`;
+  return {
+    downloadUrl,
+    fileUrl(file) {
+      if (config.publicFilesUrl !== undefined) {
+        return `${config.publicFilesUrl}/${file.objectKey.split('/').map(encodeURIComponent).join('/')}`;
+      }
+      // elsewhere an address of the bucket is 403 without a key of it
+      return config.s3?.publicBucket === true && objectUrl !== null
+        ? objectUrl(file.objectKey)
+        : downloadUrl(file);
+    },
+  };
+}

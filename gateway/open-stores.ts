@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import type { ProcessServices } from '../common/lifecycle/service.ts';
+import { type CloudFiles, createCloudFiles } from '../common/metadata/cloud-files.ts';
+import { openLoggedFiles } from '../common/metadata/logged-files.ts';
+import type { ObjectStore } from '../common/object-store/object-store.ts';
+import { type OpenedObjectStore, openObjectStore } from '../common/object-store/open-object-store.ts';
+import { countedCalls, measuredStore } from './measure-uploads.ts';
+
+/** Where the gateway keeps files: their bytes, and their rows. */
+export interface GatewayStores extends Omit<OpenedObjectStore, 'store'> {
+  readonly store: ObjectStore;
+  readonly cloudFiles: CloudFiles;
+  /** Puts rows that wait into the table. The object store is closed by itself, after all that uses it. */
+  closeRows(): Promise<void>;
+}
+
+export async function openStores(services: ProcessServices): Promise<GatewayStores> {
+  const { config, log, db, database, metrics } = services;
+  const opened = await openObjectStore(config, log, countedCalls(metrics));
+  // the embedded engine is this process's alone, so nobody misses rows that it has yet to get
+  const alone = config.clickhouse === undefined;
+  const table = createCloudFiles({ db, database, alone, metrics });
+  const wal = alone
+    ? await openLoggedFiles({ table, directory: join(config.dataDir, 'file-log'), log })
+    : null;
+  return {
+    ...opened,
+    store: measuredStore(opened.store, metrics),
+    cloudFiles: wal ?? table,
+    async closeRows() {
+      await wal?.close();
+    },
+  };
+}
