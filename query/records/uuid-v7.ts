@@ -40,7 +40,9 @@ export function createUuidV7(args: { now?: () => number; counterLimit?: number }
     }
     const version = (0x7000 | (counter >>> 14)).toString(16);
     const variant = (0x8000 | (counter & 0x3fff)).toString(16);
-    return `${prefix}-${version}-${variant}-${hex.slice(2 * offset + 4, 2 * (offset + idBytes))}`;
+    // of short pieces, which V8 joins at once: of many ids it would keep every piece otherwise
+    const middle = `-${version}-${variant}-`;
+    return prefix + middle + hex.slice(2 * offset + 4, 2 * (offset + idBytes));
   };
 }
 
