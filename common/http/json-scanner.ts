@@ -47,13 +47,22 @@ export class JsonScanner {
   feed(bytes: Uint8Array): void {
     const { length } = bytes;
     let inString = this.#inString;
-    let escaped = this.#escaped;
-    for (let i = 0; i < length; i++) {
-      const byte = bytes[i] as number;
+    let i = 0;
+    if (this.#escaped && length > 0) {
+      this.#escaped = false;
+      i = 1;
+    }
+    for (; i < length; i++) {
+      let byte = bytes[i] as number;
       if (inString) {
-        if (escaped) escaped = false;
-        else if (byte === backslash) escaped = true;
-        else if (byte === quote) inString = false;
+        // most bytes are of strings, so this loop does nothing else
+        while (byte !== quote && byte !== backslash && ++i < length) byte = bytes[i] as number;
+        if (byte === quote) inString = false;
+        else if (byte === backslash) {
+          // what follows it belongs to it
+          i++;
+          this.#escaped = i >= length;
+        }
       } else if (byte === quote) inString = true;
       else if (byte === comma) this.#separate(this.#offset + i);
       else if (byte === colon) this.#countMember();
@@ -61,7 +70,6 @@ export class JsonScanner {
       else if (byte === closeBrace || byte === closeBracket) this.#members.pop();
     }
     this.#inString = inString;
-    this.#escaped = escaped;
     this.#offset += length;
   }
 

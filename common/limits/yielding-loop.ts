@@ -3,6 +3,9 @@
  * each waits this long: handing over costs some microseconds.
  */
 const busyFor = 2;
+/** Items between two looks at the clock, at most, and milliseconds that they may take: a look costs as much as a short item. */
+const longestStride = 16;
+const strideFor = 0.1;
 
 /**
  * Does something with every item, in order, and lets others run in between when it takes long. Rejects with what the
@@ -14,11 +17,21 @@ export async function forEachYielding<Item>(
   signal: AbortSignal,
 ): Promise<void> {
   let began = performance.now();
+  let last = began;
+  let stride = 1;
+  let next = 0;
   for (let index = 0; index < items.length; index++) {
-    if (performance.now() - began > busyFor) {
-      await new Promise<void>((resolve) => setImmediate(resolve));
-      signal.throwIfAborted();
-      began = performance.now();
+    if (index === next) {
+      let now = performance.now();
+      stride = now - last < strideFor ? Math.min(2 * stride, longestStride) : 1;
+      if (now - began > busyFor) {
+        await new Promise<void>((resolve) => setImmediate(resolve));
+        signal.throwIfAborted();
+        now = performance.now();
+        began = now;
+      }
+      last = now;
+      next = index + stride;
     }
     work(items[index] as Item, index);
   }

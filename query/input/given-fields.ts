@@ -34,9 +34,9 @@ export function givenFields(
  * The same by the places of the fields in the structure, undefined where the body says nothing: for bodies of many
  * records.
  */
-export function givenValues(body: object, structure: Structure, complain: Complain): readonly unknown[] {
+export function givenValues(body: object, structure: Structure, complain: Complain): unknown[] {
   const { fields, places } = structure;
-  const given: unknown[] = fields.map(() => undefined);
+  const given: unknown[] = new Array(fields.length).fill(undefined);
   // only keys that the body itself has are read, so a field may be called `__proto__`
   for (const key of Object.keys(body)) {
     const place = places.get(key);

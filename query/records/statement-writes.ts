@@ -5,9 +5,12 @@ import type { RecordsTable } from '../sql/records-table.ts';
 import { uniqueSlots } from '../unique/unique-values.ts';
 import type { BeginWrite } from './begin-write.ts';
 import type { ChangeCommit } from './change-commit.ts';
-import { type NewRecord, newKeyLines, newRecordLines } from './new-record.ts';
+import { type NewRecord, newCompactLines, newKeyLines, newRecordLines } from './new-record.ts';
 import { keyLines } from './record-row.ts';
 import type { Changed, RecordChange, RecordWrites } from './record-writes.ts';
+
+/** Records that are worth an INSERT of their own, of just their columns: fewer share one with those of other structures. */
+const manyRecords = 200;
 
 /** Writes by statements that those of other requests share: for a store that several processes write to, and for large inserts. */
 export function createStatementWrites(deps: {
@@ -33,14 +36,17 @@ export function createStatementWrites(deps: {
 
   return {
     async insert({ space, records, unique, signal, permit }) {
-      const lines = await newRecordLines(space, records, signal);
+      const rows =
+        records.length > manyRecords
+          ? await newCompactLines(space, records, signal)
+          : { lines: await newRecordLines(space, records, signal) };
       const keys = await newKeyLines(space, records, unique, signal);
       const proof = { columns: '1', where: idsSql([(records[0] as NewRecord).id]), tail: 'LIMIT 1' };
       const end = await beginWrite(space.id, null);
       try {
         await groupCommit.write({
           ...table.recordRows,
-          lines,
+          ...rows,
           // a key without a record is harmless, a record without its key would not be found
           before: keys.byteLength === 0 ? undefined : { ...table.keyRows, lines: keys },
           home: table.homeOf(space.id),

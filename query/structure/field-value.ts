@@ -20,6 +20,21 @@ export function misfit(type: FieldType, reason?: string): { readonly problem: st
   return { problem: `should be a valid ${typeWords[type]}${reason === undefined ? '' : `: ${reason}`}` };
 }
 
+/** Whether a value of parsed JSON is stored as it is: what `readFieldValue` says of most, without an object for each. */
+export function isPlainValue(type: FieldType, value: unknown): value is StoredValue {
+  switch (typeof value) {
+    case 'string':
+      return type === 'TEXT' && value.isWellFormed();
+    case 'number':
+      // -0 is stored as 0
+      return type === 'NUMBER' && value !== 0 && Number.isFinite(value);
+    case 'boolean':
+      return type === 'BOOLEAN';
+    default:
+      return false;
+  }
+}
+
 /** Reads a value of parsed JSON, other than null, by the type of its field. */
 export function readFieldValue(type: FieldType, value: unknown): ValueReading {
   switch (type) {

@@ -71,13 +71,14 @@ export function createLocalReservations(
     });
     const holder = { settled, stored };
     for (const key of keys) holders.set(key, holder);
+    let held = true;
     return {
       permit: null,
       async settle(storedKeys) {
+        if (!held) return;
+        held = false;
         for (const key of storedKeys) stored.add(key);
-        for (const key of keys) {
-          if (holders.get(key) === holder) holders.delete(key);
-        }
+        for (const key of keys) holders.delete(key);
         release();
       },
     };

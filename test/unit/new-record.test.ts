@@ -2,6 +2,7 @@
 import t from 'tap';
 import { validateRecords } from '../../query/input/validate-record.ts';
 import {
+  newCompactLines,
   newKeyLines,
   newRecordJson,
   newRecordLines,
@@ -70,6 +71,16 @@ t.test('lines and answers are those of the rows', async (t) => {
     parsed(await newRecordLines(space, records, idle)),
     parsed(await recordLines(rows, idle)),
     'records',
+  );
+  const compact = await newCompactLines(space, records, idle);
+  const byName = (line: unknown): unknown =>
+    Object.fromEntries(
+      (line as unknown[]).flatMap((value, i) => (value === null ? [] : [[compact.columns[i], value]])),
+    );
+  t.strictSame(
+    parsed(compact.lines).map(byName),
+    parsed(await recordLines(rows, idle)),
+    'columns by position',
   );
   t.strictSame(
     textOf(await newKeyLines(space, records, unique, idle))
