@@ -31,9 +31,8 @@ export function openChdb({ path, reads = {} }: { path: string; reads?: Partial<R
         engine.run({ signal, permit }, (session) => session.queryAsync(statement)),
       );
     },
-    async rows<Row>({ sql, signal, account }: ReadStatement) {
-      const query = (session: Session) => session.queryAsync(sql, { format: 'JSONEachRow' });
-      const text = (await engine.run({ signal, account }, query)).text().trimEnd();
+    async rows<Row>(statement: ReadStatement) {
+      const text = (await engine.read(statement, 'JSONEachRow')).text().trimEnd();
       return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as Row);
     },
     stream: (statement) => engine.stream(statement),

@@ -1,13 +1,14 @@
-import type { ChdbQueryStream, Session } from 'chdb';
+import type { ChdbQueryStream, ChdbResult, Session } from 'chdb';
 import { untilAborted } from '../abort/until-aborted.ts';
 import type { ReadLimits } from '../config/read-limits.ts';
 import { deadlineExceeded } from '../errors/catalogue.ts';
 import { Semaphore } from '../limits/semaphore.ts';
 import { SessionPool, type SessionTurn } from './chdb-sessions.ts';
 import { readStream, type StreamEnds } from './chdb-stream.ts';
-import type { ReadStatement } from './database.ts';
-import { engineSettings, streamSettings } from './engine-settings.ts';
+import type { ReadStatement, StreamStatement } from './database.ts';
+import { engineSettings, pausingSettings, streamSettings, wholeResult } from './engine-settings.ts';
 import { textLiteral } from './literal.ts';
+import { ReadPriorities } from './read-priorities.ts';
 import { StreamTurns } from './stream-turns.ts';
 import type { WritePermit } from './write-permit.ts';
 
@@ -39,13 +40,16 @@ export class ChdbEngine {
   readonly #streaming: SessionPool;
   readonly #streamTurns: StreamTurns;
   readonly #computing: Semaphore;
+  readonly #priorities = new ReadPriorities();
+  /** What sessions for reads are set to. */
+  readonly #setTo = new WeakMap<Session, number>();
 
   constructor(chdb: typeof import('chdb'), path: string, limits: ReadLimits) {
     this.#chdb = chdb;
     this.#limits = limits;
     const opener = (settings: Settings) => (name: string) => openSession(chdb, path, settings, name);
-    const timed = { ...engineSettings, max_execution_time: limits.timeout / 1000 };
-    const streamed = { ...engineSettings, ...streamSettings };
+    const timed = { ...engineSettings, ...pausingSettings, max_execution_time: limits.timeout / 1000 };
+    const streamed = { ...engineSettings, ...pausingSettings, ...streamSettings };
     const common = { accountLimit: accountShare, queueLimit };
     this.#own = new SessionPool({
       name: 'own',
@@ -64,18 +68,40 @@ export class ChdbEngine {
 
   /** Runs on a session that nobody else gets before the engine is done, even when the caller stops waiting. */
   async run<Result>(
-    { signal, account, permit }: Caller,
+    { signal, permit }: Omit<Caller, 'account'>,
     work: (session: Session) => Promise<Result>,
   ): Promise<Result> {
-    const turn = await (account === undefined
-      ? this.#own.acquire(signal)
-      : this.#reading.acquire(signal, account));
+    const turn = await this.#own.acquire(signal);
     try {
       permit?.check();
     } catch (error) {
       turn.release();
       throw error;
     }
+    const settled = this.#runOn(turn, { signal }, work);
+    return signal === undefined ? settled : untilAborted(settled, signal);
+  }
+
+  /** The result of a SELECT that is known to be small. */
+  async read({ sql, signal, account }: ReadStatement, format: string): Promise<ChdbResult> {
+    const query = (before: string) => (session: Session) => session.queryAsync(before + sql, { format });
+    if (account === undefined) return this.run({ signal }, query(''));
+    const settled = this.#priorities.counted(account, async () => {
+      const turn = await this.#reading.acquire(signal, account);
+      const priority = this.#priorities.of(account);
+      const isSet = this.#setTo.get(turn.session) === priority;
+      this.#setTo.set(turn.session, priority);
+      return this.#runOn(turn, { signal, account }, query(isSet ? '' : `SET priority = ${priority}; `));
+    });
+    return signal === undefined ? settled : untilAborted(settled, signal);
+  }
+
+  /** Settles when the engine is done: soon after an abort. */
+  async #runOn<Result>(
+    turn: SessionTurn,
+    { signal, account }: Caller,
+    work: (session: Session) => Promise<Result>,
+  ): Promise<Result> {
     let killed: Promise<void> | null = null;
     const onAbort = (): void => {
       killed = this.#kill(turn).catch(() => {});
@@ -87,7 +113,7 @@ export class ChdbEngine {
       // else it would hit the session's next statement
       await killed;
     });
-    const settled = result.then(
+    return result.then(
       (value) => {
         turn.release();
         return value;
@@ -97,12 +123,16 @@ export class ChdbEngine {
         throw account !== undefined && tookTooLong(error) ? deadlineExceeded(this.#limits.timeout) : error;
       },
     );
-    return signal === undefined ? settled : untilAborted(settled, signal);
   }
 
-  async stream(statement: ReadStatement & { readonly format: string }): Promise<AsyncIterable<Uint8Array>> {
+  async stream(statement: StreamStatement): Promise<AsyncIterable<Uint8Array>> {
     const place = await this.#streamTurns.take(statement.signal, statement.account);
     try {
+      const whole = statement.fewRows === true ? await this.#whole(statement) : null;
+      if (whole !== null) {
+        place.release();
+        return oneChunk(whole);
+      }
       return place.paced(await this.#stream(statement, place.release));
     } catch (error) {
       place.release();
@@ -116,9 +146,34 @@ export class ChdbEngine {
     await this.#chdb.drainPending();
   }
 
+  /**
+   * All bytes of a result; null: they are too many, and nothing of it was read. The engine plans a stream on the thread
+   * that asks for one, which is the event loop's, and this on another.
+   */
+  async #whole({ sql, format, signal, account }: StreamStatement): Promise<Uint8Array | null> {
+    const limits = `max_execution_time = ${this.#limits.timeout / 1000}, ${wholeResult}`;
+    const computed = async (priority: number) => {
+      const statement = `${sql} SETTINGS ${limits}, priority = ${priority}`;
+      const turn = await this.#streaming.acquire(signal);
+      return this.#runOn(turn, { signal, account }, (session) => session.queryAsync(statement, { format }));
+    };
+    const result =
+      account === undefined
+        ? computed(0)
+        : this.#priorities.counted(account, () =>
+            this.#computing.run(() => computed(this.#priorities.of(account)), signal, account),
+          );
+    try {
+      return (await (signal === undefined ? result : untilAborted(result, signal))).bytes();
+    } catch (error) {
+      if (error instanceof Error && error.message.includes('TOO_MANY_ROWS_OR_BYTES')) return null;
+      throw error;
+    }
+  }
+
   /** @param release gives the place of the stream back */
   async #stream(
-    { sql, format, signal, account }: ReadStatement & { readonly format: string },
+    { sql, format, signal, account }: StreamStatement,
     release: () => void,
   ): Promise<AsyncIterable<Uint8Array>> {
     const { timeout } = this.#limits;
@@ -153,6 +208,10 @@ export class ChdbEngine {
       () => turn.replace(),
     );
   }
+}
+
+async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (bytes.byteLength > 0) yield bytes;
 }
 
 type Settings = Readonly<Record<string, string | number>>;

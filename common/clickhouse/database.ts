@@ -25,7 +25,7 @@ export interface Database {
    * Rejects when the statement fails before its first chunk; the iteration throws when it fails later, so that a
    * result that ends is a whole one. Stop iterating to cancel.
    */
-  stream(statement: ReadStatement & { readonly format: string }): Promise<AsyncIterable<Uint8Array>>;
+  stream(statement: StreamStatement): Promise<AsyncIterable<Uint8Array>>;
   /** Stores rows as one block, so that all or none of them appear. Resolves when they are durable and visible. */
   insert(statement: InsertStatement): Promise<void>;
   /** Rejects when the engine doesn't answer. */
@@ -48,6 +48,12 @@ export interface ReadStatement {
   readonly home?: string | undefined;
   /** A record space of which all records have to be in their table; absent: it does not matter which are. */
   readonly space?: string | undefined;
+}
+
+export interface StreamStatement extends ReadStatement {
+  readonly format: string;
+  /** The result has few rows, such as a page: it may be made in one piece where that is cheaper and it is small. */
+  readonly fewRows?: boolean | undefined;
 }
 
 export interface WriteStatement extends Omit<ReadStatement, 'account'> {

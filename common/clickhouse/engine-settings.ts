@@ -37,3 +37,12 @@ export const streamSettings: Readonly<Record<string, number>> = {
   read_in_order_use_buffering: 0,
   read_in_order_use_virtual_row: 1,
 };
+
+/**
+ * How long a read of low priority pauses before each block, while one of a higher priority runs. Bounded, so that it goes
+ * on however many of those there are.
+ */
+export const pausingSettings: Readonly<Record<string, number>> = { low_priority_query_wait_time_ms: 100 };
+
+/** What ends a statement whose result is not small: as large as an answer that may be kept (query/records/result-cache.ts). */
+export const wholeResult = `max_result_bytes = ${1024 * 1024}, result_overflow_mode = 'throw'`;

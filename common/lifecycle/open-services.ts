@@ -82,7 +82,7 @@ export async function openServices(
         };
   const users = createUsers({ db, database });
   const sessions = createSessionStore({ db, database, users });
-  const gate = createTokenGate({ tokens, deployment });
+  const gate = createTokenGate({ tokens, deployment, alone });
   const counts = cache && { counts: cache('tokens') };
   const tokenCheck = withSessionTokens(
     new AccessTokenCheck({ ...{ tokens, log, alone, sharing, gate }, ...counts }),

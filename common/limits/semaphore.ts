@@ -12,6 +12,8 @@ interface Waiter {
 export class Semaphore {
   readonly #limit: number;
   readonly #accountLimit: number;
+  /** What may be held of all by the time somebody takes a second place. */
+  readonly #secondLimit: number;
   readonly #queueLimit: number;
   readonly #full: string;
   /** By account, the one that was served longest ago first. */
@@ -22,11 +24,12 @@ export class Semaphore {
 
   /**
    * @param args.full what the 503 says when too many wait
-   * @param args.accountLimit what one account may hold; absent: all
+   * @param args.accountLimit what one account may hold; absent: all. With one, the last place is for who holds none
    */
   constructor(args: { limit: number; queueLimit: number; full: string; accountLimit?: number }) {
     this.#limit = args.limit;
     this.#accountLimit = args.accountLimit ?? args.limit;
+    this.#secondLimit = args.accountLimit === undefined ? args.limit : args.limit - 1;
     this.#queueLimit = args.queueLimit;
     this.#full = args.full;
   }
@@ -84,7 +87,8 @@ export class Semaphore {
   }
 
   #mayHold(account: string): boolean {
-    return (this.#heldBy.get(account) ?? 0) < this.#accountLimit;
+    const own = this.#heldBy.get(account) ?? 0;
+    return own < this.#accountLimit && (own === 0 || this.#held < this.#secondLimit);
   }
 
   #hold(account: string): void {

@@ -35,6 +35,9 @@ export interface Candidate {
 /** Checking one takes milliseconds of a core. */
 const maxCandidates = 10;
 
+/** A page with no more of them is read in one piece, unless they are large. */
+const fewRecords = 1000;
+
 const all: Conditions = { relationship: 'And', plain: [], hashed: [] };
 const oldest: Ordering = { sort: null, page: null };
 
@@ -208,8 +211,9 @@ export class RecordReader {
     const columns = `${recordExpression(space.structure, ',')} AS _record`;
     const selection = { ...narrowed, ...behind(narrowed, ordering), columns, tail: tailOf(ordering) };
     const statement = this.#table.select(space.id, selection);
+    const fewRows = ordering.page !== null && ordering.page.limit <= fewRecords;
     return asJsonArray(
-      await this.#db.stream({ ...statement, format: 'TSVRaw', signal, account: space.ownerId }),
+      await this.#db.stream({ ...statement, format: 'TSVRaw', fewRows, signal, account: space.ownerId }),
     );
   }
 

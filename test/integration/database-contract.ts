@@ -192,6 +192,21 @@ export function databaseContract(t: Test, open: (t: Test) => Promise<Database>):
     t.equal(await textOf(await db.stream({ sql: 'SELECT 1 WHERE 0', format: 'TSVRaw' })), '');
   });
 
+  t.test('a result of few rows is the same, whatever their size', async (t) => {
+    const db = await begin(t);
+    const read = async (columns: string, rows: number): Promise<string> => {
+      const sql = `SELECT ${columns} FROM numbers(${rows}) ORDER BY number`;
+      return textOf(await db.stream({ sql, format: 'TSVRaw', fewRows: true, account: 'a' }));
+    };
+    t.equal(await read('number', 3), '0\n1\n2\n');
+    t.equal(await read('number', 0), '');
+    const large = (number: number): string => `${String(number).repeat(100_000)}\n`;
+    const expected = Array.from({ length: 30 }, (_, i) => large(i)).join('');
+    t.ok((await read('repeat(toString(number), 100000)', 30)) === expected, 'records of 100 KB');
+    await t.rejects(read('nothing', 1), 'a statement that fails');
+    t.equal(await read('number', 1), '0\n', 'and nothing of it comes with the next');
+  });
+
   t.test('a stream that is left early, or never begun, gives its place back', async (t) => {
     const db = await begin(t);
     for (let round = 0; round < 40; round++) {

@@ -11,7 +11,7 @@ const { signal } = new AbortController();
 const { db, database } = await openMigratedChdb(t);
 
 /** A process on the one store, which counts its statements. */
-async function openProcess(t: Test) {
+async function openProcess(t: Test, { alone = false } = {}) {
   const state = { statements: 0 };
   const counted: typeof db = {
     ...db,
@@ -22,7 +22,7 @@ async function openProcess(t: Test) {
   };
   const deployment = await openDeployment({ db: counted, database });
   const tokens = createAccessTokens({ db: counted, database, deployment });
-  const gate = createTokenGate({ tokens, deployment });
+  const gate = createTokenGate({ tokens, deployment, alone });
   const check = new AccessTokenCheck({ tokens, log: silentLog(), gate });
   t.teardown(() => check.close());
   const create = async (token?: string): Promise<string> =>
@@ -47,6 +47,16 @@ t.test('made-up tokens of every form cost the store next to nothing', async (t) 
   state.statements = 0;
   t.match(await check.check(good, signal), { userId: 'user' });
   t.equal(state.statements, 1, 'a good one is looked up');
+});
+
+t.test('they cost a store that one process has to itself one look', async (t) => {
+  const { state, check, create } = await openProcess(t, { alone: true });
+  const configured = await create('a-token-of-one-process');
+  state.statements = 0;
+  for (let i = 0; i < 3; i++) t.equal(await check.check(madeUp(51), signal), 'unknown');
+  t.equal(state.statements, 2, 'for keys and for tokens without a checksum');
+  t.match(await check.check(configured, signal), { userId: 'user' });
+  t.match(await check.check(await create(), signal), { userId: 'user' });
 });
 
 t.test('a configured token of any text works, also one that another process was given', async (t) => {

@@ -51,3 +51,19 @@ t.test('who stops waiting leaves the line', async (t) => {
   (await stays)();
   (await turns.take(patient))();
 });
+
+t.test('the last place is for an account that holds none', async (t) => {
+  const turns = new Semaphore({ limit: 4, accountLimit: 2, queueLimit: 10, full: 'too many' });
+  const taken = ['a', 'a', 'b', 'b'].map((account) => turns.tryTake(account));
+  t.strictSame(
+    taken.map((release) => release !== null),
+    [true, true, true, false],
+  );
+  const waiting = turns.take(patient, 'b');
+  const last = turns.tryTake('c');
+  t.ok(last, 'however many two accounts ask for');
+  last?.();
+  t.equal(turns.waiters, 1, 'and it stays for the next');
+  taken[0]?.();
+  (await waiting)();
+});
