@@ -70,6 +70,7 @@ t.test('arrays of several structures at once are what find answers, and none is 
   t.equal((await numbers.findOne([['number', '-4']])).body.number, -4);
   const again = await others.insert(arrayOf(person, size - 1));
   t.equal(again.status, 400);
-  t.match(again.text, 'a record with the same value is stored');
+  t.equal(again.code, 'not_unique');
+  t.match(again.problems[0], 'a record with the same value is stored');
   t.equal((await others.find()).body.length, 2 * size);
 });
