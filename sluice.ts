@@ -1,4 +1,4 @@
-#!/usr/bin/env -S UV_THREADPOOL_SIZE=16 node
+#!/usr/bin/env -S UV_THREADPOOL_SIZE=16 node --max-semi-space-size=64
 /** The command of the package: `sluice` serves, and `sluice token` is what `npm run token` is in a checkout. */
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';

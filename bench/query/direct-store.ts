@@ -14,6 +14,7 @@ export function startService(folder: string, env: Readonly<Record<string, string
     args: ['-c', `cd "${repositoryRoot}" && exec "${process.execPath}" --import tsx main.ts`],
     env: {
       UV_THREADPOOL_SIZE: '16',
+      NODE_OPTIONS: '--max-semi-space-size=64',
       PORT: '0',
       DATA_DIR: join(folder, 'data'),
       BOOTSTRAP_TOKEN: benchToken,

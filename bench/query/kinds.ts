@@ -57,6 +57,7 @@ function startIn(root: string, folder: string, env: Readonly<Record<string, stri
     args: ['-c', `cd "${root}" && exec "${process.execPath}" --import tsx main.ts`],
     env: {
       UV_THREADPOOL_SIZE: '16',
+      NODE_OPTIONS: '--max-semi-space-size=64',
       PORT: '0',
       DATA_DIR: join(folder, 'data'),
       BOOTSTRAP_TOKEN: benchToken,

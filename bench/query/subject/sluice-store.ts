@@ -30,6 +30,7 @@ export async function makeSluiceStore(rows: number): Promise<SluiceStore> {
       ipc: preload.length > 0,
       env: {
         UV_THREADPOOL_SIZE: '16',
+        NODE_OPTIONS: '--max-semi-space-size=64',
         PORT: '0',
         DATA_DIR: join(folder, 'data'),
         BOOTSTRAP_TOKEN: benchToken,
