@@ -6,13 +6,26 @@ const checksumPattern = /^[0-9a-f]{8}$/;
 const lineBreak = 10;
 const space = 32;
 
-/** What is written for a line, so that damage to it is seen. @param line ends with its only line break */
-export function checkedLine(line: Uint8Array): readonly Uint8Array[] {
-  return [markOf(line), line];
+/** What is written for lines, so that damage to one is seen. @param lines each ends with its only line break */
+export function checkedLines(lines: readonly Uint8Array[]): Buffer {
+  let length = 0;
+  for (const line of lines) length += markBytes + line.byteLength;
+  const bytes = Buffer.allocUnsafe(length);
+  let at = 0;
+  for (const line of lines) {
+    bytes.write(markText(line), at, 'latin1');
+    bytes.set(line, at + markBytes);
+    at += markBytes + line.byteLength;
+  }
+  return bytes;
 }
 
 function markOf(line: Uint8Array): Uint8Array {
-  return Buffer.from(`${crc32(line).toString(16).padStart(8, '0')} `, 'latin1');
+  return Buffer.from(markText(line), 'latin1');
+}
+
+function markText(line: Uint8Array): string {
+  return `${crc32(line).toString(16).padStart(8, '0')} `;
 }
 
 export interface CheckedLines {

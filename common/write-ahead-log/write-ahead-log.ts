@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { syncDirectory } from '../durable-directories/durable-directories.ts';
-import { checkedLine, readCheckedLines } from './checked-lines.ts';
+import { checkedLines, readCheckedLines } from './checked-lines.ts';
 
 /** What is written: a line of text that ends with its only line break, and whatever is known of it. */
 export interface LogEntry {
@@ -176,7 +176,7 @@ async function writeEntries<Entry extends LogEntry>(
   segment: OpenSegment<Entry>,
   entries: readonly Entry[],
 ): Promise<void> {
-  const bytes = Buffer.concat(entries.flatMap(({ line }) => checkedLine(line)));
+  const bytes = checkedLines(entries.map(({ line }) => line));
   let written = 0;
   try {
     // at a place of its own: what a write that failed has left is written over

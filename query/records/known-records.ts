@@ -37,7 +37,7 @@ interface PendingRecord {
   /** Slots that it is found by when it is kept. */
   unique: readonly string[];
   /** Under which unique values it is found: those that it has, and those that it had. */
-  readonly values: Set<string>;
+  readonly values: string[];
 }
 
 const none: ReadonlySet<string> = new Set();
@@ -49,7 +49,8 @@ const none: ReadonlySet<string> = new Set();
  */
 export class KnownRecords {
   readonly #records = new Map<string, PendingRecord>();
-  readonly #byValue = new Map<string, Set<PendingRecord>>();
+  /** One, or several where a value went from one to another. */
+  readonly #byValue = new Map<string, PendingRecord | readonly PendingRecord[]>();
   /** Those that the table has as well; a record that is pending is not among them. */
   protected readonly packed: PackedRecords | null;
   /** How many records of a space are pending, and the number of the last write to one of them. */
@@ -94,7 +95,7 @@ export class KnownRecords {
     const value = String(wanted.value);
     const found = this.#byValue.get(valueKey(spaceId, slot, value));
     const outdated = new Set<string>();
-    for (const record of found ?? []) {
+    for (const record of listOf(found)) {
       // of a unique value there is one record
       if (record.row?._doc[slot] === value) return complete(record.row);
       outdated.add(record.id);
@@ -116,7 +117,7 @@ export class KnownRecords {
     const key = `${spaceId} ${id}`;
     let record = this.#records.get(key);
     if (record === undefined) {
-      record = { key, spaceId, id, row, last: number, unique, values: new Set() };
+      record = { key, spaceId, id, row, last: number, unique, values: [] };
       this.#records.set(key, record);
       space.count++;
       this.packed?.remove(spaceId, id);
@@ -177,17 +178,22 @@ export class KnownRecords {
     const value = row?._doc[slot];
     if (value === undefined) return;
     const key = valueKey(record.spaceId, slot, value);
-    record.values.add(key);
+    if (record.values.includes(key)) return;
+    record.values.push(key);
     const found = this.#byValue.get(key);
-    if (found === undefined) this.#byValue.set(key, new Set([record]));
-    else found.add(record);
+    this.#byValue.set(key, found === undefined ? record : [...listOf(found), record]);
   }
 
   #unindex(record: PendingRecord, value: string): void {
-    const found = this.#byValue.get(value);
-    found?.delete(record);
-    if (found?.size === 0) this.#byValue.delete(value);
+    const left = listOf(this.#byValue.get(value)).filter((other) => other !== record);
+    if (left.length === 0) this.#byValue.delete(value);
+    else this.#byValue.set(value, left);
   }
+}
+
+function listOf(found: PendingRecord | readonly PendingRecord[] | undefined): readonly PendingRecord[] {
+  if (found === undefined) return [];
+  return 'key' in found ? [found] : found;
 }
 
 function valueKey(spaceId: string, slot: string, value: string): string {

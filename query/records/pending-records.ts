@@ -15,6 +15,10 @@ import { storeWrites } from './store-writes.ts';
 
 /** The writes of one request: a line of the log, which is there as a whole or not at all. */
 interface Entry extends LogEntry {
+  /** Empty as soon as the log has it. */
+  line: Uint8Array;
+  /** Bytes of the line. */
+  readonly size: number;
   readonly writes: readonly RecordWrite[];
   /** Its place among all; 0: it is not applied yet. */
   number: number;
@@ -28,7 +32,9 @@ export interface PendingWrite {
 }
 
 /** Bytes of lines: what waits for the table at most, of all and of one account, and what is brought at once. */
-const usualLimits = { pending: 32 * 1024 * 1024, account: 16 * 1024 * 1024, flush: 2 * 1024 * 1024 };
+const usualLimits = { pending: 32 * 1024 * 1024, account: 16 * 1024 * 1024, flush: 8 * 1024 * 1024 };
+const noBytes = new Uint8Array(0);
+
 /**
  * Writes to records that are durable in a write-ahead log before the table has them, for a process that has its store
  * to itself (docs/decisions/023-write-ahead-log-of-records.md). A write is acknowledged after one small write to a file
@@ -128,7 +134,7 @@ export class PendingRecords {
     }: { readonly account: string; readonly signal: AbortSignal; readonly seen: () => void },
   ): Promise<void> {
     const entry = entryFrom(writes.map(({ write }) => write));
-    const size = entry.line.byteLength;
+    const { size } = entry;
     while (!this.#fits(account, size)) await this.#makeRoom(signal);
     this.#count(account, size);
     try {
@@ -138,6 +144,7 @@ export class PendingRecords {
       throw error;
     }
     // from here on it is one step: nobody sees one write of several, or a kept result beside them
+    entry.line = noBytes;
     entry.number = this.#log.number();
     entry.account = account;
     for (const { write, before } of writes) this.#known.apply(write, before, entry.number);
@@ -185,20 +192,22 @@ export class PendingRecords {
   }
 
   #settle(entries: readonly Entry[]): void {
-    for (const { writes, line, number, account } of entries) {
+    for (const { writes, size, number, account } of entries) {
       for (const { spaceId, id } of writes) this.#known.settle(spaceId, id, number);
-      this.#count(account, -line.byteLength);
+      this.#count(account, -size);
     }
   }
 }
 
 function entryFrom(writes: readonly RecordWrite[]): Entry {
-  return { line: Buffer.from(`${JSON.stringify(writes)}\n`), writes, number: 0, account: '' };
+  const line = Buffer.from(`${JSON.stringify(writes)}\n`);
+  return { line, size: line.byteLength, writes, number: 0, account: '' };
 }
 
 function entryOf(line: Uint8Array): Entry {
   return {
     line,
+    size: line.byteLength,
     writes: JSON.parse(Buffer.from(line).toString('utf8')) as RecordWrite[],
     number: 0,
     account: '',

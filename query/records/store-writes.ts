@@ -11,14 +11,14 @@ interface Net {
   /** Whether the first of them made it. */
   readonly made: boolean;
   row: StoredRow | null;
-  hashes: Record<string, string | null>;
-  readonly changed: Set<string>;
-  readonly unique: Set<string>;
+  hashes: Readonly<Record<string, string | null>>;
+  changed: readonly string[];
+  unique: readonly string[];
 }
 
-/** Rows of one INSERT, records of one UPDATE or DELETE, ids of one look. */
+/** Rows of one INSERT, records of one UPDATE or DELETE, ids of one look. An UPDATE of few records costs nearly what one of many does. */
 const insertLimit = 20_000;
-const changeLimit = 1000;
+const changeLimit = 10_000;
 const lookLimit = 1000;
 
 /** What no client waits for is not given up. */
@@ -59,17 +59,22 @@ function netOf(writes: Iterable<RecordWrite>): readonly Net[] {
   const nets = new Map<string, Net>();
   for (const { spaceId, id, row, hashes, changed, unique } of writes) {
     const key = `${spaceId} ${id}`;
-    let net = nets.get(key);
+    const net = nets.get(key);
     if (net === undefined) {
-      net = { spaceId, id, made: changed === null, row, hashes: {}, changed: new Set(), unique: new Set() };
-      nets.set(key, net);
+      nets.set(key, { spaceId, id, made: changed === null, row, hashes, changed: changed ?? [], unique });
+      continue;
     }
     net.row = row;
-    Object.assign(net.hashes, hashes);
-    for (const slot of changed ?? []) net.changed.add(slot);
-    for (const slot of unique) net.unique.add(slot);
+    net.hashes = { ...net.hashes, ...hashes };
+    net.changed = union(net.changed, changed ?? []);
+    net.unique = union(net.unique, unique);
   }
   return [...nets.values()];
+}
+
+/** Of most records all writes name the same slots. */
+function union(some: readonly string[], more: readonly string[]): readonly string[] {
+  return more.every((slot) => some.includes(slot)) ? some : [...new Set([...some, ...more])];
 }
 
 async function presentOf(
@@ -86,7 +91,7 @@ async function presentOf(
 }
 
 function withKeys({ spaceId, unique, changed, made, row }: Net) {
-  const slots = [...unique].filter((slot) => made || changed.has(slot));
+  const slots = made ? unique : unique.filter((slot) => changed.includes(slot));
   return { spaceId, slots, row: row as StoredRow };
 }
 

@@ -53,9 +53,16 @@ export async function collectUniqueValues(
   return values;
 }
 
-/** Of the fields whose values have keys in the table of keys. */
-export function uniqueSlots({ fields }: Structure): readonly string[] {
-  return fields.filter(({ unique }) => unique).map(slotOf);
+const slotsOf = new WeakMap<Structure, readonly string[]>();
+
+/** Of the fields whose values have keys in the table of keys. Writes that wait for the table share the list. */
+export function uniqueSlots(structure: Structure): readonly string[] {
+  let slots = slotsOf.get(structure);
+  if (slots === undefined) {
+    slots = structure.fields.filter(({ unique }) => unique).map(slotOf);
+    slotsOf.set(structure, slots);
+  }
+  return slots;
 }
 
 /** The 400 for values that are stored already; each field is named once. */

@@ -119,6 +119,40 @@ t.test('a write is known at once, and in the table later', async (t) => {
   await pending.close();
 });
 
+t.test('changes of thousands of records come into the table in one statement', async (t) => {
+  const updates: string[] = [];
+  const counting: Database = {
+    ...db,
+    command(statement) {
+      if (statement.sql.startsWith('UPDATE')) updates.push(statement.sql);
+      return db.command(statement);
+    },
+  };
+  const pending = await open(newDirectory(), { db: counting });
+  const spaceId = randomUUID();
+  const subjects = Array.from({ length: 2500 }, () => new Subject());
+  const write = (contentOfNumber: (index: number) => Content, at: string) =>
+    writeAll(
+      pending,
+      subjects.map((subject, index) => subject.write(spaceId, contentOfNumber(index), at)),
+    );
+  await write((index) => contentOf(`first ${index}`, index), '2026-01-01T00:00:00.000Z');
+  await pending.settled(spaceId);
+  await write(
+    (index) => contentOf(`'second' ${index}`, index % 3 === 0 ? null : -index, `hash ${index}`),
+    '2026-01-02T00:00:00.000Z',
+  );
+  await pending.settled(spaceId);
+  t.equal(updates.length, 1);
+  const stored = await storedIn(spaceId);
+  const wanted = subjects.map(({ id, row }, index): [string, Content] => [
+    id,
+    contentOf(row?._doc.t0 ?? '', index % 3 === 0 ? null : -index, `hash ${index}`),
+  ]);
+  t.strictSame(stored, Object.fromEntries(wanted));
+  await pending.close();
+});
+
 t.test('it comes into the table by itself', async (t) => {
   const pending = await open(newDirectory(), { times: { flushAfter: 5 } });
   const [spaceId, subject] = [randomUUID(), new Subject()];
