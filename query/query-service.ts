@@ -51,7 +51,7 @@ import { currentWrites } from './space/current-writes.ts';
 import { sweepDropped } from './space/delete-dropped.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
 import { openCatalogue } from './space/logged-catalogue.ts';
-import { createOpenSpace } from './space/open-space.ts';
+import { createOpenSpace, storesRecords } from './space/open-space.ts';
 import type { SpaceCatalogue } from './space/space-catalogue.ts';
 import { makeSpaceViews, type ViewsOrder } from './space/space-views.ts';
 import { type Freshness, Spaces } from './space/spaces.ts';
@@ -270,7 +270,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const model = anySpace(scopes);
   const recordRoutes = operations.flatMap((operation) => {
     const route = operationRoute(operation, { ...args, openSpace }, operationDeps);
-    const handler = deps.writes.tracked(route.handler);
+    const handler = storesRecords(operation) ? deps.writes.tracked(route.handler) : route.handler;
     const also = (operation.also ?? []).map((other) => ({
       ...{ ...route, ...other, handler },
       api: describeOperation(operation, model, other),

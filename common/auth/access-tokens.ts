@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash as oneShotHash, randomUUID } from 'node:crypto';
 import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
 import type { Deployment } from '../metadata/deployment.ts';
@@ -45,7 +45,7 @@ export interface AccessTokens {
 
 /** SHA-256 in hex. A fast hash is enough for 256 random bits. */
 export function hashToken(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
+  return oneShotHash('sha256', token);
 }
 
 interface TokenRow {

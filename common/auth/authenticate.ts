@@ -1,7 +1,8 @@
 import { unauthorized } from '../errors/catalogue.ts';
 import type { HttpRequest } from '../http/http-types.ts';
 import type { RequestLimiter } from '../rate-limits/request-limiter.ts';
-import type { TokenCheck } from './token-check.ts';
+import type { AccessToken } from './access-tokens.ts';
+import type { CheckedToken, TokenCheck } from './token-check.ts';
 
 /** Who sends a request. */
 export interface Principal {
@@ -9,8 +10,11 @@ export interface Principal {
   readonly tokenId: string;
 }
 
-/** Throws 401 unless the request carries a good access token (interface.md section 5). */
-export type Authenticate = (request: HttpRequest) => Promise<Principal>;
+/**
+ * Throws 401 unless the request carries a good access token (interface.md section 5). A promise only where somebody has to
+ * be asked; it rejects with what else is thrown.
+ */
+export type Authenticate = (request: HttpRequest) => Principal | Promise<Principal>;
 
 // RFC 6750 section 2.1; the scheme's letter case is free (RFC 9110 section 11.1)
 const bearer = /^bearer +([A-Za-z0-9._~+/=-]{1,512})$/i;
@@ -23,7 +27,15 @@ const refusals = {
 
 /** @param limiter absent: a token may send what it likes */
 export function createAuthenticate(tokenCheck: TokenCheck, limiter?: RequestLimiter): Authenticate {
-  return async (request) => {
+  const admit = (
+    request: HttpRequest,
+    { userId, id: tokenId }: AccessToken,
+  ): Principal | Promise<Principal> => {
+    request.body.identify(userId);
+    const admission = limiter?.admit(tokenId, (end) => request.onOver(end));
+    return admission === undefined ? { userId, tokenId } : admission.then(() => ({ userId, tokenId }));
+  };
+  return (request) => {
     const header = request.header('authorization');
     if (header === undefined || header.trim() === '') {
       throw unauthorized('The Authorization header is missing: send "Authorization: Bearer <ACCESS_TOKEN>"');
@@ -32,11 +44,13 @@ export function createAuthenticate(tokenCheck: TokenCheck, limiter?: RequestLimi
     if (token === undefined) {
       throw unauthorized('The Authorization header should be "Bearer <ACCESS_TOKEN>"');
     }
-    const result = tokenCheck.checkKnown(token) ?? (await tokenCheck.check(token, request.signal));
-    if (typeof result === 'string') throw unauthorized(refusals[result]);
-    request.body.identify(result.userId);
-    const admission = limiter?.admit(result.id, (end) => request.onOver(end));
-    if (admission !== undefined) await admission;
-    return { userId: result.userId, tokenId: result.id };
+    const known = tokenCheck.checkKnown(token);
+    if (known !== null) return admit(request, goodToken(known));
+    return tokenCheck.check(token, request.signal).then((checked) => admit(request, goodToken(checked)));
   };
+}
+
+function goodToken(checked: CheckedToken): AccessToken {
+  if (typeof checked === 'string') throw unauthorized(refusals[checked]);
+  return checked;
 }

@@ -49,8 +49,6 @@ export class Dispatcher {
   /** What the route's handler answers. Throws what refuses the request. */
   dispatch(exchange: Exchange): HttpResponse | Promise<HttpResponse> {
     if (this.closed) throw shuttingDown();
-    const peer = peerAddress(exchange);
-    exchange.address = clientAddress(peer, exchange.header('x-forwarded-for'), this.#trustedProxies);
     if (exchange.unclearFraming !== null) throw malformedRequest(exchange.unclearFraming);
     if (exchange.headBytes > maxHeadBytes) throw headersTooLarge(exchange.headBytes, maxHeadBytes);
     if (exchange.method === 'OPTIONS') return this.#describeMethods(exchange);
@@ -59,9 +57,7 @@ export class Dispatcher {
     exchange.operation = route.operation ?? '';
     if (route.localOnly === true && !isLocal(exchange)) throw nothingHere();
     if (route.sameOriginOnly === true && exchange.header('origin') !== undefined) throw crossOriginRefused();
-    if (route.allowPlainHttp !== true && !this.#transport.allows(peer, exchange)) {
-      throw httpsRequired();
-    }
+    if (route.allowPlainHttp !== true && !this.#transport.allows(exchange)) throw httpsRequired();
     exchange.params = params;
     exchange.transfersBytes = route.transfersBytes === true;
     if (this.#addressLimiter === undefined || route.allowPlainHttp === true) return route.handler(exchange);
@@ -70,15 +66,21 @@ export class Dispatcher {
     return admission === undefined ? route.handler(exchange) : admission.then(() => route.handler(exchange));
   }
 
-  /** What CORS adds to any answer to this request. */
-  corsHeaders(exchange: Exchange): Readonly<Record<string, string>> {
+  /** Who sent a request. To be called while its connection is there. */
+  addressOf(exchange: Exchange): string {
+    return clientAddress(exchange.peer, exchange.header('x-forwarded-for'), this.#trustedProxies);
+  }
+
+  /** What CORS adds to any answer to this request; undefined: nothing. */
+  corsHeaders(exchange: Exchange): Readonly<Record<string, string>> | undefined {
     const origin = this.#crossOrigin(exchange);
-    return origin === undefined ? {} : this.#cors.answerHeaders(origin);
+    return origin === undefined ? undefined : this.#cors.answerHeaders(origin);
   }
 
   /** The request's origin, unless what it asks for is for none. */
   #crossOrigin(exchange: Exchange): string | undefined {
-    return this.#router.isWithoutCors(exchange.path) ? undefined : exchange.header('origin');
+    const origin = exchange.header('origin');
+    return origin === undefined || this.#router.isWithoutCors(exchange.path) ? undefined : origin;
   }
 
   #describeMethods(exchange: Exchange): HttpResponse {
@@ -97,11 +99,7 @@ export class Dispatcher {
   }
 }
 
-function peerAddress(exchange: Exchange): string {
-  return Buffer.from(exchange.res.getRemoteAddressAsText()).toString('latin1');
-}
-
 /** Whether it comes from this machine, and not through a proxy on it. */
 function isLocal(exchange: Exchange): boolean {
-  return isLoopback(peerAddress(exchange)) && !isForwarded(exchange);
+  return isLoopback(exchange.peer) && !isForwarded(exchange);
 }

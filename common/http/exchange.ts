@@ -4,9 +4,11 @@ import { randomUUID } from 'node:crypto';
 import type { RequestSpan } from '../tracing/tracing.ts';
 import type { BodyMemory } from './body-memory.ts';
 import type { ChunkJoiner } from './chunk-joiner.ts';
+import { maxHeadBytes } from './head-limits.ts';
 import type { HttpRequest, QueryPairs } from './http-types.ts';
-import { IncomingBody } from './incoming-body.ts';
+import { IncomingBody, type SocketFlow } from './incoming-body.ts';
 import type { Failure } from './log-request.ts';
+import type { PeerAddresses } from './peer-addresses.ts';
 import { parseQueryString } from './query-string.ts';
 
 const requestIdPattern = /^[A-Za-z0-9._-]{8,64}$/;
@@ -19,22 +21,32 @@ export class ClientGoneError extends Error {
   }
 }
 
+/** What the requests of a server have together. */
+export interface ExchangeShare {
+  readonly memory: BodyMemory;
+  readonly joiner: ChunkJoiner;
+  readonly peers: PeerAddresses;
+  /** Who sent a request; called while its connection is there. */
+  readonly addressOf: (exchange: Exchange) => string;
+}
+
 /**
  * One request and its answer, from the native callbacks' side. Everything that the native request knows is read
  * in the constructor, because it is gone when the handler returns.
  */
-export class Exchange implements HttpRequest {
+export class Exchange implements HttpRequest, SocketFlow {
   readonly id: string;
   readonly method: string;
   readonly path: string;
   readonly rawQuery: string;
-  /** Of the request line and the headers. */
+  /** Of the request line and the headers; 0: not counted, because they can't be too many. */
   readonly headBytes: number;
   readonly body: IncomingBody;
   readonly startedAt: number;
   readonly res: Uws.HttpResponse;
-  params: Readonly<Record<string, string>> = {};
-  address = '';
+  params: Readonly<Record<string, string>> = noParams;
+  /** The native handler has not returned: what is written now is corked. */
+  inHandler = true;
   /** The connection is gone: `res` may not be touched. */
   aborted = false;
   /** The answer has begun, so there can be no other. */
@@ -66,49 +78,63 @@ export class Exchange implements HttpRequest {
   /** Why nobody can tell where the request ends and the next one begins; null when that is clear. */
   readonly unclearFraming: string | null;
   readonly #headers: Map<string, string>;
+  readonly #shared: ExchangeShare;
+  #address: string | null = null;
   #query: QueryPairs | null = null;
   #controller: AbortController | null = null;
   #abortReason: Error | null = null;
   #onOver: (() => void)[] | null = null;
 
-  constructor(
-    res: Uws.HttpResponse,
-    req: Uws.HttpRequest,
-    shared: { readonly memory: BodyMemory; readonly joiner: ChunkJoiner },
-  ) {
+  constructor(res: Uws.HttpResponse, req: Uws.HttpRequest, shared: ExchangeShare) {
     this.res = res;
+    this.#shared = shared;
     this.method = req.getCaseSensitiveMethod();
     this.path = req.getUrl();
     this.rawQuery = req.getQuery() ?? '';
-    const headers = new Map<string, string>();
-    // spaces, line breaks and HTTP/1.1
-    let head = this.method.length + this.path.length + this.rawQuery.length + 14;
-    req.forEach((name, text) => {
-      head += name.length + Buffer.byteLength(text) + 4;
-      const value = text.includes('\uFFFD') ? readLatin1(req, name, text) : text;
-      const earlier = headers.get(name);
-      // RFC 9110 section 5.3: repeated lines are one list
-      headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
-    });
+    const { headers, characters } = readHeaders(req);
     this.#headers = headers;
-    this.headBytes = head;
+    const line = this.method.length + this.path.length + this.rawQuery.length + lineOverhead;
+    this.headBytes = maxBytesOfCharacter * characters + line > maxHeadBytes ? line + bytesOfHeaders(req) : 0;
     const givenId = headers.get('x-request-id');
     this.id = givenId !== undefined && requestIdPattern.test(givenId) ? givenId : randomUUID();
     this.startedAt = performance.now();
     this.unclearFraming = framingProblem(headers);
     this.body = new IncomingBody({
       contentLength: declaredLength(headers),
-      flow: {
-        pause: () => {
-          if (!this.aborted) res.pause();
-        },
-        resume: () => {
-          if (!this.aborted) res.resume();
-        },
-      },
-      ...shared,
+      flow: this,
+      memory: shared.memory,
+      joiner: shared.joiner,
       now: this.startedAt,
     });
+  }
+
+  /** The other end of the connection, which must be there. */
+  get peer(): string {
+    return this.#shared.peers.of(this.res);
+  }
+
+  get address(): string {
+    this.keepAddress();
+    return this.#address as string;
+  }
+
+  /** Reads it while the connection is there, for those who ask later. */
+  keepAddress(): void {
+    this.#address ??= this.#shared.addressOf(this);
+  }
+
+  pause(): void {
+    if (!this.aborted) this.res.pause();
+  }
+
+  resume(): void {
+    if (!this.aborted) this.res.resume();
+  }
+
+  /** Runs what writes to the connection, so that it goes out at once. */
+  cork(write: () => void): void {
+    if (this.inHandler) write();
+    else this.res.cork(write);
   }
 
   get query(): QueryPairs {
@@ -155,7 +181,7 @@ export class Exchange implements HttpRequest {
   /** Nothing more is to be done for it. */
   over(): void {
     this.body.releaseMemory();
-    for (const listener of this.#onOver ?? []) listener();
+    if (this.#onOver !== null) for (const listener of this.#onOver) listener();
   }
 
   /** The native side reports that the connection is gone. */
@@ -164,6 +190,33 @@ export class Exchange implements HttpRequest {
     this.giveUp(new ClientGoneError());
     this.onWritable?.();
   }
+}
+
+/** Spaces, line breaks and HTTP/1.1. */
+const lineOverhead = 14;
+const maxBytesOfCharacter = 3;
+const noParams = Object.freeze({});
+
+/** @returns the headers by name, and at least a third of their bytes */
+function readHeaders(req: Uws.HttpRequest): { headers: Map<string, string>; characters: number } {
+  const headers = new Map<string, string>();
+  let characters = 0;
+  req.forEach((name, text) => {
+    characters += name.length + text.length + 4;
+    const value = text.includes('\uFFFD') ? readLatin1(req, name, text) : text;
+    const earlier = headers.get(name);
+    // RFC 9110 section 5.3: repeated lines are one list
+    headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
+  });
+  return { headers, characters };
+}
+
+function bytesOfHeaders(req: Uws.HttpRequest): number {
+  let bytes = 0;
+  req.forEach((name, text) => {
+    bytes += name.length + Buffer.byteLength(text) + 4;
+  });
+  return bytes;
 }
 
 /**

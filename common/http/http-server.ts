@@ -53,7 +53,12 @@ export interface HttpServer {
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const uws = loadUws();
   const requests = new RequestServer(options);
-  const app = createApp(uws, options.tls).any('/*', (res, req) => requests.accept(res, req));
+  const onConnection = (res: Uws.HttpResponse, change: number): void => {
+    if (change === 1) requests.connected(res);
+  };
+  const app = createApp(uws, options.tls)
+    .filter(onConnection as Parameters<Uws.TemplatedApp['filter']>[0])
+    .any('/*', (res, req) => requests.accept(res, req));
   const token = await listenOn(app, options, options.sharedPort === true ? 'shared' : 'alone');
   const ticker = setInterval(() => requests.tick(), tickMilliseconds);
   const close = async (drainTimeout: number): Promise<void> => {

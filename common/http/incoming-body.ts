@@ -31,8 +31,10 @@ export class IncomingBody implements RequestBody, JoinedChunks {
   #memory: BodyMemory;
   #joiner: ChunkJoiner;
   #account: string | null = null;
-  readonly #claims = new Map<Claim, MemoryKind>();
-  #queue: Queued[] = [];
+  /** Null: none was made. */
+  #claims: Map<Claim, MemoryKind> | null = null;
+  /** Null: nothing was queued. */
+  #queue: Queued[] | null = null;
   #queuedBytes = 0;
   #sink: BodySink | null = null;
   #sinkBlocked = false;
@@ -41,7 +43,8 @@ export class IncomingBody implements RequestBody, JoinedChunks {
   #settled = false;
   #failure: Error | null = null;
   /** When the period began over which the rate is taken, and how many bytes had come by then. */
-  #rateMark: { at: number; received: number };
+  #rateFrom: number;
+  #rateReceived = 0;
   /** It brought too little in the last whole period. */
   #slow = false;
   /** Told when what it waits for is not wanted any more. */
@@ -66,7 +69,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     this.#memory = args.memory;
     this.#joiner = args.joiner;
     this.lastActivity = args.now;
-    this.#rateMark = { at: args.now, received: 0 };
+    this.#rateFrom = args.now;
   }
 
   /** Whether the socket is being read, so that silence is the client's. */
@@ -87,7 +90,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
 
   deliver(chunk: Uint8Array): void {
     if (this.#over) return;
-    if (this.#sink !== null && !this.#sinkBlocked && this.#queue.length === 0) {
+    if (this.#sink !== null && !this.#sinkBlocked && !this.#hasQueued) {
       this.#sinkBlocked = !this.#sink.write(chunk);
       if (this.#sinkBlocked) this.#pauseSocket();
       return;
@@ -97,6 +100,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
       this.fail(overloaded('too many request bodies arrive at once'));
       return;
     }
+    this.#queue ??= [];
     this.#queue.push({ bytes: new Uint8Array(chunk), claim });
     this.#queuedBytes += chunk.byteLength;
   }
@@ -108,7 +112,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
 
   identify(account: string): void {
     this.#account = account;
-    for (const { claim } of this.#queue) claim?.release();
+    if (this.#queue !== null) for (const { claim } of this.#queue) claim?.release();
   }
 
   consume(sink: BodySink): void {
@@ -129,6 +133,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
   }
 
   putBack(chunk: Uint8Array): void {
+    this.#queue ??= [];
     this.#queue.unshift({ bytes: new Uint8Array(chunk), claim: null });
     this.#queuedBytes += chunk.byteLength;
   }
@@ -154,18 +159,20 @@ export class IncomingBody implements RequestBody, JoinedChunks {
 
   /** Whether it brings too little while others wait for the memory that it holds. To be asked now and then. */
   isTooSlow(now: number): boolean {
-    const mark = this.#rateMark;
-    const elapsed = now - mark.at;
-    if (!this.reading || this.#claims.size === 0) {
-      this.#rateMark = { at: now, received: this.received };
+    const elapsed = now - this.#rateFrom;
+    const claims = this.#claims;
+    if (!this.reading || claims === null || claims.size === 0) {
+      this.#beginPeriod(now);
       this.#slow = false;
-    } else if (elapsed >= minRate.milliseconds) {
-      this.#slow = (this.received - mark.received) * 1000 < minRate.bytes * elapsed;
-      this.#rateMark = { at: now, received: this.received };
+      return false;
+    }
+    if (elapsed >= minRate.milliseconds) {
+      this.#slow = (this.received - this.#rateReceived) * 1000 < minRate.bytes * elapsed;
+      this.#beginPeriod(now);
     }
     if (!this.#slow) return false;
     const account = this.#account ?? '';
-    return [...this.#claims.values()].some((kind) => this.#memory[kind].wantedFrom(account));
+    return [...claims.values()].some((kind) => this.#memory[kind].wantedFrom(account));
   }
 
   /** The body will not be complete. The sink hears of it once. */
@@ -191,12 +198,22 @@ export class IncomingBody implements RequestBody, JoinedChunks {
   /** The request is over. */
   releaseMemory(): void {
     this.#dropQueue();
+    if (this.#claims === null) return;
     for (const claim of this.#claims.keys()) claim.release();
     this.#claims.clear();
   }
 
   pauseSocket(): void {
     this.#pauseSocket();
+  }
+
+  get #hasQueued(): boolean {
+    return this.#queue !== null && this.#queue.length > 0;
+  }
+
+  #beginPeriod(now: number): void {
+    this.#rateFrom = now;
+    this.#rateReceived = this.received;
   }
 
   get #over(): boolean {
@@ -210,9 +227,11 @@ export class IncomingBody implements RequestBody, JoinedChunks {
   }
 
   #keep(claim: Claim, kind: MemoryKind): () => void {
-    this.#claims.set(claim, kind);
+    const claims = this.#claims ?? new Map<Claim, MemoryKind>();
+    this.#claims = claims;
+    claims.set(claim, kind);
     return () => {
-      this.#claims.delete(claim);
+      claims.delete(claim);
       claim.release();
     };
   }
@@ -231,15 +250,18 @@ export class IncomingBody implements RequestBody, JoinedChunks {
   }
 
   #dropQueue(): void {
+    if (this.#queue === null) return;
     for (const { claim } of this.#queue) claim?.release();
-    this.#queue = [];
+    this.#queue = null;
     this.#queuedBytes = 0;
   }
 
   #drain(): void {
     const sink = this.#sink as BodySink;
-    while (this.#queue.length > 0 && !this.#sinkBlocked && !this.#settled) {
-      const { bytes, claim } = this.#queue.shift() as Queued;
+    for (;;) {
+      const next = this.#sinkBlocked || this.#settled ? undefined : this.#queue?.shift();
+      if (next === undefined) break;
+      const { bytes, claim } = next;
       this.#queuedBytes -= bytes.byteLength;
       claim?.release();
       this.#sinkBlocked = !sink.write(bytes);
@@ -251,7 +273,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
 
   #endWhenDrained(): void {
     if (!this.complete || this.#settled || this.#sink === null) return;
-    if (this.#sinkBlocked || this.#queue.length > 0) return;
+    if (this.#sinkBlocked || this.#hasQueued) return;
     this.#settled = true;
     this.#sink.end();
   }

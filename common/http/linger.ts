@@ -35,7 +35,7 @@ export class Linger {
     this.#hurried = true;
   }
 
-  async answer(exchange: Exchange, response: HttpResponse, headers: Headers): Promise<void> {
+  async answer(exchange: Exchange, response: HttpResponse, headers: Headers | undefined): Promise<void> {
     writeUnended(exchange, response, headers);
     const { body } = exchange;
     const rest =
@@ -73,7 +73,7 @@ export class Linger {
  * The native `end` would give up the handle that is needed to close later, so the answer's body goes out behind the
  * blank line that ends the head, as part of the last header's bytes.
  */
-function writeUnended(exchange: Exchange, response: HttpResponse, headers: Headers): void {
+function writeUnended(exchange: Exchange, response: HttpResponse, headers: Headers | undefined): void {
   const { res } = exchange;
   const content = Buffer.from((response.body as string | Uint8Array | undefined) ?? '');
   const sent = exchange.method === 'HEAD' ? Buffer.alloc(0) : content;

@@ -28,6 +28,7 @@ export function logRequest(
     readonly span: ActiveSpan | undefined;
   },
 ): void {
+  if (failure === null && !log.isLevelEnabled('debug')) return;
   const facts = {
     requestId: request.id,
     operation: request.operation,

@@ -5,21 +5,22 @@ import { withActiveSpan } from '../tracing/active-span.ts';
 import { type BodyMemory, createBodyMemory } from './body-memory.ts';
 import { ChunkJoiner } from './chunk-joiner.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { Exchange } from './exchange.ts';
+import { Exchange, type ExchangeShare } from './exchange.ts';
 import { failureAnswer } from './failure-answer.ts';
 import type { HttpServerOptions } from './http-server.ts';
 import type { HttpResponse } from './http-types.ts';
 import { Linger, shortLinger } from './linger.ts';
 import { logRequest } from './log-request.ts';
+import { PeerAddresses } from './peer-addresses.ts';
 import { Watchdog } from './watchdog.ts';
-import { isStream, restIsSmall, writeStream, writeWhole } from './write-response.ts';
+import { type Headers, isStream, restIsSmall, writeStream, writeWhole } from './write-response.ts';
 
 /** Answers the requests of a server, from their heads to the ends of their answers, and knows which are under way. */
 export class RequestServer {
   readonly #options: HttpServerOptions;
   readonly #dispatcher: Dispatcher;
   readonly #watchdog: Watchdog;
-  readonly #shared = { memory: createBodyMemory(), joiner: new ChunkJoiner() };
+  readonly #shared: ExchangeShare;
   readonly #active = new Set<Exchange>();
   readonly #linger = new Linger();
   #draining = false;
@@ -27,7 +28,14 @@ export class RequestServer {
 
   constructor(options: HttpServerOptions) {
     this.#options = options;
-    this.#dispatcher = new Dispatcher({ ...options, tls: options.tls !== undefined });
+    const dispatcher = new Dispatcher({ ...options, tls: options.tls !== undefined });
+    this.#dispatcher = dispatcher;
+    this.#shared = {
+      memory: createBodyMemory(),
+      joiner: new ChunkJoiner(),
+      peers: new PeerAddresses(),
+      addressOf: (exchange) => dispatcher.addressOf(exchange),
+    };
     this.#watchdog = new Watchdog(options);
   }
 
@@ -40,14 +48,27 @@ export class RequestServer {
     return this.#shared.memory;
   }
 
+  /** Takes notice of a connection, before its first request. */
+  connected(res: Uws.HttpResponse): void {
+    this.#shared.peers.connected(res);
+  }
+
   /** Takes a request. What the native side gives is read before this returns. */
   accept(res: Uws.HttpResponse, req: Uws.HttpRequest): void {
     const exchange = new Exchange(res, req, this.#shared);
-    res.onAborted(() => exchange.connectionLost());
-    if (!exchange.body.complete) res.onData((chunk, isLast) => exchange.body.push(chunk, isLast));
+    if (!exchange.body.complete) {
+      res.onAborted(() => exchange.connectionLost());
+      res.onData((chunk, isLast) => exchange.body.push(chunk, isLast));
+    }
     this.#active.add(exchange);
-    exchange.span = this.#options.tracing?.begin(exchange.method, (name) => exchange.header(name));
-    void withActiveSpan(exchange.span, () => this.#serve(exchange)).finally(() => this.#over(exchange));
+    const { tracing } = this.#options;
+    if (tracing === undefined) {
+      this.#begin(exchange);
+    } else {
+      exchange.span = tracing.begin(exchange.method, (name) => exchange.header(name));
+      withActiveSpan(exchange.span, () => this.#begin(exchange));
+    }
+    exchange.inHandler = false;
   }
 
   /** Looks after requests that take long. */
@@ -82,10 +103,31 @@ export class RequestServer {
     });
   }
 
-  async #serve(exchange: Exchange): Promise<void> {
+  /** Answers at once what can be, without what only a wait needs: neither promises nor a word of the connection's end. */
+  #begin(exchange: Exchange): void {
+    const answer = this.#dispatch(exchange);
+    if (!(answer instanceof Promise) && exchange.body.complete && isWhole(exchange, answer)) {
+      exchange.status = answer.status;
+      writeWhole(exchange, answer, this.#headersOf(exchange, answer), this.#draining);
+      this.#over(exchange);
+      return;
+    }
+    if (exchange.body.complete) exchange.res.onAborted(() => exchange.connectionLost());
+    exchange.keepAddress();
+    void this.#serve(exchange, answer).finally(() => this.#over(exchange));
+  }
+
+  #dispatch(exchange: Exchange): HttpResponse | Promise<HttpResponse> {
+    try {
+      return this.#dispatcher.dispatch(exchange);
+    } catch (thrown) {
+      return failureAnswer(exchange, thrown);
+    }
+  }
+
+  async #serve(exchange: Exchange, answer: HttpResponse | Promise<HttpResponse>): Promise<void> {
     let response: HttpResponse;
     try {
-      const answer = this.#dispatcher.dispatch(exchange);
       response = answer instanceof Promise ? await unlessGivenUp(exchange, answer) : answer;
     } catch (thrown) {
       response = failureAnswer(exchange, thrown);
@@ -101,13 +143,14 @@ export class RequestServer {
     }
   }
 
+  #headersOf(exchange: Exchange, response: HttpResponse): Headers | undefined {
+    const cors = this.#dispatcher.corsHeaders(exchange);
+    return cors === undefined ? response.headers : { ...cors, ...response.headers };
+  }
+
   async #send(exchange: Exchange, response: HttpResponse): Promise<void> {
     if (exchange.aborted) return dispose(response);
-    const headers = {
-      ...this.#dispatcher.corsHeaders(exchange),
-      ...response.headers,
-      'x-request-id': exchange.id,
-    };
+    const headers = this.#headersOf(exchange, response);
     exchange.status = response.status;
     if (isStream(response.body)) await writeStream(exchange, response, headers, this.#draining);
     else if (mayGoOn(exchange, response)) writeWhole(exchange, response, headers, this.#draining);
@@ -146,6 +189,10 @@ function finished(exchange: Exchange): FinishedRequest {
     bytesIn: exchange.body.received,
     bytesOut: exchange.sentBytes,
   };
+}
+
+function isWhole(exchange: Exchange, response: HttpResponse): boolean {
+  return !isStream(response.body) && mayGoOn(exchange, response);
 }
 
 /** Whether the connection may serve another request. */

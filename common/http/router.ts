@@ -6,6 +6,10 @@ export interface RouteMatch {
   readonly params: Readonly<Record<string, string>>;
 }
 
+/** Paths of each method that are remembered, unless they have more characters. */
+const knownPaths = 4096;
+const knownLength = 256;
+
 /** All routes of one path pattern. */
 interface PathGroup {
   readonly segments: readonly string[];
@@ -18,6 +22,8 @@ interface PathGroup {
  */
 export class Router {
   readonly #bySegmentCount = new Map<number, PathGroup[]>();
+  /** What paths matched before, by method. */
+  readonly #known = new Map<string, Map<string, RouteMatch>>();
   /** Those whose last segment is all the rest. */
   readonly #withRest: PathGroup[] = [];
   readonly #hasWithoutCors: boolean;
@@ -52,6 +58,21 @@ export class Router {
 
   /** Throws 404 or 405 as ApiErrors. `method` is upper case; HEAD is served by GET routes. */
   match(method: string, path: string): RouteMatch {
+    const known = this.#known.get(method)?.get(path);
+    if (known !== undefined) return known;
+    const match = this.#match(method, path);
+    if (path.length <= knownLength) this.#remember(method, path, match);
+    return match;
+  }
+
+  #remember(method: string, path: string, match: RouteMatch): void {
+    const known = this.#known.get(method) ?? new Map<string, RouteMatch>();
+    this.#known.set(method, known);
+    if (known.size >= knownPaths) known.clear();
+    known.set(path, match);
+  }
+
+  #match(method: string, path: string): RouteMatch {
     const segments = path.split('/');
     const group = this.#find(segments);
     if (group === undefined) throw nothingHere();

@@ -5,14 +5,18 @@ interface Headers {
   header(name: string): string | undefined;
 }
 
+interface TransportRequest extends Headers {
+  /** The address of the other end of the connection, as uWebSockets.js writes it. */
+  readonly peer: string;
+}
+
 export interface TransportPolicy {
   /**
    * Whether a request may be served: HTTPS is required (interface.md section 5, rule 3). Plain HTTP passes only
    * from this machine itself, or through a trusted proxy that says that its client used HTTPS. Who says from this machine
    * that it forwards a request is a proxy, and must be a trusted one.
-   * @param peer the address of the other end of the connection, as uWebSockets.js writes it
    */
-  allows(peer: string, request: Headers): boolean;
+  allows(request: TransportRequest): boolean;
 }
 
 export function createTransportPolicy(args: {
@@ -22,9 +26,9 @@ export function createTransportPolicy(args: {
   const { tls, trustedProxies } = args;
   if (tls) return { allows: () => true };
   return {
-    allows(peer, request) {
-      const address = normaliseAddress(peer);
-      if (trustedProxies !== undefined && isTrusted(address, trustedProxies)) {
+    allows(request) {
+      const { peer } = request;
+      if (trustedProxies !== undefined && isTrusted(normaliseAddress(peer), trustedProxies)) {
         return request.header('x-forwarded-proto')?.trim().toLowerCase() === 'https';
       }
       return isLoopback(peer) && !isForwarded(request);
@@ -43,13 +47,14 @@ const forwardingHeaders = [
 
 /** Whether a proxy says that it forwards the request of somebody else. */
 export function isForwarded(request: Headers): boolean {
-  return forwardingHeaders.some((name) => request.header(name) !== undefined);
+  for (const name of forwardingHeaders) if (request.header(name) !== undefined) return true;
+  return false;
 }
 
 /**
  * Who sent a request: the other end of the connection, or the client that trusted proxies tell of, each of which adds
  * the address that it was asked by at the end (X-Forwarded-For).
- * @param peer as in `allows`
+ * @param peer as in `TransportRequest`
  */
 export function clientAddress(
   peer: string,
@@ -84,8 +89,9 @@ function normaliseAddress(peer: string): string {
   return /^(?:0{1,4}:){7}0{0,3}1$/.test(peer) ? '::1' : peer;
 }
 
-/** @param peer as in `allows` */
+/** @param peer as in `TransportRequest` */
 export function isLoopback(peer: string): boolean {
+  if (peer === '127.0.0.1') return true;
   const address = normaliseAddress(peer);
   return address === '::1' || (isIP(address) === 4 && address.startsWith('127.'));
 }

@@ -22,11 +22,13 @@ function statusLine(status: number): string {
   return `${status} ${STATUS_CODES[status] ?? 'Unknown'}`;
 }
 
-export function writeHead(exchange: Exchange, status: number, headers: Headers): void {
+export function writeHead(exchange: Exchange, status: number, headers: Headers | undefined): void {
   const { res } = exchange;
   exchange.headSent = true;
-  res.writeStatus(statusLine(status));
+  // what the native side writes by itself
+  if (status !== 200) res.writeStatus(statusLine(status));
   for (const name in headers) res.writeHeader(name, headers[name] as string);
+  res.writeHeader('x-request-id', exchange.id);
 }
 
 /**
@@ -43,7 +45,7 @@ function endWithoutBody({ res }: Exchange, length: number | undefined, closeConn
 export function writeWhole(
   exchange: Exchange,
   response: HttpResponse,
-  headers: Headers,
+  headers: Headers | undefined,
   closeConnection: boolean,
 ): void {
   const { res } = exchange;
@@ -52,7 +54,7 @@ export function writeWhole(
   const withoutLength = response.status === 204 || response.status === 304;
   const empty = exchange.method === 'HEAD' || withoutLength;
   if (body !== undefined && !empty) exchange.sentBytes = Buffer.byteLength(body);
-  res.cork(() => {
+  exchange.cork(() => {
     writeHead(exchange, response.status, headers);
     if (empty) {
       // RFC 9110 section 8.6: no Content-Length in a 204, and in a 304 only that of what would be sent
@@ -70,7 +72,7 @@ export function writeWhole(
 export async function writeStream(
   exchange: Exchange,
   response: HttpResponse,
-  headers: Headers,
+  headers: Headers | undefined,
   closeConnection: boolean,
 ): Promise<void> {
   const { res } = exchange;

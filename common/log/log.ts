@@ -5,7 +5,7 @@ import { createRedaction } from './redact.ts';
 import { terminalLine } from './terminal-line.ts';
 
 /** What happened, on standard error. No token, body or header is ever put into a line. */
-export type Log = Pick<Logger, 'fatal' | 'error' | 'warn' | 'info' | 'debug'>;
+export type Log = Pick<Logger, 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'isLevelEnabled'>;
 
 export interface LogOptions {
   /** They stand in every line. */

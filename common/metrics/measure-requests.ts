@@ -1,26 +1,39 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
-import type { HttpObserver } from '../calls/http-observer.ts';
-import { durationBuckets } from './duration-buckets.ts';
+import { Counter, type Registry } from 'prom-client';
+import type { FinishedRequest, HttpObserver } from '../calls/http-observer.ts';
+import { DurationHistogram, Durations } from './duration-histogram.ts';
 
 const knownMethods = new Set(['GET', 'POST', 'DELETE', 'QUERY', 'HEAD', 'OPTIONS']);
 /** nginx's status for requests whose client did not wait for an answer. */
 const clientGone = 499;
 
+/** Requests that no series tells apart. */
+interface Alike {
+  readonly labels: { readonly route: string; readonly method: string; readonly status: number };
+  readonly operation: string;
+  readonly durations: Durations;
+  requests: number;
+  bytesOut: number;
+}
+
 /** Counts and times requests. What is none of ours, such as a path that nobody serves, is `none`. */
 export function measureRequests(registry: Registry): HttpObserver {
   const registers = [registry];
-  const requests = new Counter({
+  const counts = new RequestCounts();
+  new Counter({
     name: 'sluice_http_requests_total',
     help: 'Requests that are over, by route pattern; status 499: the client did not wait for an answer',
     labelNames: ['route', 'method', 'status'],
     registers,
+    collect() {
+      this.reset();
+      for (const { labels, requests } of counts.all()) this.inc({ ...labels }, requests);
+    },
   });
-  const durations = new Histogram({
+  new DurationHistogram({
     name: 'sluice_http_request_duration_seconds',
     help: 'Time from the head of a request to the end of its answer',
-    labelNames: ['operation', 'status'],
-    buckets: durationBuckets,
     registers,
+    read: () => counts.durations(),
   });
   const bodyBytes = new Counter({
     name: 'sluice_http_request_body_bytes_total',
@@ -28,22 +41,72 @@ export function measureRequests(registry: Registry): HttpObserver {
     labelNames: ['route'],
     registers,
   });
-  const answerBytes = new Counter({
+  new Counter({
     name: 'sluice_http_response_body_bytes_total',
     help: 'Bytes of answers that have been sent',
     labelNames: ['route'],
     registers,
-  });
-  const labelOf = (name: string): string => (name === '' ? 'none' : name);
-  return {
-    answered(request) {
-      const route = labelOf(request.route);
-      const status = request.status ?? clientGone;
-      const method = knownMethods.has(request.method) ? request.method : 'other';
-      requests.inc({ route, method, status });
-      durations.observe({ operation: labelOf(request.operation), status }, request.seconds);
-      if (request.bytesOut > 0) answerBytes.inc({ route }, request.bytesOut);
+    collect() {
+      this.reset();
+      for (const { labels, bytesOut } of counts.all()) {
+        if (bytesOut > 0) this.inc({ route: labels.route }, bytesOut);
+      }
     },
+  });
+  return {
+    answered: (request) => counts.add(request),
     received: (route, bytes) => bodyBytes.inc({ route: labelOf(route) }, bytes),
   };
+}
+
+/** Counts with a look in a map, and no text made: a counter of prom-client makes one of its labels each time. */
+class RequestCounts {
+  readonly #byRoute = new Map<string, Alike[]>();
+  readonly #durations = new Map<string, Durations>();
+
+  add(request: FinishedRequest): void {
+    const alike = this.#alike(request);
+    alike.requests++;
+    alike.bytesOut += request.bytesOut;
+    alike.durations.observe(request.seconds);
+  }
+
+  *all(): Iterable<Alike> {
+    for (const group of this.#byRoute.values()) yield* group;
+  }
+
+  durations(): Iterable<Durations> {
+    return this.#durations.values();
+  }
+
+  /** One of a few of its route: they differ by method and status. */
+  #alike({ route, operation, method: given, status: taken }: FinishedRequest): Alike {
+    const status = taken ?? clientGone;
+    const method = knownMethods.has(given) ? given : 'other';
+    let group = this.#byRoute.get(route);
+    if (group === undefined) {
+      group = [];
+      this.#byRoute.set(route, group);
+    }
+    for (const alike of group) {
+      const { labels } = alike;
+      if (labels.status === status && labels.method === method && alike.operation === operation) return alike;
+    }
+    const labels = { route: labelOf(route), method, status };
+    const durations = this.#durationsOf(labelOf(operation), status);
+    const alike = { labels, operation, durations, requests: 0, bytesOut: 0 };
+    group.push(alike);
+    return alike;
+  }
+
+  #durationsOf(operation: string, status: number): Durations {
+    const key = `${operation} ${status}`;
+    const durations = this.#durations.get(key) ?? new Durations({ operation, status });
+    this.#durations.set(key, durations);
+    return durations;
+  }
+}
+
+function labelOf(name: string): string {
+  return name === '' ? 'none' : name;
 }

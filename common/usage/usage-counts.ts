@@ -34,6 +34,7 @@ interface Batch {
 /** Milliseconds. */
 const writeEvery = 60_000;
 const writeLimit = 5_000;
+const dayMilliseconds = 24 * 60 * 60 * 1000;
 /** Days of projects that are counted before they are written at once. */
 const mostCounts = 10_000;
 /** Rows of an answer, which are some 10 MB. */
@@ -57,6 +58,9 @@ export class UsageCounts {
   readonly #deps: { readonly db: Database; readonly database: string; readonly log?: Pick<Log, 'warn'> };
   readonly #most: number;
   #counts = new Map<string, Count>();
+  /** The one that was added to last, of this day. */
+  #last: Count | null = null;
+  #today = { date: '', ends: 0 };
   /** Being written, or waiting for the next try. */
   #batch: Batch | null = null;
   #writing: Promise<void> | null = null;
@@ -89,13 +93,20 @@ export class UsageCounts {
 
   /** Counts a request, if it is of an account and its path names a project. */
   answered({ userId, project, bytesIn }: FinishedRequest): void {
-    if (userId === null || project === '' || slugProblem('project', project) !== null) return;
+    if (userId === null || project === '') return;
+    const last = this.#last;
+    if (last !== null && last.account === userId && last.day.project === project && this.#isToday(last)) {
+      last.day.requests++;
+      last.day.bytesIn += bytesIn;
+      return;
+    }
+    if (slugProblem('project', project) !== null) return;
     this.add(userId, project, { requests: 1, bytesIn });
   }
 
   /** @param project a slug */
   add(account: string, project: string, figures: Partial<UsageFigures>): void {
-    const date = dayOf(Date.now());
+    const date = this.#date();
     const key = `${date}/${account}/${project}`;
     let count = this.#counts.get(key);
     if (count === undefined) {
@@ -110,6 +121,20 @@ export class UsageCounts {
       this.#counts.set(key, count);
     }
     addTo(count.day, figures);
+    this.#last = count;
+  }
+
+  #isToday({ day }: Count): boolean {
+    return day.date === this.#date();
+  }
+
+  #date(): string {
+    const now = Date.now();
+    const { ends } = this.#today;
+    if (now >= ends || now < ends - dayMilliseconds) {
+      this.#today = { date: dayOf(now), ends: (Math.floor(now / dayMilliseconds) + 1) * dayMilliseconds };
+    }
+    return this.#today.date;
   }
 
   /** Adds to the table what was counted. What can't be is kept for the next time. */
@@ -127,6 +152,7 @@ export class UsageCounts {
       if (this.#counts.size === 0) return;
       this.#batch = { counts: this.#counts, token: randomUUID() };
       this.#counts = new Map();
+      this.#last = null;
       await this.#insert(this.#batch);
     } catch (error) {
       const facts = { err: error, lost: this.#lost };

@@ -3,7 +3,8 @@ import type { HttpRequest, QueryPairs } from '../../common/http/http-types.ts';
 
 /** Conditions as a request gives them, and a text that only equal ones have. */
 export interface AskedPairs {
-  readonly pairs: QueryPairs;
+  /** Throws a 400 for a query that can't be read. */
+  pairs(): QueryPairs;
   readonly key: string;
 }
 
@@ -12,15 +13,22 @@ export interface AskedPairs {
  * or POST, as a JSON object of fields and values, or as an array of such pairs, in which a field may come again.
  * @param body the parsed JSON of the body; called only where there should be one
  */
-export async function readQueryPairs(
+export function readQueryPairs(
   request: HttpRequest,
   body: () => Promise<unknown>,
-): Promise<AskedPairs> {
+): AskedPairs | Promise<AskedPairs> {
   if (request.method === 'GET' || request.method === 'HEAD') {
-    return { pairs: request.query, key: `query ${request.rawQuery}` };
+    return {
+      pairs() {
+        return request.query;
+      },
+      key: `query ${request.rawQuery}`,
+    };
   }
-  const pairs = [...request.query, ...pairsOf(await body())];
-  return { pairs, key: `body ${JSON.stringify(pairs)}` };
+  return body().then((parsed) => {
+    const pairs = [...request.query, ...pairsOf(parsed)];
+    return { pairs: () => pairs, key: `body ${JSON.stringify(pairs)}` };
+  });
 }
 
 function pairsOf(input: unknown): QueryPairs {

@@ -16,22 +16,42 @@ export interface RecordHeaders {
 
 /** An absent header has the value that section 4.2 fixes for it. Throws a 400 that lists every bad value. */
 export function readRecordHeaders(request: Pick<HttpRequest, 'header'>): RecordHeaders {
+  // most requests have none of them
+  for (const name of names) if (request.header(name) !== undefined) return readGiven(request);
+  return absent;
+}
+
+const absent: RecordHeaders = Object.freeze({
+  autoCreateProject: true,
+  autoCreateRecordSpace: true,
+  clearAllSpaces: false,
+  mutate: true,
+  usePreStoredStructure: false,
+  inferStructure: false,
+});
+
+const names = [
+  ...['auto-create-project', 'auto-create-record-space', 'clear-all-spaces', 'mutate'],
+  ...['use-pre-stored-structure', 'infer-structure'],
+];
+
+function readGiven(request: Pick<HttpRequest, 'header'>): RecordHeaders {
   const problems: string[] = [];
-  const flag = (name: string, absent: boolean): boolean => {
+  const flag = (name: string, fallback: boolean): boolean => {
     const value = request.header(name);
-    if (value === undefined) return absent;
+    if (value === undefined) return fallback;
     if (value !== 'true' && value !== 'false') {
       problems.push(`Header ${name} is ${shownName(value)}: it should be true or false`);
     }
     return value === 'true';
   };
   const headers = {
-    autoCreateProject: flag('auto-create-project', true),
-    autoCreateRecordSpace: flag('auto-create-record-space', true),
-    clearAllSpaces: flag('clear-all-spaces', false),
-    mutate: flag('mutate', true),
-    usePreStoredStructure: flag('use-pre-stored-structure', false),
-    inferStructure: flag('infer-structure', false),
+    autoCreateProject: flag('auto-create-project', absent.autoCreateProject),
+    autoCreateRecordSpace: flag('auto-create-record-space', absent.autoCreateRecordSpace),
+    clearAllSpaces: flag('clear-all-spaces', absent.clearAllSpaces),
+    mutate: flag('mutate', absent.mutate),
+    usePreStoredStructure: flag('use-pre-stored-structure', absent.usePreStoredStructure),
+    inferStructure: flag('infer-structure', absent.inferStructure),
   };
   if (problems.length > 0) throw invalidHeader(problems);
   return headers;

@@ -22,6 +22,11 @@ export function createStructureCache(scopes: readonly string[], counts = new Cac
     maxSize: keptCharacters,
     sizeCalculation: (_, text) => text.length,
   });
+  // to compare long texts takes a fraction of what their hash takes
+  const last = new LRUCache<string, { readonly text: string; readonly structure: Structure }>({
+    maxSize: keptCharacters / 4,
+    sizeCalculation: ({ text }) => text.length,
+  });
   const cachedFor = (key: string, path: SpacePath): Structure | undefined => {
     const cached = known.get(key);
     const fits = cached?.projectSlug === path.projectSlug && cached.slug === path.slug;
@@ -37,7 +42,13 @@ export function createStructureCache(scopes: readonly string[], counts = new Cac
   return {
     read(header, path) {
       if (header === undefined || header === '') throw missingStructure();
-      return cachedOr(header, path, () => parseStructure(header, scopes));
+      const before = last.get(path.slug);
+      if (before?.text === header && before.structure.projectSlug === path.projectSlug) {
+        return counts.count(before.structure);
+      }
+      const structure = cachedOr(header, path, () => parseStructure(header, scopes));
+      last.set(path.slug, { text: header, structure });
+      return structure;
     },
     readParsed(input, path, text) {
       const parse = (): ParsedStructure => readStructure(input, scopes);

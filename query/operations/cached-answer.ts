@@ -1,6 +1,7 @@
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
+import { continueWith } from '../../common/promises/continue-with.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
-import type { ReadCache } from '../records/kept-results.ts';
+import type { KeptResults, ReadCache } from '../records/kept-results.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { jsonAnswer, jsonStream } from './json-answer.ts';
 import type { Populate } from './populate.ts';
@@ -26,16 +27,32 @@ function requestKey({ request, asked }: CachedCall): string {
   return `${asked} ${request.header('options') ?? ''}`;
 }
 
+/** A kept answer, or what is read. */
+function keptOr(
+  call: CachedCall,
+  read: (cache: KeptResults, key: string) => Promise<HttpResponse>,
+): HttpResponse | Promise<HttpResponse> {
+  const key = requestKey(call);
+  return continueWith(call.cache.at(call.space.id), (cache) => {
+    const kept = cache.get(call.space, key);
+    return kept === undefined ? read(cache, key) : jsonAnswer(kept);
+  });
+}
+
 /** @param prepare reads the request; what is wrong with it is thrown */
-export async function cachedRecord(
+export function cachedRecord(
   call: CachedCall,
   prepare: () => Promise<Reading<string | null>>,
+): HttpResponse | Promise<HttpResponse> {
+  return keptOr(call, (cache, key) => readRecord(cache, key, call.space, prepare));
+}
+
+async function readRecord(
+  cache: KeptResults,
+  key: string,
+  space: RecordSpace,
+  prepare: () => Promise<Reading<string | null>>,
 ): Promise<HttpResponse> {
-  const { space } = call;
-  const key = requestKey(call);
-  const cache = await call.cache.at(space.id);
-  const kept = cache.get(space, key);
-  if (kept !== undefined) return jsonAnswer(kept);
   const { conditions, populate, read } = await prepare();
   if (space.missing) return jsonAnswer('null');
   if (populate) return jsonAnswer((await populate.one(await read())) ?? 'null');
@@ -46,15 +63,19 @@ export async function cachedRecord(
 }
 
 /** The same for a list, which is streamed when it is too large to be kept. */
-export async function cachedList(
+export function cachedList(
   call: CachedCall,
   prepare: () => Promise<Reading<AsyncIterable<Uint8Array>>>,
+): HttpResponse | Promise<HttpResponse> {
+  return keptOr(call, (cache, key) => readList(cache, key, call.space, prepare));
+}
+
+async function readList(
+  cache: KeptResults,
+  key: string,
+  space: RecordSpace,
+  prepare: () => Promise<Reading<AsyncIterable<Uint8Array>>>,
 ): Promise<HttpResponse> {
-  const { space } = call;
-  const key = requestKey(call);
-  const cache = await call.cache.at(space.id);
-  const kept = cache.get(space, key);
-  if (kept !== undefined) return jsonAnswer(kept);
   const { conditions, populate, read } = await prepare();
   if (space.missing) return jsonAnswer('[]');
   if (populate) return jsonStream(populate.list(await read()));

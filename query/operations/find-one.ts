@@ -1,8 +1,11 @@
+import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
+import { continueWith } from '../../common/promises/continue-with.ts';
 import { parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';
-import { readQueryPairs } from '../input/query-pairs.ts';
+import { type AskedPairs, readQueryPairs } from '../input/query-pairs.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
 import { cachedRecord } from './cached-answer.ts';
-import type { RunOperation } from './operation.ts';
+import type { OperationDeps, RunOperation } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 
 /**
@@ -10,14 +13,22 @@ import { preparePopulate } from './populate.ts';
  * The same with conditions in the body of QUERY, or of POST /{project}/{space}/_single_/_find_.
  * A page begins where find's would: its limit does not matter, its offset does.
  */
-export const findOne: RunOperation = async ({ request, open, body }, deps) => {
+export const findOne: RunOperation = ({ request, open, body }, deps) =>
+  continueWith(open(), (space) =>
+    continueWith(readQueryPairs(request, body), (asked) => answer(request, space, asked, deps)),
+  );
+
+function answer(
+  request: HttpRequest,
+  space: RecordSpace,
+  asked: AskedPairs,
+  deps: OperationDeps,
+): HttpResponse | Promise<HttpResponse> {
   const { reader, cache } = deps;
-  const space = await open();
-  const { pairs, key } = await readQueryPairs(request, body);
-  return cachedRecord({ cache, space, request, asked: `findOne ${key}` }, async () => {
+  return cachedRecord({ cache, space, request, asked: `findOne ${asked.key}` }, async () => {
     const options = parseOptions(request.header('options'), space.structure);
-    const conditions = parseConditions(pairs, space.structure, options.paramRelationship);
+    const conditions = parseConditions(asked.pairs(), space.structure, options.paramRelationship);
     const populate = request.header('options') ? await preparePopulate(deps, request, space) : null;
     return { conditions, populate, read: () => reader.first(space, conditions, options, request.signal) };
   });
-};
+}

@@ -1,11 +1,12 @@
+import { continueWith } from '../../common/promises/continue-with.ts';
 import { cachedRecord } from './cached-answer.ts';
 import type { RunOperation } from './operation.ts';
 
 /** GET /{project}/{space}/get-key-values: the key group, or `null`. */
-export const getKeys: RunOperation = async ({ request, open }, { reader, cache }) => {
-  const space = await open();
-  return cachedRecord({ cache, space, request, asked: 'getKeys' }, async () => ({
-    conditions: null,
-    read: () => reader.oldest(space, request.signal),
-  }));
-};
+export const getKeys: RunOperation = ({ request, open }, { reader, cache }) =>
+  continueWith(open(), (space) =>
+    cachedRecord({ cache, space, request, asked: 'getKeys' }, async () => ({
+      conditions: null,
+      read: () => reader.oldest(space, request.signal),
+    })),
+  );

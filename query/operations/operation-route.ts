@@ -5,7 +5,7 @@ import { readJson } from '../../common/http/read-json.ts';
 import type { UsageCounts } from '../../common/usage/usage-counts.ts';
 import type { OpenSpace } from '../space/open-space.ts';
 import { countedWrites } from './counted-writes.ts';
-import type { Operation, OperationDeps } from './operation.ts';
+import type { Operation, OperationCall, OperationDeps } from './operation.ts';
 
 interface OperationRouteDeps {
   readonly config: Pick<Config, 'maxRecordBytes' | 'maxRecordsBytes'>;
@@ -24,28 +24,27 @@ export function operationRoute(
   const { name, method, path } = operation;
   const run = countedWrites(operation, usage);
   const bodyLimit = operation.body === 'records' ? config.maxRecordsBytes : config.maxRecordBytes;
+  const hasBody = operation.body !== undefined;
   return {
     operation: name,
     method,
     path,
     handler(request) {
       let parsed: Promise<unknown> | undefined;
-      const body = (): Promise<unknown> => {
-        parsed ??= readJson(request, bodyLimit);
-        return parsed;
-      };
-      return run(
-        {
-          request,
-          async authenticate() {
-            await authenticate(request);
-          },
-          open: (reference) =>
-            openSpace(request, operation, reference, operation.body === undefined ? undefined : body),
-          body,
+      const call: OperationCall = {
+        request,
+        async authenticate() {
+          await authenticate(request);
         },
-        deps,
-      );
+        open(reference) {
+          return openSpace(request, operation, reference, hasBody ? call.body : undefined);
+        },
+        body() {
+          parsed ??= readJson(request, bodyLimit);
+          return parsed;
+        },
+      };
+      return run(call, deps);
     },
   };
 }

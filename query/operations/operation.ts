@@ -38,15 +38,16 @@ export interface OperationCall {
   /** Throws a 401 without a good access token. */
   authenticate(): Promise<void>;
   /**
-   * Opens the space of the request for this operation; it authenticates and authorises.
+   * Opens the space of the request for this operation; it authenticates and authorises. A promise only where somebody has
+   * to be asked; it rejects with what else is thrown.
    * @param reference where the operation names its space in another way than by path and headers
    */
-  open(reference?: () => SpaceReference | Promise<SpaceReference>): Promise<RecordSpace>;
+  open(reference?: () => SpaceReference | Promise<SpaceReference>): RecordSpace | Promise<RecordSpace>;
   /** The parsed JSON of the body, within the limit of the operation. */
   body(): Promise<unknown>;
 }
 
-export type RunOperation = (call: OperationCall, deps: OperationDeps) => Promise<HttpResponse>;
+export type RunOperation = (call: OperationCall, deps: OperationDeps) => HttpResponse | Promise<HttpResponse>;
 
 /** A line of the table of operations. */
 export interface Operation extends OperationIdentity {

@@ -1,6 +1,7 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { clearNotAllowed } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
+import { continueWith } from '../../common/promises/continue-with.ts';
 import { readRecordHeaders } from '../input/record-headers.ts';
 import { readPath, readSpaceReference, type SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
@@ -9,6 +10,7 @@ import { type ClearDeps, clearProject, clearSpace } from './clear-records.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import { inferredReference } from './inferred-reference.ts';
 import type { SpaceCatalogue } from './space-catalogue.ts';
+import type { SpaceRequest } from './space-request.ts';
 import type { Spaces } from './spaces.ts';
 
 /** What an operation does to the records of a space; null: it needs no login, or checks it itself. */
@@ -40,7 +42,12 @@ export type OpenSpace = (
   reference?: () => SpaceReference | Promise<SpaceReference>,
   /** The parsed body; absent: the operation has none. */
   body?: () => Promise<unknown>,
-) => Promise<RecordSpace>;
+) => RecordSpace | Promise<RecordSpace>;
+
+/** Whether an operation brings records that rules of its space must hold for. */
+export function storesRecords({ family }: OperationIdentity): boolean {
+  return family === 'insert' || family === 'update';
+}
 
 export function createOpenSpace(
   deps: ClearDeps & {
@@ -58,11 +65,11 @@ export function createOpenSpace(
   const { authenticate, authorize, structures, spaces, writes, allowClear } = deps;
 
   /** By path and headers. */
-  const readReference = async (
+  const readReference = (
     request: HttpRequest,
     ownerId: string,
     body?: () => Promise<unknown>,
-  ): Promise<SpaceReference> => {
+  ): SpaceReference | Promise<SpaceReference> => {
     const { inferStructure, usePreStoredStructure } = readRecordHeaders(request);
     if (!inferStructure || usePreStoredStructure || request.header('structure')) {
       return readSpaceReference(request, structures);
@@ -70,29 +77,64 @@ export function createOpenSpace(
     const path = readPath(request.params);
     // where there is nothing to infer from, the stored one is meant
     if (body === undefined) return { path, structure: null };
-    return inferredReference(deps, { ownerId, path, body: await body() }, request.signal);
+    return body().then((parsed) => inferredReference(deps, { ownerId, path, body: parsed }, request.signal));
   };
 
-  return async (request, operation, reference, body) => {
-    const { userId: ownerId } = await authenticate(request);
-    const { path, structure } = await (reference?.() ?? readReference(request, ownerId, body));
+  const openAs = (
+    ownerId: string,
+    [request, operation, reference, body]: Parameters<OpenSpace>,
+  ): RecordSpace | Promise<RecordSpace> => {
+    const found = reference === undefined ? readReference(request, ownerId, body) : reference();
+    return continueWith(found, (given) => openNamed({ request, operation, ownerId }, given));
+  };
+
+  const openNamed = (
+    { request, operation, ownerId }: Asked,
+    { path, structure }: SpaceReference,
+  ): RecordSpace | Promise<RecordSpace> => {
     const headers = readRecordHeaders(request);
     if (headers.clearAllSpaces && !allowClear) throw clearNotAllowed('clear-all-spaces: true');
     const clear = structure?.clear === true;
     if (clear && !allowClear) throw clearNotAllowed('clear: true in the structure');
 
-    const mayStore = operation.family === 'insert' || operation.family === 'update';
-    const onOpened = (id: string): void => {
-      if (mayStore) writes.enter(request, id);
-    };
+    const { projectSlug, slug } = path;
+    const stores = storesRecords(operation);
     const makes = operation.readsOnly !== true;
-    const wanted = { ownerId, ...path, structure, headers, makes, stores: mayStore, onOpened };
-    const space = spaces.resolveKnown(wanted) ?? (await spaces.resolve(wanted, request.signal));
-    const asked = { request, space, projectSlug: path.projectSlug };
-    if (space.stored.auth !== null || space.structure.auth !== null) await authorize({ ...asked, operation });
-    if (headers.clearAllSpaces || clear) await authorize({ ...asked, operation: deps.clear });
-    if (headers.clearAllSpaces) await clearProject(deps, space.projectId, request.signal);
+    const onOpened = stores ? (id: string): void => writes.enter(request, id) : undefined;
+    const wanted = { ownerId, projectSlug, slug, structure, headers, makes, stores, onOpened };
+    const known = spaces.resolveKnown(wanted);
+    if (known !== null && !clear && !headers.clearAllSpaces && !hasRules(known)) return known;
+    return openUnknown({ request, operation, wanted, known, clear });
+  };
+
+  /** One that has to be found or made, has rules, or is to be cleared. */
+  const openUnknown = async (args: {
+    readonly request: HttpRequest;
+    readonly operation: OperationIdentity;
+    readonly wanted: SpaceRequest;
+    readonly known: RecordSpace | null;
+    readonly clear: boolean;
+  }): Promise<RecordSpace> => {
+    const { request, operation, wanted, clear } = args;
+    const { clearAllSpaces } = wanted.headers;
+    const space = args.known ?? (await spaces.resolve(wanted, request.signal));
+    const asked = { request, space, projectSlug: wanted.projectSlug };
+    if (hasRules(space)) await authorize({ ...asked, operation });
+    if (clearAllSpaces || clear) await authorize({ ...asked, operation: deps.clear });
+    if (clearAllSpaces) await clearProject(deps, space.projectId, request.signal);
     else if (clear && !space.missing) await clearSpace(deps, space, request.signal);
     return space;
   };
+
+  return (...args) => continueWith(authenticate(args[0]), ({ userId }) => openAs(userId, args));
+}
+
+interface Asked {
+  readonly request: HttpRequest;
+  readonly operation: OperationIdentity;
+  readonly ownerId: string;
+}
+
+function hasRules({ stored, structure }: RecordSpace): boolean {
+  return stored.auth !== null || structure.auth !== null;
 }

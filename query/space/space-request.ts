@@ -12,5 +12,5 @@ export interface SpaceRequest extends SpacePath {
   /** Whether it may write values of records. */
   readonly stores: boolean;
   /** Called with the space's id in the moment in which it is decided which structure counts. */
-  readonly onOpened?: (spaceId: string) => void;
+  readonly onOpened?: ((spaceId: string) => void) | undefined;
 }

@@ -7,7 +7,6 @@ export function silentLog(): Log & { readonly failures: string[] } {
   const keep = (...args: unknown[]): void => {
     failures.push(args.map((arg) => (typeof arg === 'string' ? arg : JSON.stringify(arg))).join(' '));
   };
-  return { failures, debug: ignore, info: ignore, warn: keep, error: keep, fatal: keep } as Log & {
-    failures: string[];
-  };
+  const levels = { debug: ignore, info: ignore, warn: keep, error: keep, fatal: keep };
+  return { failures, isLevelEnabled: () => true, ...levels } as Log & { failures: string[] };
 }

@@ -7,7 +7,17 @@ const root = join(import.meta.dirname, '../..');
 /** The rooms of a folder, the lowest first: a room imports only from those before it. */
 const rooms = {
   common: [
-    ...['errors', 'abort', 'calls', 'limits', 'log', 'part-sizes', 'config', 'durable-directories'],
+    ...[
+      'errors',
+      'abort',
+      'promises',
+      'calls',
+      'limits',
+      'log',
+      'part-sizes',
+      'config',
+      'durable-directories',
+    ],
     ...['write-ahead-log', 'tracing', 'redis', 'invalidation', 'rate-limits', 'metrics', 'http-client'],
     ...[
       'object-store',

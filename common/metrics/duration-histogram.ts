@@ -1,0 +1,58 @@
+import { Histogram, type Registry } from 'prom-client';
+import { durationBuckets } from './duration-buckets.ts';
+
+/** How long things with the same labels took. */
+export class Durations {
+  readonly labels: Readonly<Record<string, string | number>>;
+  /** By bucket, the last one for what was longer than all of them. */
+  readonly #counts = new Array<number>(durationBuckets.length + 1).fill(0);
+  #sum = 0;
+
+  constructor(labels: Readonly<Record<string, string | number>>) {
+    this.labels = labels;
+  }
+
+  observe(seconds: number): void {
+    let bucket = 0;
+    while (bucket < durationBuckets.length && seconds > (durationBuckets[bucket] as number)) bucket++;
+    this.#counts[bucket] = (this.#counts[bucket] as number) + 1;
+    this.#sum += seconds;
+  }
+
+  /** As prom-client shows a histogram's. */
+  series(name: string) {
+    let count = 0;
+    const buckets = this.#counts.map((more, bucket) => {
+      count += more;
+      const le = durationBuckets[bucket] ?? '+Inf';
+      return { metricName: `${name}_bucket`, labels: { le, ...this.labels }, value: count };
+    });
+    return [
+      ...buckets,
+      { metricName: `${name}_sum`, labels: this.labels, value: this.#sum },
+      { metricName: `${name}_count`, labels: this.labels, value: count },
+    ];
+  }
+}
+
+/** A histogram of durations that are counted elsewhere: one of prom-client makes a text of its labels each time. */
+export class DurationHistogram extends Histogram {
+  readonly #name: string;
+  readonly #read: () => Iterable<Durations>;
+
+  constructor(args: {
+    readonly name: string;
+    readonly help: string;
+    readonly registers: Registry[];
+    readonly read: () => Iterable<Durations>;
+  }) {
+    super({ name: args.name, help: args.help, registers: args.registers });
+    this.#name = args.name;
+    this.#read = args.read;
+  }
+
+  override async get(): ReturnType<Histogram['get']> {
+    const values = [...this.#read()].flatMap((durations) => durations.series(this.#name));
+    return { ...(await super.get()), values };
+  }
+}
