@@ -66,8 +66,9 @@ const breaks: readonly { readonly name: string; readonly begin: SpaceVersions['b
 ];
 for (const { name, begin } of breaks) {
   t.test(`it is found when writers change versions ${name}`, async (t) => {
+    // one for all rounds: a process opens one data directory at a time
+    const { processes } = await open(t, { read: (id) => local.read(id), begin });
     for (let round = 0; round < attempts; round++) {
-      const { processes } = await open(t, { read: (id) => local.read(id), begin });
       const slug = `broken-${round}`;
       const { problems } = await recordHistory({
         ...{ processes, slug, operations: 600, seed: seed + round, writeShare: 0.1 },

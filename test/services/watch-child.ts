@@ -2,8 +2,8 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Milliseconds that a process may take until it is ready. */
-const patience = 60_000;
+/** Milliseconds that a process may take until it is ready: on one busy core a server with two workers took more than 60 s. */
+const patience = 180_000;
 
 /** A process that a test started: what it writes, and how it ends. It is killed when the process of the test ends. */
 export interface WatchedChild {
