@@ -62,7 +62,8 @@ export class FlushedLog<Entry extends LogEntry> {
     const { what, log, directory, entryOf, times } = args;
     const { wal, left } = await WriteAheadLog.open(directory, entryOf);
     for (const { entries, damage, drop } of left) {
-      await args.store(entries, true);
+      // a process that is killed before its first write leaves an empty segment
+      if (entries.length > 0) await args.store(entries, true);
       await drop();
       log.info({ entries: entries.length }, `the write-ahead log of ${what} was brought into the table`);
       if (damage === null) continue;
@@ -164,7 +165,7 @@ export class FlushedLog<Entry extends LogEntry> {
       const { entries, drop } = next.segment;
       const again = next.tried;
       next.tried = true;
-      await this.#deps.store(entries, again);
+      if (entries.length > 0) await this.#deps.store(entries, again);
       // before the log forgets them: the table has them, whatever becomes of the file
       await drop();
       this.#sealed.shift();

@@ -1,6 +1,6 @@
 /** Versions of spaces that are in the write-ahead log: until the table has them, and after a process has died. */
 import { randomUUID } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
@@ -54,6 +54,19 @@ t.test('a version is known before the table has it, and the newest counts', asyn
   t.match(await table.find(first.id, signal), { version: 2, structure: { fields: [{ name: 'b' }] } });
   t.match(await catalogue.find(first.id, signal), { version: 2 });
   await catalogue.close();
+});
+
+t.test('a process that was killed before the first line was whole leaves nothing to store', async (t) => {
+  const directory = newDirectory();
+  await mkdir(directory);
+  await writeFile(join(directory, '1.wal'), '');
+  await writeFile(join(directory, '2.wal'), '0123abcd {"id":');
+  const catalogue = await open(directory);
+  t.strictSame(await readdir(directory), ['2.damaged'], 'what was begun is kept aside');
+  const first = entry();
+  await catalogue.store(first, signal);
+  await catalogue.close();
+  t.match(await table.find(first.id, signal), { version: 1 });
 });
 
 t.test('what a killed process left is in the table before anybody asks', async (t) => {

@@ -36,7 +36,8 @@ if (path !== undefined) {
 function watch(res: Uws.HttpResponse, req: Uws.HttpRequest, tell: (answer: object) => void): void {
   const asked = { method: req.getCaseSensitiveMethod(), path: req.getUrl() };
   const headers: Record<string, string> = {};
-  let status = 0;
+  // what the native side writes where nobody says another
+  let status = 200;
   /** Bytes as characters. */
   let body: string | null = '';
   let told = false;
@@ -46,7 +47,7 @@ function watch(res: Uws.HttpResponse, req: Uws.HttpRequest, tell: (answer: objec
     if (body.length > longestBody) body = null;
   };
   const done = (): void => {
-    if (told || status === 0) return;
+    if (told) return;
     told = true;
     const isText = /json|text/.test(headers['content-type'] ?? '');
     const shown = body === null || (!isText && body !== '') ? null : body;
