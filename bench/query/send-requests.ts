@@ -16,8 +16,8 @@ interface Run {
 }
 
 /**
- * Sends the next request over each connection as soon as its last one was answered. A request costs this process a few
- * microseconds; autocannon needs some fifty where requests differ, on the cores of the server that it is to measure.
+ * Sends the next request over each connection as soon as its last one was answered. autocannon needs more
+ * CPU for a request that differs from the last one than the server that it is to measure, on the same cores.
  */
 export async function sendRequests(
   job: LoadJob,
