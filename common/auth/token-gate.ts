@@ -17,7 +17,7 @@ export const mostUnsealed = 100_000;
 /**
  * Admits tokens with a right checksum, and those few that have none: configured ones, and those of earlier versions. Which
  * ones these are, and what other processes made, is read anew before a token is refused.
- * @param args.alone no other process writes to the store, and this one made its configured token before: one look will do
+ * @param args.alone no other process writes to the store, and this one made its configured token before: reading them once is enough
  */
 export function createTokenGate(args: {
   tokens: Pick<AccessTokens, 'unsealedHashes'>;
@@ -27,19 +27,19 @@ export function createTokenGate(args: {
   const { tokens, deployment, alone = false } = args;
   let secrets: readonly string[] = [deployment.secret];
   let unsealed: ReadonlySet<string> = new Set();
-  let looked = false;
+  let loaded = false;
   const look = pacedLook(async () => {
     const [keys, hashes] = await Promise.all([deployment.keys(), tokens.unsealedHashes(mostUnsealed)]);
     secrets = keys.map(({ secret }) => secret);
     unsealed = new Set(hashes);
-    looked = true;
+    loaded = true;
   }, lookInterval);
   const known = (token: string, hash: string): boolean =>
     unsealed.has(hash) || secrets.some((secret) => isSealed(token, secret));
   return {
     async admits(token, hash) {
       if (known(token, hash)) return true;
-      if (!alone || !looked) await look();
+      if (!alone || !loaded) await look();
       return unsealed.size >= mostUnsealed || known(token, hash);
     },
   };

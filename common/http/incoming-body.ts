@@ -90,7 +90,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
 
   deliver(chunk: Uint8Array): void {
     if (this.#over) return;
-    if (this.#sink !== null && !this.#sinkBlocked && !this.#hasQueued) {
+    if (this.#sink !== null && !this.#sinkBlocked && !this.#queue?.length) {
       this.#sinkBlocked = !this.#sink.write(chunk);
       if (this.#sinkBlocked) this.#pauseSocket();
       return;
@@ -207,10 +207,6 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     this.#pauseSocket();
   }
 
-  get #hasQueued(): boolean {
-    return this.#queue !== null && this.#queue.length > 0;
-  }
-
   #beginPeriod(now: number): void {
     this.#rateFrom = now;
     this.#rateReceived = this.received;
@@ -273,7 +269,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
 
   #endWhenDrained(): void {
     if (!this.complete || this.#settled || this.#sink === null) return;
-    if (this.#sinkBlocked || this.#hasQueued) return;
+    if (this.#sinkBlocked || this.#queue?.length) return;
     this.#settled = true;
     this.#sink.end();
   }

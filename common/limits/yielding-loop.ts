@@ -3,7 +3,7 @@
  * each waits this long: handing over costs some microseconds.
  */
 const busyFor = 2;
-/** Items between two looks at the clock, at most, and milliseconds that they may take: a look costs as much as a short item. */
+/** Items between two readings of the clock, at most, and milliseconds that they may take: one costs as much as a short item. */
 const longestStride = 16;
 const strideFor = 0.1;
 

@@ -59,7 +59,7 @@ export function measureRequests(registry: Registry): HttpObserver {
   };
 }
 
-/** Counts with a look in a map, and no text made: a counter of prom-client makes one of its labels each time. */
+/** Counts by route in a map, and makes no text: a counter of prom-client makes one of its labels each time. */
 class RequestCounts {
   readonly #byRoute = new Map<string, Alike[]>();
   readonly #durations = new Map<string, Durations>();

@@ -39,7 +39,7 @@ class Supervisor {
   #stopping = false;
   /** All have listened, and the address was printed. */
   #announced = false;
-  /** What the first worker told. */
+  /** The address and the commands of the first worker. */
   #first: Listening = { url: '', commands: [] };
   #whenAllListen: () => void = () => {};
   #whenAllEnded: () => void = () => {};
