@@ -1,4 +1,4 @@
-import type { ChdbQueryStream, ChdbResult, Session } from 'chdb';
+import type { ChdbResult, Session } from 'chdb';
 import { untilAborted } from '../abort/until-aborted.ts';
 import type { ReadLimits } from '../config/read-limits.ts';
 import { deadlineExceeded } from '../errors/catalogue.ts';
@@ -182,7 +182,6 @@ export class ChdbEngine {
     const kill = (): void => {
       killed ??= this.#kill(turn).catch(() => {});
     };
-    const chunks = begunStream(turn, sql, format);
     const ends: StreamEnds = {
       compute: (work) =>
         account === undefined
@@ -196,7 +195,7 @@ export class ChdbEngine {
           release();
         }),
     };
-    return readStream(chunks, ends, signal);
+    return readStream(() => turn.session.queryStream(sql, { format }), ends, signal);
   }
 
   /** Ends the statement that runs on a session. */
@@ -215,16 +214,6 @@ async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 type Settings = Readonly<Record<string, string | number>>;
-
-/** A session whose statement can't even begin is given back at once: nobody reads it to its end. */
-function begunStream({ session, replace }: SessionTurn, sql: string, format: string): ChdbQueryStream {
-  try {
-    return session.queryStream(sql, { format });
-  } catch (error) {
-    replace();
-    throw error;
-  }
-}
 
 async function withinTime<Result>(
   work: () => Promise<Result>,

@@ -14,13 +14,15 @@ export interface StreamEnds {
 /**
  * Awaits the first chunk, so that a failing statement rejects here; then hands out chunks while the next one is
  * being made. The session is free again as soon as the engine has no more, however slow the reader is.
+ * @param begin makes the stream, when it is its turn to be computed: the engine computes all of one that ends before anything
+ *   was read of it, on the event loop's thread
  */
 export async function readStream(
-  stream: ChdbQueryStream,
+  begin: () => ChdbQueryStream,
   ends: StreamEnds,
   signal: AbortSignal | undefined,
 ): Promise<AsyncIterable<Uint8Array>> {
-  const reader = new StreamReader(stream, ends);
+  const reader = new StreamReader(begin, ends);
   const onAbort = (): void => void reader.end();
   if (signal !== undefined) {
     await untilAborted(reader.begun(), signal).catch((error: unknown) => {
@@ -51,17 +53,17 @@ export async function readStream(
 
 /** Reads one chunk ahead. */
 class StreamReader {
-  readonly #stream: ChdbQueryStream;
-  readonly #iterator: AsyncIterator<{ raw(): Uint8Array }>;
+  readonly #begin: () => ChdbQueryStream;
+  #stream: ChdbQueryStream | null = null;
+  #iterator: AsyncIterator<{ raw(): Uint8Array }> | null = null;
   readonly #ends: StreamEnds;
   #upcoming: Promise<Uint8Array | null>;
   #computing = false;
   #stopping = false;
   #ended = false;
 
-  constructor(stream: ChdbQueryStream, ends: StreamEnds) {
-    this.#stream = stream;
-    this.#iterator = stream[Symbol.asyncIterator]();
+  constructor(begin: () => ChdbQueryStream, ends: StreamEnds) {
+    this.#begin = begin;
     this.#ends = ends;
     this.#upcoming = this.#pull();
   }
@@ -98,6 +100,8 @@ class StreamReader {
         if (this.#stopping) return null;
         this.#computing = true;
         try {
+          this.#stream ??= this.#begin();
+          this.#iterator ??= this.#stream[Symbol.asyncIterator]();
           const next = await this.#iterator.next();
           return next.done === true ? null : next.value.raw();
         } finally {
@@ -116,7 +120,7 @@ class StreamReader {
   #finish(failed = false): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#stream.cancel();
+    this.#stream?.cancel();
     this.#ends.release(failed);
   }
 }
