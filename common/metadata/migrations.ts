@@ -3,6 +3,7 @@ import { cacheTables } from './migrations/cache-tables.ts';
 import { fileListTable } from './migrations/file-list-table.ts';
 import { metadataTables } from './migrations/metadata-tables.ts';
 import { recordBlocks } from './migrations/record-blocks.ts';
+import { recordGranules } from './migrations/record-granules.ts';
 import { recordTables } from './migrations/record-tables.ts';
 import { sessionTables } from './migrations/session-tables.ts';
 import { usageTables } from './migrations/usage-tables.ts';
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   usageTables,
   fileListTable,
   recordBlocks,
+  recordGranules,
 ];
