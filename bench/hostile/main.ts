@@ -120,6 +120,11 @@ const failures = [alone, apart, beside, after].flatMap((result) => result?.failu
 if (output === null) failures.push('the attackers ended before the client: this measured nothing');
 console.log(`\nfailed requests of the client: ${failures.length}`);
 for (const failure of failures.slice(0, 10)) console.log(`- ${failure}`);
+const eachPart = Math.ceil(beside.inOrder.length / samples);
+const parts = Array.from({ length: samples }, (_, i) =>
+  beside.inOrder.slice(i * eachPart, (i + 1) * eachPart),
+);
+console.log(`\np99 of all over time, ms: ${parts.map((part) => quantile(part, 0.99).toFixed(0)).join(', ')}`);
 console.log(`\nRSS, MiB: ${Math.round(before / mebibyte)} before; ${resident.join(', ')}`);
 console.log('\nwhat came of the attacks:');
 const outcomes = JSON.parse(/^outcomes (.*)$/m.exec(output ?? '')?.[1] ?? '{}') as Record<string, object>;

@@ -9,6 +9,8 @@ export const politeRequests = Object.keys(rates) as PoliteRequest[];
 /** Milliseconds by request, and what went wrong. */
 export interface PoliteResult {
   readonly times: Record<PoliteRequest, number[]>;
+  /** Of all requests, in the order in which they were answered. */
+  readonly inOrder: number[];
   readonly failures: string[];
 }
 
@@ -32,7 +34,7 @@ export class PoliteClient {
   /** Sends requests at their rates for so long. @param seconds at least 1 */
   async run(seconds: number): Promise<PoliteResult> {
     const times = Object.fromEntries(politeRequests.map((name) => [name, [] as number[]]));
-    const result: PoliteResult = { times: times as PoliteResult['times'], failures: [] };
+    const result: PoliteResult = { times: times as PoliteResult['times'], inOrder: [], failures: [] };
     await this.#once('insertOne', result);
     await this.#once('upload', result);
     const end = performance.now() + seconds * 1000;
@@ -51,11 +53,13 @@ export class PoliteClient {
     await Promise.all(underWay);
   }
 
-  async #once(name: PoliteRequest, { times, failures }: PoliteResult): Promise<void> {
+  async #once(name: PoliteRequest, { times, inOrder, failures }: PoliteResult): Promise<void> {
     const began = performance.now();
     try {
       await this.#send(name);
-      times[name].push(performance.now() - began);
+      const taken = performance.now() - began;
+      times[name].push(taken);
+      inOrder.push(taken);
     } catch (error) {
       const { message, cause } = error as Error;
       failures.push(`${name}: ${message} ${cause instanceof Error ? cause.message : ''}`);
