@@ -55,7 +55,7 @@ function printTimes(alone: PoliteResult, apart: PoliteResult | null, beside: Pol
     console.log(`| ${cells.join(' | ')} |`);
   };
   for (const name of politeRequests) line(name, ({ times }) => times[name]);
-  line('all', ({ times }) => politeRequests.flatMap((name) => times[name]));
+  line('all', ({ inOrder }) => inOrder);
 }
 
 /** The process of all attackers. @returns what ends it, and answers what it printed; null when it had ended before */

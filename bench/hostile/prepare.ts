@@ -78,11 +78,10 @@ export async function prepareStage(folder: string, only: readonly string[], rows
   const service = await startService(folder);
   const stage = await prepareAccounts(service, folder, only);
   await service.stop();
-  const large = 100;
   const filled: readonly Filled[] = [
     { account: 'slowReaders', slug: 'rows', records: rows, bytes: 100 },
     { account: 'fullScans', slug: 'rows', records: rows, bytes: 100 },
-    { account: 'slowReaders', slug: 'large', records: large, bytes: 1_000_000 },
+    { account: 'slowReaders', slug: 'large', records: 100, bytes: 1_000_000 },
   ];
   await onTables(folder, async (db) => {
     for (const space of filled) if (only.includes(space.account)) await fill(db, space);
