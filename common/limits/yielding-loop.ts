@@ -7,6 +7,12 @@ const busyFor = 2;
 const longestStride = 16;
 const strideFor = 0.1;
 
+/** Everything else that can run has its turn first. Rejects with the signal's reason. */
+export async function letOthersRun(signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  signal.throwIfAborted();
+}
+
 /**
  * Does something with every item, in order, and lets others run in between when it takes long. Rejects with what the
  * work throws, or between two items with the signal's reason.
@@ -25,8 +31,7 @@ export async function forEachYielding<Item>(
       let now = performance.now();
       stride = now - last < strideFor ? Math.min(2 * stride, longestStride) : 1;
       if (now - began > busyFor) {
-        await new Promise<void>((resolve) => setImmediate(resolve));
-        signal.throwIfAborted();
+        await letOthersRun(signal);
         now = performance.now();
         began = now;
       }

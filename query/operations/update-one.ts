@@ -1,4 +1,5 @@
 import { noMatch } from '../../common/errors/catalogue.ts';
+import { letOthersRun } from '../../common/limits/yielding-loop.ts';
 import { parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';
 import { validateChanges } from '../input/validate-changes.ts';
@@ -24,6 +25,8 @@ export const updateOne: RunOperation = async ({ request, open, body }, { reader,
       await webhooks.announce(space, 'record.updated', [{ id, json: record }]);
       return jsonAnswer(record);
     }
-    // somebody else changed or deleted it in between: another one may match
+    // somebody else changed or deleted it in between: another one may match. What an attempt needs may all be in
+    // memory, so without a pause no timer would run, and no deadline end the request
+    await letOthersRun(signal);
   }
 };

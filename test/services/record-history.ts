@@ -1,4 +1,4 @@
-import { HistoryTooWide, historyProblem, type Operation } from './check-history.ts';
+import { historyProblem, type Operation } from './check-history.ts';
 import type { QueryAnswer } from './query-harness.ts';
 import { spaceOf } from './query-harness.ts';
 import { structureOf } from './record-client.ts';
@@ -36,8 +36,6 @@ export interface HistoryOptions {
   readonly updateShare?: number;
   readonly keys?: number;
   readonly workers?: number;
-  /** What the check of a record may look at. Of what is broken on purpose some histories take more than any machine could. */
-  readonly mostLooks?: number;
   /** Called with the share that is done. */
   readonly onProgress?: (share: number) => void;
 }
@@ -79,19 +77,6 @@ export async function recordHistory(options: HistoryOptions): Promise<RecordedHi
   const run = new HistoryRun(options);
   await run.work();
   return run.result();
-}
-
-/**
- * What is wrong with the history of something that was broken on purpose; null: nothing that could be found. It may be too
- * wide to be checked, because writes are answered as if they had not been made.
- */
-export async function problemFound(recording: Promise<RecordedHistory>): Promise<string | null> {
-  try {
-    return (await recording).problems[0] ?? null;
-  } catch (error) {
-    if (error instanceof HistoryTooWide) return null;
-    throw error;
-  }
 }
 
 /** mulberry32 */
@@ -172,7 +157,7 @@ class HistoryRun {
       if (tag === null || this.#seen.has(tag)) this.#histories[key]?.push(operation);
     }
     const problems = this.#histories.flatMap((history, key) => {
-      const problem = historyProblem(history, null, keyOf, this.#options.mostLooks);
+      const problem = historyProblem(history, null, keyOf);
       return problem === null ? [] : [`record ${key}: ${problem}`];
     });
     return {

@@ -1,0 +1,34 @@
+import t from 'tap';
+import type { OperationDeps } from '../../query/operations/operation.ts';
+import { updateOne } from '../../query/operations/update-one.ts';
+import { parseStructure } from '../../query/structure/parse-structure.ts';
+import type { RecordSpace } from '../../query/structure/record-space.ts';
+import type { Structure } from '../../query/structure/structure.ts';
+import { fakeRequest } from '../services/fake-request.ts';
+import { structureOf } from '../services/record-client.ts';
+
+t.test('a record that matches and can never be changed keeps nobody from the event loop', async (t) => {
+  const { structure } = parseStructure(structureOf('p', 's', [{ name: 'level', type: 'NUMBER' }]));
+  const controller = new AbortController();
+  const reason = new Error('the deadline');
+  setTimeout(() => controller.abort(reason), 5);
+  let attempts = 0;
+  const deps = {
+    reader: { firstId: async () => 'a' },
+    changes: {
+      update: async () => {
+        if (++attempts > 100_000) throw new Error('no timer runs');
+        return null;
+      },
+    },
+  } as unknown as OperationDeps;
+  const request = fakeRequest({ query: [['level', '1']], signal: controller.signal });
+  const call = {
+    request,
+    authenticate: async () => {},
+    open: () => ({ structure: structure as Structure }) as RecordSpace,
+    body: async () => ({ level: 2 }),
+  };
+  await t.rejects(async () => updateOne(call, deps), reason);
+  t.ok(attempts > 0, `${attempts} attempts`);
+});
