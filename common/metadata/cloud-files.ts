@@ -1,6 +1,8 @@
 import type { Database } from '../clickhouse/database.ts';
 import { createGroupCommit } from '../clickhouse/group-commit.ts';
+import { type IdFilter, openIdFilter } from '../clickhouse/id-filter.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
+import type { Log } from '../log/log.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
 import { type FileQuery, fileListColumns, listFiles } from './file-list.ts';
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
@@ -61,6 +63,8 @@ export interface FileTable extends CloudFiles {
   insertRows(rows: readonly FileRow[]): Promise<void>;
   /** Notes that the table has the file, so that nobody has to ask. */
   remember(file: CloudFile): void;
+  /** Which names may be there. It is right when nobody else stores files, and each is added before. */
+  openFilter(log: Pick<Log, 'warn'>): IdFilter;
 }
 
 /**
@@ -108,6 +112,7 @@ export function createCloudFiles({
       await statements.insert(rows);
     },
     remember: (file) => known.note(file),
+    openFilter: (log) => openIdFilter({ db, table, id: 'name', what: 'files', log }),
     findByName: (name, signal) => known.find(name, signal),
     namesWithRow: (names, signal) => statements.namesWithRow(names, signal),
     madeBetween: (after, before, limit, signal) => statements.madeBetween(after, before, limit, signal),

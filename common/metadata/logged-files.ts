@@ -60,6 +60,8 @@ export async function openLoggedFiles(args: {
     store: (rows, again) => (again ? storeMissing(rows) : storeAll(rows)),
     times: { flushAfter, retryAfter: flushAfter },
   });
+  // after what an earlier process left has come into the table
+  const filter = table.openFilter(log);
   /** Brings into the table what is in the log now, acknowledged or not. */
   const flush = (): Promise<void> => flushed.flush(Number.POSITIVE_INFINITY);
 
@@ -74,6 +76,7 @@ export async function openLoggedFiles(args: {
         throw overloaded('too many rows of files wait to be stored');
       pendingBytes += line.byteLength;
       pending.set(file.name, file);
+      filter.add(file.name);
       try {
         await flushed.append(row);
       } catch (error) {
@@ -85,7 +88,9 @@ export async function openLoggedFiles(args: {
       flushed.schedule();
     },
     async findByName(name, signal) {
-      return pending.get(name) ?? table.findByName(name, signal);
+      const file = pending.get(name);
+      if (file !== undefined) return file;
+      return filter.mayHave(name) ? table.findByName(name, signal) : null;
     },
     async namesWithRow(names, signal) {
       await flush();

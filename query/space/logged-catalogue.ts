@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { untilAborted } from '../../common/abort/until-aborted.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
+import { type IdFilter, openIdFilter } from '../../common/clickhouse/id-filter.ts';
 import type { Config } from '../../common/config/read-config.ts';
 import type { Log } from '../../common/log/log.ts';
 import { FlushedLog, type FlushTimes } from '../../common/write-ahead-log/flushed-log.ts';
@@ -13,7 +14,6 @@ import type {
   SpaceIds,
   SpaceQuery,
 } from './space-catalogue.ts';
-import { openSpaceFilter, type SpaceFilter } from './space-filter.ts';
 import { catalogueLine, TableCatalogue } from './table-catalogue.ts';
 
 interface Line extends LogEntry {
@@ -59,13 +59,13 @@ export class LoggedCatalogue implements SpaceCatalogue {
   readonly #table: TableCatalogue;
   readonly #pending: PendingVersions;
   readonly #flushed: FlushedLog<Line>;
-  readonly #filter: SpaceFilter;
+  readonly #filter: IdFilter;
 
   constructor(parts: {
     readonly table: TableCatalogue;
     readonly pending: PendingVersions;
     readonly flushed: FlushedLog<Line>;
-    readonly filter: SpaceFilter;
+    readonly filter: IdFilter;
   }) {
     this.#table = parts.table;
     this.#pending = parts.pending;
@@ -91,7 +91,7 @@ export class LoggedCatalogue implements SpaceCatalogue {
       stored: (lines) => pending.stored(lines),
     });
     // after what an earlier process left has come into the table
-    const filter = openSpaceFilter({ db, table: rows, log });
+    const filter = openIdFilter({ db, table: rows, id: 'toString(id)', what: 'record spaces', log });
     return new LoggedCatalogue({ table: new TableCatalogue(args), pending, flushed, filter });
   }
 

@@ -1,7 +1,7 @@
 import type { Database } from '../../common/clickhouse/database.ts';
+import { StreamedFilter } from '../../common/clickhouse/streamed-filter.ts';
 import type { Log } from '../../common/log/log.ts';
 import { keyWords, type RecordsTable } from '../sql/records-table.ts';
-import { StreamedFilter } from './streamed-filter.ts';
 
 /** Keys that the filter is made for at least, and at most (40 MB). */
 const limits = { smallest: 1_000_000, largest: 32_000_000 };

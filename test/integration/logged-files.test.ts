@@ -134,6 +134,46 @@ t.test('a table that takes nothing loses nothing, and gets no row twice', async 
   }
 });
 
+t.test('a name that was never stored costs no statement; one that was is found', async (t) => {
+  const table = freshTable();
+  const inserted = newFile();
+  await table.insert(inserted, never);
+  const directory = newDirectory();
+  const before = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), flushAfter });
+  const left = newFile();
+  await before.insert(left, never);
+  // killed: not closed
+  const looks: string[] = [];
+  const counted: FileTable = {
+    ...table,
+    async findByName(name, signal) {
+      looks.push(name);
+      return table.findByName(name, signal);
+    },
+  };
+  const log = silentLog();
+  const files = await openLoggedFiles({ table: counted, directory, log, flushAfter });
+  // while the filter is filled in the background
+  const early = newFile();
+  await files.insert(early, never);
+  const isFree = async (): Promise<boolean> => {
+    looks.length = 0;
+    t.equal(await files.findByName(newFile().name, never), null);
+    return looks.length === 0;
+  };
+  while (!(await isFree())) await new Promise((resolve) => setTimeout(resolve, 10));
+  const late = newFile();
+  await files.insert(late, never);
+  for (const state of ['pending', 'in the table']) {
+    for (const file of [inserted, left, early, late]) {
+      t.strictSame(await files.findByName(file.name, never), file, state);
+    }
+    await files.namesWithRow([], never);
+  }
+  t.strictSame(log.failures, []);
+  await files.close();
+});
+
 t.test('a query of the table sees what was acknowledged before', async (t) => {
   const directory = newDirectory();
   const table = freshTable();
