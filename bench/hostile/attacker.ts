@@ -38,9 +38,13 @@ export class Attacker {
     await Promise.all(Array.from({ length: many }, one));
   }
 
-  /** A whole request. Its answer is dropped. */
-  async ask(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<void> {
-    const headers = { authorization: this.authorization, ...init.headers };
+  /** A whole request. Its answer is dropped. @param authorization null: it has none */
+  async ask(
+    path: string,
+    init: RequestInit & { headers?: Record<string, string> } = {},
+    authorization: string | null = this.authorization,
+  ): Promise<void> {
+    const headers = { ...(authorization === null ? {} : { authorization }), ...init.headers };
     const signal = AbortSignal.any([this.signal, AbortSignal.timeout(120_000)]);
     const answer = await fetch(this.url + path, { ...init, headers, signal });
     this.count(answer.status);
