@@ -57,7 +57,7 @@ const elsewhere = [
 const onlyAlone = [
   /space\/catalogue-versions\.ts:\d+/,
   /space\/logged-catalogue\.ts:\d+/,
-  /space\/space-filter\.ts:\d+/,
+  /clickhouse\/id-filter\.ts:\d+/,
   /records\/space-preloads\.ts:\d+/,
   /unique\/key-filter\.ts:\d+/,
   /records\/store-writes\.ts:\d+/,
