@@ -58,7 +58,7 @@ import { type Freshness, Spaces } from './space/spaces.ts';
 import { TableCatalogue } from './space/table-catalogue.ts';
 import { RecordsTable } from './sql/records-table.ts';
 import type { FindStoredDeps } from './unique/find-stored.ts';
-import { openKeyFilter } from './unique/key-filter.ts';
+import { KeyFilter } from './unique/key-filter.ts';
 import { RedisReservations } from './unique/redis-reservations.ts';
 import { createLocalReservations, type UniqueReservations } from './unique/unique-reservations.ts';
 import { usageRoute } from './usage/usage-route.ts';
@@ -209,7 +209,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
   };
   const throttle = new LoginThrottle(loginThrottleDefaults, { shared: args.sharedFailures });
   const checks = new HashChecks({ hasher, throttle });
-  const keyFilter = args.alone ? openKeyFilter(deps) : undefined;
+  const keyFilter = args.alone ? new KeyFilter(deps) : undefined;
   const lookups = new RecordLookups({ ...deps, keyFilter });
   const counts = args.metrics?.cache('records');
   const resultBytes = config.recordCacheBytes * (1 - recordShare);

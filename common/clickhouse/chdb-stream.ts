@@ -14,7 +14,7 @@ export interface StreamEnds {
 /**
  * Awaits the first chunk, so that a failing statement rejects here; then hands out chunks while the next one is
  * being made. The session is free again as soon as the engine has no more, however slow the reader is.
- * @param begin makes the stream, when it is its turn to be computed: the engine computes all of one that ends before anything
+ * @param begin makes the stream, when it may be computed: the engine computes all of one that ends before anything
  *   was read of it, on the event loop's thread
  */
 export async function readStream(

@@ -1,8 +1,17 @@
+import type { Log } from '../log/log.ts';
+
 /** Bits a key, and probes: one key in a hundred that was never added seems to have been. */
 const bitsPerKey = 10;
 const probes = 7;
 /** Bytes of a row that a filter is filled from: two words of 32 bits, low byte first. */
 const rowBytes = 8;
+
+/** What a filter is filled from. */
+interface FilterSource {
+  readonly count: () => Promise<number>;
+  /** Of RowBinary. */
+  readonly rows: () => Promise<AsyncIterable<Uint8Array>>;
+}
 
 interface Layer {
   readonly bits: Uint32Array;
@@ -11,7 +20,7 @@ interface Layer {
 
 /**
  * A Bloom filter over keys of 64 random bits that a table has, for a process that is the only writer of that table: what
- * it does not have needs no look into the engine. Made by streaming the table once; until then, and with more keys than
+ * it does not have needs no statement. Made by streaming the table once; until then, and with more keys than
  * it may hold, every key may be there. It grows by layers, each twice as large as the one before.
  */
 export class StreamedFilter {
@@ -30,17 +39,21 @@ export class StreamedFilter {
     this.#largest = args.largest;
   }
 
-  /** Called once. Rejects when the table can't be read; then every key may be there. @param args.rows of RowBinary */
-  async fill(args: {
-    readonly count: () => Promise<number>;
-    readonly rows: () => Promise<AsyncIterable<Uint8Array>>;
-  }): Promise<void> {
+  /** Fills it in the background; requests do without it until then. @param what the table has */
+  fillLater(source: FilterSource, what: string, log?: Pick<Log, 'warn'>): void {
+    this.fill(source).catch((error: unknown) => {
+      log?.warn({ err: error }, `the filter of ${what} could not be made: each is looked up`);
+    });
+  }
+
+  /** Called once. Rejects when the table can't be read; then every key may be there. */
+  async fill(source: FilterSource): Promise<void> {
     try {
-      const count = await args.count();
+      const count = await source.count();
       const capacity = Math.max(this.#smallest, count * 2);
       if (capacity > this.#largest) return;
       const layer = layerOf(capacity);
-      await eachRow(await args.rows(), (low, high) => setBits(layer, low, high));
+      await eachRow(await source.rows(), (low, high) => setBits(layer, low, high));
       const added = this.#added;
       if (added === null) return;
       this.#layers = [layer];

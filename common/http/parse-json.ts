@@ -1,4 +1,5 @@
 import { invalidBody } from '../errors/catalogue.ts';
+import { letOthersRun } from '../limits/yielding-loop.ts';
 
 const noCuts: readonly number[] = [];
 
@@ -15,10 +16,7 @@ export async function parseJson(
   if (cuts.length === 0) return parseText(decode(bytes, false));
   const elements: unknown[] = [];
   for (let i = 0; i <= cuts.length; i++) {
-    if (i > 0) {
-      await new Promise<void>((resolve) => setImmediate(resolve));
-      signal.throwIfAborted();
-    }
+    if (i > 0) await letOthersRun(signal);
     // between two commas is what could stand in an array alone, or the whole is no JSON
     const start = i === 0 ? 0 : (cuts[i - 1] as number) + 1;
     const text = decode(bytes.subarray(start, cuts[i]), i > 0);

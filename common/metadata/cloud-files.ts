@@ -1,6 +1,6 @@
 import type { Database } from '../clickhouse/database.ts';
 import { createGroupCommit } from '../clickhouse/group-commit.ts';
-import { type IdFilter, openIdFilter } from '../clickhouse/id-filter.ts';
+import { IdFilter } from '../clickhouse/id-filter.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
 import type { Log } from '../log/log.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
@@ -112,7 +112,7 @@ export function createCloudFiles({
       await statements.insert(rows);
     },
     remember: (file) => known.note(file),
-    openFilter: (log) => openIdFilter({ db, table, id: 'name', what: 'files', log }),
+    openFilter: (log) => new IdFilter({ db, table, id: 'name', what: 'files', log }),
     findByName: (name, signal) => known.find(name, signal),
     namesWithRow: (names, signal) => statements.namesWithRow(names, signal),
     madeBetween: (after, before, limit, signal) => statements.madeBetween(after, before, limit, signal),

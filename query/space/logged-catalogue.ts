@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { untilAborted } from '../../common/abort/until-aborted.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { type IdFilter, openIdFilter } from '../../common/clickhouse/id-filter.ts';
+import { IdFilter } from '../../common/clickhouse/id-filter.ts';
 import type { Config } from '../../common/config/read-config.ts';
 import type { Log } from '../../common/log/log.ts';
 import { FlushedLog, type FlushTimes } from '../../common/write-ahead-log/flushed-log.ts';
@@ -91,7 +91,7 @@ export class LoggedCatalogue implements SpaceCatalogue {
       stored: (lines) => pending.stored(lines),
     });
     // after what an earlier process left has come into the table
-    const filter = openIdFilter({ db, table: rows, id: 'toString(id)', what: 'record spaces', log });
+    const filter = new IdFilter({ db, table: rows, id: 'toString(id)', what: 'record spaces', log });
     return new LoggedCatalogue({ table: new TableCatalogue(args), pending, flushed, filter });
   }
 

@@ -13,17 +13,17 @@ interface Tables {
 
 /**
  * Which unique values may be stored, for a process that is the only writer of its store: a filter over the table of keys.
- * A value that is surely new needs no look into the engine.
+ * A value that is surely new needs no statement.
  */
 export class KeyFilter {
   readonly #filter = new StreamedFilter(limits);
 
-  /** Called once. Rejects when the table can't be read; then every value may be stored. */
-  fill({ db, table }: Tables): Promise<void> {
-    return this.#filter.fill({
+  constructor({ db, table, log }: Tables & { readonly log?: Pick<Log, 'warn'> | undefined }) {
+    const source = {
       count: async () => (await db.rows<{ keys: number }>(table.countKeys()))[0]?.keys ?? 0,
       rows: () => db.stream({ ...table.allKeys(), format: 'RowBinary' }),
-    });
+    };
+    this.#filter.fillLater(source, 'unique values', log);
   }
 
   /** Adds the keys of a space that were written without it. */
@@ -47,13 +47,4 @@ export class KeyFilter {
   mayHave(spaceId: string, hash: string): boolean {
     return this.#filter.mayHave(...keyWords(spaceId, hash));
   }
-}
-
-/** Fills a filter in the background; requests do without it until then. */
-export function openKeyFilter(deps: Tables & { readonly log?: Pick<Log, 'warn'> | undefined }): KeyFilter {
-  const filter = new KeyFilter();
-  filter.fill(deps).catch((error: unknown) => {
-    deps.log?.warn({ err: error }, 'the filter of unique values could not be made: each is looked up');
-  });
-  return filter;
 }

@@ -143,11 +143,11 @@ t.test('a name that was never stored costs no statement; one that was is found',
   const left = newFile();
   await before.insert(left, never);
   // killed: not closed
-  const looks: string[] = [];
+  const lookups: string[] = [];
   const counted: FileTable = {
     ...table,
     async findByName(name, signal) {
-      looks.push(name);
+      lookups.push(name);
       return table.findByName(name, signal);
     },
   };
@@ -157,9 +157,9 @@ t.test('a name that was never stored costs no statement; one that was is found',
   const early = newFile();
   await files.insert(early, never);
   const isFree = async (): Promise<boolean> => {
-    looks.length = 0;
+    lookups.length = 0;
     t.equal(await files.findByName(newFile().name, never), null);
-    return looks.length === 0;
+    return lookups.length === 0;
   };
   while (!(await isFree())) await new Promise((resolve) => setTimeout(resolve, 10));
   const late = newFile();

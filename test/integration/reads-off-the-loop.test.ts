@@ -47,5 +47,5 @@ t.test('a stream that ends before its turn is not begun: to end it would be to c
   await Promise.all(computed.map((stream) => t.rejects(stream, { code: 'deadline_exceeded' })));
   t.strictSame(begun, [endless, endless]);
   const after = await db.stream({ sql: 'SELECT 2', format: 'TSVRaw', account: 'a' });
-  for await (const chunk of after) t.equal(Buffer.from(chunk).toString(), '2\n', 'and others have the turns');
+  for await (const chunk of after) t.equal(Buffer.from(chunk).toString(), '2\n', 'and others are computed');
 });
