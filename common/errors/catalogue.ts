@@ -30,6 +30,11 @@ export const invalidBody = (problems: string | readonly string[], cause?: unknow
   badRequest('invalid_body', problems, cause);
 export const invalidValue = (problems: readonly string[]) => badRequest('invalid_value', problems);
 export const invalidCondition = (problems: readonly string[]) => badRequest('invalid_condition', problems);
+export const noConditions = () =>
+  badRequest(
+    'no_conditions',
+    'updateOne needs at least one condition in the query: without one it would change the oldest record',
+  );
 export const noMatch = (problem: string) => badRequest('no_match', problem);
 export const notUnique = (problems: readonly string[]) => badRequest('not_unique', problems);
 export const clearNotAllowed = (what: string) =>

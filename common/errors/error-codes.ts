@@ -16,6 +16,7 @@ export const errorCodes = {
   invalid_body: { status: 400, title: 'The request body is not valid' },
   invalid_value: { status: 400, title: 'A value of the body does not fit its field' },
   invalid_condition: { status: 400, title: 'A query parameter is not valid' },
+  no_conditions: { status: 400, title: 'An update has no conditions' },
   no_match: { status: 400, title: 'No record matches' },
   not_unique: { status: 400, title: 'A value of a unique field is taken' },
   clear_not_allowed: { status: 400, title: 'Deleting all records is not allowed here' },

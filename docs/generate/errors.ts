@@ -15,6 +15,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   invalidBody: catalogue.invalidBody('The request body should be a JSON object'),
   invalidValue: catalogue.invalidValue(["Value for Body field: 'age' should be a valid number"]),
   invalidCondition: catalogue.invalidCondition(["Query field: 'colour' is not in the structure"]),
+  noConditions: catalogue.noConditions(),
   noMatch: catalogue.noMatch('No record matches'),
   notUnique: catalogue.notUnique(["A record with this 'email' exists"]),
   clearNotAllowed: catalogue.clearNotAllowed('clear-all-spaces'),
@@ -69,6 +70,8 @@ export const remedies: Readonly<Record<string, string>> = {
   invalid_body: 'Correct the body.',
   invalid_value: 'Send values of the types that the structure declares; `error` names each.',
   invalid_condition: 'Ask for fields of the structure, with values of their types.',
+  no_conditions:
+    'Say which record is meant. Clients such as axios leave out conditions whose value is undefined.',
   no_match: 'Check the conditions with a find.',
   not_unique: 'Use another value, or change the record that has it.',
   clear_not_allowed: 'Ask the operator to permit it.',

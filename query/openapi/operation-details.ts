@@ -119,7 +119,7 @@ export const operationDetails: Readonly<Record<string, OperationDetails>> = {
     query: conditions,
     options: true,
     ...changedRecord,
-    errors: [...conditionErrors, ...writeErrors, 'no_match'],
+    errors: [...conditionErrors, ...writeErrors, 'no_conditions', 'no_match'],
   },
   updateOneById: {
     summary: 'Change the record with an id',

@@ -1,4 +1,4 @@
-import { noMatch } from '../../common/errors/catalogue.ts';
+import { noConditions, noMatch } from '../../common/errors/catalogue.ts';
 import { letOthersRun } from '../../common/limits/yielding-loop.ts';
 import { parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';
@@ -15,6 +15,8 @@ export const updateOne: RunOperation = async ({ request, open, body }, { reader,
   const space = await open();
   const options = parseOptions(request.header('options'), space.structure);
   const conditions = parseConditions(query, space.structure, options.paramRelationship);
+  // clients leave out conditions whose value is undefined: a mistake there should not change some other record
+  if (query.length === 0) throw noConditions();
   const wanted = validateChanges(await body(), space.structure);
   for (;;) {
     const id = await reader.firstId(space, conditions, options, signal);

@@ -174,6 +174,7 @@ const operations: Readonly<Record<string, Operation>> = {
     const wrong: Refusal[] = [];
     const options = readOptions(header('options'), view, wrong);
     const conditions = readConditions(pairs, view, options.either, wrong);
+    if (pairs.length === 0) wrong.push(refusal('no_conditions'));
     const change = changeOf(body, opened, wrong);
     throwAny(wrong);
     return change(select(space.records, conditions, options)[0]);

@@ -1,0 +1,25 @@
+/** Which record an update means, and what it says where there is none. */
+import t from 'tap';
+import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
+import { structureOf } from '../services/record-client.ts';
+
+const harness = await openQueryHarness();
+t.teardown(() => harness.close());
+
+function space(slug: string) {
+  const fields = [
+    { name: 'email', type: 'TEXT', unique: true },
+    { name: 'age', type: 'NUMBER' },
+  ];
+  return spaceOf(harness, 'which', slug, structureOf('which', slug, fields));
+}
+
+t.test('a client that drops undefined conditions does not change the oldest record', async (t) => {
+  const people = space('dropped');
+  const { body: oldest } = await people.insertOne({ email: 'ada@x', age: 36 });
+  for (const options of [undefined, { paramRelationship: 'Or' }, { sort: { by: 'age' } }]) {
+    const answer = await people.updateOne('', { age: 1 }, options);
+    t.match(answer, { status: 400, code: 'no_conditions', problems: [/at least one condition/] });
+  }
+  t.strictSame((await people.findOne()).body, oldest);
+});
