@@ -1,3 +1,4 @@
+import { ApiError } from '../../common/errors/api-error.ts';
 import { noMatch } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import { parseId } from '../input/parse-id.ts';
@@ -6,12 +7,17 @@ import { jsonAnswer } from './json-answer.ts';
 import type { RunOperation } from './operation.ts';
 
 /** POST /{project}/{space}/update-by-id?id=: changes fields of the record and answers it as it is then. */
-export const updateOneById: RunOperation = async ({ request, open, body }, { changes, webhooks }) => {
+export const updateOneById: RunOperation = async ({ request, open, body }, { reader, changes, webhooks }) => {
   const { query, signal } = request;
   const space = await open();
   const id = parseId(query);
   const wanted = validateChanges(await body(), space.structure);
-  const record = await changes.update(space, { id }, wanted, signal);
+  const record = await changes.update(space, { id }, wanted, signal).catch(async (error: unknown) => {
+    // as updateOne: that there is no such record comes before what is wrong with its new values
+    const taken = error instanceof ApiError && error.code === 'not_unique';
+    if (taken && (await reader.byId(space, id, signal)) === null) return null;
+    throw error;
+  });
   if (record === null) throw noMatch(`No record has the id ${shownName(id)}`);
   await webhooks.announce(space, 'record.updated', [{ id, json: record }]);
   return jsonAnswer(record);

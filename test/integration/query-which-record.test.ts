@@ -23,3 +23,13 @@ t.test('a client that drops undefined conditions does not change the oldest reco
   }
   t.strictSame((await people.findOne()).body, oldest);
 });
+
+t.test('an update of nobody with a taken value says that there is nobody', async (t) => {
+  const people = space('nobody');
+  await people.insert([{ email: 'ada@x' }, { email: 'bob@x' }]);
+  const wanted = { status: 400, code: 'no_match' };
+  t.match(await people.updateOneById('no-such-id', { email: 'ada@x' }), wanted);
+  t.match(await people.updateOne('email=nobody@x', { email: 'ada@x' }), wanted);
+  const bob = (await people.findOne('email=bob@x')).body;
+  t.match(await people.updateOneById(bob.id, { email: 'ada@x' }), { status: 400, code: 'not_unique' });
+});
