@@ -4,6 +4,7 @@ import * as structures from '../query/direct-store.ts';
 import type { Attacker } from './attacker.ts';
 
 export type Case = (attacker: Attacker) => Promise<void>;
+type Work = () => Promise<void>;
 
 /** Where the set-up put many small records, a few large ones, users, and a file; of each case its own. */
 export interface Prepared {
@@ -167,6 +168,71 @@ const largeRecords: Case = (attacker) => {
   );
 };
 
+/** An account's requests in flight, in the cases that follow. */
+const inFlight = 12;
+const anyText = (): string => Math.random().toString(36);
+
+/** Lists by a field without an index: the engine reads all records for each. */
+const unindexedFinds: Case = (attacker) =>
+  attacker.keep(inFlight, 0, () => attacker.ask(`/hostile/rows?text=${anyText()}`, { headers: rows }));
+
+function sortedPage(attacker: Attacker): Promise<void> {
+  const page = 1 + Math.floor(Math.random() * 1000);
+  const options = JSON.stringify({ sort: { by: 'text', order: 'desc' }, pagination: { limit: 20, page } });
+  return attacker.ask('/hostile/rows', { headers: { ...rows, options } });
+}
+
+/** Pages of all records, sorted by a field without an index. */
+const fullSorts: Case = (attacker) => attacker.keep(inFlight, 0, () => sortedPage(attacker));
+
+/** Whatever takes long, of one account. */
+const mixed: Case = (attacker) => {
+  const records = JSON.stringify(Array.from({ length: 1000 }, () => ({ text: anyText().repeat(10) })));
+  const file = randomBytes(5_000_000);
+  const work: readonly Work[] = [
+    () => attacker.ask(`/hostile/rows?text=${anyText()}`, { headers: rows }),
+    () => attacker.ask(`/hostile/rows/_single_?text=${anyText()}`, { headers: rows }),
+    () => sortedPage(attacker),
+    () => {
+      const query = `searchText=${anyText()}&searchableFields=text`;
+      return attacker.ask(`/hostile/rows/search?${query}`, { headers: rows });
+    },
+    () => attacker.ask('/hostile/rows', { method: 'POST', body: records, headers: { ...rows, ...json } }),
+    () => {
+      const body = new FormData();
+      body.set('file', new File([file], 'mixed.bin'));
+      return attacker.ask('/_f_/hostile/upload', { method: 'POST', body });
+    },
+  ];
+  return attacker.keep(inFlight, 0, () => (work[Math.floor(Math.random() * work.length)] as Work)());
+};
+
+/** Writes that call addresses where nobody answers, large ones and many small ones, and lists of those calls. */
+const deadWebhooks: Case = async (attacker) => {
+  const structure = structures.webhookStructure('calls', 'http://127.0.0.1:1/', project);
+  const insert = (body: string, path = ''): Promise<void> =>
+    attacker.ask(`/hostile/calls${path}`, { method: 'POST', body, headers: { structure, ...json } });
+  const large = JSON.stringify({ text: 'x'.repeat(1_000_000) });
+  const many = JSON.stringify(Array.from({ length: 20_000 }, () => ({ text: 'x' })));
+  await Promise.all([
+    attacker.keep(1, 2000, () => insert(large, '/_single_')),
+    attacker.keep(1, 5000, () => insert(many)),
+    attacker.keep(1, 2000, () => attacker.ask('/_webhooks_/deliveries?limit=500')),
+  ]);
+};
+
+/** Uploads that bring 900 KB, and then nothing, for as long as they are let. */
+const silentUploads: Case = (attacker) => {
+  const part = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';
+  const bytes = Buffer.concat([Buffer.from(part), Buffer.alloc(900_000)]);
+  return attacker.keep(200, 1000, async () => {
+    const head = ['POST /_f_/hostile/upload HTTP/1.1', 'Content-Type: multipart/form-data; boundary=b'];
+    const socket = attacker.open([...head, `Content-Length: ${mebibyte}`]);
+    socket.write(bytes);
+    await attacker.ended(socket);
+  });
+};
+
 export function hostileCases(prepared: Prepared): Readonly<Record<string, Case>> {
   return {
     smallChunks,
@@ -182,5 +248,10 @@ export function hostileCases(prepared: Prepared): Readonly<Record<string, Case>>
     smallUploads,
     passwordGuesses,
     largeRecords,
+    unindexedFinds,
+    fullSorts,
+    mixed,
+    deadWebhooks,
+    silentUploads,
   };
 }

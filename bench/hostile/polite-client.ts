@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { textStructure } from '../query/direct-store.ts';
 
 /** How often each request of a client that does no harm is sent. A second. */
-const rates = { healthz: 10, insertOne: 5, findOne: 10, find: 2, upload: 1, download: 2 } as const;
+const rates = { healthz: 10, insertOne: 10, findOne: 10, find: 2, upload: 4, download: 2 } as const;
 export type PoliteRequest = keyof typeof rates;
 export const politeRequests = Object.keys(rates) as PoliteRequest[];
 

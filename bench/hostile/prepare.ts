@@ -4,7 +4,6 @@ import { promisify } from 'node:util';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { insertOne, onTables, passwordStructure, startService } from '../query/direct-store.ts';
 import type { Child } from '../upload/harness/child-process.ts';
-import { repositoryRoot } from '../upload/harness/child-process.ts';
 import { hostileCases, type Prepared } from './cases.ts';
 
 /** What the attackers and the client that does no harm have to know. */
@@ -16,19 +15,25 @@ export interface Stage extends Prepared {
 
 const run = promisify(execFile);
 
+interface Place {
+  readonly folder: string;
+  /** The checkout. */
+  readonly root: string;
+}
+
 /** An account with a token, made by the command while the service runs. */
-async function newAccount(folder: string, name: string): Promise<string> {
+async function newAccount({ folder, root }: Place, name: string): Promise<string> {
   const args = ['--import', 'tsx', 'token.ts', '--user', emailOf(name), '--create-user'];
   const env = { PATH: process.env.PATH ?? '', DATA_DIR: join(folder, 'data') };
-  const { stdout } = await run(process.execPath, args, { cwd: repositoryRoot, env });
+  const { stdout } = await run(process.execPath, args, { cwd: root, env });
   return stdout.trim();
 }
 
 /** Accounts and their spaces; a file that can be read slowly. @param only cases to prepare for */
-async function prepareAccounts(service: Child, folder: string, only: readonly string[]): Promise<Stage> {
+async function prepareAccounts(service: Child, place: Place, only: readonly string[]): Promise<Stage> {
   const tokens: Record<string, string> = {};
   for (const name of only) {
-    const token = await newAccount(folder, name);
+    const token = await newAccount(place, name);
     tokens[name] = token;
     for (const slug of ['rows', 'large']) await insertOne(service.ready, slug, { project: 'hostile', token });
     if (name !== 'passwordGuesses') continue;
@@ -36,7 +41,7 @@ async function prepareAccounts(service: Child, folder: string, only: readonly st
     const values = { text: 'ada', password: 'correct horse' };
     await insertOne(service.ready, 'users', { project: 'hostile', token, structure, values });
   }
-  const politeToken = await newAccount(folder, 'polite');
+  const politeToken = await newAccount(place, 'polite');
   const body = new FormData();
   body.set('file', new File([Buffer.alloc(20_000_000, 1)], 'large.bin'));
   const [uploader = politeToken] = Object.values(tokens);
@@ -74,13 +79,20 @@ function emailOf(name: string): string {
 }
 
 /** Fills a store, and answers what is in it. The service that did so is stopped. */
-export async function prepareStage(folder: string, only: readonly string[], rows: number): Promise<Stage> {
-  const service = await startService(folder);
-  const stage = await prepareAccounts(service, folder, only);
+export async function prepareStage({
+  only,
+  rows,
+  ...place
+}: Place & { readonly only: readonly string[]; readonly rows: number }): Promise<Stage> {
+  const { folder, root } = place;
+  const service = await startService(folder, {}, root);
+  const stage = await prepareAccounts(service, place, only);
   await service.stop();
   const filled: readonly Filled[] = [
     { account: 'slowReaders', slug: 'rows', records: rows, bytes: 100 },
-    { account: 'fullScans', slug: 'rows', records: rows, bytes: 100 },
+    ...['fullScans', 'unindexedFinds', 'fullSorts', 'mixed'].map((account) => ({
+      ...{ account, slug: 'rows', records: rows, bytes: 100 },
+    })),
     { account: 'slowReaders', slug: 'large', records: 100, bytes: 1_000_000 },
   ];
   await onTables(folder, async (db) => {

@@ -8,11 +8,15 @@ import { startEnvironment } from '../upload/harness/start-environment.ts';
 export const benchToken = 'benchmark-token-0123456789';
 export const authorization = `Bearer ${benchToken}`;
 
-/** `npm start` on a folder of its own. */
-export function startService(folder: string, env: Readonly<Record<string, string>> = {}): Promise<Child> {
+/** `npm start` on a folder of its own. @param root of the checkout */
+export function startService(
+  folder: string,
+  env: Readonly<Record<string, string>> = {},
+  root = repositoryRoot,
+): Promise<Child> {
   return startChild({
     command: 'sh',
-    args: ['-c', `cd "${repositoryRoot}" && exec "${process.execPath}" --import tsx main.ts`],
+    args: ['-c', `cd "${root}" && exec "${process.execPath}" --import tsx main.ts`],
     env: {
       ...startEnvironment(),
       PORT: '0',
@@ -42,10 +46,17 @@ export async function countFiles(folder: string): Promise<number> {
 
 type Field = Readonly<Record<string, string | boolean>>;
 
-function structureOf(slug: string, fields: readonly Field[], project: string): string {
+function structureOf(slug: string, fields: readonly Field[], project: string, more: object = {}): string {
   const plain = { type: 'TEXT', required: false, unique: false, hashed: false, description: '', comment: '' };
   const recordStructure = fields.map((field) => ({ ...plain, ...field }));
-  return JSON.stringify({ name: slug, description: '', projectSlug: project, slug, recordStructure });
+  return JSON.stringify({
+    name: slug,
+    description: '',
+    projectSlug: project,
+    slug,
+    recordStructure,
+    ...more,
+  });
 }
 
 /** One field of TEXT. */
@@ -57,6 +68,11 @@ export function textStructure(slug: string, project = 'bench'): string {
 export function passwordStructure(slug: string, project = 'bench'): string {
   const password = { name: 'password', slug: 'password', hashed: true };
   return structureOf(slug, [{ name: 'text', slug: 'text', unique: true }, password], project);
+}
+
+/** The first, and an address that inserts call. */
+export function webhookStructure(slug: string, onInsertUrl: string, project = 'bench'): string {
+  return structureOf(slug, [{ name: 'text', slug: 'text' }], project, { webhooks: { onInsertUrl } });
 }
 
 export async function insertOne(
