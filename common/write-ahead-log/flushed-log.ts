@@ -167,9 +167,13 @@ export class FlushedLog<Entry extends LogEntry> {
       next.tried = true;
       if (entries.length > 0) await this.#deps.store(entries, again);
       // before the log forgets them: the table has them, whatever becomes of the file
-      await drop();
+      const found = await drop();
       this.#sealed.shift();
       this.#deps.stored(entries);
+      if (found) continue;
+      const { log, what } = this.#deps;
+      const text = `a file of the write-ahead log of ${what} was removed while it was in use: the table has its rows`;
+      log.error({ entries: entries.length }, text);
     }
   }
 }

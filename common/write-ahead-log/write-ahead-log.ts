@@ -14,8 +14,11 @@ export interface LogSegment<Entry extends LogEntry> {
   readonly entries: readonly Entry[];
   /** What can't be read of it; null: all of it was read. */
   readonly damage: LogDamage | null;
-  /** Takes it out of the write-ahead log. One with damage is kept beside it, under another name: its bytes may be all there is. */
-  drop(): Promise<void>;
+  /**
+   * Takes it out of the write-ahead log, and answers whether its file was still there. One with damage is kept beside it,
+   * under another name: its bytes may be all there is.
+   */
+  drop(): Promise<boolean>;
 }
 
 export interface LogDamage {
@@ -141,10 +144,19 @@ export class WriteAheadLog<Entry extends LogEntry> {
   }
 }
 
-/** A power cut does not bring it back: what came after it may have gone past the log. */
-async function removeDurably(path: string): Promise<void> {
-  await unlink(path);
+/**
+ * A power cut does not bring it back: what came after it may have gone past the log. What is gone already is passed
+ * over: to fail would keep all later segments from the table.
+ */
+async function removeDurably(path: string): Promise<boolean> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
   await syncDirectory(dirname(path));
+  return true;
 }
 
 /** In ascending order. */
@@ -168,6 +180,7 @@ async function readSegment<Entry extends LogEntry>(
     async drop() {
       await rename(path, keptAt);
       await syncDirectory(directory);
+      return true;
     },
   };
 }

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, open, readdir, readlink, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import t, { type Test } from 'tap';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
+import { notedSyncs } from '../services/file-handles.ts';
 import { emptyPart, partOf } from '../services/store-object.ts';
 import { collect, objectStoreContract, patternBytes } from './object-store-contract.ts';
 
@@ -52,6 +53,37 @@ t.test('objects, descriptions and temporary files have their folders', async (t)
   await writer.complete(emptyPart);
   t.strictSame(await filesBelow(root), ['meta/o/p/n.txt.json', 'objects/o/p/n.txt']);
 });
+
+const linuxOnly =
+  process.platform === 'linux' ? {} : { skip: 'the path of what is synced is read from /proc' };
+
+t.test(
+  'an object is on the disk when it is complete: bytes before its name, then the name',
+  linuxOnly,
+  async (t) => {
+    const root = await newRoot(t);
+    const there = () => ['meta/o/n.json', 'objects/o/n'].filter((name) => existsSync(join(root, name)));
+    const synced = await notedSyncs(t, (path) => {
+      // what a file is called at this moment: before its rename, the name of a temporary one
+      const name = relative(root, path).replace(/^tmp\/.*/, 'temporary file');
+      return [name, ...there()].join(' beside ');
+    });
+    const store = await createFileSystemStore({ root });
+    t.strictSame(synced.splice(0), ['../..', '..', '', ''], 'the names of new folders');
+    const writer = await store.create('o/n', plain, never);
+    await writer.writePart(partOf(Buffer.from('text')));
+    await writer.complete(emptyPart);
+    t.strictSame(synced.splice(0, 3), ['', 'meta', 'objects']);
+    t.strictSame(synced.splice(0).sort(), [
+      'meta/o beside meta/o/n.json',
+      'objects/o beside meta/o/n.json beside objects/o/n',
+      'temporary file',
+      'temporary file',
+    ]);
+    await store.delete('o/n', never);
+    t.strictSame(synced, ['objects/o beside meta/o/n.json', 'meta/o'], 'it does not come back');
+  },
+);
 
 t.test('another store on the same root finds the object with its description', async (t) => {
   const root = await newRoot(t);

@@ -1,5 +1,5 @@
-import { readlinkSync } from 'node:fs';
-import { cp, type FileHandle, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { constants, existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { cp, type FileHandle, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -8,6 +8,7 @@ import {
   type LogSegment,
   WriteAheadLog,
 } from '../../common/write-ahead-log/write-ahead-log.ts';
+import { fileHandleMethods, notedSyncs } from '../services/file-handles.ts';
 
 const lineOf = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value)}\n`);
 type Segment = LogSegment<LogEntry>;
@@ -123,43 +124,88 @@ t.test('a write that failed half way leaves nothing that looks like damage', asy
   const directory = await temporaryDirectory(t);
   const { wal } = await openLog(directory);
   await wal.append({ line: lineOf(['first']) });
-  const path = await onlyFile(directory);
-  const probe = await open(path);
-  const prototype = Object.getPrototypeOf(probe) as { write: FileHandle['write'] };
-  await probe.close();
-  const { write } = prototype;
+  const methods = await fileHandleMethods(t);
+  const { write } = methods;
   let writes = 0;
-  prototype.write = function half(this: FileHandle, bytes: Buffer, from: number, length: number, at: number) {
+  methods.write = function half(this: FileHandle, bytes: Buffer, from: number, length: number, at: number) {
     if (writes++ > 0) return Promise.reject(Object.assign(new Error('no space'), { code: 'ENOSPC' }));
     return (write as (...args: unknown[]) => unknown).call(this, bytes, from, length >> 1, at);
   } as unknown as FileHandle['write'];
-  t.teardown(() => {
-    prototype.write = write;
-  });
   await t.rejects(wal.append({ line: lineOf(['x'.repeat(1000)]) }), { code: 'ENOSPC' });
-  prototype.write = write;
+  methods.write = write;
   await wal.append({ line: lineOf(['second']) });
   const left = await leftIn(t, directory);
   t.strictSame(textsOf(left), ['["first"]\n', '["second"]\n']);
   t.equal(left[0]?.damage, null);
 });
 
-t.test('the folder of the write-ahead log survives a power cut: its parent is synced', async (t) => {
-  const directory = join(await temporaryDirectory(t), 'file-log');
-  const probe = await open(tmpdir());
-  const prototype = Object.getPrototypeOf(probe) as { sync: FileHandle['sync'] };
-  await probe.close();
-  const { sync } = prototype;
-  const synced: string[] = [];
-  prototype.sync = function noted(this: FileHandle) {
-    synced.push(readlinkSync(`/proc/self/fd/${this.fd}`));
-    return sync.call(this);
-  };
-  t.teardown(() => {
-    prototype.sync = sync;
-  });
-  await openLog(directory);
-  t.strictSame(synced, [dirname(directory)]);
+const linuxOnly =
+  process.platform === 'linux' ? {} : { skip: 'what a file is opened with is read from /proc' };
+
+t.test(
+  'the names of the write-ahead log survive a power cut: its folders are synced',
+  linuxOnly,
+  async (t) => {
+    const directory = join(await temporaryDirectory(t), 'file-log');
+    const synced = await notedSyncs(
+      t,
+      (path) => [path, existsSync(directory) ? readdirSync(directory) : []] as const,
+    );
+    const { wal } = await openLog(directory);
+    t.strictSame(synced.splice(0), [[dirname(directory), []]], 'its own');
+    await wal.append({ line: lineOf([1]) });
+    t.strictSame(
+      synced.splice(0),
+      [[directory, ['1.wal']]],
+      'that of a new segment, before it is acknowledged',
+    );
+    await ((await wal.seal()) as Segment).drop();
+    t.strictSame(synced.splice(0), [[directory, []]], 'what is dropped stays away');
+    await wal.append({ line: lineOf([2]) });
+    await writeFile(await onlyFile(directory), 'damage');
+    const { left } = await openLog(directory);
+    synced.splice(0);
+    await left[0]?.drop();
+    t.strictSame(synced, [[directory, ['2.damaged']]], 'what is kept aside stays there');
+  },
+);
+
+t.test(
+  'a line that is acknowledged is on the disk: its file is written with O_DSYNC',
+  linuxOnly,
+  async (t) => {
+    const directory = await temporaryDirectory(t);
+    const { wal } = await openLog(directory);
+    await wal.append({ line: lineOf([1]) });
+    const path = await onlyFile(directory);
+    const descriptors = readdirSync('/proc/self/fd').filter((fd) => linkOf(`/proc/self/fd/${fd}`) === path);
+    t.equal(descriptors.length, 1);
+    const [, flags = ''] =
+      /^flags:\s+(\d+)$/m.exec(await readFile(`/proc/self/fdinfo/${descriptors[0]}`, 'utf8')) ?? [];
+    t.equal(Number.parseInt(flags, 8) & constants.O_DSYNC, constants.O_DSYNC, `flags ${flags}`);
+  },
+);
+
+/** Empty: it was closed meanwhile. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
+t.test('a segment whose file has disappeared is passed over', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const { wal } = await openLog(directory);
+  await wal.append({ line: lineOf([1]) });
+  await rm(await onlyFile(directory));
+  await wal.append({ line: lineOf([2]) });
+  const gone = (await wal.seal()) as Segment;
+  t.strictSame(textsOf([gone]), ['[1]\n', '[2]\n']);
+  t.equal(await gone.drop(), false);
+  await wal.append({ line: lineOf([3]) });
+  t.equal(await ((await wal.seal()) as Segment).drop(), true);
 });
 
 t.test('a segment is what came between two seals', async (t) => {

@@ -1,0 +1,42 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { PendingRecords } from '../../query/records/pending-records.ts';
+import type { StoredRow } from '../../query/records/record-row.ts';
+import { RecordsTable } from '../../query/sql/records-table.ts';
+import { heldWrites } from '../services/file-handles.ts';
+import { silentLog } from '../services/silent-log.ts';
+
+t.test('a write is not seen before it is durable', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'sluice-pending-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  // nothing is read from the table, and what it takes does not matter
+  const db = { cluster: undefined, servers: 1, insert: async () => {} } as unknown as Database;
+  const pending = await PendingRecords.open({
+    ...{ db, table: new RecordsTable(db, 'sluice'), directory, log: silentLog(), cacheBytes: 1e6 },
+    times: { flushAfter: 3_600_000, retryAfter: 3_600_000 },
+  });
+  const [spaceId, id, time] = ['space', 'record', '2026-01-01T00:00:00.000Z'];
+  const row: StoredRow = { _id: id, _created_at: time, _updated_at: time, _doc: { t0: 'x' } };
+  const write = { spaceId, id, row, hashes: {}, changed: null, unique: [] };
+  let seen = false;
+  const finish = await heldWrites(t);
+  const written = pending.write([{ write, before: null }], {
+    account: 'account',
+    signal: new AbortController().signal,
+    seen: () => {
+      seen = true;
+    },
+  });
+  // far longer than it takes to come to the write, which is held
+  for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
+  t.equal(pending.find(spaceId, { id }), null);
+  t.equal(pending.last, 0);
+  t.notOk(seen);
+  finish();
+  await written;
+  t.strictSame(pending.find(spaceId, { id })?.rows, [row]);
+  t.ok(seen);
+});
