@@ -53,6 +53,14 @@ function readGiven(request: Pick<HttpRequest, 'header'>): RecordHeaders {
     usePreStoredStructure: flag('use-pre-stored-structure', absent.usePreStoredStructure),
     inferStructure: flag('infer-structure', absent.inferStructure),
   };
+  const sources = [
+    ...(request.header('structure') ? ['structure'] : []),
+    ...(headers.usePreStoredStructure ? ['use-pre-stored-structure: true'] : []),
+    ...(headers.inferStructure ? ['infer-structure: true'] : []),
+  ];
+  if (sources.length > 1) {
+    problems.push(`The headers ${sources.join(' and ')} contradict each other: send one of them`);
+  }
   if (problems.length > 0) throw invalidHeader(problems);
   return headers;
 }

@@ -18,9 +18,9 @@ export function describeSpace(structure: Structure, server: string): JsonObject 
   const { projectSlug, slug, name, description } = structure;
   return buildDocument(
     {
-      title: name === '' ? slug : name,
+      title: name || slug,
       description:
-        `${description}\n\nThe record space \`${slug}\` of the project \`${projectSlug}\`. Fields may be named by their slugs as well.`.trim(),
+        `${description ?? ''}\n\nThe record space \`${slug}\` of the project \`${projectSlug}\`. Fields may be named by their slugs as well.`.trim(),
       server,
       base: '',
       fixed: { project: projectSlug, space: slug },

@@ -1,5 +1,7 @@
-import { invalidBody, structureConflict } from '../../common/errors/catalogue.ts';
+import { invalidBody, invalidHeader, structureConflict } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
+import type { HttpRequest } from '../../common/http/http-types.ts';
+import { readRecordHeaders } from '../input/record-headers.ts';
 import { readPath } from '../input/space-reference.ts';
 import { inferStructure } from '../structure/infer-structure.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -11,6 +13,7 @@ import type { RunOperation } from './operation.ts';
 export const setStructure: RunOperation = async ({ request, open, body }, { structures }) => {
   let requested: Structure | null = null;
   const space = await open(async () => {
+    refusePreStored(request);
     const path = readPath(request.params);
     const input = await body();
     if (typeof input !== 'object' || input === null || Array.isArray(input)) {
@@ -28,6 +31,7 @@ export const setStructure: RunOperation = async ({ request, open, body }, { stru
 export const setInferredStructure: RunOperation = async ({ request, open, body }) => {
   let requested: Structure | null = null;
   const space = await open(async () => {
+    refusePreStored(request);
     const path = readPath(request.params);
     requested = inferStructure(await body(), path);
     return { path, structure: requested };
@@ -35,6 +39,14 @@ export const setInferredStructure: RunOperation = async ({ request, open, body }
   refuseMissing(requested, space);
   return structureAnswer(space.stored);
 };
+
+/** Throws a 400 for a header that asks to keep the structure which the body would change. */
+function refusePreStored(request: HttpRequest): void {
+  if (!readRecordHeaders(request).usePreStoredStructure) return;
+  throw invalidHeader([
+    'The header use-pre-stored-structure: true contradicts the body, which is the structure to store: send one of them',
+  ]);
+}
 
 /** Throws a 400 when fields were to be stored that were not, because `mutate` is false. */
 function refuseMissing(requested: Pick<Structure, 'fields'> | null, { stored }: RecordSpace): void {

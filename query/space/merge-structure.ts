@@ -35,6 +35,8 @@ export function mergeStructure(stored: Structure, requested: Structure, mutate: 
     loginParams: [],
     initialData: [],
     // a request that says nothing of these leaves them as they are
+    name: requested.name ?? stored.name,
+    description: requested.description ?? stored.description,
     auth: requested.auth === null ? stored.auth : { ...requested.auth, token: null },
     webhooks: requested.webhooks ?? stored.webhooks,
   });

@@ -26,7 +26,7 @@ export function inferStructure(sample: unknown, { projectSlug, slug }: SpacePath
     }
     return { name, slug: trainCase(name), type: type ?? 'TEXT' };
   });
-  const text = JSON.stringify({ name: slug, projectSlug, slug, recordStructure });
+  const text = JSON.stringify({ projectSlug, slug, recordStructure });
   const parsed = parseStructure(text);
   if (problems.length > 0) throw invalidValue([...problems, ...parsed.problems]);
   if (parsed.structure === null) throw invalidStructure(parsed.problems);

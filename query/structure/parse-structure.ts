@@ -53,8 +53,8 @@ export function readStructure(input: unknown, scopes: readonly string[] | null =
   const problems: string[] = [];
   const projectSlug = requiredText(raw, 'projectSlug', problems);
   const slug = requiredText(raw, 'slug', problems);
-  const name = optionalText(raw, 'name', problems) ?? slug ?? '';
-  const description = optionalText(raw, 'description', problems) ?? '';
+  const name = optionalText(raw, 'name', problems);
+  const description = optionalText(raw, 'description', problems);
   const clear = raw.clear ?? false;
   if (typeof clear !== 'boolean') problems.push('The structure has a clear that is not true or false');
   const fields = parseFields(raw, problems);

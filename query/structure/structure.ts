@@ -10,9 +10,9 @@ export interface SpacePath {
 
 /** The declared structure of a record space. */
 export interface Structure {
-  /** Display name. */
-  readonly name: string;
-  readonly description: string;
+  /** Display name. Null: not said. */
+  readonly name: string | null;
+  readonly description: string | null;
   readonly projectSlug: string;
   readonly slug: string;
   readonly fields: readonly Field[];
@@ -60,8 +60,8 @@ export function createStructure(
 export function structureText(structure: Structure): string {
   const { name, description, projectSlug, slug, fields, auth, webhooks } = structure;
   return JSON.stringify({
-    name,
-    description,
+    name: name ?? slug,
+    description: description ?? '',
     projectSlug,
     slug,
     recordStructure: fields.map(({ defaultValue, ...field }) => ({

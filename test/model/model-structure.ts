@@ -9,8 +9,9 @@ import {
 import { isRecordBody } from './write-rules.ts';
 
 export interface ModelStructure {
-  readonly name: string;
-  readonly description: string;
+  /** Null: not said. */
+  readonly name: string | null;
+  readonly description: string | null;
   readonly projectSlug: string;
   readonly slug: string;
   readonly fields: readonly ModelField[];
@@ -32,8 +33,8 @@ export function readStructure(text: string, path: { project: string; space: stri
   const fields = list.map(readField);
   if (fields.includes(null) || clash(fields as ModelField[]).length > 0) return null;
   return {
-    name: String(raw.name ?? raw.slug),
-    description: String(raw.description ?? ''),
+    name: typeof raw.name === 'string' ? raw.name : null,
+    description: typeof raw.description === 'string' ? raw.description : null,
     projectSlug: path.project,
     slug: path.space,
     fields: fields as ModelField[],
@@ -106,7 +107,9 @@ export function mergedStructure(
   fields.push(...wanted.fields.filter(({ slug }) => bySlug(stored, slug) === undefined));
   const clashes = clash(fields);
   if (clashes.length > 0) return { conflicts: clashes };
-  return { structure: { ...wanted, fields, initialData: [], clear: false } };
+  const name = wanted.name ?? stored.name;
+  const description = wanted.description ?? stored.description;
+  return { structure: { ...wanted, name, description, fields, initialData: [], clear: false } };
 }
 
 /** Fields that a structure has with another type. */
@@ -170,7 +173,8 @@ export function shownStructure({ name, description, projectSlug, slug, fields }:
       ? field
       : { ...field, defaultValue: JSON.parse(shownText(field.type, defaultValue)) as unknown },
   );
-  return { name, description, projectSlug, slug, recordStructure, recordFieldStructures: recordStructure };
+  const texts = { name: name ?? slug, description: description ?? '' };
+  return { ...texts, projectSlug, slug, recordStructure, recordFieldStructures: recordStructure };
 }
 
 /** The structure of a sample record; null for what is none, or the names of values that have no type. */

@@ -9,7 +9,7 @@ t.test('a field for every value, with the slug that the published client would m
     { firstName: 'Ada', age: 36, isActive: true, tags: [], homeAddress: {}, HTMLText: '', a1: 0 },
     path,
   );
-  t.match(rest, { name: 'people', projectSlug: 'p', slug: 'people', auth: null, webhooks: null });
+  t.match(rest, { name: null, projectSlug: 'p', slug: 'people', auth: null, webhooks: null });
   t.strictSame(
     fields.map(({ name, slug, type }) => [name, slug, type]),
     [
