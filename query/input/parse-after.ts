@@ -1,7 +1,7 @@
 import type { StoredValue, Target } from '../structure/field.ts';
 import { hasLoneSurrogate, readFieldValue } from '../structure/field-value.ts';
 import { isObject } from './is-object.ts';
-import { readConditionTime } from './parse-conditions.ts';
+import { parseTime } from './parse-time.ts';
 
 /** The last record of the page before: those behind it follow. */
 export interface After {
@@ -36,7 +36,7 @@ export function parseAfter(
       : refuse('.value is for records that are sorted by a field: there is no sort.by');
   }
   if (typeof target === 'string') {
-    const time = typeof value === 'string' ? readConditionTime(value) : null;
+    const time = typeof value === 'string' ? parseTime(value) : null;
     return time === null ? refuse(`.value should be the ${target} of the record`) : { id, value: time };
   }
   if (value === null) return { id, value };

@@ -11,6 +11,7 @@ import {
 } from '../structure/field.ts';
 import { hasLoneSurrogate, misfit, readFieldValue, type ValueReading } from '../structure/field-value.ts';
 import type { Structure } from '../structure/structure.ts';
+import { parseTime } from './parse-time.ts';
 import { unknownCondition } from './unknown-condition.ts';
 
 /** A record matches when its value equals this one; one without a value never does. */
@@ -81,7 +82,7 @@ function readSystemValue(key: string, text: string): ValueReading | { readonly v
   if (key === 'id') {
     return hasLoneSurrogate(text) ? { problem: 'should be a valid string' } : { value: text };
   }
-  const time = readConditionTime(text);
+  const time = parseTime(text);
   return time === null
     ? { problem: 'should be a valid time such as 2026-01-31T12:00:00.000Z' }
     : { value: time };
@@ -135,21 +136,4 @@ function readJson(type: FieldType, text: string): ValueReading {
     return misfit(type);
   }
   return readFieldValue(type, value);
-}
-
-const timestamp = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3}))?Z$/;
-/** What DateTime64 can hold. */
-const firstYear = 1900;
-const lastYear = 2299;
-
-/** Reads a time as answers show it (ISO 8601, UTC, up to milliseconds); null when it is not one. */
-export function readConditionTime(text: string): Date | null {
-  const match = timestamp.exec(text);
-  if (match === null) return null;
-  const normal = `${match[1]}.${(match[2] ?? '').padEnd(3, '0')}Z`;
-  const time = new Date(normal);
-  // a day such as February 30th is moved to March, or is no time at all
-  if (Number.isNaN(time.getTime()) || time.toISOString() !== normal) return null;
-  const year = time.getUTCFullYear();
-  return year >= firstYear && year <= lastYear ? time : null;
 }

@@ -150,10 +150,7 @@ t.test('the other types are as strict', async (t) => {
     '2026-02-30T00:00:00Z',
     '2026-13-01T00:00:00Z',
     '2026-01-01T24:00:00Z',
-    '1899-12-31T00:00:00Z',
-    '2300-01-01T00:00:00Z',
     '2026-01-01T00:00:00',
-    '2026-01-01T00:00:00.0000Z',
     "2026-01-01T00:00:00Z'",
   ]) {
     t.match(problems([['createdAt', text]]), [/'createdAt' should be a valid time/], text);

@@ -1,0 +1,23 @@
+import t from 'tap';
+import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
+import { structureOf } from '../services/record-client.ts';
+
+const harness = await openQueryHarness();
+t.teardown(() => harness.close());
+
+t.test('a record is found by its time as other languages write it', async (t) => {
+  const things = spaceOf(harness, 'p', 'times', structureOf('p', 'times', [{ name: 'a', type: 'TEXT' }]));
+  const { body: made } = await things.insertOne({ a: 'x' });
+  const found = async (time: string) => (await things.find([['createdAt', time]])).body;
+  const elsewhere = new Date(Date.parse(made.createdAt) + 2 * 3_600_000).toISOString().slice(0, -1);
+  for (const time of [made.createdAt, made.createdAt.toLowerCase(), `${elsewhere}000+02:00`]) {
+    t.strictSame(await found(time), [made], time);
+  }
+  for (const time of ['9999-12-31T23:59:59.999Z', '0000-01-01T00:00:00Z'])
+    t.strictSame(await found(time), []);
+  const behind = {
+    sort: { by: 'createdAt' },
+    pagination: { limit: 1, after: { id: '0', value: '0000-01-01T00:00:00Z' } },
+  };
+  t.strictSame((await things.find('', behind)).body, [made]);
+});
