@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { createTokenCommands, developerEmail, type TokenOrder } from './common/auth/issue-token.ts';
+import { createTokenCommands, type TokenOrder } from './common/auth/issue-token.ts';
 import { type Config, readConfig } from './common/config/read-config.ts';
 import { secretsOf } from './common/config/secrets-of.ts';
 import { commandLine } from './common/lifecycle/command-line.ts';
@@ -33,7 +33,7 @@ const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 function readOrder(): TokenOrder {
   const { values } = parseArgs({
     options: {
-      user: { type: 'string', default: developerEmail },
+      user: { type: 'string' },
       'create-user': { type: 'boolean', default: false },
       name: { type: 'string', default: 'made by npm run token' },
       'expires-in': { type: 'string' },
@@ -42,13 +42,14 @@ function readOrder(): TokenOrder {
     },
   });
   if (values.revoke !== undefined) return { action: 'revoke', token: values.revoke };
-  if (!/^[^\s@]{1,64}@[^\s@]{1,190}$/.test(values.user)) {
-    throw new Error(`--user is ${JSON.stringify(values.user)}: it should be an e-mail address`);
+  const { user: email = null } = values;
+  if (email !== null && !/^[^\s@]{1,64}@[^\s@]{1,190}$/.test(email)) {
+    throw new Error(`--user is ${JSON.stringify(email)}: it should be an e-mail address`);
   }
-  if (values.list) return { action: 'list', email: values.user };
+  if (values.list) return { action: 'list', email };
   return {
     action: 'create',
-    email: values.user,
+    email,
     createUser: values['create-user'],
     name: values.name,
     expiresIn: readDuration(values['expires-in']),

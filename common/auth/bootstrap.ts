@@ -1,5 +1,4 @@
 import type { Users } from '../metadata/users.ts';
-import { uuidV5 } from '../metadata/uuid-v5.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import { developerEmail } from './issue-token.ts';
 
@@ -17,11 +16,7 @@ export async function bootstrap(args: {
   const user =
     (await users.findByEmail(developerEmail)) ??
     // of two processes that start on an empty store at once both may get here: one id makes them one account
-    (await users.create({
-      id: uuidV5('user', developerEmail),
-      email: developerEmail,
-      name: 'Developer',
-    }));
+    (await users.create({ email: developerEmail, name: 'Developer' }));
   const created = await tokens.create({ userId: user.id, name: 'first token', expiresAt: null, token });
   return created.token;
 }

@@ -1,9 +1,9 @@
 import { CommandError } from '../errors/command-error.ts';
-import type { Users } from '../metadata/users.ts';
+import { type Account, type Users, userIdOf } from '../metadata/users.ts';
 import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
 import type { TokenCheck } from './token-check.ts';
 
-/** The account that the first start makes. */
+/** The address of the account that the first start makes, until somebody claims it. Its id stays. */
 export const developerEmail = 'developer@localhost';
 
 /** A minute in Redis, and then five seconds in a process. */
@@ -14,7 +14,8 @@ const notPublished =
 export type TokenOrder =
   | {
       readonly action: 'create';
-      readonly email: string;
+      /** Null: the account of the first start. */
+      readonly email: string | null;
       readonly createUser: boolean;
       readonly name: string;
       /** Milliseconds from now; null: never. */
@@ -22,7 +23,7 @@ export type TokenOrder =
     }
   /** By the token's id, or by the token itself. */
   | { readonly action: 'revoke'; readonly token: string }
-  | { readonly action: 'list'; readonly email: string };
+  | { readonly action: 'list'; readonly email: string | null };
 
 export interface TokenCommands {
   /** Carries out an order. Answers the text to print: the new token, the revoked token's id, or a line a token. */
@@ -47,21 +48,29 @@ export function createTokenCommands(args: {
         const published = (await tokenCheck?.invalidate(token.hash)) ?? true;
         return published ? token.id : `${token.id}\n${notPublished}`;
       }
-      let user = await users.findByEmail(order.email);
-      if (order.action === 'list') {
-        if (user === null) throw new CommandError(`there is no account ${order.email}`);
-        return (await tokens.list(user.id)).map(describe).join('\n');
+      const { email } = order;
+      let user = await (email === null ? findFirst(users) : users.findByEmail(email));
+      if (user === null && order.action === 'create' && order.createUser) {
+        user = await users.create({ email: email ?? developerEmail, name: '' });
       }
-      if (user === null && order.createUser) user = await users.create({ email: order.email, name: '' });
-      if (user === null) {
-        throw new CommandError(`there is no account ${order.email}; --create-user makes it`);
-      }
+      if (user === null) throw new CommandError(noAccount(order));
+      if (order.action === 'list') return (await tokens.list(user.id)).map(describe).join('\n');
       const expiresAt = order.expiresIn === null ? null : new Date(Date.now() + order.expiresIn);
       const { token, stored } = await tokens.create({ userId: user.id, name: order.name, expiresAt });
       await tokenCheck?.invalidate(stored.hash);
       return token;
     },
   };
+}
+
+/** By its id: its e-mail address is another one once it was claimed. */
+async function findFirst(users: Users): Promise<Account | null> {
+  return (await users.findById(userIdOf(developerEmail))) ?? users.findByEmail(developerEmail);
+}
+
+function noAccount({ action, email }: Exclude<TokenOrder, { action: 'revoke' }>): string {
+  if (email === null) return 'there is no first account yet: start the server once, or name one with --user';
+  return `there is no account ${email}${action === 'create' ? '; --create-user makes it' : ''}`;
 }
 
 /** Id, name, and what became or will become of it. */

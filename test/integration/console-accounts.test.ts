@@ -1,6 +1,6 @@
 /** Accounts of the dashboard: who may register, log in and claim, and what a stranger can find out. */
 import t from 'tap';
-import { developerEmail } from '../../common/auth/issue-token.ts';
+import { createTokenCommands, developerEmail } from '../../common/auth/issue-token.ts';
 import { createHasher } from '../../common/login/hasher.ts';
 import { bootstrapToken, type ConsoleAnswer, passwordOf, serveConsole } from '../services/console-harness.ts';
 import { countingHasher } from '../services/counting-hasher.ts';
@@ -188,6 +188,24 @@ t.test('the account of the first start is claimed once, and its data stays its o
   const fresh = await serveConsole(t, stores, { mode: 'first' });
   t.match((await fresh.visitor().send('/session')).body, { canClaim: false, canRegister: false });
 });
+
+t.test(
+  'the first account has tokens made and listed without its address, also after it was claimed',
+  async (t) => {
+    const { visitor, users, tokens } = await serveConsole(t, await openMigratedChdb(t));
+    const { execute } = createTokenCommands({ users, tokens });
+    const order = { action: 'create', email: null, createUser: false, expiresIn: null } as const;
+    await execute({ ...order, name: 'before' });
+    t.equal((await visitor().register(ada, { claimToken: bootstrapToken })).status, 201);
+    await visitor().register('bob@example.com');
+    await execute({ ...order, name: 'after' });
+    const listed = await execute({ action: 'list', email: null });
+    t.match(listed.split('\n').sort(), [/./, /./, /./]);
+    for (const name of ['first token', 'before', 'after']) t.match(listed, name);
+    t.equal(await execute({ action: 'list', email: ada }), listed, 'it is the account that was claimed');
+    t.equal(await execute({ action: 'list', email: 'bob@example.com' }), '');
+  },
+);
 
 t.test('a claim and a registration with one address at once make one account of it', async (t) => {
   const stores = await openMigratedChdb(t);

@@ -89,6 +89,7 @@ export class ModelService {
       sets: operation.endsWith('-structure'),
     };
     const preStored = flag('use-pre-stored-structure', false);
+    if (preStored && flags.sets) throw new Refused([...wrong, refusal('invalid_header')]);
     let { space } = call;
     let structure: ModelStructure | null = null;
     let structureText: string | null = null;
