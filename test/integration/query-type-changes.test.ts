@@ -1,16 +1,28 @@
 /** A field's type changes with its values, and nothing of them is lost. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { sweepRetired } from '../../query/space/clear-slot.ts';
 import { projectsOf } from '../services/projects-client.ts';
 import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
+import { quickHasher } from '../services/quick-hasher.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const forever = Number.POSITIVE_INFINITY;
 /** Called when values have been converted, before the field has its new type. */
 let onConverted: () => Promise<void> = async () => {};
+/** Called before values are hashed. */
+let onHash: () => Promise<void> = async () => {};
+const hasher = quickHasher();
 const harness = await openQueryHarness({
+  hasher: {
+    ...hasher,
+    async hashValues(...args) {
+      await onHash();
+      return hasher.hashValues(...args);
+    },
+  },
   wrap: (db) => ({
     ...db,
     async command(statement) {
@@ -236,6 +248,38 @@ t.test('with infer-structure the stored types count', async (t) => {
     code: 'invalid_value',
   });
   t.equal(await typeOf('inferred'), 'NUMBER');
+});
+
+t.test('an insert that still hashes when a change begins keeps its value', async (t) => {
+  const hashing = (type: string) =>
+    space('hashing', [
+      { name: 'a', type },
+      { name: 'h', type: 'TEXT', hashed: true },
+    ]);
+  await hashing('TEXT').insertOne({ a: '1' });
+  let release = (): void => {};
+  const reached = new Promise<void>((resolve) => {
+    onHash = () => {
+      resolve();
+      return new Promise((go) => {
+        release = go;
+      });
+    };
+  });
+  const insert = hashing('TEXT').insertOne({ a: '2', h: 'secret' });
+  await reached;
+  const change = hashing('NUMBER').find();
+  const id = uuidV5('owner', 'p', 'hashing');
+  const { signal } = new AbortController();
+  while (((await harness.catalogue.find(id, signal))?.structure.typeChange ?? null) === null)
+    await nextTurn();
+  // a change that waits for nobody has the space for itself by then
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  onHash = async () => {};
+  release();
+  t.equal((await insert).status, 200);
+  t.equal((await change).status, 200);
+  t.match((await stored('hashing')) as unknown, [{ a: 1 }, { a: 2 }]);
 });
 
 t.test('a process that starts meanwhile clears none of the values', async (t) => {

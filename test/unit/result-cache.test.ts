@@ -118,3 +118,33 @@ t.test('0 keeps nothing', async (t) => {
   await cache.load(one, 'find', null, async () => Buffer.from('[]'));
   t.equal(cache.get(one, 'find'), undefined);
 });
+
+t.test('a result that was read while a write that it may show was under way is not kept', async (t) => {
+  for (const effects of [[{ id: '1', doc: {} }], null]) {
+    const cache = new ResultCache(limit);
+    const load = (request: string, conditions: Conditions | null) =>
+      cache.load(one, request, conditions, async () => Buffer.from('[]'));
+    const isKept = (request: string) => cache.get(one, request) !== undefined;
+    const end = cache.begin(one.id, effects);
+    await load('that', byId('1'));
+    await load('all', null);
+    await load('other', byId('2'));
+    t.strictSame(['that', 'all', 'other'].map(isKept), [false, false, effects !== null]);
+    end();
+    t.strictSame(['that', 'all'].map(isKept), [false, false]);
+    await load('that', byId('1'));
+    t.ok(isKept('that'), 'what is read afterwards is');
+  }
+});
+
+t.test('a result that is still read when a write begins is neither kept nor shared', async (t) => {
+  const cache = new ResultCache(limit);
+  let answer = (_: Buffer): void => {};
+  const early = cache.load(one, 'find', byId('1'), () => new Promise((resolve) => (answer = resolve)));
+  cache.begin(one.id, [{ id: '1', doc: {} }])();
+  const late = await cache.load(one, 'find', byId('1'), async () => Buffer.from('new'));
+  answer(Buffer.from('old'));
+  t.equal(`${await early}`, 'old', 'it was asked before');
+  t.equal(`${late}`, 'new');
+  t.equal(`${cache.get(one, 'find')}`, 'new');
+});
