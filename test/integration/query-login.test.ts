@@ -2,7 +2,10 @@
 import t from 'tap';
 import { createLoginTokens } from '../../common/auth/login-tokens.ts';
 import { createStoredKeys } from '../../common/auth/signing-keys.ts';
+import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
+import { droppedVersion, recordsIdOf } from '../../query/space/space-generation.ts';
 import { countingHasher } from '../services/counting-hasher.ts';
+import { projectsOf } from '../services/projects-client.ts';
 import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 import { storedSpace } from '../services/stored-space.ts';
@@ -259,6 +262,29 @@ t.test('a token is worthless in another account, project or space, and when its 
   t.equal((await users.deleteOneById(leaving.id)).status, 200);
   t.match(await tokenOwner(last), { status: 401, code: 'unauthorized' });
 });
+
+t.test(
+  'a token from before the space was dropped is refused in the one of that name, a new one taken',
+  async (t) => {
+    const members = { project: 'd', slug: 'members' };
+    const { insertOne } = spaceOf(harness, 'd', 'members', usersOf('d', 'members'));
+    const who = { email: 'ada@x', password: 'right' };
+    const logIn = async () => (await login(who, members)).body;
+    await insertOne(who);
+    const first = await logIn();
+    t.equal((await tokenOwner(first.token, members)).status, 200);
+    t.equal((await projectsOf(harness).dropSpace('d', 'members')).status, 204);
+    await insertOne(who);
+    const second = await logIn();
+    t.strictSame((await tokenOwner(second.token, members)).body, second.user);
+    // the id alone must not be what counts
+    const id = recordsIdOf(uuidV5('owner', 'd', 'members'), droppedVersion(1));
+    await harness.db.command({
+      sql: `INSERT INTO ${testDatabase}.records (space, _id) VALUES ('${id}', '${first.user.id}')`,
+    });
+    t.match(await tokenOwner(first.token, members), { status: 401, code: 'unauthorized' });
+  },
+);
 
 t.test('a bad, expired, changed or missing token', async (t) => {
   const { token } = (await login({ email: 'ada@x', password: 'right' })).body;
