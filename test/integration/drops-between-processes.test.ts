@@ -1,4 +1,5 @@
 import t from 'tap';
+import { LocalInvalidation } from '../services/local-invalidation.ts';
 import { projectsOf } from '../services/projects-client.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
@@ -35,4 +36,33 @@ t.test('other processes hear of a drop before it is acknowledged', async (t) => 
   await there.insertOne({ email: 'a@x' });
   t.match((await projectsOf(other).list()).body.projects, [{ slug: 'two', spaces: 1 }]);
   t.equal((await here.find()).body.length, 1);
+});
+
+t.test('a structure that one process changes counts at once in others that would be told', async (t) => {
+  const invalidation = new LocalInvalidation();
+  const forever = Number.POSITIVE_INFINITY;
+  const shared = await openQueryHarness({
+    alone: false,
+    invalidation: () => invalidation,
+    freshness: { freshFor: forever, staleAfter: forever },
+  });
+  t.teardown(() => shared.close());
+  const other = shared.another();
+  const setRequired = (required: boolean) => {
+    const asked = [...fields, { name: 'must', type: 'TEXT', required }];
+    return spaceOf(shared, 'two', 's', structureOf('two', 's', asked)).make();
+  };
+  const insertThere = async () => {
+    const headers = { 'use-pre-stored-structure': 'true' };
+    return (await other.call({ path: '/two/s/_single_', headers, body: { level: 1 } })).status;
+  };
+  await setRequired(false);
+  t.equal(await insertThere(), 200);
+  await shared.call({
+    method: 'DELETE',
+    path: '/two/s/clear-records',
+    structure: structureOf('two', 's', fields),
+  });
+  t.equal((await setRequired(true)).status, 200);
+  t.equal(await insertThere(), 400);
 });

@@ -1,5 +1,7 @@
 /** Every operation that writes gives its space another version before it is acknowledged, and no other does. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
+import { unavailable } from '../../common/errors/catalogue.ts';
 import type { SpaceVersions } from '../../query/records/space-versions.ts';
 import { createLocalVersions } from '../services/local-versions.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
@@ -8,11 +10,20 @@ import { structureOf } from '../services/record-client.ts';
 // long enough that only a change ends a version
 const local = createLocalVersions({ lifetime: 3_600_000 });
 const ids = new Set<string>();
+/** Others can't be told of a write. */
+let away = false;
 const versions: SpaceVersions = {
   read: (id) => local.read(id),
-  begin(id) {
+  async begin(id) {
+    await nextTurn();
+    if (away) throw unavailable('Redis is away');
     ids.add(id);
-    return local.begin(id);
+    const end = await local.begin(id);
+    return async () => {
+      // others know of the end later than who writes
+      for (let turn = 0; turn < 20; turn++) await nextTurn();
+      await end();
+    };
   },
 };
 const harness = await openQueryHarness({
@@ -37,7 +48,9 @@ async function changes(id: string, work: () => Promise<{ status: number }>): Pro
   const before = await local.read(id);
   const { status } = await work();
   if (status !== 200) throw new Error(`answered ${status}`);
-  return (await local.read(id)) !== before;
+  const after = await local.read(id);
+  if (after === null) throw new Error('acknowledged before the others know of it');
+  return after !== before;
 }
 const post = (path: string, body: unknown, headers = {}) => harness.call({ path, body, headers, structure });
 
@@ -128,4 +141,28 @@ t.test('versions of one process: bounded in number and time', async (t) => {
   const short = await few.read('c');
   await new Promise((resolve) => setTimeout(resolve, 40));
   t.not(await few.read('c'), short);
+});
+
+t.test('a write that others can not be told of is not made', async (t) => {
+  // who keeps nothing yet
+  const stored = async () => (await spaceOf(harness.another(), 'p', 'people', structure).find()).body;
+  const many = Array.from({ length: 300 }, (_, n) => ({ email: `many ${n}` }));
+  const [{ id }] = await stored();
+  const before = await stored();
+  away = true;
+  for (const [name, work] of [
+    ['insert', () => people.insert([{ email: 'a' }, { email: 'b' }])],
+    ['a large insert', () => people.insert(many)],
+    ['insertOne', () => people.insertOne({ email: 'c' })],
+    ['updateOne', () => people.updateOne([['email', 'x']], { n: 5 })],
+    ['updateOneById', () => people.updateOneById(id, { n: 7 })],
+    ['updateOneById of a unique field', () => people.updateOneById(id, { email: 'other' })],
+    ['deleteOneById', () => people.deleteOneById(id)],
+    ['clear', () => people.clear()],
+  ] as const) {
+    t.match(await work(), { status: 503, code: 'unavailable' }, name);
+    t.strictSame(await stored(), before, name);
+  }
+  away = false;
+  t.equal((await people.insertOne({ email: 'c' })).status, 200, 'a value that was refused is free');
 });

@@ -1,6 +1,12 @@
 import t from 'tap';
 import { type AccessToken, type AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
+import { createTokenCommands } from '../../common/auth/issue-token.ts';
+import type { SharedTokens } from '../../common/auth/shared-tokens.ts';
 import { AccessTokenCheck } from '../../common/auth/token-check.ts';
+import type { Users } from '../../common/metadata/users.ts';
+import { revokeToken } from '../../console/operations/revoke-token.ts';
+import { fakeRequest } from '../services/fake-request.ts';
+import { LocalInvalidation } from '../services/local-invalidation.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const { signal } = new AbortController();
@@ -92,4 +98,66 @@ t.test('uses are noted when it closes', async (t) => {
   await check.check('b', signal);
   await check.close();
   t.strictSame(noted.sort(), [hashToken('a'), hashToken('b')].sort());
+});
+
+/** Processes of one store, which tell each other of revocations. */
+function processes(rows: AccessToken[], amount: number) {
+  const invalidation = new LocalInvalidation();
+  const entries = new Map<string, NonNullable<Awaited<ReturnType<SharedTokens['get']>>>>();
+  const shared: SharedTokens = {
+    get: async (hash) => entries.get(hash) ?? null,
+    async put(token, mark) {
+      entries.set(token.hash, { token, mark });
+    },
+  };
+  const { tokens } = countingStore(rows);
+  Object.assign(tokens, {
+    findById: async (id: string) => rows.find((row) => row.id === id) ?? null,
+    async revoke(token: AccessToken) {
+      rows[rows.indexOf(token)] = { ...token, revokedAt: new Date() };
+    },
+  });
+  const open = () =>
+    new AccessTokenCheck({
+      ...{ tokens, log: silentLog(), alone: false },
+      sharing: { invalidation, tokens: shared },
+    });
+  return { invalidation, tokens, checks: Array.from({ length: amount }, open) };
+}
+
+const ways = {
+  'npm run token': async (tokens: AccessTokens, tokenCheck: AccessTokenCheck, token: AccessToken) =>
+    createTokenCommands({ users: {} as Users, tokens, tokenCheck }).execute({
+      ...{ action: 'revoke', token: token.id },
+    }),
+  'the dashboard': async (tokens: AccessTokens, tokenCheck: AccessTokenCheck, token: AccessToken) => {
+    const session = { account: { id: token.userId } };
+    const call = { request: fakeRequest({ params: { id: token.id } }), session };
+    const args = [call, { tokens, tokenCheck }] as unknown as Parameters<typeof revokeToken>;
+    return `${(await revokeToken(...args)).status}`;
+  },
+};
+const id = '00000000-0000-4000-8000-000000000000';
+
+for (const [name, revoke] of Object.entries(ways)) {
+  t.test(`a token that is revoked by ${name} is refused by the other processes, too`, async (t) => {
+    const token = stored('t', { id });
+    const { checks, tokens } = processes([token], 3);
+    for (const check of checks) t.match(await check.check('t', signal), { userId: 'user' });
+    await revoke(tokens, checks[0] as AccessTokenCheck, token);
+    for (const check of checks) {
+      t.equal(check.checkKnown('t'), null, 'nothing that was known counts');
+      t.equal(await check.check('t', signal), 'revoked');
+    }
+  });
+}
+
+t.test('a revocation that others can not be told of says so', async (t) => {
+  const token = stored('t', { id });
+  const { checks, tokens, invalidation } = processes([token], 1);
+  const [check] = checks as [AccessTokenCheck];
+  invalidation.away = true;
+  t.match(await ways['npm run token'](tokens, check, token), /Redis does not answer/);
+  await t.rejects(ways['the dashboard'](tokens, check, token), { status: 503, code: 'unavailable' });
+  t.equal(await check.check('t', signal), 'revoked', 'here it counts');
 });
