@@ -242,9 +242,11 @@ export function tookTooLong(error: unknown): boolean {
 
 function openSession(chdb: typeof import('chdb'), path: string, settings: Settings, name: string): Session {
   const session = newSession(chdb, path);
-  for (const [key, value] of Object.entries({ ...settings, log_comment: name })) {
-    session.query(`SET ${key} = ${typeof value === 'number' ? value : textLiteral(value)}`);
-  }
+  const pairs = Object.entries({ ...settings, log_comment: name }).map(
+    ([key, value]) => `${key} = ${typeof value === 'number' ? value : textLiteral(value)}`,
+  );
+  // one statement: it runs on the event loop's thread, and so do those that open a session in the place of another
+  session.query(`SET ${pairs.join(', ')}`);
   return session;
 }
 

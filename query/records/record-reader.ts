@@ -211,7 +211,9 @@ export class RecordReader {
     const columns = `${recordExpression(space.structure, ',')} AS _record`;
     const selection = { ...narrowed, ...behind(narrowed, ordering), columns, tail: tailOf(ordering) };
     const statement = this.#table.select(space.id, selection);
-    const fewRows = ordering.page !== null && ordering.page.limit <= fewRecords;
+    // conditions mostly leave few, and without a sort no more is computed than they leave
+    const few = ordering.sort === null && Boolean(narrowed.where);
+    const fewRows = ordering.page === null ? few : ordering.page.limit <= fewRecords;
     return asJsonArray(
       await this.#db.stream({ ...statement, format: 'TSVRaw', fewRows, signal, account: space.ownerId }),
     );

@@ -4,12 +4,18 @@ import t from 'tap';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 
 const chdb = createRequire(import.meta.url)('chdb') as typeof import('chdb');
+const { queryStream, query } = chdb.Session.prototype;
 /** What streams were begun with. */
 const begun: string[] = [];
-const { queryStream } = chdb.Session.prototype;
 chdb.Session.prototype.queryStream = function (...args) {
   begun.push(args[0]);
   return queryStream.apply(this, args);
+};
+/** What was run on the event loop. */
+const blocking: string[] = [];
+chdb.Session.prototype.query = function (...args) {
+  blocking.push(args[0]);
+  return query.apply(this, args);
 };
 const db = openChdb({ path: `${t.testdir()}/chdb`, reads: { timeout: 1000 } });
 t.teardown(() => db.close());
@@ -29,6 +35,14 @@ t.test('a page begins no stream, which the engine plans on the event loop', asyn
   const large = 'SELECT repeat(toString(number), 100000) FROM numbers(10, 20)';
   t.equal(await read(large, true), 20 * 200_001);
   t.strictSame(begun, [large], 'unless its records are large');
+});
+
+t.test('a session in the place of one whose statement failed is opened in one statement', async (t) => {
+  blocking.length = 0;
+  await t.rejects(db.rows({ sql: 'SELECT throwIf(1)', account: 'a' }));
+  await db.rows({ sql: 'SELECT 1', account: 'a' });
+  // one for the first of the account, one for its successor: there were fifteen each
+  t.ok(blocking.length > 0 && blocking.length <= 2, `${blocking.length} statements`);
 });
 
 t.test('a stream that ends before its turn is not begun: to end it would be to compute it', async (t) => {
