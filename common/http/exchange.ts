@@ -57,6 +57,8 @@ export class Exchange implements HttpRequest, SocketFlow {
   lastWrite = 0;
   /** Called when the client can take more, or is gone. */
   onWritable: (() => void) | null = null;
+  /** Called when the connection is gone, after the request was over. */
+  onClosed: (() => void) | null = null;
   /** Called when the answer is not waited for any more. */
   onGivenUp: ((reason: Error) => void) | null = null;
   /** Pattern of the route that it matched, for metrics: never its path. */
@@ -84,6 +86,7 @@ export class Exchange implements HttpRequest, SocketFlow {
   #controller: AbortController | null = null;
   #abortReason: Error | null = null;
   #onOver: (() => void)[] | null = null;
+  #over = false;
 
   constructor(res: Uws.HttpResponse, req: Uws.HttpRequest, shared: ExchangeShare) {
     this.res = res;
@@ -129,6 +132,14 @@ export class Exchange implements HttpRequest, SocketFlow {
 
   resume(): void {
     if (!this.aborted) this.res.resume();
+  }
+
+  /**
+   * Whether the connection serves nothing after it. The native parser takes any two bytes for the line break after the last
+   * chunk, and a line break alone or a space for the end of a size: where a chunked body ends is not known for sure.
+   */
+  get isLast(): boolean {
+    return this.unclearFraming !== null || this.body.contentLength === undefined;
   }
 
   /** Runs what writes to the connection, so that it goes out at once. */
@@ -180,6 +191,7 @@ export class Exchange implements HttpRequest, SocketFlow {
 
   /** Nothing more is to be done for it. */
   over(): void {
+    this.#over = true;
     this.body.releaseMemory();
     if (this.#onOver !== null) for (const listener of this.#onOver) listener();
   }
@@ -187,6 +199,10 @@ export class Exchange implements HttpRequest, SocketFlow {
   /** The native side reports that the connection is gone. */
   connectionLost(): void {
     this.aborted = true;
+    if (this.#over) {
+      this.onClosed?.();
+      return;
+    }
     this.giveUp(new ClientGoneError());
     this.onWritable?.();
   }

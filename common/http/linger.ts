@@ -1,6 +1,6 @@
 import type { Exchange } from './exchange.ts';
 import type { HttpResponse } from './http-types.ts';
-import { type Headers, writeHead } from './write-response.ts';
+import { type Headers, writeUnended } from './write-response.ts';
 
 interface LingerLimits {
   /** Of the body that are still let in. */
@@ -20,6 +20,8 @@ const maxLong = 64;
 /** Bytes a second that a long one must bring. */
 const minRate = 1024 * 1024;
 const lookMilliseconds = 20;
+/** After a whole request and its answer: as long as the native side waits on an idle connection. */
+const untilClosed = 10_000;
 
 /**
  * Sends answers while clients are still sending their bodies, in a way that they can read: the answer is written in
@@ -37,10 +39,23 @@ export class Linger {
 
   async answer(exchange: Exchange, response: HttpResponse, headers: Headers | undefined): Promise<void> {
     writeUnended(exchange, response, headers);
+    await this.close(exchange, response.status);
+  }
+
+  /**
+   * Closes the connection of an answer that was written and not ended. While it is not ended the native side takes
+   * whatever follows for a second request that came too early, and closes. The client was asked to close, and is first if it can.
+   */
+  async close(exchange: Exchange, status: number): Promise<void> {
     const { body } = exchange;
+    if (body.complete) {
+      const timer = setTimeout(() => exchange.res.close(), untilClosed);
+      exchange.onClosed = () => clearTimeout(timer);
+      return;
+    }
     const rest =
       body.contentLength === undefined ? Number.POSITIVE_INFINITY : body.contentLength - body.received;
-    const long = response.status !== 408 && rest <= longLinger.bytes && this.#long < maxLong;
+    const long = status !== 408 && rest <= longLinger.bytes && this.#long < maxLong;
     body.discard();
     if (long) this.#long++;
     await this.#drop(exchange, long);
@@ -67,20 +82,4 @@ export class Linger {
       }, lookMilliseconds);
     });
   }
-}
-
-/**
- * The native `end` would give up the handle that is needed to close later, so the answer's body goes out behind the
- * blank line that ends the head, as part of the last header's bytes.
- */
-function writeUnended(exchange: Exchange, response: HttpResponse, headers: Headers | undefined): void {
-  const { res } = exchange;
-  const content = Buffer.from((response.body as string | Uint8Array | undefined) ?? '');
-  const sent = exchange.method === 'HEAD' ? Buffer.alloc(0) : content;
-  exchange.sentBytes = sent.byteLength;
-  res.cork(() => {
-    writeHead(exchange, response.status, headers);
-    res.writeHeader('content-length', String(content.byteLength));
-    res.writeHeader('connection', Buffer.concat([Buffer.from('close\r\n\r\n'), sent]));
-  });
 }

@@ -13,7 +13,7 @@ import { Linger, shortLinger } from './linger.ts';
 import { logRequest } from './log-request.ts';
 import { PeerAddresses } from './peer-addresses.ts';
 import { Watchdog } from './watchdog.ts';
-import { type Headers, isStream, restIsSmall, writeStream, writeWhole } from './write-response.ts';
+import { type Headers, inPieces, isStream, restIsSmall, writeStream, writeWhole } from './write-response.ts';
 
 /** Answers the requests of a server, from their heads to the ends of their answers, and knows which are under way. */
 export class RequestServer {
@@ -58,7 +58,11 @@ export class RequestServer {
     const exchange = new Exchange(res, req, this.#shared);
     if (!exchange.body.complete) {
       res.onAborted(() => exchange.connectionLost());
-      res.onData((chunk, isLast) => exchange.body.push(chunk, isLast));
+      res.onData((chunk, isLast) => {
+        // what came in the same segment behind the end of a chunked body is looked at first, and closes the connection
+        if (!isLast || exchange.body.contentLength !== undefined) exchange.body.push(chunk, isLast);
+        else setImmediate(() => exchange.body.push(new ArrayBuffer(0), true));
+      });
     }
     this.#active.add(exchange);
     const { tracing } = this.#options;
@@ -148,12 +152,16 @@ export class RequestServer {
     return cors === undefined ? response.headers : { ...cors, ...response.headers };
   }
 
-  async #send(exchange: Exchange, response: HttpResponse): Promise<void> {
-    if (exchange.aborted) return dispose(response);
+  async #send(exchange: Exchange, answer: HttpResponse): Promise<void> {
+    if (exchange.aborted) return dispose(answer);
+    // of what the native side takes for unended, nobody but the watchdog sees whether the client takes it
+    const response = exchange.isLast ? inPieces(answer) : answer;
     const headers = this.#headersOf(exchange, response);
     exchange.status = response.status;
-    if (isStream(response.body)) await writeStream(exchange, response, headers, this.#draining);
-    else if (mayGoOn(exchange, response)) writeWhole(exchange, response, headers, this.#draining);
+    if (isStream(response.body)) {
+      await writeStream(exchange, response, headers, this.#draining || exchange.isLast);
+      if (exchange.isLast && !exchange.aborted) await this.#linger.close(exchange, response.status);
+    } else if (mayGoOn(exchange, response)) writeWhole(exchange, response, headers, this.#draining);
     else await this.#linger.answer(exchange, response, headers);
   }
 
@@ -198,7 +206,7 @@ function isWhole(exchange: Exchange, response: HttpResponse): boolean {
 /** Whether the connection may serve another request. */
 function mayGoOn(exchange: Exchange, { status }: HttpResponse): boolean {
   // an answer that the native side knows to be whole would let it serve what follows, which may be no request at all
-  if (exchange.unclearFraming !== null) return false;
+  if (exchange.isLast) return false;
   // a client that stalls is not waited for again
   return status !== 408 && restIsSmall(exchange);
 }

@@ -6,9 +6,21 @@ export type Headers = Readonly<Record<string, string>>;
 
 /** Below this many bytes the rest of an unread body is let in and dropped, and the connection lives on. */
 const dropBytes = 256 * 1024;
+const pieceBytes = 64 * 1024;
 
 export function isStream(body: HttpResponse['body']): body is StreamBody {
   return typeof body === 'object' && 'chunks' in body;
+}
+
+/** An answer whose body is at hand, as a stream of pieces; the same when it is small. */
+export function inPieces(response: HttpResponse): HttpResponse {
+  const { body } = response;
+  if (body === undefined || isStream(body) || body.length <= pieceBytes) return response;
+  const bytes = Buffer.from(body as Uint8Array);
+  async function* chunks(): AsyncGenerator<Uint8Array, void, undefined> {
+    for (let at = 0; at < bytes.byteLength; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+  }
+  return { ...response, body: { chunks: chunks(), length: bytes.byteLength } };
 }
 
 /** Whether so little of the request is still to come that it is cheaper to take it than to close. */
@@ -31,14 +43,49 @@ export function writeHead(exchange: Exchange, status: number, headers: Headers |
   res.writeHeader('x-request-id', exchange.id);
 }
 
+/** Ends the head of an answer without a body, unseen by the native side, which adds the second line break. */
+function endHead({ res }: Exchange, length: number | undefined): void {
+  if (length !== undefined) res.writeHeader('content-length', `${length}`);
+  res.writeHeader('connection', 'close\r\n');
+}
+
 /**
  * Ends an answer whose head is written. The native side takes no length: it would wait for so many bytes, close the
  * connection when the next request comes, and of one that is undefined make 2^63.
  */
-function endWithoutBody({ res }: Exchange, length: number | undefined, closeConnection: boolean): void {
+function endWithoutBody(exchange: Exchange, length: number | undefined, closeConnection: boolean): void {
+  const { res } = exchange;
+  if (exchange.isLast) {
+    endHead(exchange, length);
+    return;
+  }
   if (length !== undefined) res.writeHeader('content-length', `${length}`);
   if (closeConnection) res.writeHeader('connection', 'close');
   res.endWithoutBody();
+}
+
+/**
+ * Writes an answer so that the native side takes it for unended. Its `end` would give up the handle that is needed to close
+ * later, so the body goes out behind the blank line that ends the head, as part of the last header's bytes.
+ */
+export function writeUnended(exchange: Exchange, response: HttpResponse, headers: Headers | undefined): void {
+  const { res } = exchange;
+  const content = Buffer.from((response.body as string | Uint8Array | undefined) ?? '');
+  const { length } = content;
+  exchange.cork(() => {
+    writeHead(exchange, response.status, headers);
+    if (exchange.method === 'HEAD' || length === 0) {
+      return endHead(exchange, isWithoutLength(response) ? undefined : length);
+    }
+    exchange.sentBytes = length;
+    res.writeHeader('content-length', `${length}`);
+    res.writeHeader('connection', Buffer.concat([Buffer.from('close\r\n\r\n'), content]));
+  });
+}
+
+/** RFC 9110 section 8.6: no Content-Length in a 204, and in a 304 only that of what would be sent. */
+function isWithoutLength({ status }: HttpResponse): boolean {
+  return status === 204 || status === 304;
 }
 
 /** Sends an answer whose body is at hand. The request's body must be complete, or small enough to drop. */
@@ -51,13 +98,12 @@ export function writeWhole(
   const { res } = exchange;
   const body = response.body as string | Uint8Array | undefined;
   exchange.body.discard();
-  const withoutLength = response.status === 204 || response.status === 304;
+  const withoutLength = isWithoutLength(response);
   const empty = exchange.method === 'HEAD' || withoutLength;
   if (body !== undefined && !empty) exchange.sentBytes = Buffer.byteLength(body);
   exchange.cork(() => {
     writeHead(exchange, response.status, headers);
     if (empty) {
-      // RFC 9110 section 8.6: no Content-Length in a 204, and in a 304 only that of what would be sent
       endWithoutBody(exchange, withoutLength ? undefined : Buffer.byteLength(body ?? ''), closeConnection);
     } else {
       res.end(body ?? '', closeConnection);
@@ -76,7 +122,9 @@ export async function writeStream(
   closeConnection: boolean,
 ): Promise<void> {
   const { res } = exchange;
-  const { chunks, length, cut } = response.body as StreamBody;
+  const { chunks, cut, ...known } = response.body as StreamBody;
+  // with a length the native side would end the answer by itself
+  const length = exchange.isLast ? undefined : known.length;
   const onCut = (): void => {
     if (!exchange.aborted) res.close();
   };
@@ -87,7 +135,7 @@ export async function writeStream(
     if (exchange.method === 'HEAD') {
       res.cork(() => {
         writeHead(exchange, response.status, headers);
-        endWithoutBody(exchange, length, closeConnection);
+        endWithoutBody(exchange, known.length, closeConnection);
       });
       // a source that has not begun has no end of its own, but it listens to the request's signal
       exchange.abort(new Error('the answer to HEAD needs no body'));
@@ -99,7 +147,8 @@ export async function writeStream(
     if (next.done === true && length === undefined) {
       res.cork(() => {
         writeHead(exchange, response.status, headers);
-        res.end('', closeConnection);
+        if (exchange.isLast) endHead(exchange, 0);
+        else res.end('', closeConnection);
       });
       return;
     }
@@ -121,7 +170,8 @@ export async function writeStream(
       next = await iterator.next();
       if (exchange.aborted) return;
     }
-    if (length === undefined) res.cork(() => res.end());
+    if (exchange.isLast) endChunks(exchange);
+    else if (length === undefined) res.cork(() => res.end());
     else if (sent < length) throw new Error('the body is shorter than its declared length');
     else if (length === 0) res.cork(() => res.end('', closeConnection));
   } finally {
@@ -129,6 +179,16 @@ export async function writeStream(
     cut?.removeEventListener('abort', onCut);
     await iterator.return?.();
   }
+}
+
+/** Ends a chunked answer, unseen by the native side: with a trailer, because a header is what can be written as it is. */
+function endChunks(exchange: Exchange): void {
+  const { res } = exchange;
+  // with a listener of ours the native side sends what it holds only when it is asked to write, if only nothing
+  exchange.onWritable = () => {
+    if (!exchange.aborted) res.cork(() => {});
+  };
+  res.cork(() => res.writeHeader('\r\n0\r\nx-request-id', `${exchange.id}\r\n`));
 }
 
 /** Writes one chunk and waits until the client has room for the next. */

@@ -60,7 +60,7 @@ t.test('a request whose end is not clear is refused, and what follows is no requ
   }
   const raw = connectRaw(baseUrl);
   raw.send('POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n1\r\n7\r\n0\r\n\r\n');
-  t.match(await raw.until(/7$/), /200 OK/);
+  t.match(await raw.until(/7\r\n$/), /200 OK/);
   raw.socket.destroy();
 });
 
@@ -144,7 +144,7 @@ t.test('QUERY is a method with a body (RFC 10008)', async (t) => {
   t.strictSame(await answer.json(), { age: 36 });
   const raw = connectRaw(baseUrl);
   raw.send('QUERY /find HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n[1]\r\n0\r\n\r\n');
-  t.match(await raw.until(/\[1\]$/), /200 OK/);
+  t.match(await raw.until(/\[1\]\r\n$/), /200 OK/);
   raw.socket.destroy();
   t.equal(
     (await fetch(`${baseUrl}/find`, { method: 'PATCH' })).headers.get('allow'),
