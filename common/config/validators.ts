@@ -2,6 +2,8 @@
 export class EnvReader {
   readonly #env: Readonly<Record<string, string | undefined>>;
   readonly problems: string[] = [];
+  /** Names that were asked for. */
+  readonly known = new Set<string>();
 
   constructor(env: Readonly<Record<string, string | undefined>>) {
     this.#env = env;
@@ -9,6 +11,7 @@ export class EnvReader {
 
   /** The variable's text; an empty one counts as not set. */
   text(key: string): string | undefined {
+    this.known.add(key);
     const value = this.#env[key];
     return value === undefined || value === '' ? undefined : value;
   }

@@ -3,12 +3,15 @@ import { commandLine } from './command-line.ts';
 /** Commands that show what a service is for. @param curl `curl` with the token @param baseUrl without trailing slash */
 export type Examples = (curl: string, baseUrl: string) => string;
 
-/** Where the dashboard is, and how its first account comes about. Empty: this process does not serve it. */
+/** Where the dashboard is. Empty: this process does not serve it. */
+export function dashboardLine(baseUrl: string, dashboard: string | null): string {
+  return dashboard === null ? '' : `Dashboard:    ${baseUrl}${dashboard}\n`;
+}
+
+/** The same, and how its first account comes about. */
 function dashboardText(baseUrl: string, dashboard: string | null): string {
   if (dashboard === null) return '';
-  return `
-Dashboard:    ${baseUrl}${dashboard}
-              (register there with the access token below, and the account that it belongs to is yours)`;
+  return `${dashboardLine(baseUrl, dashboard)}              (register there with the access token below, and the account that it belongs to is yours)\n`;
 }
 
 /**
@@ -25,8 +28,8 @@ export function firstStartText(
   const shown = token ?? 'the one in BOOTSTRAP_TOKEN';
   const note = token === null ? 'not shown' : 'shown this once';
   return `
-Base URL:     ${baseUrl}${dashboardText(baseUrl, dashboard)}
-Access token: ${shown}
+Base URL:     ${baseUrl}
+${dashboardText(baseUrl, dashboard)}Access token: ${shown}
               (${note}; \`${commandLine('token')}\` makes another)
 
 ${examples

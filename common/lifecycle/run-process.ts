@@ -1,6 +1,8 @@
-import { type Config, readConfig } from '../config/read-config.ts';
+import { misspelledVariables } from '../config/misspelled-variables.ts';
+import { type Config, readConfigFrom } from '../config/read-config.ts';
 import type { TracingConfig } from '../config/read-tracing.ts';
 import { secretsOf } from '../config/secrets-of.ts';
+import { EnvReader } from '../config/validators.ts';
 import { createLog, type Log } from '../log/log.ts';
 import { createMetrics } from '../metrics/create-metrics.ts';
 import type { Tracing } from '../tracing/tracing.ts';
@@ -34,18 +36,20 @@ Settings are environment variables; docs/configuration.md lists them all. The mo
 export async function runProcess(factories: readonly ServiceFactory[]): Promise<void> {
   helpIfAsked(help);
   try {
-    const config = readConfig(process.env);
+    const reader = new EnvReader(process.env);
+    const config = readConfigFrom(reader);
     const secrets = secretsOf(config);
     const worker = readWorkerArguments(process.argv.slice(2));
     if (worker !== null) {
       const link = linkToSupervisor();
       const log = createLog(config.logLevel, { facts: { worker: worker.index }, secrets });
       await start({ ...config, port: worker.port }, log, factories, { index: worker.index, link });
-    } else if (config.workers > 1) {
-      await superviseWorkers(config, createLog(config.logLevel, { secrets }));
-    } else {
-      await start(config, createLog(config.logLevel, { secrets }), factories, null);
+      return;
     }
+    const log = createLog(config.logLevel, { secrets });
+    for (const problem of misspelledVariables(process.env, reader.known)) log.warn(problem);
+    if (config.workers > 1) await superviseWorkers(config, log);
+    else await start(config, log, factories, null);
   } catch (error) {
     failStart(error);
   }

@@ -14,7 +14,7 @@ import { metricsRoute } from '../process-routes/metrics-route.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { closeTimeout } from './close-timeout.ts';
 import { type Commands, runCommand, serveControlSocket } from './control-socket.ts';
-import { firstStartText } from './first-start-text.ts';
+import { dashboardLine, firstStartText } from './first-start-text.ts';
 import { listenedUrl, reachText } from './listened-addresses.ts';
 import type { Services } from './open-services.ts';
 import type { Service, ServiceFactory } from './service.ts';
@@ -83,12 +83,13 @@ export class ServingProcess {
       this.#socket = await serveControlSocket({ dataDir: config.dataDir, commands, log });
     }
     const stopNow = this.#stopOnSignals();
-    if (this.#first) {
-      await this.#announceTokens(configured);
-      for (const service of running) service.started?.();
-    }
-    if (worker !== null) this.#joinSupervisor(worker.link, commands, stopNow);
-    else process.stdout.write(`Sluice listens on ${this.#baseUrl()}\n${reachText(config, server.port)}`);
+    const announced = this.#first && (await this.#announceTokens(configured));
+    if (this.#first) for (const service of running) service.started?.();
+    // the text of the first start has it
+    const note = announced ? '' : dashboardLine(this.#baseUrl(), dashboardOf(this.#routes));
+    if (worker !== null) this.#joinSupervisor(worker.link, { commands, note }, stopNow);
+    else
+      process.stdout.write(`Sluice listens on ${this.#baseUrl()}\n${note}${reachText(config, server.port)}`);
   }
 
   #baseUrl(): string {
@@ -194,18 +195,23 @@ export class ServingProcess {
     await tracing?.close();
   }
 
-  /** @param configured whether the configured token was made just now */
-  async #announceTokens(configured: boolean): Promise<void> {
+  /** False: this is not the first start. @param configured whether the configured token was made just now */
+  async #announceTokens(configured: boolean): Promise<boolean> {
     const { config, running } = this.#deps;
     // the address is ours by now, so a token that is shown this once can't get lost to a failing start
     const made = config.bootstrapToken === undefined ? await this.#makeToken() : null;
-    if (!configured && made === null) return;
+    if (!configured && made === null) return false;
     const examples = running.map((service) => service.examples);
     const dashboard = dashboardOf(this.#routes);
     process.stdout.write(firstStartText(this.#baseUrl(), made, { examples, dashboard }));
+    return true;
   }
 
-  #joinSupervisor(link: SupervisorLink, commands: Commands, stopNow: (reason: string) => void): void {
+  #joinSupervisor(
+    link: SupervisorLink,
+    { commands, note }: { readonly commands: Commands; readonly note: string },
+    stopNow: (reason: string) => void,
+  ): void {
     const { services, running, metrics } = this.#deps;
     link.on('port-released', () => {
       this.#starting = false;
@@ -218,7 +224,7 @@ export class ServingProcess {
     );
     const sweep = running.find((service) => service.sweep !== undefined)?.sweep;
     if (sweep !== undefined) link.answer('sweep', (keys: string[]) => sweep(keys));
-    link.tell('listening', { url: this.#baseUrl(), commands: Object.keys(commands) });
+    link.tell('listening', { url: this.#baseUrl(), note, commands: Object.keys(commands) });
   }
 }
 

@@ -3,7 +3,7 @@ import { frontPage } from './process-operations.ts';
 
 const title = 'Sluice';
 const about = 'A backend for files and records, over HTTP.';
-const documentation = 'docs/api.md';
+const documentation = '/docs';
 
 /**
  * `/`: what this is. The dashboard for people, whose browsers ask for HTML, or a page where there is none, and JSON for programs.
@@ -62,7 +62,7 @@ const pageText = `<!doctype html>
 <h1>${title}</h1>
 <p>${about} This is its address: applications send their requests here.</p>
 <p>Access tokens are made with <code>npm run token</code>, or in the dashboard.</p>
-<p>The API is described in <code>${documentation}</code> of the project, and <code>README.md</code> says how to begin.</p>
+<p><a href="${documentation}">The API</a>, to read and to try. <code>README.md</code> of the project says how to begin.</p>
 </body>
 </html>
 `;

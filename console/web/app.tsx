@@ -75,7 +75,8 @@ function redirection(path: string, inside: boolean, route: Route | undefined): s
     return to`` + (next.startsWith('/') && !next.startsWith('//') ? next : '/projects');
   }
   if (route?.outside !== undefined) return null;
-  if (session.value?.canRegister && path === '/') return to`/register`;
+  const { canRegister = false, canClaim = false } = session.value ?? {};
+  if ((canRegister || canClaim) && path === '/') return to`/register`;
   if (path === '/') return to`/login`;
   return `${to`/login`}?next=${encodeURIComponent(`${path}${window.location.search}`)}`;
 }

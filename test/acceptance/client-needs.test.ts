@@ -161,6 +161,6 @@ t.test('/ leads people to the dashboard, and is JSON for programs', async (t) =>
   for (const headers of [{}, { accept: 'application/json, text/plain, */*' }]) {
     const json = await fetch(sluice.baseUrl, { headers });
     t.match(json.headers.get('content-type'), /^application\/json/);
-    t.match(await json.json(), { name: 'Sluice', documentation: 'docs/api.md' });
+    t.match(await json.json(), { name: 'Sluice', documentation: '/docs' });
   }
 });

@@ -120,6 +120,7 @@ t.test('a space begins with its initialData, once', async (t) => {
   t.equal((await stored('bad')).status, 404, 'and is not made when they are bad');
   await sluice.kill();
   sluice = await sluice.restart();
+  t.match(sluice.stdout(), /^Dashboard: +http\S+\/_console_\/$/m, 'every start says where the dashboard is');
   t.strictSame((await made.find()).body, answers[0]?.body);
 });
 

@@ -19,6 +19,7 @@ for (const [screen, viewport] of Object.entries({
     t.teardown(() => server.close());
     const { page, problems } = await server.open({ viewport });
     await page.goto(server.url('/'));
+    await page.getByRole('button', { name: 'Create a new account instead' }).click();
     await page.getByLabel('Name').fill(person.name);
     await page.getByLabel('Email').fill(person.email);
     await page.getByLabel('Password', { exact: true }).fill(person.password);
@@ -61,6 +62,24 @@ for (const [screen, viewport] of Object.entries({
   });
 }
 
+t.test(
+  'a fresh server leads to the account that its token belongs to, and not to a second, empty one',
+  async (t) => {
+    const server = await openConsole();
+    t.teardown(() => server.close());
+    const { page, problems } = await server.open();
+    await page.goto(server.url('/'));
+    await page.getByRole('heading', { name: 'Claim the first account' }).waitFor();
+    await page.getByLabel('First access token').fill(server.sluice.token);
+    await page.getByLabel('Email').fill(person.email);
+    await page.getByLabel('Password', { exact: true }).fill(person.password);
+    await page.getByRole('button', { name: 'Claim the account' }).click();
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Tokens' }).click();
+    await page.getByText('first token').first().waitFor();
+    t.strictSame(problems, []);
+  },
+);
+
 /** Sees the bar move, and then the file. */
 async function uploadSlowly(t: Test, server: ConsoleBrowser, page: Page): Promise<void> {
   await page.goto(server.url('/projects/demo/files'));
@@ -92,6 +111,8 @@ t.test('register, token, upload, revoke, log out: by the keyboard alone', async 
   const { page, problems } = await server.open();
   const keys = page.keyboard;
   await page.goto(server.url('/register'));
+  await focusOn(page, 'Create a new account instead');
+  await keys.press('Enter');
   await page.getByRole('heading', { name: 'Create an account' }).waitFor();
   await focusOn(page, 'Email');
   await keys.type(person.email);

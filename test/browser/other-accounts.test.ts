@@ -37,6 +37,7 @@ t.test('the next account in the same window sees nothing of the one before', asy
   await page.getByRole('heading', { name: 'Log in' }).waitFor();
   // without loading the app anew: what it keeps in memory would be there still
   await page.getByRole('link', { name: 'Register' }).click();
+  await page.getByRole('button', { name: 'Create a new account instead' }).click();
   await page.getByLabel('Email').fill('eve@example.com');
   await page.getByLabel('Password', { exact: true }).fill(person.password);
   await page.getByRole('button', { name: 'Create the account' }).click();

@@ -89,7 +89,10 @@ export class ModelService {
       sets: operation.endsWith('-structure'),
     };
     const preStored = flag('use-pre-stored-structure', false);
-    if (preStored && flags.sets) throw new Refused([...wrong, refusal('invalid_header')]);
+    const clearsAll = flag('clear-all-spaces', false);
+    if (preStored && flags.sets) wrong.push(refusal('invalid_header'));
+    // these read their headers before their body
+    if (flags.sets) throwAny(wrong);
     let { space } = call;
     let structure: ModelStructure | null = null;
     let structureText: string | null = null;
@@ -114,8 +117,7 @@ export class ModelService {
       else structure = readStructure(structureText, call);
       if (structureText !== null && structure === null) wrong.push(refusal('invalid_structure'));
     }
-    if (flag('clear-all-spaces', false) || structure?.clear === true)
-      wrong.push(refusal('clear_not_allowed'));
+    if (clearsAll || structure?.clear === true) wrong.push(refusal('clear_not_allowed'));
     throwAny(wrong);
     return this.spaces.open({ owner, project, space, structure, structureText, ...flags }, memory);
   }

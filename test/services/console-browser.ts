@@ -61,6 +61,7 @@ function watch(page: Page, baseUrl: string): WatchedPage {
 /** Makes the first account, and ends on the page of its projects. */
 export async function register({ url }: ConsoleBrowser, page: Page): Promise<void> {
   await page.goto(url('/register'));
+  await page.getByRole('button', { name: 'Create a new account instead' }).click();
   await page.getByLabel('Name').fill(person.name);
   await page.getByLabel('Email').fill(person.email);
   await page.getByLabel('Password', { exact: true }).fill(person.password);

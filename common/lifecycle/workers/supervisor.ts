@@ -40,7 +40,7 @@ class Supervisor {
   /** All have listened, and the address was printed. */
   #announced = false;
   /** The address and the commands of the first worker. */
-  #first: Listening = { url: '', commands: [] };
+  #first: Listening = { url: '', note: '', commands: [] };
   #whenAllListen: () => void = () => {};
   #whenAllEnded: () => void = () => {};
   #socket: { close(): Promise<void> } | null = null;
@@ -76,13 +76,13 @@ class Supervisor {
     this.#slots[0]?.start();
     await allListen;
     this.#announced = true;
-    const { url, commands } = this.#first;
+    const { url, note, commands } = this.#first;
     this.#socket = await serveControlSocket({
       dataDir: this.#config.dataDir,
       commands: forwarded(commands, () => this.#serving()),
       log: this.#log,
     });
-    process.stdout.write(`Sluice listens on ${url}\n${reachText(this.#config, this.#port)}`);
+    process.stdout.write(`Sluice listens on ${url}\n${note}${reachText(this.#config, this.#port)}`);
   }
 
   #serving(): WorkerSlot[] {

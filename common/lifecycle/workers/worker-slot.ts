@@ -7,6 +7,8 @@ import { writeWorkerArguments } from './worker-arguments.ts';
 /** What a worker tells when it listens. */
 export interface Listening {
   readonly url: string;
+  /** What is said of that address when all listen. */
+  readonly note: string;
   /** Names of the commands that it carries out. */
   readonly commands: readonly string[];
 }

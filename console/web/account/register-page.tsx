@@ -4,7 +4,7 @@ import { Button } from '../parts/button.tsx';
 import { TextField } from '../parts/field.tsx';
 import { useForm } from '../parts/form.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
-import { place, to } from '../router.ts';
+import { to } from '../router.ts';
 import { callConsole, type Session, session } from '../session.ts';
 import { Door } from './door.tsx';
 import { passwordHint, passwordMin } from './password-rules.ts';
@@ -14,7 +14,8 @@ export function RegisterPage(): JSX.Element {
   const known = session.value;
   const canClaim = known?.canClaim ?? false;
   const mustClaim = canClaim && !(known?.canRegister ?? false);
-  const [claims, setClaims] = useState(mustClaim || place.value.query.has('claim'));
+  // whoever sets a server up has the token: a new account would be a second one, without what the first has
+  const [claims, setClaims] = useState(canClaim);
   const title = claims ? 'Claim the first account' : 'Create an account';
   const foot = (
     <>
@@ -53,7 +54,7 @@ function Claim({
       <p class="quiet">
         {claims
           ? 'The first start printed an access token. With it, the account it belongs to gets your email and password, and keeps its data.'
-          : 'This server already has an account: the one of the access token that its first start printed.'}
+          : 'This server already has an account: the one of the access token that its first start printed. A new one begins empty.'}
       </p>
       {canChange && (
         <Button small onClick={() => onChange(!claims)}>
