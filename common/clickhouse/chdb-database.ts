@@ -1,11 +1,16 @@
+import { statfs } from 'node:fs/promises';
 import type { Session } from 'chdb';
 import { type ReadLimits, readLimitDefaults } from '../config/read-limits.ts';
+import { storageFull } from '../errors/catalogue.ts';
 import { ChdbEngine, tookTooLong } from './chdb-engine.ts';
 import { insertBlock } from './chdb-insert.ts';
 import { loadChdb } from './chdb-sessions.ts';
 import type { Database, ReadStatement } from './database.ts';
 import { isDirectoryLocked } from './directory-lock.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
+
+/** The engine begins no part of a table with less room on the disk. Bytes. */
+const leastRoom = 1024 * 1024;
 
 /**
  * ClickHouse in this process, on one directory that no other process may have open.
@@ -42,6 +47,8 @@ export function openChdb({ path, reads = {} }: { path: string; reads?: Partial<R
     },
     async ready(signal) {
       await engine.run({ signal }, (session) => session.queryAsync('SELECT 1'));
+      const { bavail, bsize } = await statfs(path);
+      if (bavail * bsize < leastRoom) throw storageFull();
     },
     close: () => engine.close(),
   };

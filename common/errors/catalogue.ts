@@ -234,6 +234,14 @@ export const databaseUnavailable = (cause: unknown) =>
     headers: { 'retry-after': '1' },
     cause,
   });
+/** There is no room for what the request writes, or for what was written before it and comes into the table first. */
+export const storageFull = (cause?: unknown) =>
+  new ApiError({
+    code: 'storage_full',
+    status: 507,
+    message: 'There is no room left on the disk of the server',
+    cause,
+  });
 export const notReady = (problems: readonly string[]) =>
   new ApiError({
     code: 'not_ready',

@@ -52,6 +52,7 @@ export const errorCodes = {
   unavailable: { status: 503, title: 'Something that the request needs does not answer' },
   deadline_exceeded: { status: 503, title: 'The request was not done in time' },
   not_ready: { status: 503, title: 'The server is not ready' },
+  storage_full: { status: 507, title: 'The disk of the server is full' },
 } as const satisfies Readonly<Record<string, ErrorKind>>;
 
 export type ErrorCode = keyof typeof errorCodes;

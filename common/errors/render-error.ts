@@ -1,6 +1,7 @@
 import { ApiError } from './api-error.ts';
-import { internalError } from './catalogue.ts';
+import { internalError, storageFull } from './catalogue.ts';
 import { errorCodes } from './error-codes.ts';
+import { isStorageFull } from './storage-full.ts';
 
 /** The one error body of the service; see the "Errors" section of docs/api.md. */
 export interface ErrorBody {
@@ -13,8 +14,9 @@ export interface ErrorBody {
   requestId: string;
 }
 
-/** What a client may see of a thrown value: an ApiError as it is, anything else as a bare internal error. */
+/** What a client may see of a thrown value: an ApiError as it is, a full disk, anything else as a bare internal error. */
 export function visibleError(thrown: unknown): ApiError {
+  if (isStorageFull(thrown)) return storageFull(thrown);
   return thrown instanceof ApiError ? thrown : internalError(thrown);
 }
 

@@ -82,7 +82,7 @@ export const usualErrors: readonly ErrorCode[] = [
 ];
 
 /** Errors of looking at the database, which tells whose a token is. */
-export const databaseErrors: readonly ErrorCode[] = ['not_ready'];
+export const databaseErrors: readonly ErrorCode[] = ['not_ready', 'storage_full'];
 
 /** Errors of reading a body of JSON. */
 export const bodyErrors: readonly ErrorCode[] = ['invalid_body', 'payload_too_large', 'request_timeout'];

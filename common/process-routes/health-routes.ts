@@ -1,6 +1,7 @@
 import { untilAborted } from '../abort/until-aborted.ts';
 import type { ApiError } from '../errors/api-error.ts';
 import { notReady } from '../errors/catalogue.ts';
+import { isStorageFull } from '../errors/storage-full.ts';
 import type { Route } from '../http/http-types.ts';
 import { healthWithTime, healthz, readyz } from './process-operations.ts';
 
@@ -51,23 +52,25 @@ export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => A
       async handler() {
         const reason = unready();
         if (reason !== null) throw reason;
-        const names = await failed();
-        // what failed inside is for the log, not for the client
-        if (names.length > 0) throw notReady(names.map((name) => `${name} does not answer`));
+        const problems = await failed();
+        if (problems.length > 0) throw notReady(problems);
         return alive;
       },
     },
   ];
 }
 
-/** Names of the checks that fail: found out once in a while, for all that ask meanwhile. */
+/** What is wrong with the stores: found out once in a while, for all that ask meanwhile. */
 function failedChecks(checks: readonly ReadinessCheck[]): () => Promise<readonly string[]> {
   let look: Promise<readonly string[]> | null = null;
   let began = 0;
   const lookNow = async (): Promise<readonly string[]> => {
     const signal = AbortSignal.timeout(checkTimeout);
     const results = await Promise.allSettled(checks.map(({ check }) => untilAborted(check(signal), signal)));
-    return checks.flatMap(({ name }, i) => (results[i]?.status === 'rejected' ? [name] : []));
+    return checks.flatMap(({ name }, i) => {
+      const result = results[i];
+      return result?.status === 'rejected' ? [problemOf(name, result.reason)] : [];
+    });
   };
   return () => {
     const now = performance.now();
@@ -77,4 +80,9 @@ function failedChecks(checks: readonly ReadinessCheck[]): () => Promise<readonly
     }
     return look;
   };
+}
+
+/** What else failed inside is for the log, not for the client. */
+function problemOf(name: string, reason: unknown): string {
+  return isStorageFull(reason) ? `${name} has no room: its disk is full` : `${name} does not answer`;
 }

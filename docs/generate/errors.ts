@@ -55,6 +55,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   databaseUnavailable: catalogue.databaseUnavailable(new Error('ECONNREFUSED')),
   notReady: catalogue.notReady(['the database does not answer']),
   stillStarting: catalogue.stillStarting(),
+  storageFull: catalogue.storageFull(),
 };
 
 /** What a client should do about an error, by its code. */
@@ -111,4 +112,5 @@ export const remedies: Readonly<Record<string, string>> = {
   unavailable: 'Try again after `Retry-After`: Redis does not answer.',
   deadline_exceeded: 'Ask for less at once, or try again. A write may have taken effect.',
   not_ready: 'Try again: a store does not answer, or the server is starting.',
+  storage_full: 'Try again later: nothing of this request was stored. The operator: free space on the disk.',
 };

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createSharedDeadline } from '../../common/abort/shared-deadline.ts';
 import type { Authenticate } from '../../common/auth/authenticate.ts';
-import { internalError, invalidSlug, payloadTooLarge } from '../../common/errors/catalogue.ts';
+import { invalidSlug, payloadTooLarge } from '../../common/errors/catalogue.ts';
+import { visibleError } from '../../common/errors/render-error.ts';
 import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import type { UploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import type { Log } from '../../common/log/log.ts';
@@ -203,7 +204,7 @@ async function storeRow(
         log.error({ requestId: request.id, objectKey: file.objectKey, err: error }, 'an object has no row');
       })
       .finally(() => uploads.end(file));
-    throw internalError(cause);
+    throw visibleError(cause);
   }
 }
 

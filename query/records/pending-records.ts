@@ -176,9 +176,9 @@ export class PendingRecords {
   async #makeRoom(signal: AbortSignal): Promise<void> {
     try {
       await untilAborted(this.#log.flush(this.#log.last), signal);
-    } catch {
+    } catch (cause) {
       signal.throwIfAborted();
-      throw overloaded('the table does not take records');
+      throw overloaded('the table does not take records', cause);
     }
     // what was on its way into the log could not be flushed: it comes there meanwhile
     await new Promise<void>((resolve) => setImmediate(resolve));

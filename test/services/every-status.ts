@@ -116,6 +116,7 @@ export function bent(status: number, good: Ask, id: string): Ask | null {
       return withHeaders({ 'x-large': 'a'.repeat(70_000) });
     case 500:
     case 503:
+    case 507:
       return id === 'metrics' || (good.headers.authorization === undefined && !id.startsWith('download'))
         ? null
         : withHeaders({ 'test-fault': String(status), authorization: 'Bearer good' });

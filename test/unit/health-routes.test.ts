@@ -38,6 +38,16 @@ t.test('who asks later than a second hears of what is the case then', async (t) 
   t.match(await ask(), { status: 200 });
 });
 
+t.test('a store whose disk is full says so', async (t) => {
+  const check = async (): Promise<void> => {
+    throw Object.assign(new Error('write'), { code: 'ENOSPC' });
+  };
+  await t.rejects(readyz([{ name: 'the object store', check }])(), {
+    status: 503,
+    message: 'the object store has no room: its disk is full',
+  });
+});
+
 t.test(
   'a store that does not hear the signal does not hold the answer up',
   { timeout: 20_000 },

@@ -2,7 +2,7 @@ import t from 'tap';
 import type { ApiError } from '../../common/errors/api-error.ts';
 import * as catalogue from '../../common/errors/catalogue.ts';
 import { type ErrorCode, errorCodes } from '../../common/errors/error-codes.ts';
-import { renderError } from '../../common/errors/render-error.ts';
+import { renderError, visibleError } from '../../common/errors/render-error.ts';
 
 const problem = 'application/problem+json';
 
@@ -101,4 +101,27 @@ t.test('an error of a code that is not listed is no error of ours', async (t) =>
   // @ts-expect-error the type lists them
   const unlisted: ErrorCode = 'no_such_code';
   t.notOk(unlisted in errorCodes);
+});
+
+t.test('a full disk is 507, wherever it was met', async (t) => {
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  const engine = new Error('Code: 243. DB::Exception: Cannot reserve 1.00 MiB. (NOT_ENOUGH_SPACE)');
+  for (const thrown of [
+    full,
+    Object.assign(new Error('write'), { code: 'EDQUOT' }),
+    engine,
+    new Error('Code: 75. DB::ErrnoException: Cannot write to file x: , errno: 28, strerror: No space left'),
+    new Error('outer', { cause: new Error('between', { cause: full }) }),
+    catalogue.overloaded('the table does not take records', engine),
+  ]) {
+    t.match(visibleError(thrown), { status: 507, code: 'storage_full', cause: thrown });
+  }
+  for (const [thrown, status] of [
+    [new Error('a bug'), 500],
+    [catalogue.overloaded('x'), 503],
+    // what a client sent is in the text
+    [catalogue.invalidBody('x', engine), 400],
+  ] as const) {
+    t.equal(visibleError(thrown).status, status);
+  }
 });

@@ -1,0 +1,20 @@
+import { ApiError } from './api-error.ts';
+
+/** Of a system call: the disk is full, or what this user may have of it. */
+const systemCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
+/** The same as the engine says it: its own code, and Linux' numbers of the two above. */
+const engineText = /\(NOT_ENOUGH_SPACE\)|errno: (?:28|122)\b/;
+
+/** Whether something failed because a disk is full; that may be the cause of what was thrown. */
+export function isStorageFull(thrown: unknown): boolean {
+  let error = thrown;
+  for (let depth = 0; depth < 10 && error instanceof Error; depth++, error = error.cause) {
+    if (error instanceof ApiError) {
+      if (error.status < 500) return false;
+      if (error.code === 'storage_full') return true;
+    } else if (systemCodes.has((error as NodeJS.ErrnoException).code) || engineText.test(error.message)) {
+      return true;
+    }
+  }
+  return false;
+}
