@@ -7,7 +7,7 @@ import { createGroupCommit } from '../common/clickhouse/group-commit.ts';
 import type { Config } from '../common/config/read-config.ts';
 import type { Route } from '../common/http/http-types.ts';
 import type { Invalidation } from '../common/invalidation/invalidation.ts';
-import type { ServiceFactory } from '../common/lifecycle/service.ts';
+import type { ProcessServices, Service, ServiceFactory } from '../common/lifecycle/service.ts';
 import { ReadWriteLock } from '../common/limits/read-write-lock.ts';
 import type { Log } from '../common/log/log.ts';
 import { failureDelays } from '../common/login/failure-delays.ts';
@@ -15,7 +15,9 @@ import { createHasher, type Hasher } from '../common/login/hasher.ts';
 import { LoginThrottle, loginThrottleDefaults } from '../common/login/login-throttle.ts';
 import { createSharedFailures, type SharedFailures } from '../common/login/shared-failures.ts';
 import type { Projects } from '../common/metadata/projects.ts';
+import { createUuidV7 } from '../common/metadata/uuid-v7.ts';
 import type { Metrics } from '../common/metrics/create-metrics.ts';
+import type { RecordEvents } from '../common/record-events/record-event.ts';
 import { UsageCounts } from '../common/usage/usage-counts.ts';
 import { queryExamples } from './examples.ts';
 import { createStructureCache } from './input/structure-cache.ts';
@@ -24,6 +26,7 @@ import { createVerifyCredentials } from './login/verify-credentials.ts';
 import { describeOperation } from './openapi/describe-operation.ts';
 import { describeSpace } from './openapi/space-document.ts';
 import { anySpace } from './openapi/space-model.ts';
+import { createAnnounce } from './operations/announce.ts';
 import type { Operation, OperationDeps } from './operations/operation.ts';
 import { operationRoute } from './operations/operation-route.ts';
 import { operations, scopes } from './operations.ts';
@@ -43,7 +46,6 @@ import { ResultCache } from './records/result-cache.ts';
 import { noVersions, type SpaceVersions } from './records/space-versions.ts';
 import { createStatementWrites } from './records/statement-writes.ts';
 import { createRecordStore } from './records/store-records.ts';
-import { createUuidV7 } from './records/uuid-v7.ts';
 import { VersionedCache } from './records/versioned-cache.ts';
 import { sweepRetired } from './space/clear-slot.ts';
 import { countRecordBytes } from './space/count-record-bytes.ts';
@@ -62,65 +64,70 @@ import { KeyFilter } from './unique/key-filter.ts';
 import { RedisReservations } from './unique/redis-reservations.ts';
 import { createLocalReservations, type UniqueReservations } from './unique/unique-reservations.ts';
 import { usageRoute } from './usage/usage-route.ts';
-import { webhookRoutes } from './webhooks/webhook-routes.ts';
-import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
-/** The query service on the stores of its process. */
-export const queryService: ServiceFactory = async (services) => {
-  const { redis, log, config } = services;
-  // the embedded engine serves one process
-  const alone = config.clickhouse === undefined;
-  if (redis === undefined && !alone) {
-    log.warn('without REDIS_URL, values of unique fields are kept apart within this process only');
-  }
-  const catalogue = await openCatalogue(services);
-  const everUsed = async (signal: AbortSignal): Promise<boolean> => !(await catalogue.isEmpty(signal));
-  const reservations =
-    redis === undefined ? createLocalReservations() : new RedisReservations({ redis, log, everUsed });
-  const sharedFailures =
-    redis === undefined
-      ? undefined
-      : createSharedFailures({ redis, keys: createStoredKeys(services), delays: failureDelays, log });
-  const webhooks = createWebhooks({ ...services, alone, allowed: config.webhookPrivateNetworks });
-  const closing = new AbortController();
-  // what a server of a cluster answers may be older than a write that another one acknowledged
-  const shares =
-    redis !== undefined && !alone && services.db.cluster === undefined && services.db.servers === 1;
-  const versions = shares
-    ? new RedisVersions({ redis, log, outages: new CacheOutages(services) })
-    : noVersions;
-  const pending = alone
-    ? await PendingRecords.open({
-        ...services,
-        table: new RecordsTable(services.db, services.database),
-        directory: join(config.dataDir, 'record-log'),
-        cacheBytes: config.recordCacheBytes * recordShare,
-      })
-    : undefined;
-  // nothing that can fail comes behind it
-  await webhooks.start();
-  return {
-    routes: queryRoutes({
-      ...services,
-      ...{ alone, pending, catalogue, reservations, versions, sharedFailures, webhooks },
-    }),
-    // not Redis: most requests do without it
-    readiness: [],
-    examples: queryExamples,
-    started: () =>
-      void sweepDropped({ ...services, alone }, closing.signal).then(() =>
-        sweepRetired(services, closing.signal),
-      ),
-    commands: { 'sql-views': (order) => makeSpaceViews({ ...services, catalogue }, order as ViewsOrder) },
-    async close() {
-      closing.abort(new Error('the server stops'));
-      await webhooks.close();
-      await reservations.close();
-      await pending?.close();
-      await catalogue.close();
-    },
+/** What carries events, opened for a process, with routes of its own. */
+type OpenEvents = (services: ProcessServices) => Promise<RecordEvents & Pick<Service, 'routes' | 'close'>>;
+
+/** The query service on the stores of its process. @param openEvents what hears of writes */
+export const queryService =
+  (openEvents: OpenEvents): ServiceFactory =>
+  async (services) => {
+    const { redis, log, config } = services;
+    // the embedded engine serves one process
+    const alone = config.clickhouse === undefined;
+    if (redis === undefined && !alone) {
+      log.warn('without REDIS_URL, values of unique fields are kept apart within this process only');
+    }
+    const catalogue = await openCatalogue(services);
+    const everUsed = async (signal: AbortSignal): Promise<boolean> => !(await catalogue.isEmpty(signal));
+    const reservations =
+      redis === undefined ? createLocalReservations() : new RedisReservations({ redis, log, everUsed });
+    const sharedFailures =
+      redis === undefined
+        ? undefined
+        : createSharedFailures({ redis, keys: createStoredKeys(services), delays: failureDelays, log });
+    const closing = new AbortController();
+    // what a server of a cluster answers may be older than a write that another one acknowledged
+    const shares =
+      redis !== undefined && !alone && services.db.cluster === undefined && services.db.servers === 1;
+    const versions = shares
+      ? new RedisVersions({ redis, log, outages: new CacheOutages(services) })
+      : noVersions;
+    const pending = alone
+      ? await PendingRecords.open({
+          ...services,
+          table: new RecordsTable(services.db, services.database),
+          directory: join(config.dataDir, 'record-log'),
+          cacheBytes: config.recordCacheBytes * recordShare,
+        })
+      : undefined;
+    // nothing that can fail comes behind it
+    const events = await openEvents(services);
+    return {
+      routes: [
+        ...queryRoutes({
+          ...services,
+          ...{ alone, pending, catalogue, reservations, versions, sharedFailures, events },
+        }),
+        ...events.routes,
+      ],
+      // not Redis: most requests do without it
+      readiness: [],
+      examples: queryExamples,
+      started: () =>
+        void sweepDropped({ ...services, alone }, closing.signal).then(() =>
+          sweepRetired(services, closing.signal),
+        ),
+      commands: { 'sql-views': (order) => makeSpaceViews({ ...services, catalogue }, order as ViewsOrder) },
+      async close() {
+        closing.abort(new Error('the server stops'));
+        await events.close();
+        await reservations.close();
+        await pending?.close();
+        await catalogue.close();
+      },
+    };
   };
-};
 
 export interface QueryDeps {
   readonly config: Pick<
@@ -164,8 +171,7 @@ export interface QueryDeps {
   readonly sharedFailures?: SharedFailures | undefined;
   /** What this process counts; absent: nobody counts. */
   readonly usage?: UsageCounts;
-  /** Absent: they are queued, and sent by this process as far as it can. */
-  readonly webhooks?: Webhooks;
+  readonly events: RecordEvents;
 }
 
 /** Of the bytes for the cache of a process that is alone, what records have; results have the rest. */
@@ -256,10 +262,9 @@ export function queryRoutes(args: QueryDeps): Route[] {
     clear: operations.find(({ name }) => name === 'clear') as Operation,
     allowClear: config.allowClearAllSpaces,
   });
-  const webhooks = args.webhooks ?? createWebhooks(args);
   const operationDeps: OperationDeps = {
     ...reading,
-    webhooks,
+    announce: createAnnounce(args.events),
     spaces,
     authorize,
     records: createRecordStore({ ...unique, reader: reading.reader, writes: current }),
@@ -280,7 +285,6 @@ export function queryRoutes(args: QueryDeps): Route[] {
   return [
     ...recordRoutes,
     ...projectRoutes({ ...args, ...deps, spaces }),
-    ...webhookRoutes({ ...args, webhooks }),
     usageRoute({ usage: args.usage ?? new UsageCounts(args), authenticate: args.authenticate }),
   ];
 }

@@ -38,6 +38,7 @@ export const metadataTableNames = [
   'signing_keys',
   'deployments',
   'webhook_deliveries',
+  'webhook_calls',
   'webhook_processes',
   'console_sessions',
   'session_tokens',

@@ -7,6 +7,7 @@ import { recordGranules } from './migrations/record-granules.ts';
 import { recordTables } from './migrations/record-tables.ts';
 import { sessionTables } from './migrations/session-tables.ts';
 import { usageTables } from './migrations/usage-tables.ts';
+import { webhookCallsTable } from './migrations/webhook-calls-table.ts';
 import { webhookTables } from './migrations/webhook-tables.ts';
 
 /** All migrations, oldest first. One that was released never changes: a later one mends it. */
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   fileListTable,
   recordBlocks,
   recordGranules,
+  webhookCallsTable,
 ];

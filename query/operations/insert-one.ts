@@ -4,12 +4,12 @@ import { jsonAnswer } from './json-answer.ts';
 import type { RunOperation } from './operation.ts';
 
 /** POST /{project}/{space}/_single_: stores a record and answers it. */
-export const insertOne: RunOperation = async ({ request, open, body }, { records, webhooks }) => {
+export const insertOne: RunOperation = async ({ request, open, body }, { records, announce }) => {
   const space = await open();
   const values = validateRecord(await body(), space.structure);
   const [stored] = await records.store(space, [values], request.signal);
   const record = stored as NewRecord;
   const json = newRecordJson(space.structure, record);
-  await webhooks.announce(space, 'record.inserted', [{ id: record.id, json }]);
+  await announce(space, 'record.inserted', [{ id: record.id, json }]);
   return jsonAnswer(json);
 };

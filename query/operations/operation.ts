@@ -13,7 +13,7 @@ import type { ClearDeps } from '../space/clear-records.ts';
 import type { OperationIdentity } from '../space/open-space.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
-import type { Webhooks } from '../webhooks/webhooks.ts';
+import type { Announce } from './announce.ts';
 import type { PopulateDeps } from './populate.ts';
 
 /** What operations are made of. */
@@ -27,7 +27,7 @@ export interface OperationDeps extends ClearDeps, PopulateDeps {
   readonly lock: ReadWriteLock;
   readonly loginTokens: LoginTokens;
   readonly verifyCredentials: VerifyCredentials;
-  readonly webhooks: Webhooks;
+  readonly announce: Announce;
   /** The OpenAPI document of a space with this structure. */
   readonly describeSpace: (structure: Structure) => JsonObject;
 }

@@ -1,8 +1,8 @@
+import type { AnnouncedRecord } from '../../common/record-events/record-event.ts';
 import { type Changes, validateChanges } from '../input/validate-changes.ts';
 import { validateKeys } from '../input/validate-record.ts';
 import { newRecordJson } from '../records/new-record.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import type { AnnouncedRecord } from '../webhooks/webhooks.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDeps, RunOperation } from './operation.ts';
 
@@ -26,7 +26,7 @@ export const setKeys: RunOperation = async ({ request, open, body }, deps) => {
 
 /** Makes the key group unless there is one by now. */
 async function make(
-  { records, webhooks }: OperationDeps,
+  { records, announce }: OperationDeps,
   space: RecordSpace,
   keys: unknown,
   signal: AbortSignal,
@@ -34,12 +34,12 @@ async function make(
   const stored = await records.storeFirst(space, validateKeys(keys, space.structure), signal);
   if (stored === null) return null;
   const group = { id: stored.id, json: newRecordJson(space.structure, stored) };
-  await webhooks.announce(space, 'record.inserted', [group]);
+  await announce(space, 'record.inserted', [group]);
   return group;
 }
 
 async function change(
-  { changes, webhooks }: OperationDeps,
+  { changes, announce }: OperationDeps,
   space: RecordSpace,
   id: string,
   wanted: Changes,
@@ -47,6 +47,6 @@ async function change(
 ): Promise<AnnouncedRecord | null> {
   const json = await changes.update(space, { id }, wanted, signal);
   if (json === null) return null;
-  await webhooks.announce(space, 'record.updated', [{ id, json }]);
+  await announce(space, 'record.updated', [{ id, json }]);
   return { id, json };
 }

@@ -7,7 +7,7 @@ import { jsonAnswer } from './json-answer.ts';
 import type { RunOperation } from './operation.ts';
 
 /** POST /{project}/{space}/update-by-id?id=: changes fields of the record and answers it as it is then. */
-export const updateOneById: RunOperation = async ({ request, open, body }, { reader, changes, webhooks }) => {
+export const updateOneById: RunOperation = async ({ request, open, body }, { reader, changes, announce }) => {
   const { query, signal } = request;
   const space = await open();
   const id = parseId(query);
@@ -19,6 +19,6 @@ export const updateOneById: RunOperation = async ({ request, open, body }, { rea
     throw error;
   });
   if (record === null) throw noMatch(`No record has the id ${shownName(id)}`);
-  await webhooks.announce(space, 'record.updated', [{ id, json: record }]);
+  await announce(space, 'record.updated', [{ id, json: record }]);
   return jsonAnswer(record);
 };

@@ -10,7 +10,7 @@ import type { RunOperation } from './operation.ts';
  * POST /{project}/{space}/update: changes fields of the record that findOne would answer, and answers it as it is then.
  * The record matches when it is changed: of several requests that take the next record of a kind, no two get the same.
  */
-export const updateOne: RunOperation = async ({ request, open, body }, { reader, changes, webhooks }) => {
+export const updateOne: RunOperation = async ({ request, open, body }, { reader, changes, announce }) => {
   const { query, signal } = request;
   const space = await open();
   const options = parseOptions(request.header('options'), space.structure);
@@ -24,7 +24,7 @@ export const updateOne: RunOperation = async ({ request, open, body }, { reader,
     const stillWanted = (): Promise<boolean> => reader.matches(space, conditions, id, signal);
     const record = await changes.update(space, { id, stillWanted }, wanted, signal);
     if (record !== null) {
-      await webhooks.announce(space, 'record.updated', [{ id, json: record }]);
+      await announce(space, 'record.updated', [{ id, json: record }]);
       return jsonAnswer(record);
     }
     // somebody else changed or deleted it in between: another one may match. What an attempt needs may all be in

@@ -31,7 +31,7 @@ const forever = Number.POSITIVE_INFINITY;
 /** `file:line` of every call of a database in the source. */
 function callsInSource(): readonly string[] {
   const places: string[] = [];
-  for (const room of ['common', 'query', 'gateway', 'console']) {
+  for (const room of ['common', 'events', 'query', 'gateway', 'console']) {
     for (const file of readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })) {
       // the engines themselves, and what passes every statement on to them
       if (!file.endsWith('.ts') || /(chdb-database|clickhouse-database|count-statements)\.ts$/.test(file))

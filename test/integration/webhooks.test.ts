@@ -3,15 +3,15 @@ import { createHmac } from 'node:crypto';
 import { BlockList } from 'node:net';
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { createWebhooks, type Webhooks } from '../../query/webhooks/webhooks.ts';
-import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
+import type { Webhooks } from '../../events/webhooks.ts';
+import { openQueryHarness, spaceOf, testWebhooks } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../services/webhook-receiver.ts';
 
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 const open = (db: Database, allowed?: BlockList): Webhooks =>
-  createWebhooks({ db, database: testDatabase, alone: true, allowed, delayAfter: () => 1 });
+  testWebhooks({ db, alone: true, allowed, delayAfter: () => 1 });
 let webhooks: Webhooks | undefined;
 const harness = await openQueryHarness({
   webhooks: (db) => {
@@ -196,12 +196,12 @@ t.test('what a process that died did not send, another one does', async (t) => {
   harness.forget();
   await hooked('adopted').insertOne({ email: 'x' });
   const { db } = harness;
-  const shared = { db, database: testDatabase, alone: false, allowed: loopback, delayAfter: () => 1 };
-  const patient = createWebhooks(shared);
+  const shared = { db, alone: false, allowed: loopback, delayAfter: () => 1 };
+  const patient = testWebhooks(shared);
   await patient.start();
   const hers = (await list()).find(({ space }) => space === 'adopted');
   t.match(hers, { state: 'pending', attempts: 0 }, 'one that may live is left alone');
-  const heir = createWebhooks({ ...shared, silence: -1000 });
+  const heir = testWebhooks({ ...shared, silence: -1000 });
   await heir.start();
   await until((all) => all.some(({ space, state }) => space === 'adopted' && state === 'delivered'));
   await Promise.all([patient.close(), heir.close()]);

@@ -17,10 +17,15 @@ import { sweepRetired } from '../../query/space/clear-slot.ts';
 import { makeSpaceViews } from '../../query/space/space-views.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
-import { createDeliveries } from '../../query/webhooks/webhook-deliveries.ts';
 import { driveSessions } from './drive-sessions.ts';
 import { newFile } from './new-file.ts';
-import { testDatabase as database, type QueryCall, type QueryHarness, spaceOf } from './query-harness.ts';
+import {
+  testDatabase as database,
+  type QueryCall,
+  type QueryHarness,
+  spaceOf,
+  testWebhooks,
+} from './query-harness.ts';
 import { type FieldInput, structureOf } from './record-client.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -169,10 +174,26 @@ async function driveWebhooks(harness: QueryHarness, expect: Expect): Promise<voi
     { method: 'POST', path: `/_webhooks_/deliveries/${body[0].id}/send` },
     'POST /_webhooks_/deliveries/:id/send',
   );
-  const deliveries = createDeliveries({ db: harness.db, database });
-  await deliveries.sayAlive('process');
-  await deliveries.pendingOf('process', 1);
-  for (const since of [null, new Date()]) await deliveries.orphans('process', since, 1);
+  await driveSender(harness.db);
+}
+
+/** What a process does for others: it says that it lives, and takes over what one that died had to send, old and new. */
+async function driveSender(db: Database): Promise<void> {
+  const old = `${database}.webhook_deliveries`;
+  const columns = ['owner_id', 'id', 'process', 'url', 'body', 'state', 'created_at'];
+  const row = [
+    'owner',
+    'old',
+    'gone',
+    'http://127.0.0.1:9/',
+    '{"recordIds":["1"]}',
+    'pending',
+    '2026-01-01 00:00:00',
+  ];
+  await db.insert({ table: old, columns, lines: Buffer.from(`${JSON.stringify(row)}\n`) });
+  const heir = testWebhooks({ db, alone: false, silence: -1000 });
+  await heir.start();
+  await heir.close();
 }
 
 async function driveStructures(harness: QueryHarness, expect: Expect): Promise<void> {

@@ -6,6 +6,7 @@ import { frontPageRoute } from '../../common/process-routes/front-page.ts';
 import { healthRoutes } from '../../common/process-routes/health-routes.ts';
 import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import { consoleRoutes } from '../../console/routes.ts';
+import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { queryRoutes } from '../../query/query-service.ts';
 import { fakeRequest } from './fake-request.ts';
@@ -18,14 +19,18 @@ export function gatewayTable(): Route[] {
 }
 
 export function queryTable(): Route[] {
-  return queryRoutes({
-    config: { recordCacheBytes: 0 } as never,
-    db: untouched,
-    database: '',
-    alone: false,
-    projects: untouched,
-    authenticate: untouched,
-  });
+  return [
+    ...queryRoutes({
+      config: { recordCacheBytes: 0 } as never,
+      db: untouched,
+      database: '',
+      alone: false,
+      projects: untouched,
+      authenticate: untouched,
+      events: untouched,
+    }),
+    ...webhookRoutes({ webhooks: untouched, authenticate: untouched }),
+  ];
 }
 
 export function consoleTable(): Route[] {

@@ -11,6 +11,8 @@ import { Router } from '../../common/http/router.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
+import { webhookRoutes } from '../../events/webhook-routes.ts';
+import { Webhooks, type WebhooksDeps } from '../../events/webhooks.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { PendingRecords } from '../../query/records/pending-records.ts';
 import { LoggedCatalogue } from '../../query/space/logged-catalogue.ts';
@@ -73,6 +75,16 @@ export interface QueryHarness {
 
 export const testDatabase = 'sluice';
 
+const authenticate: QueryDeps['authenticate'] = async (request) => ({
+  userId: request.header('test-owner') ?? 'owner',
+  tokenId: 't',
+});
+
+/** Webhooks that are not started: they send what they hear of, and adopt nothing. */
+export function testWebhooks(deps: { db: Database; alone: boolean } & Partial<WebhooksDeps>): Webhooks {
+  return new Webhooks({ database: testDatabase, contentShare: 2 ** 28, allowed: undefined, ...deps });
+}
+
 export async function openQueryHarness(
   options: {
     config?: Partial<QueryDeps['config']>;
@@ -95,7 +107,8 @@ export async function openQueryHarness(
     /** What the routes, and each of `another`, know of each other's writes; absent: nothing, and they keep no results. */
     versions?: (db: Database) => NonNullable<QueryDeps['versions']>;
     metrics?: QueryDeps['metrics'];
-    webhooks?: (db: Database) => NonNullable<QueryDeps['webhooks']>;
+    /** What hears of writes; absent: webhooks that reach no private network. */
+    webhooks?: (db: Database) => Webhooks;
     /** Puts something between the service and the engine. */
     wrap?: (db: Database) => Database;
   } = {},
@@ -114,8 +127,9 @@ export async function openQueryHarness(
       ...{ db, database: testDatabase, alone, invalidation },
       ...(options.freshness === undefined ? {} : { knownFor: options.freshness.staleAfter }),
     });
-    return new Router(
-      queryRoutes({
+    const events = options.webhooks?.(db) ?? testWebhooks({ db: wrap(db), alone });
+    return new Router([
+      ...queryRoutes({
         config: {
           recordCacheBytes: 16 * 1024 ** 2,
           maxSpaces: 10_000,
@@ -130,7 +144,7 @@ export async function openQueryHarness(
         database: testDatabase,
         ...{ alone, pending, catalogue },
         projects,
-        authenticate: async (request) => ({ userId: request.header('test-owner') ?? 'owner', tokenId: 't' }),
+        ...{ authenticate, events },
         ...(options.cache === undefined ? {} : { cache: options.cache() }),
         ...(options.hasher === undefined ? {} : { hasher: options.hasher }),
         ...(options.reservations === undefined ? {} : { reservations: options.reservations() }),
@@ -138,9 +152,9 @@ export async function openQueryHarness(
         ...(invalidation === undefined ? {} : { invalidation }),
         ...(options.versions === undefined ? {} : { versions: options.versions(db) }),
         ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
-        ...(options.webhooks === undefined ? {} : { webhooks: options.webhooks(db) }),
       }),
-    );
+      ...webhookRoutes({ webhooks: events, authenticate }),
+    ]);
   };
   const forget = (): void => {
     router = openRouter();

@@ -21,7 +21,9 @@ export function recordingDatabase(
     const frames = (new Error().stack ?? '').split('\n');
     // what only hands statements on is nobody's call
     const between = /\/test\/|\/pending-records\.ts/;
-    const frame = frames.find((line) => /\/(common|query|gateway)\//.test(line) && !between.test(line));
+    const frame = frames.find(
+      (line) => /\/(common|events|query|gateway)\//.test(line) && !between.test(line),
+    );
     const [, file = '', line = ''] = /\(?(?:file:\/\/)?(\/[^():]+):(\d+):\d+\)?$/.exec(frame ?? '') ?? [];
     all.push({ sql, home, place: `${file.slice(root.length + 1)}:${line}` });
   };

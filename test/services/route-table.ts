@@ -1,3 +1,4 @@
+import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { queryRoutes } from '../../query/query-service.ts';
 
@@ -13,7 +14,9 @@ export function routeTable(): readonly string[] {
       alone: false,
       projects: untouched,
       authenticate: untouched,
+      events: untouched,
     }),
+    ...webhookRoutes(untouched),
     ...gatewayRoutes(untouched),
   ];
   return routes.map(({ method, path }) => `${method} ${path}`).sort();

@@ -17,12 +17,14 @@ import { healthRoutes } from '../../common/process-routes/health-routes.ts';
 import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import type { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
 import type { UsageCounts } from '../../common/usage/usage-counts.ts';
+import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { queryRoutes } from '../../query/query-service.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
 import { plentyOfSlots } from './plenty-of-slots.ts';
+import { testWebhooks } from './query-harness.ts';
 import { quickHasher } from './quick-hasher.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -68,6 +70,7 @@ export async function serveEverything(options: {
   );
   const fileUrl = (file: CloudFile): string => `http://files.test/_f_/${file.projectSlug}/${file.name}`;
   let broken = false;
+  const webhooks = testWebhooks({ db, database, alone: true });
   const routes: Route[] = [
     ...queryRoutes({
       config: {
@@ -79,9 +82,10 @@ export async function serveEverything(options: {
         loginTokenSecret: undefined,
         loginTokenTtl: 3_600_000,
       },
-      ...{ db, database, projects, authenticate, alone: true, hasher: quickHasher() },
+      ...{ db, database, projects, authenticate, alone: true, hasher: quickHasher(), events: webhooks },
       ...counted,
     }),
+    ...webhookRoutes({ webhooks, authenticate }),
     ...gatewayRoutes({
       ...{ deploymentId: testDeployment, authenticate, projects, store, log, fileUrl, downloadUrl: fileUrl },
       cloudFiles: {

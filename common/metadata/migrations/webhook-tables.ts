@@ -3,7 +3,7 @@ import type { Migration } from '../migrate.ts';
 const timestamp = `DateTime64(3, 'UTC')`;
 const durable = 'fsync_after_insert = 1, fsync_part_directory = 1';
 
-/** Deliveries of webhooks, each with what became of it, and which processes send any (query/webhooks/). */
+/** Deliveries of webhooks, each with what became of it, and which processes send any (events/). */
 export const webhookTables: Migration = {
   version: 13,
   name: 'webhooks',

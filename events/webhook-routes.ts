@@ -1,8 +1,9 @@
-import type { Authenticate } from '../../common/auth/authenticate.ts';
-import { invalidCondition } from '../../common/errors/catalogue.ts';
-import type { HttpResponse, Route } from '../../common/http/http-types.ts';
+import type { Authenticate } from '../common/auth/authenticate.ts';
+import { invalidCondition } from '../common/errors/catalogue.ts';
+import type { HttpResponse, Route } from '../common/http/http-types.ts';
+import type { Delivery } from './delivery.ts';
 import { webhookDescriptions as descriptions, listed } from './describe-webhooks.ts';
-import type { Delivery } from './webhook-deliveries.ts';
+
 import type { Webhooks } from './webhooks.ts';
 
 /** What an account may see and do about its webhooks. */
@@ -57,8 +58,7 @@ function readLimit(query: readonly (readonly [string, string])[]): number {
 }
 
 function shown(delivery: Delivery): unknown {
-  const { id, event, project, space, url, state, attempts, status, problem, body } = delivery;
-  const { recordIds } = JSON.parse(body) as { readonly recordIds: readonly string[] };
+  const { id, event, project, space, url, recordIds, state, attempts, status, problem } = delivery;
   return {
     ...{ id, event, project, space, url, recordIds, state, attempts },
     lastStatus: status === 0 ? null : status,

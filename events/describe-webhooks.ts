@@ -4,10 +4,9 @@ import {
   databaseErrors,
   jsonContent,
   usualErrors,
-} from '../../common/openapi/api-operation.ts';
-import { curl, keeping } from '../../common/openapi/curl.ts';
-import { dateTime, exactObject, named, nullable, type Schema } from '../../common/openapi/schema.ts';
-import { exampleStructure } from '../structure/example-structure.ts';
+} from '../common/openapi/api-operation.ts';
+import { curl, keeping } from '../common/openapi/curl.ts';
+import { dateTime, exactObject, named, nullable, type Schema } from '../common/openapi/schema.ts';
 
 const tag = 'Webhooks';
 const string: Schema = { type: 'string' };
@@ -43,7 +42,8 @@ const errors = [...usualErrors, ...databaseErrors, 'unauthorized'] as const;
 function announcing(base: string): string {
   // a space of its own: other samples would call the address as well
   const structure = {
-    ...{ ...exampleStructure, slug: 'announced' },
+    ...{ name: 'People', description: '', projectSlug: 'demo', slug: 'announced' },
+    recordStructure: [{ name: 'name', slug: 'name', type: 'TEXT' }],
     webhooks: { onInsertUrl: 'https://hooks.example.com/people' },
   };
   return `${curl({ url: `${base}/demo/announced`, headers: { structure }, body: [{ name: 'Ada' }] })}\n`;
@@ -94,7 +94,8 @@ export const webhookDescriptions = {
     tag,
     summary: 'Make a call of a webhook again',
     description:
-      'One that was delivered, or failed, is made as if it were new. One that waits is left as it is.',
+      'One that was delivered, or failed, is made as if it were new, for two days after its write and as long as its ' +
+      'content is kept. One that waits is left as it is.',
     access: 'token',
     pathParameters: { id: { description: 'Of the delivery', schema: { type: 'string', minLength: 1 } } },
     answers: { 200: { description: 'The delivery as it is now', headers, content: jsonContent(delivery) } },

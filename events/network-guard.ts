@@ -1,5 +1,6 @@
-import { lookup } from 'node:dns/promises';
+import { lookup, Resolver } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
+import { Semaphore } from '../common/limits/semaphore.ts';
 
 /** Where no webhook goes: networks that only this machine and its neighbours reach, and addresses that wrap theirs. */
 const closed: readonly (readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'])[] = [
@@ -56,9 +57,25 @@ export function createFindAddress(allowed: BlockList | undefined, resolve = reso
   };
 }
 
+/** Milliseconds that a name server has, and how often it is asked. */
+const resolver = new Resolver({ timeout: 3000, tries: 2 });
+/**
+ * What the system is asked holds a thread of those that files and statements need, for as long as a name server says
+ * nothing: few at once.
+ */
+const systemLookups = new Semaphore({ limit: 2, queueLimit: 1000, full: 'too many names are looked up' });
+
 async function resolveAll(host: string): Promise<readonly Address[]> {
   const family = isIP(host);
   if (family !== 0) return [{ address: host, family: family as 4 | 6 }];
-  const found = await lookup(host, { all: true });
-  return found.map(({ address, family }) => ({ address, family: family === 4 ? 4 : 6 }));
+  const asked = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+  const found = asked.flatMap((answer, index) =>
+    answer.status === 'rejected'
+      ? []
+      : answer.value.map((address): Address => ({ address, family: index === 0 ? 4 : 6 })),
+  );
+  if (found.length > 0) return found;
+  // names that only this machine knows, such as those in /etc/hosts
+  const local = await systemLookups.run(() => lookup(host, { all: true }), undefined);
+  return local.map(({ address, family }) => ({ address, family: family === 4 ? 4 : 6 }));
 }

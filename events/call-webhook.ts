@@ -1,14 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { DeadlinePassed, withDeadline } from '../../common/abort/deadline.ts';
-import { untilAborted } from '../../common/abort/until-aborted.ts';
+import { DeadlinePassed, withDeadline } from '../common/abort/deadline.ts';
+import { untilAborted } from '../common/abort/until-aborted.ts';
 import type { FindAddress } from './network-guard.ts';
 
 export interface WebhookCall {
   readonly id: string;
   readonly url: string;
-  readonly body: string;
+  /** Makes the body. Asked for once somebody has answered at the address. */
+  readonly content: () => Promise<string>;
   readonly secret: Uint8Array;
 }
 
@@ -58,32 +59,38 @@ async function follow(
 
 async function post(
   url: URL,
-  { id, body, secret }: WebhookCall,
+  { id, content, secret }: WebhookCall,
   findAddress: FindAddress,
   signal: AbortSignal,
 ): Promise<{ readonly status: number; readonly location: string | undefined }> {
   const { address, family } = await untilAborted(findAddress(url.hostname), signal);
-  const timestamp = Math.floor(Date.now() / 1000);
-  const headers = {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-    'user-agent': 'Sluice-Webhooks',
-    'webhook-id': id,
-    'webhook-timestamp': timestamp,
-    'webhook-signature': `v1,${signature(secret, id, timestamp, body)}`,
-  };
+  const isSecure = url.protocol === 'https:';
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    const request = url.protocol === 'https:' ? requestHttps : requestHttp;
-    const sent = request(url, {
+    const request = (isSecure ? requestHttps : requestHttp)(url, {
       method: 'POST',
-      headers,
+      headers: { 'content-type': 'application/json; charset=utf-8', 'user-agent': 'Sluice-Webhooks' },
       // a kept connection would go to an address that was checked for another call
       agent: false,
       signal,
       lookup: (_, options, callback) =>
         options.all ? callback(null, [{ address, family }]) : callback(null, address, family),
     });
-    sent.on('response', resolve).on('error', reject).end(body);
+    const send = async (): Promise<void> => {
+      const body = await content();
+      const timestamp = Math.floor(Date.now() / 1000);
+      request.setHeader('content-length', Buffer.byteLength(body));
+      request.setHeader('webhook-id', id);
+      request.setHeader('webhook-timestamp', timestamp);
+      request.setHeader('webhook-signature', `v1,${signature(secret, id, timestamp, body)}`);
+      request.end(body);
+    };
+    request.on('response', resolve).on('error', reject);
+    // an address where nobody answers takes no memory for what it would be sent
+    request.on('socket', (socket) => {
+      socket.once(isSecure ? 'secureConnect' : 'connect', () => {
+        send().catch((error: Error) => request.destroy(error));
+      });
+    });
   });
   // what it says beside its status is of no interest, and may be endless
   answer.destroy();

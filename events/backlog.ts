@@ -1,0 +1,76 @@
+/** Deliveries of an account that may wait in this process. */
+const mostWaiting = 10_000;
+/** Of the bytes that an account may have waiting, what it keeps a day of those that are over. */
+const keptShare = 1 / 4;
+const day = 86_400_000;
+
+interface Waiting {
+  readonly count: number;
+  /** Of their contents. */
+  readonly bytes: number;
+}
+
+/** What an account has in the store alone. */
+export interface Behind {
+  /** It comes after this id. */
+  after: string;
+  /** Whether some came while the store was asked. */
+  more: boolean;
+}
+
+/** What accounts have waiting, in memory and in the store, and which of them have not all of it in memory. */
+export class Backlog {
+  readonly behind = new Map<string, Behind>();
+  readonly #contentShare: number;
+  readonly #waiting = new Map<string, Waiting>();
+  /** Bytes of contents of today that are kept, by account. */
+  readonly #kept = new Map<string, number>();
+  #today = 0;
+
+  /** @param contentShare bytes of contents that an account may have waiting */
+  constructor(contentShare: number) {
+    this.#contentShare = contentShare;
+  }
+
+  /** Counts one more, if the account may have it. @returns why it may not; null: it may */
+  add(ownerId: string, more: number): string | null {
+    const { count, bytes } = this.#waiting.get(ownerId) ?? { count: 0, bytes: 0 };
+    if (count >= mostWaiting) return 'too many deliveries of the account wait';
+    if (bytes + more > this.#contentShare) return 'the deliveries of the account that wait are too large';
+    this.#waiting.set(ownerId, { count: count + 1, bytes: bytes + more });
+    return null;
+  }
+
+  remove(ownerId: string, less: number): void {
+    const { count, bytes } = this.#waiting.get(ownerId) ?? { count: 0, bytes: 0 };
+    if (count <= 1) this.#waiting.delete(ownerId);
+    else this.#waiting.set(ownerId, { count: count - 1, bytes: Math.max(0, bytes - less) });
+  }
+
+  /** Takes over what the store has of an account. */
+  found(ownerId: string, stored: Waiting): void {
+    const { count, bytes } = this.#waiting.get(ownerId) ?? stored;
+    this.#waiting.set(ownerId, {
+      count: Math.max(count, stored.count),
+      bytes: Math.max(bytes, stored.bytes),
+    });
+    this.fallBehind(ownerId, '');
+  }
+
+  /** What comes after this id is in the store, and maybe not in memory. */
+  fallBehind(ownerId: string, id: string): void {
+    const { after } = this.behind.get(ownerId) ?? { after: id };
+    this.behind.set(ownerId, { after: id < after ? id : after, more: true });
+  }
+
+  /** Whether the content of a delivery that is over is kept, so that updates of a large record do not fill the disk. */
+  keeps(ownerId: string, bytes: number): boolean {
+    const today = Math.floor(Date.now() / day);
+    if (today !== this.#today) this.#kept.clear();
+    this.#today = today;
+    const kept = (this.#kept.get(ownerId) ?? 0) + bytes;
+    if (kept > this.#contentShare * keptShare) return false;
+    this.#kept.set(ownerId, kept);
+    return true;
+  }
+}

@@ -1,0 +1,283 @@
+import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { KeyedHash } from '../common/auth/keyed-hash.ts';
+import { type ObserveCall, unobserved } from '../common/calls/observe-call.ts';
+import type { Log } from '../common/log/log.ts';
+import { Backlog } from './backlog.ts';
+import { type CallOutcome, callWebhook } from './call-webhook.ts';
+import type { Delivery, NewDelivery, Progress } from './delivery.ts';
+import { DeliveryQueue, type Queued, type queueLimits } from './delivery-queue.ts';
+import type { DeliveryTable } from './delivery-table.ts';
+import type { FindAddress } from './network-guard.ts';
+
+/** Milliseconds. */
+export const deliveryLifetime = 86_400_000;
+const firstDelay = 5_000;
+const longestDelay = 3_600_000;
+const sweepInterval = 30_000;
+const usualSilence = 120_000;
+/** Deliveries that are fetched at once, and for how few nobody asks while calls of the account are under way. */
+const mostFetched = 500;
+const leastFetched = 8;
+/** Characters, as they take memory, of contents that need not be read for a first attempt. */
+const freshContents = 32 * 1024 ** 2;
+
+/** Doubles from 5 s up to an hour; between half of that and all of it, so that many do not come at once. */
+export function retryDelay(attempts: number, random = Math.random): number {
+  const delay = Math.min(longestDelay, firstDelay * 2 ** Math.min(attempts - 1, 20));
+  return Math.round(delay * (0.5 + random() / 2));
+}
+
+export interface DeliverySenderDeps {
+  readonly table: DeliveryTable;
+  readonly findAddress: FindAddress;
+  readonly secretOf: KeyedHash;
+  /** Whether no other process has this store. */
+  readonly alone: boolean;
+  /** Bytes of contents that an account may have waiting. */
+  readonly contentShare: number;
+  /** Takes over what a version with other tables left. @returns whether there was any */
+  readonly adoptOld: (process: string, since: Date | null) => Promise<boolean>;
+  readonly log?: Pick<Log, 'warn'> | undefined;
+  readonly observeCall?: ObserveCall | undefined;
+  readonly delayAfter?: ((attempts: number) => number) | undefined;
+  /** Milliseconds after which a process that says nothing is taken for dead. */
+  readonly silence?: number | undefined;
+  readonly limits?: Partial<typeof queueLimits> | undefined;
+}
+
+/** Sends deliveries until they arrive or expire. */
+export class DeliverySender {
+  /** Of this process, as deliveries name it. */
+  readonly process = randomUUID();
+  readonly backlog: Backlog;
+  readonly #deps: DeliverySenderDeps;
+  readonly #silence: number;
+  readonly #queue: DeliveryQueue;
+  readonly #fresh = new LRUCache<string, string>({ maxSize: freshContents, sizeCalculation: sizeOf });
+  readonly #running = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #pumping = false;
+  #sweeper: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> | null = null;
+  /** Accounts that are being asked for, each with what ended meanwhile. */
+  readonly #fetching = new Map<string, Set<string>>();
+  /** Processes that were silent, of which nothing is left. */
+  #silent: ReadonlySet<string> = new Set();
+
+  constructor(deps: DeliverySenderDeps) {
+    this.#deps = deps;
+    this.#silence = deps.silence ?? usualSilence;
+    this.#queue = new DeliveryQueue(deps.limits);
+    this.backlog = new Backlog(deps.contentShare);
+  }
+
+  /** Takes deliveries that are in the store, with their contents. They are in the backlog by then. */
+  add(list: readonly NewDelivery[]): void {
+    for (const [delivery, content] of list) {
+      if (this.#enqueue(delivery)) this.#fresh.set(delivery.id, content);
+    }
+    this.#pumpSoon();
+  }
+
+  /** Whether memory has room for one more of an account. */
+  hasRoom(ownerId: string): boolean {
+    return this.#queue.roomOf(ownerId) > 0;
+  }
+
+  /** Sends one that was over, even before others that wait in the store. */
+  addAgain(delivery: Delivery): void {
+    if (!this.#queue.add(delivery)) this.backlog.fallBehind(delivery.ownerId, before(delivery.id));
+    this.#pumpSoon();
+  }
+
+  /** Looks for deliveries that an earlier process, or one that died, did not send. */
+  async start(): Promise<void> {
+    await this.#sweep(true);
+    this.#sweeper = setInterval(() => void this.#sweep(false), sweepInterval);
+    this.#sweeper.unref();
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort(new Error('the process stops'));
+    clearTimeout(this.#timer);
+    clearInterval(this.#sweeper);
+    await Promise.allSettled([...this.#running, this.#sweeping]);
+  }
+
+  /** What is in memory must be older than what is not, or records would lose their order. */
+  #enqueue(delivery: Delivery): boolean {
+    const { ownerId, id } = delivery;
+    if (this.backlog.behind.get(ownerId) === undefined && this.#queue.add(delivery)) return true;
+    this.backlog.fallBehind(ownerId, before(id));
+    return false;
+  }
+
+  #pumpSoon(): void {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    setImmediate(() => {
+      this.#pumping = false;
+      this.#pump();
+    });
+  }
+
+  #pump(): void {
+    clearTimeout(this.#timer);
+    if (this.#stop.signal.aborted) return;
+    for (let next = this.#queue.take(Date.now()); next !== null; next = this.#queue.take(Date.now())) {
+      this.#run(this.#send(next));
+    }
+    const { nextAt } = this.#queue;
+    if (nextAt === null) return;
+    this.#timer = setTimeout(() => this.#pump(), Math.max(0, nextAt - Date.now()));
+    this.#timer.unref();
+  }
+
+  #run(work: Promise<void>): void {
+    const running = work.finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  async #send(queued: Queued): Promise<void> {
+    const { delivery } = queued;
+    const { ownerId, id, bytes } = delivery;
+    const outcome = await this.#call(delivery);
+    this.#fresh.delete(id);
+    // nobody knows whether it arrived: the next process sends it again
+    if (this.#stop.signal.aborted && !outcome.delivered) return;
+    const progress = this.#after(queued, outcome);
+    const isOver = progress.state !== 'pending';
+    const drops = isOver && !this.backlog.keeps(ownerId, bytes);
+    // what is not noted is sent again after a restart
+    await this.#deps.table.note(delivery, progress, drops).catch((error: unknown) => {
+      this.#deps.log?.warn({ err: error }, 'the outcome of a webhook could not be stored');
+    });
+    queued.attempts = progress.attempts;
+    this.#queue.end(queued, isOver ? null : progress.nextAt.getTime());
+    if (isOver) {
+      this.backlog.remove(ownerId, bytes);
+      this.#fetching.get(ownerId)?.add(id);
+    }
+    this.#fetch(ownerId);
+    this.#pumpSoon();
+  }
+
+  async #call(delivery: Delivery): Promise<CallOutcome> {
+    const { findAddress, secretOf, observeCall = unobserved } = this.#deps;
+    const { signal } = this.#stop;
+    const { id, url, ownerId } = delivery;
+    const undelivered: CallOutcome = { delivered: false, status: 0, problem: '' };
+    const secret = await secretOf(ownerId).catch(() => null);
+    if (secret === null) return { ...undelivered, problem: 'the key of the store can not be read' };
+    let outcome = undelivered;
+    const content = (): Promise<string> => this.#contentOf(delivery);
+    // a refusal is counted as an error, though it is no exception
+    const work = async (): Promise<void> => {
+      outcome = await callWebhook({ id, url, content, secret }, findAddress, signal);
+      if (!outcome.delivered) throw new Error(outcome.problem);
+    };
+    await observeCall('webhook', 'POST', work, { signal }).catch(() => {});
+    return outcome;
+  }
+
+  async #contentOf(delivery: Delivery): Promise<string> {
+    const fresh = this.#fresh.get(delivery.id);
+    if (fresh !== undefined) return fresh;
+    const content = await this.#deps.table.content(delivery).catch((error: unknown) => {
+      this.#deps.log?.warn({ err: error }, 'the content of a webhook could not be read');
+      throw new Error('the content could not be read');
+    });
+    if (content === null) throw new Error('the content is kept no longer');
+    return content;
+  }
+
+  #after({ delivery, attempts: before }: Queued, outcome: CallOutcome): Progress {
+    const { delayAfter = retryDelay } = this.#deps;
+    const { delivered, status, problem } = outcome;
+    const { process } = this;
+    const { expiresAt } = delivery;
+    const updatedAt = new Date();
+    const attempts = before + 1;
+    const nextAt = new Date(updatedAt.getTime() + delayAfter(attempts));
+    const failed = nextAt > expiresAt ? 'failed' : 'pending';
+    const state = delivered ? 'delivered' : failed;
+    return { process, state, attempts, status, problem, updatedAt, nextAt, expiresAt };
+  }
+
+  /** Asks the store for what an account has there, when there is room for it. */
+  #fetch(ownerId: string): void {
+    const behind = this.backlog.behind.get(ownerId);
+    if (behind === undefined || this.#fetching.has(ownerId) || this.#stop.signal.aborted) return;
+    const limit = Math.min(mostFetched, this.#queue.roomOf(ownerId));
+    if (limit < (this.#queue.isSending(ownerId) ? leastFetched : 1)) return;
+    const fetching = this.#fetchNow(ownerId, behind.after, limit).then(
+      () => {
+        this.#fetching.delete(ownerId);
+        this.#fetch(ownerId);
+        this.#pumpSoon();
+      },
+      (error: unknown) => {
+        this.#fetching.delete(ownerId);
+        this.backlog.fallBehind(ownerId, behind.after);
+        this.#deps.log?.warn({ err: error }, 'webhooks that wait could not be looked for');
+      },
+    );
+    this.#run(fetching);
+  }
+
+  async #fetchNow(ownerId: string, after: string, limit: number): Promise<void> {
+    const { backlog } = this;
+    const ended = new Set<string>();
+    this.#fetching.set(ownerId, ended);
+    // what comes in meanwhile says so, and that it comes after something earlier
+    backlog.behind.set(ownerId, { after: lastId, more: false });
+    const found = await this.#deps.table.pendingOf(this.process, ownerId, after, limit);
+    const refused = found.find((delivery) => !ended.has(delivery.id) && !this.#queue.add(delivery));
+    const isAll = refused === undefined && found.length < limit;
+    if (isAll && backlog.behind.get(ownerId)?.more !== true) backlog.behind.delete(ownerId);
+    else
+      backlog.fallBehind(ownerId, refused === undefined ? (found.at(-1)?.id ?? after) : before(refused.id));
+  }
+
+  #sweep(first: boolean): Promise<void> {
+    this.#sweeping ??= this.#sweepNow(first).finally(() => {
+      this.#sweeping = null;
+    });
+    return this.#sweeping;
+  }
+
+  async #sweepNow(first: boolean): Promise<void> {
+    const { table, alone, adoptOld, log } = this.#deps;
+    const { process } = this;
+    const since = alone ? null : new Date(Date.now() - this.#silence);
+    try {
+      if (since !== null) await table.sayAlive(process);
+      // alone, nobody leaves anything but those before it
+      const silent = since === null ? [] : await table.silent(since);
+      const adopts = first || silent.some((other) => !this.#silent.has(other));
+      if (adopts) await table.adopt(process, since);
+      this.#silent = new Set(silent);
+      const adoptedOld = (first || since !== null) && (await adoptOld(process, since));
+      const adopted = adopts || adoptedOld ? await table.waitingOf(process) : [];
+      for (const { ownerId, count, bytes } of adopted) this.backlog.found(ownerId, { count, bytes });
+    } catch (error) {
+      if (!this.#stop.signal.aborted) log?.warn({ err: error }, 'webhooks that wait could not be looked for');
+    }
+    for (const ownerId of this.backlog.behind.keys()) this.#fetch(ownerId);
+  }
+}
+
+/** Comes after every id. */
+const lastId = '~';
+
+/** What this id comes after, and all later ones. */
+function before(id: string): string {
+  return `${id.slice(0, -1)} `;
+}
+
+/** A content may have two bytes a character. */
+function sizeOf(content: string): number {
+  return 2 * content.length + 200;
+}

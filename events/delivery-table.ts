@@ -1,0 +1,219 @@
+import type { Database } from '../common/clickhouse/database.ts';
+import { textLiteral } from '../common/clickhouse/literal.ts';
+import { type Queued, StatementQueues, type Waiting } from '../common/clickhouse/statement-queues.ts';
+import { timestampText } from '../common/metadata/row-values.ts';
+import type { Delivery, NewDelivery, Progress } from './delivery.ts';
+
+const keyColumns = ['owner_id', 'id', 'created_at'];
+const changeColumns = ['space_id', 'event', 'project', 'space', 'url', 'record_ids', 'bytes'];
+export const progressColumns = [
+  ...['process', 'state', 'attempts', 'status', 'problem'],
+  ...['updated_at', 'next_at', 'expires_at'],
+];
+const columns = [...keyColumns, ...changeColumns, ...progressColumns, 'content'];
+const noteColumns = [...keyColumns, ...progressColumns, 'content'];
+/** All that lists and the queue show, as a Delivery has it: never contents. */
+const selection = `owner_id AS ownerId, id, space_id AS spaceId, event, project, space, url, record_ids AS recordIds,
+  toFloat64(bytes) AS bytes, process, state, attempts, status, problem,
+  arrayMap(time -> toFloat64(toUnixTimestamp64Milli(time)), [created_at, updated_at, next_at, expires_at]) AS times`;
+/** What stands for a content that was dropped. It is greater than any, which begin with `{`. */
+const dropped = '~';
+/** Bytes of rows that may wait here, and of one INSERT; of contents that are read at once. */
+const pendingLimit = 128 * 1024 ** 2;
+const insertLimit = 16 * 1024 ** 2;
+const readLimit = 8 * 1024 ** 2;
+/** Contents that are asked for by one statement, whose ids are its text. */
+const contentsAtOnce = 200;
+/** What began has to be known, whatever becomes of the request. */
+const { signal: never } = new AbortController();
+
+type Key = Pick<Delivery, 'ownerId' | 'id' | 'createdAt'>;
+
+interface Lines extends Queued {
+  readonly columns: readonly string[];
+  readonly lines: Buffer;
+}
+
+interface Wanted extends Queued {
+  readonly id: string;
+}
+
+/**
+ * The table of deliveries. Of a delivery there are rows that merges join: one with all of it, and one of each attempt,
+ * which is small. Rows and reads of several callers share statements, and accounts take turns.
+ */
+export class DeliveryTable {
+  readonly #db: Database;
+  readonly #table: string;
+  readonly #processes: string;
+  readonly #inserts: StatementQueues<Lines, void>;
+  readonly #reads: StatementQueues<Wanted, string | null>;
+
+  constructor({ db, database }: { readonly db: Database; readonly database: string }) {
+    this.#db = db;
+    this.#table = `${database}.webhook_calls`;
+    this.#processes = `${database}.webhook_processes`;
+    this.#inserts = new StatementQueues({
+      ...{ pendingLimit, sizeLimit: insertLimit },
+      full: 'too many deliveries of webhooks wait to be stored',
+      run: (items) => this.#insert(items),
+    });
+    this.#reads = new StatementQueues({
+      ...{ pendingLimit, sizeLimit: readLimit, countLimit: contentsAtOnce },
+      full: 'too many contents of webhooks are asked for',
+      run: (items) => this.#readContents(items),
+    });
+  }
+
+  /** Resolves when they are durable. @param added of one account, with their contents */
+  store(added: readonly NewDelivery[]): Promise<void> {
+    const lines = added.map(([delivery, content]) => {
+      const { spaceId, event, project, space, url, recordIds, bytes } = delivery;
+      const change = [spaceId, event, project, space, url, recordIds, bytes];
+      return lineOf([...keyValues(delivery), ...change, ...progressValues(delivery), content]);
+    });
+    return this.#add('new', added[0]?.[0].ownerId ?? '', columns, lines);
+  }
+
+  /** Notes how far a delivery is. @param dropsContent it will not be sent any more */
+  note(key: Key, progress: Progress, dropsContent: boolean): Promise<void> {
+    const line = lineOf([...keyValues(key), ...progressValues(progress), dropsContent ? dropped : '']);
+    return this.#add('notes', key.ownerId, noteColumns, [line]);
+  }
+
+  /** The content of a delivery; null: it is kept no longer. */
+  content({ ownerId, id, bytes }: Pick<Delivery, 'ownerId' | 'id' | 'bytes'>): Promise<string | null> {
+    const queued = { queue: '', shape: '', size: bytes, account: ownerId, signal: never };
+    return this.#reads.add({ ...queued, id });
+  }
+
+  /** What a process is to send, by account. */
+  waitingOf(process: string): Promise<{ ownerId: string; count: number; bytes: number }[]> {
+    return this.#db.rows({
+      sql: `SELECT owner_id AS ownerId, toFloat64(count()) AS count, toFloat64(sum(bytes)) AS bytes FROM ${this.#table} FINAL
+        WHERE state = 'pending' AND process = ${textLiteral(process)} GROUP BY owner_id`,
+    });
+  }
+
+  /** What a process is to send of an account, oldest first, after an id. */
+  pendingOf(process: string, ownerId: string, after: string, limit: number): Promise<Delivery[]> {
+    const mine = `owner_id = ${textLiteral(ownerId)} AND id > ${textLiteral(after)}
+      AND state = 'pending' AND process = ${textLiteral(process)}`;
+    return this.#select(`${mine} ORDER BY id LIMIT ${limit}`);
+  }
+
+  /** The newest of an account. */
+  recent(account: string, limit: number, signal: AbortSignal): Promise<Delivery[]> {
+    const own = `owner_id = ${textLiteral(account)}`;
+    // ids alone are read in the order of the table, from its end
+    const newest = `SELECT DISTINCT id FROM ${this.#table} WHERE ${own} ORDER BY id DESC LIMIT ${limit}`;
+    const where = `${own} AND id >= (SELECT min(id) FROM (${newest})) ORDER BY id DESC LIMIT ${limit}`;
+    return this.#select(where, { signal, account });
+  }
+
+  async find(account: string, id: string, signal: AbortSignal): Promise<Delivery | null> {
+    const where = `owner_id = ${textLiteral(account)} AND id = ${textLiteral(id)} LIMIT 1`;
+    return (await this.#select(where, { signal, account }))[0] ?? null;
+  }
+
+  /** Gives what nobody sends to a process. @param since others live that were heard of later; null: there are none */
+  async adopt(process: string, since: Date | null): Promise<void> {
+    const key = keyColumns.join(', ');
+    const sql = `INSERT INTO ${this.#table} (${key}, ${progressColumns.join(', ')})
+      SELECT ${key}, ${textLiteral(process)}, state, attempts, status, problem, now64(3, 'UTC'), next_at, expires_at
+      FROM ${this.#table} FINAL WHERE state = 'pending' AND ${this.isOrphan(process, since)}`;
+    await this.#db.command({ sql });
+  }
+
+  /** As a condition: that a delivery is not of this process, nor of one that lives. */
+  isOrphan(process: string, since: Date | null): string {
+    const others = `process != ${textLiteral(process)}`;
+    if (since === null) return others;
+    const time = timeLiteral(since);
+    return `${others} AND updated_at < ${time}
+      AND process NOT IN (SELECT process FROM ${this.#processes} WHERE alive_at > ${time})`;
+  }
+
+  sayAlive(process: string): Promise<void> {
+    const lines = Buffer.from(lineOf([process, timestampText(new Date())]));
+    return this.#db.insert({ table: this.#processes, columns: ['process', 'alive_at'], lines });
+  }
+
+  /** Processes that were last heard of before a time, each with that time. */
+  async silent(since: Date): Promise<readonly string[]> {
+    const rows = await this.#db.rows<{ process: string }>({
+      sql: `SELECT concat(process, ' ', toString(max(alive_at))) AS process FROM ${this.#processes} AS seen
+        GROUP BY seen.process HAVING max(alive_at) <= ${timeLiteral(since)}`,
+    });
+    return rows.map(({ process }) => process);
+  }
+
+  #add(
+    queue: 'new' | 'notes',
+    account: string,
+    names: readonly string[],
+    texts: readonly string[],
+  ): Promise<void> {
+    const lines = Buffer.from(texts.join(''));
+    const size = lines.byteLength;
+    return this.#inserts.add({ queue, shape: '', size, account, signal: never, columns: names, lines });
+  }
+
+  async #insert(items: readonly Waiting<Lines, void>[]): Promise<void> {
+    const lines = Buffer.concat(items.map(({ lines }) => lines));
+    await this.#db.insert({ table: this.#table, columns: items[0]?.columns ?? [], lines }).then(
+      () => items.forEach(({ resolve }) => void resolve()),
+      (error: unknown) => items.forEach(({ reject }) => void reject(error)),
+    );
+  }
+
+  async #readContents(items: readonly Waiting<Wanted, string | null>[]): Promise<void> {
+    const keys = items.map(({ account, id }) => `(${textLiteral(account)}, ${textLiteral(id)})`);
+    const sql = `SELECT id, content FROM ${this.#table} FINAL WHERE (owner_id, id) IN (${keys.join(', ')})`;
+    await this.#db.rows<{ id: string; content: string }>({ sql }).then(
+      (rows) => {
+        const found = new Map(rows.map(({ id, content }) => [id, content]));
+        for (const { id, resolve } of items) {
+          const content = found.get(id) ?? '';
+          resolve(content === '' || content === dropped ? null : content);
+        }
+      },
+      (error: unknown) => items.forEach(({ reject }) => void reject(error)),
+    );
+  }
+
+  async #select(rest: string, more: { signal?: AbortSignal; account?: string } = {}): Promise<Delivery[]> {
+    const sql = `SELECT ${selection} FROM ${this.#table} FINAL WHERE ${rest}`;
+    return (await this.#db.rows<Row>({ sql, ...more })).map(deliveryOf);
+  }
+}
+
+/** Times as milliseconds since 1970. */
+type Row = Omit<Delivery, 'createdAt' | 'updatedAt' | 'nextAt' | 'expiresAt'> & {
+  readonly times: readonly [createdAt: number, updatedAt: number, nextAt: number, expiresAt: number];
+};
+
+function deliveryOf({ times, ...row }: Row): Delivery {
+  const [createdAt, updatedAt, nextAt, expiresAt] = times;
+  return {
+    ...{ ...row, createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) },
+    ...{ nextAt: new Date(nextAt), expiresAt: new Date(expiresAt) },
+  };
+}
+
+function keyValues({ ownerId, id, createdAt }: Key): readonly unknown[] {
+  return [ownerId, id, timestampText(createdAt)];
+}
+
+function progressValues(progress: Progress): readonly unknown[] {
+  const { process, state, attempts, status, problem, updatedAt, nextAt, expiresAt } = progress;
+  return [process, state, attempts, status, problem, ...[updatedAt, nextAt, expiresAt].map(timestampText)];
+}
+
+function lineOf(values: readonly unknown[]): string {
+  return `${JSON.stringify(values)}\n`;
+}
+
+function timeLiteral(time: Date): string {
+  return `toDateTime64(${textLiteral(timestampText(time))}, 3, 'UTC')`;
+}

@@ -1,0 +1,64 @@
+/** What knows its place in the heap that it is in. -1: in none. */
+export interface Slotted {
+  slot: number;
+}
+
+/** The first of many by an order. To put one in, or to take any out, takes as many steps as their number has digits. */
+export class Heap<Item extends Slotted> {
+  readonly #items: Item[] = [];
+  readonly #before: (one: Item, other: Item) => boolean;
+
+  constructor(before: (one: Item, other: Item) => boolean) {
+    this.#before = before;
+  }
+
+  get first(): Item | undefined {
+    return this.#items[0];
+  }
+
+  /** What an item is ordered by must not change while it is in. */
+  add(item: Item): void {
+    this.#items.push(item);
+    this.#rise(item, this.#items.length - 1);
+  }
+
+  /** Does nothing when it is not in. */
+  remove(item: Item): void {
+    const { slot } = item;
+    if (slot === -1) return;
+    item.slot = -1;
+    const last = this.#items.pop() as Item;
+    if (last === item) return;
+    this.#rise(last, slot);
+    this.#sink(last, last.slot);
+  }
+
+  #rise(item: Item, from: number): void {
+    let slot = from;
+    while (slot > 0) {
+      const parent = this.#items[(slot - 1) >> 1] as Item;
+      if (!this.#before(item, parent)) break;
+      this.#put(parent, slot);
+      slot = (slot - 1) >> 1;
+    }
+    this.#put(item, slot);
+  }
+
+  #sink(item: Item, from: number): void {
+    let slot = from;
+    for (;;) {
+      const [left, right] = [this.#items[2 * slot + 1], this.#items[2 * slot + 2]];
+      const child = right !== undefined && this.#before(right, left as Item) ? right : left;
+      if (child === undefined || !this.#before(child, item)) break;
+      const next = child.slot;
+      this.#put(child, slot);
+      slot = next;
+    }
+    this.#put(item, slot);
+  }
+
+  #put(item: Item, slot: number): void {
+    this.#items[slot] = item;
+    item.slot = slot;
+  }
+}

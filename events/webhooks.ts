@@ -1,0 +1,183 @@
+import type { BlockList } from 'node:net';
+import { createKeyedHash } from '../common/auth/keyed-hash.ts';
+import { createStoredKeys } from '../common/auth/signing-keys.ts';
+import type { Database } from '../common/clickhouse/database.ts';
+import { notFound, overloaded } from '../common/errors/catalogue.ts';
+import { letOthersRun } from '../common/limits/yielding-loop.ts';
+import type { Log } from '../common/log/log.ts';
+import { createUuidV7 } from '../common/metadata/uuid-v7.ts';
+import type { Metrics } from '../common/metrics/create-metrics.ts';
+import type { AnnouncedRecord, RecordEvent, RecordEvents } from '../common/record-events/record-event.ts';
+import type { Delivery, NewDelivery } from './delivery.ts';
+import { DeliverySender, type DeliverySenderDeps, deliveryLifetime } from './delivery-sender.ts';
+import { DeliveryTable } from './delivery-table.ts';
+import { createFindAddress } from './network-guard.ts';
+import { adoptOldDeliveries } from './old-deliveries.ts';
+
+/** Records, and characters, of one delivery; a record alone may be longer. */
+const mostRecords = 100;
+const mostCharacters = 1024 ** 2;
+/** Characters, and deliveries, of an event that are stored at once. */
+const storedCharacters = 4 * mostCharacters;
+const storedDeliveries = 100;
+/** Milliseconds that an event keeps the event loop from everything else. */
+const busyFor = 2;
+/** How long after it was made a delivery may be sent again: its content is kept for a day longer. */
+const againFor = 2 * deliveryLifetime;
+const { signal: never } = new AbortController();
+
+export interface WebhooksDeps {
+  readonly db: Database;
+  readonly database: string;
+  readonly alone: boolean;
+  /** Bytes of contents that an account may have waiting. */
+  readonly contentShare: number;
+  /** Private networks that webhooks may reach; undefined: none. */
+  readonly allowed: BlockList | undefined;
+  readonly log?: Pick<Log, 'warn'> | undefined;
+  readonly metrics?: Partial<Pick<Metrics, 'observeCall'>> | undefined;
+  /** Of the sender, for tests. */
+  readonly delayAfter?: (attempts: number) => number;
+  readonly silence?: number;
+  readonly limits?: DeliverySenderDeps['limits'];
+}
+
+/** Events of records as calls of addresses: makes deliveries of them, and has them sent. */
+export class Webhooks implements RecordEvents {
+  readonly #table: DeliveryTable;
+  readonly #sender: DeliverySender;
+  readonly #keyOf: ReturnType<typeof createKeyedHash>;
+  readonly #newId = createUuidV7();
+
+  constructor(deps: WebhooksDeps) {
+    const { db, database } = deps;
+    const table = new DeliveryTable(deps);
+    this.#table = table;
+    this.#keyOf = createKeyedHash(createStoredKeys(deps), 'sluice webhooks 1');
+    this.#sender = new DeliverySender({
+      ...deps,
+      table,
+      observeCall: deps.metrics?.observeCall,
+      secretOf: this.#keyOf,
+      findAddress: createFindAddress(deps.allowed),
+      adoptOld: (process, since) => adoptOldDeliveries({ db, database, table }, process, since),
+    });
+  }
+
+  /**
+   * Queues the deliveries for a write that is durable, and resolves when they are durable too. Those of many records are
+   * made and stored some at a time, and others run in between.
+   */
+  async publish(event: RecordEvent): Promise<void> {
+    let made: NewDelivery[] = [];
+    let size = 0;
+    let began = performance.now();
+    for (const part of partsOf(event.records)) {
+      if (size > storedCharacters || made.length >= storedDeliveries) {
+        await this.#store(made);
+        [made, size, began] = [[], 0, performance.now()];
+      } else if (performance.now() - began > busyFor) {
+        await letOthersRun(never);
+        began = performance.now();
+      }
+      const next = this.#deliveryOf(event, part);
+      made.push(next);
+      size += next[0].bytes;
+    }
+    if (made.length > 0) await this.#store(made);
+  }
+
+  /** What signs an account's deliveries, in the form of Standard Webhooks. */
+  async secretOf(ownerId: string): Promise<string> {
+    return `whsec_${(await this.#keyOf(ownerId)).toString('base64')}`;
+  }
+
+  recent(ownerId: string, limit: number, signal: AbortSignal): Promise<readonly Delivery[]> {
+    return this.#table.recent(ownerId, limit, signal);
+  }
+
+  /** Sends a delivery again, as if it were new. Throws 404. */
+  async sendAgain(ownerId: string, id: string, signal: AbortSignal): Promise<Delivery> {
+    const found = await this.#table.find(ownerId, id, signal);
+    if (found === null) throw notFound('There is no such delivery');
+    if (found.state === 'pending') return found;
+    const now = new Date();
+    const isOld = now.getTime() - found.createdAt.getTime() > againFor;
+    if (isOld || (await this.#table.content(found)) === null) {
+      throw notFound('The content of this delivery is kept no longer');
+    }
+    const sender = this.#sender;
+    const problem = sender.hasRoom(ownerId) ? sender.backlog.add(ownerId, found.bytes) : 'memory is full';
+    if (problem !== null) throw overloaded('too many deliveries of the account wait');
+    const again: Delivery = { ...found, ...this.#asNew(now), status: found.status, problem: found.problem };
+    try {
+      await this.#table.note(again, again, false);
+    } catch (error) {
+      sender.backlog.remove(ownerId, found.bytes);
+      throw error;
+    }
+    sender.addAgain(again);
+    return again;
+  }
+
+  start(): Promise<void> {
+    return this.#sender.start();
+  }
+
+  close(): Promise<void> {
+    return this.#sender.close();
+  }
+
+  async #store(made: readonly NewDelivery[]): Promise<void> {
+    const pending = made.filter(([{ state }]) => state === 'pending');
+    try {
+      await this.#table.store(made);
+    } catch (error) {
+      for (const [{ ownerId, bytes }] of pending) this.#sender.backlog.remove(ownerId, bytes);
+      throw error;
+    }
+    this.#sender.add(pending);
+  }
+
+  #deliveryOf(event: RecordEvent, records: readonly AnnouncedRecord[]): NewDelivery {
+    const { ownerId, spaceId, type, project, space, url } = event;
+    const id = this.#newId();
+    const now = new Date();
+    const recordIds = records.map((record) => record.id);
+    const known = { deliveryId: id, event: type, project, space, recordIds };
+    const head = JSON.stringify({ ...known, time: now.toISOString() }).slice(0, -1);
+    const content = `${head},"records":[${records.map(({ json }) => json).join(',')}]}`;
+    const bytes = Buffer.byteLength(content);
+    // an address that is dead for long would fill the store; what does not wait is in the list all the same
+    const problem = this.#sender.backlog.add(ownerId, bytes);
+    const delivery: Delivery = {
+      ...{ ownerId, id, spaceId, event: type, project, space, url, recordIds, bytes, createdAt: now },
+      ...this.#asNew(now),
+      ...(problem === null ? {} : { state: 'failed', problem }),
+    };
+    return [delivery, problem === null ? content : ''];
+  }
+
+  #asNew(now: Date) {
+    const { process } = this.#sender;
+    const expiresAt = new Date(now.getTime() + deliveryLifetime);
+    const progress = { process, state: 'pending', attempts: 0, status: 0, problem: '' } as const;
+    return { ...progress, updatedAt: now, nextAt: now, expiresAt };
+  }
+}
+
+function* partsOf(records: Iterable<AnnouncedRecord>): Generator<readonly AnnouncedRecord[], undefined> {
+  let part: AnnouncedRecord[] = [];
+  let length = 0;
+  for (const record of records) {
+    if (part.length === mostRecords || (part.length > 0 && length + record.json.length > mostCharacters)) {
+      yield part;
+      part = [];
+      length = 0;
+    }
+    part.push(record);
+    length += record.json.length;
+  }
+  if (part.length > 0) yield part;
+  return undefined;
+}
