@@ -15,6 +15,7 @@ import { engineSettings } from '../../common/clickhouse/engine-settings.ts';
 import { metadataTableNames, shardedTableNames } from '../../common/clickhouse/topology.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
+import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { openAddress } from '../services/clickhouse-address.ts';
 import { driveEverything } from '../services/drive-everything.ts';
@@ -74,7 +75,10 @@ async function checkCollection(
   all: readonly Recorded[],
   called: ReadonlySet<string>,
 ): Promise<void> {
-  const routes = queryRoutes({ config: { recordCacheBytes: 0 }, db: {} } as unknown as QueryDeps);
+  const routes = [
+    ...queryRoutes({ config: { recordCacheBytes: 0 }, db: {} } as unknown as QueryDeps),
+    ...webhookRoutes({} as never),
+  ];
   const missing = routes.map(({ method, path }) => `${method} ${path}`).filter((route) => !called.has(route));
   t.strictSame(missing, [], 'every operation was done');
   const places = new Set(all.map(({ place }) => place));
