@@ -4,7 +4,7 @@
  * call arrives, median and p99 are within twice of alone.
  *
  * Two processes of the service, each with a client that inserts five records a second and hears of them. In one of them
- * ten accounts insert as well, small records ten times a second and one of a megabyte every five: their addresses refuse,
+ * ten accounts have stored 5,000 records and ten of a megabyte each, and insert one more a second: their addresses refuse,
  * say nothing, or are not allowed. The other is the control: what its client waits for is the machine's doing.
  */
 import { once } from 'node:events';
@@ -50,12 +50,13 @@ const live = await listening(receiver);
 const silence = createServer((socket) => void socket.on('error', () => {}));
 const dead = ['http://127.0.0.1:1/', await listening(silence), 'http://10.0.0.1/'];
 
-async function insert(url: string, token: string, address: string, text: string): Promise<string> {
+/** @param body a record, or several; @returns the id of the one */
+async function insert(url: string, token: string, address: string, body: object): Promise<string> {
   const structure = webhookStructure('calls', address);
-  const answer = await fetch(`${url}/bench/calls/_single_`, {
+  const answer = await fetch(`${url}/bench/calls${Array.isArray(body) ? '' : '/_single_'}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, structure, 'content-type': 'application/json' },
-    body: JSON.stringify({ text }),
+    body: JSON.stringify(body),
   });
   if (answer.status !== 200) throw new Error(`${answer.status} ${(await answer.text()).slice(0, 300)}`);
   return ((await answer.json()) as { id: string }).id;
@@ -78,7 +79,9 @@ async function run({ service, token }: Awaited<ReturnType<typeof open>>, time: n
   const end = performance.now() + time * 1000;
   for (let next = performance.now(); next < end; next += 1000 / insertsPerSecond) {
     await sleep(Math.max(0, next - performance.now()));
-    inserted.push(insert(service.ready, token, live, 'x').then((id) => [id, performance.now()] as const));
+    inserted.push(
+      insert(service.ready, token, live, { text: 'x' }).then((id) => [id, performance.now()] as const),
+    );
   }
   const answered = await Promise.all(inserted);
   const late = performance.now() + patience;
@@ -86,20 +89,28 @@ async function run({ service, token }: Awaited<ReturnType<typeof open>>, time: n
   return answered.map(([id, at]) => Math.max(0, (arrivals.get(id) ?? Number.POSITIVE_INFINITY) - at));
 }
 
-function attack(
-  { service, accounts }: Awaited<ReturnType<typeof open>>,
-  signal: AbortSignal,
-): Promise<unknown> {
-  const large = 'x'.repeat(1_000_000);
+type Opened = Awaited<ReturnType<typeof open>>;
+
+function addressOf(account: number): string {
+  return dead[account % dead.length] as string;
+}
+
+async function fillQueues({ service, accounts }: Opened): Promise<void> {
+  const many = Array.from({ length: 5000 }, () => ({ text: 'x' }));
+  const large = { text: 'x'.repeat(1_000_000) };
+  for (const [n, token] of accounts.entries()) {
+    await insert(service.ready, token, addressOf(n), many);
+    for (let i = 0; i < 10; i++) await insert(service.ready, token, addressOf(n), large);
+  }
+}
+
+function attack({ service, accounts }: Opened, signal: AbortSignal): Promise<unknown> {
   return Promise.all(
-    accounts.map(async (token, n) => {
-      const attacker = new Attacker({ url: service.ready, token, signal });
-      const address = dead[n % dead.length] as string;
-      const send = async (text: string): Promise<void> => {
-        await insert(service.ready, token, address, text);
-      };
-      await Promise.all([attacker.keep(1, 100, () => send('x')), attacker.keep(1, 5000, () => send(large))]);
-    }),
+    accounts.map((token, n) =>
+      new Attacker({ url: service.ready, token, signal }).keep(1, 1000, async () => {
+        await insert(service.ready, token, addressOf(n), { text: 'x' });
+      }),
+    ),
   );
 }
 
@@ -118,8 +129,9 @@ progress('both clients are alone');
 const [alone, controlAlone] = await Promise.all([run(attacked, seconds), run(control, seconds)]);
 progress('ten accounts with dead addresses begin');
 const over = new AbortController();
+await fillQueues(attacked);
 const attacks = attack(attacked, over.signal);
-await sleep(10_000);
+await sleep(5000);
 const [beside, controlBeside] = await Promise.all([run(attacked, seconds), run(control, seconds)]);
 const resident = Math.round(residentBytes([attacked.service.pid]) / 1024 ** 2);
 over.abort();
