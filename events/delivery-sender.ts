@@ -19,7 +19,6 @@ const usualSilence = 120_000;
 /** Deliveries that are fetched at once, and for how few nobody asks while calls of the account are under way. */
 const mostFetched = 500;
 const leastFetched = 8;
-const fetchesAtOnce = 4;
 /** Characters, as they take memory, of contents that need not be read for a first attempt. */
 const freshContents = 32 * 1024 ** 2;
 
@@ -47,13 +46,6 @@ export interface DeliverySenderDeps {
   readonly limits?: Partial<typeof queueLimits> | undefined;
 }
 
-interface Fetch {
-  readonly ownerId: string;
-  readonly after: string;
-  readonly limit: number;
-  readonly ended: ReadonlySet<string>;
-}
-
 /** Sends deliveries until they arrive or expire. */
 export class DeliverySender {
   /** Of this process, as deliveries name it. */
@@ -69,11 +61,10 @@ export class DeliverySender {
   #pumping = false;
   #sweeper: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | null = null;
-  /** Accounts that the store is to be asked for, and those of which it is, each with what ended meanwhile. */
-  readonly #toFetch = new Set<string>();
+  /** Accounts that are being asked for, each with what ended meanwhile. */
   readonly #fetching = new Map<string, Set<string>>();
-  /** Processes that were silent, of which nothing is left. null: nothing was taken over yet. */
-  #silent: ReadonlySet<string> | null = null;
+  /** Processes that were silent, of which nothing is left. */
+  #silent: ReadonlySet<string> = new Set();
 
   constructor(deps: DeliverySenderDeps) {
     this.#deps = deps;
@@ -103,8 +94,8 @@ export class DeliverySender {
 
   /** Looks for deliveries that an earlier process, or one that died, did not send. */
   async start(): Promise<void> {
-    await this.#sweep();
-    this.#sweeper = setInterval(() => void this.#sweep(), sweepInterval);
+    await this.#sweep(true);
+    this.#sweeper = setInterval(() => void this.#sweep(false), sweepInterval);
     this.#sweeper.unref();
   }
 
@@ -215,62 +206,49 @@ export class DeliverySender {
     return { process, state, attempts, status, problem, updatedAt, nextAt, expiresAt };
   }
 
-  /** Has the store asked for what an account has there, when there is room for it. */
+  /** Asks the store for what an account has there, when there is room for it. */
   #fetch(ownerId: string): void {
-    if (!this.backlog.behind.has(ownerId)) return;
-    this.#toFetch.add(ownerId);
-    if (this.#fetching.size < fetchesAtOnce) this.#fetchNext();
+    const behind = this.backlog.behind.get(ownerId);
+    if (behind === undefined || this.#fetching.has(ownerId) || this.#stop.signal.aborted) return;
+    const limit = Math.min(mostFetched, this.#queue.roomOf(ownerId));
+    if (limit < (this.#queue.isSending(ownerId) ? leastFetched : 1)) return;
+    const fetching = this.#fetchNow(ownerId, behind.after, limit).then(
+      () => {
+        this.#fetching.delete(ownerId);
+        this.#fetch(ownerId);
+        this.#pumpSoon();
+      },
+      (error: unknown) => {
+        this.#fetching.delete(ownerId);
+        this.backlog.fallBehind(ownerId, behind.after);
+        this.#deps.log?.warn({ err: error }, 'webhooks that wait could not be looked for');
+      },
+    );
+    this.#run(fetching);
   }
 
-  #fetchNext(): void {
-    for (const ownerId of this.#toFetch) {
-      if (this.#fetching.has(ownerId)) continue;
-      this.#toFetch.delete(ownerId);
-      const limit = Math.min(mostFetched, this.#queue.roomOf(ownerId));
-      const after = this.backlog.behind.get(ownerId)?.after;
-      const isWorth = limit >= (this.#queue.isSending(ownerId) ? leastFetched : 1);
-      if (after === undefined || !isWorth || this.#stop.signal.aborted) continue;
-      const ended = new Set<string>();
-      this.#fetching.set(ownerId, ended);
-      const fetching = this.#fetchNow({ ownerId, after, limit, ended })
-        .catch((error: unknown) => {
-          this.backlog.fallBehind(ownerId, after);
-          this.#deps.log?.warn({ err: error }, 'webhooks that wait could not be looked for');
-        })
-        .then(() => {
-          this.#fetching.delete(ownerId);
-          this.#fetchNext();
-          this.#pumpSoon();
-        });
-      this.#run(fetching);
-      return;
-    }
-  }
-
-  async #fetchNow({ ownerId, after, limit, ended }: Fetch): Promise<void> {
-    const { behind } = this.backlog;
+  async #fetchNow(ownerId: string, after: string, limit: number): Promise<void> {
+    const { backlog } = this;
+    const ended = new Set<string>();
+    this.#fetching.set(ownerId, ended);
     // what comes in meanwhile says so, and that it comes after something earlier
-    behind.set(ownerId, { after: lastId, more: false });
+    backlog.behind.set(ownerId, { after: lastId, more: false });
     const found = await this.#deps.table.pendingOf(this.process, ownerId, after, limit);
     const refused = found.find((delivery) => !ended.has(delivery.id) && !this.#queue.add(delivery));
-    const isAll = refused === undefined && found.length < limit && behind.get(ownerId)?.more !== true;
-    if (isAll) behind.delete(ownerId);
+    const isAll = refused === undefined && found.length < limit;
+    if (isAll && backlog.behind.get(ownerId)?.more !== true) backlog.behind.delete(ownerId);
     else
-      this.backlog.fallBehind(
-        ownerId,
-        refused === undefined ? (found.at(-1)?.id ?? after) : before(refused.id),
-      );
-    if (!isAll && refused === undefined) this.#toFetch.add(ownerId);
+      backlog.fallBehind(ownerId, refused === undefined ? (found.at(-1)?.id ?? after) : before(refused.id));
   }
 
-  #sweep(): Promise<void> {
-    this.#sweeping ??= this.#sweepNow().finally(() => {
+  #sweep(first: boolean): Promise<void> {
+    this.#sweeping ??= this.#sweepNow(first).finally(() => {
       this.#sweeping = null;
     });
     return this.#sweeping;
   }
 
-  async #sweepNow(): Promise<void> {
+  async #sweepNow(first: boolean): Promise<void> {
     const { table, alone, adoptOld, log } = this.#deps;
     const { process } = this;
     const since = alone ? null : new Date(Date.now() - this.#silence);
@@ -278,13 +256,12 @@ export class DeliverySender {
       if (since !== null) await table.sayAlive(process);
       // alone, nobody leaves anything but those before it
       const silent = since === null ? [] : await table.silent(since);
-      const known = this.#silent;
-      const adopts = known === null || silent.some((other) => !known.has(other));
+      const adopts = first || silent.some((other) => !this.#silent.has(other));
       if (adopts) await table.adopt(process, since);
-      const adoptedOld = (known === null || since !== null) && (await adoptOld(process, since));
+      this.#silent = new Set(silent);
+      const adoptedOld = (first || since !== null) && (await adoptOld(process, since));
       const adopted = adopts || adoptedOld ? await table.waitingOf(process) : [];
       for (const { ownerId, count, bytes } of adopted) this.backlog.found(ownerId, { count, bytes });
-      this.#silent = new Set(silent);
     } catch (error) {
       if (!this.#stop.signal.aborted) log?.warn({ err: error }, 'webhooks that wait could not be looked for');
     }

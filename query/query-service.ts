@@ -34,6 +34,7 @@ import { projectRoutes } from './projects/project-routes.ts';
 import { type BeginWrite, beginWriteAlone } from './records/begin-write.ts';
 import { CacheOutages } from './records/cache-outages.ts';
 import { createChangeCommit } from './records/change-commit.ts';
+import { FindBatches } from './records/find-batches.ts';
 import { HashChecks } from './records/hash-checks.ts';
 import { LoggedWrites } from './records/logged-writes.ts';
 import { afterPending, PendingRecords } from './records/pending-records.ts';
@@ -43,6 +44,7 @@ import { quotaWrites, RecordQuota } from './records/record-quota.ts';
 import { RecordReader } from './records/record-reader.ts';
 import { RedisVersions } from './records/redis-versions.ts';
 import { ResultCache } from './records/result-cache.ts';
+import type { RewriteSpace } from './records/rewrite-space.ts';
 import { noVersions, type SpaceVersions } from './records/space-versions.ts';
 import { createStatementWrites } from './records/statement-writes.ts';
 import { createRecordStore } from './records/store-records.ts';
@@ -175,7 +177,7 @@ export interface QueryDeps {
 }
 
 /** Of the bytes for the cache of a process that is alone, what records have; results have the rest. */
-const recordShare = 0.5;
+const recordShare = 0.75;
 
 /** Bytes of rows: what waits to be stored in this process, and what is gathered for one INSERT. */
 const pendingLimit = 128 * 1024 * 1024;
@@ -228,13 +230,22 @@ export function queryRoutes(args: QueryDeps): Route[] {
     beginAlone === undefined ? versions.begin(spaceId) : beginAlone(spaceId, effects);
   const idsByValue: FindStoredDeps['idsByValue'] = async (space, wanted, signal) =>
     (await lookups.find(space, wanted, signal)).map(({ _id }) => _id);
-  const unique = { ...deps, idsByValue, keyFilter, beginWrite };
+  const rewrite: RewriteSpace = async (spaceId, work) => {
+    const end = await beginWrite(spaceId, null);
+    try {
+      return await (pending === undefined ? work() : pending.tables.rewrite(spaceId, work));
+    } finally {
+      // also when nobody knows what was done
+      await end();
+    }
+  };
+  const unique = { ...deps, idsByValue, keyFilter, beginWrite, rewrite };
   const reading = {
     ...unique,
     cache,
     checks,
     lookups,
-    reader: new RecordReader({ ...deps, checks, lookups }),
+    reader: new RecordReader({ ...deps, checks, lookups, batches: new FindBatches(deps) }),
   };
   const groupCommit = createGroupCommit({
     ...{ ...deps, pendingLimit, insertLimit },
@@ -284,7 +295,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
   });
   return [
     ...recordRoutes,
-    ...projectRoutes({ ...args, ...deps, spaces }),
+    ...projectRoutes({ ...args, ...unique, spaces }),
     usageRoute({ usage: args.usage ?? new UsageCounts(args), authenticate: args.authenticate }),
   ];
 }

@@ -3,6 +3,7 @@ import { Histogram, type Registry } from 'prom-client';
 /** What is gathered from several requests and done by one statement. */
 export type BatchName =
   | 'record_lookups'
+  | 'record_finds'
   | 'record_inserts'
   | 'record_changes'
   | 'file_inserts'

@@ -5,7 +5,7 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import { type Field, isSystemKey } from '../structure/field.ts';
 import { readFieldValue } from '../structure/field-value.ts';
 import type { Structure } from '../structure/structure.ts';
-import type { Condition, Conditions, HashedCondition } from './parse-conditions.ts';
+import { type Condition, type Conditions, equals, type HashedCondition } from './parse-conditions.ts';
 
 /** Each is checked with argon2id, whether the user exists or not. */
 const maxHashed = 5;
@@ -30,7 +30,7 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
     const field = structure.lookup.get(key);
     if (field === undefined) {
       const reading = key === 'id' ? readFieldValue('TEXT', value) : null;
-      if (reading !== null && 'value' in reading) plain.push({ target: 'id', value: reading.value });
+      if (reading !== null && 'value' in reading) plain.push(equals('id', reading.value));
       else if (reading !== null) problems.add(`Value for Body field: 'id' ${reading.problem}`);
       else if (isSystemKey(key)) problems.add(`Body field: '${key}' can not be used to log in`);
       else problems.add(`Body field: ${shownName(key)} is not in the structure`);
@@ -45,7 +45,7 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
     if ('problem' in reading)
       problems.add(`Value for Body field: ${shownName(field.name)} ${reading.problem}`);
     else if (field.hashed) hashed.push({ field, value: reading.value });
-    else plain.push({ target: field, value: reading.value });
+    else plain.push(equals(field, reading.value));
   }
   if (problems.found) throw invalidValue(problems.list());
   const lacking = structure.loginParams.flatMap((name) => lackingParam(name, structure, body, seen) ?? []);
@@ -111,5 +111,5 @@ export function identityKeys(
 
 /** The key of a record, as a condition on its id gives it. */
 export function recordIdentity(spaceId: string, id: string): string {
-  return identityKey(spaceId, { plain: [{ target: 'id', value: id }] });
+  return identityKey(spaceId, { plain: [equals('id', id)] });
 }

@@ -14,10 +14,18 @@ import type { Structure } from '../structure/structure.ts';
 import { parseTime } from './parse-time.ts';
 import { unknownCondition } from './unknown-condition.ts';
 
-/** A record matches when its value equals this one; one without a value never does. */
+/** How a value is compared. */
+export type Operator = 'eq';
+
+/** A record without a value never matches. */
 export interface Condition {
   readonly target: Target;
+  readonly operator: Operator;
   readonly value: StoredValue | Date;
+}
+
+export function equals(target: Target, value: Condition['value']): Condition {
+  return { target, operator: 'eq', value };
 }
 
 /** A value to be compared with stored hashes. */
@@ -66,11 +74,11 @@ export function parseConditions(
     if ('problem' in reading) {
       problems.push(`Value for Query field: ${shownName(field?.name ?? key)} ${reading.problem}`);
     } else if (field === undefined) {
-      plain.push({ target: key as SystemKey, value: reading.value });
+      plain.push(equals(key as SystemKey, reading.value));
     } else if (field.hashed) {
       hashed.push({ field, value: (reading as { value: StoredValue }).value });
     } else {
-      plain.push({ target: field, value: reading.value });
+      plain.push(equals(field, reading.value));
     }
   }
   problems.push(...hashedProblems(hashed, plain, relationship));

@@ -14,11 +14,14 @@ interface CachedCall {
   readonly asked: string;
 }
 
+/** A request that was read. */
 interface Reading<Result> {
   /** Null: any write to the space may change the result. */
   readonly conditions: Conditions | null;
   /** Null: it has records of the space alone. What has others is not kept: writes to their spaces are not announced here. */
-  readonly populate?: Populate | null;
+  readonly populate: Promise<Populate> | null;
+  /** The answer, if it can be made of what is in memory; null: it can't. */
+  readonly now: () => Uint8Array | null;
   readonly read: () => Promise<Result>;
 }
 
@@ -27,68 +30,68 @@ function requestKey({ request, asked }: CachedCall): string {
   return `${asked} ${request.header('options') ?? ''}`;
 }
 
-/** A kept answer, or what is read. */
-function keptOr(
+/**
+ * A kept answer, or one that is made of what is in memory, or one that is read.
+ * @param prepare reads the request; what is wrong with it is thrown
+ */
+function answerOf<Result>(
   call: CachedCall,
-  read: (cache: KeptResults, key: string) => Promise<HttpResponse>,
+  prepare: () => Reading<Result>,
+  read: (cache: KeptResults, key: string, reading: Reading<Result>) => Promise<HttpResponse>,
 ): HttpResponse | Promise<HttpResponse> {
   const key = requestKey(call);
   return continueWith(call.cache.at(call.space.id), (cache) => {
     const kept = cache.get(call.space, key);
-    return kept === undefined ? read(cache, key) : jsonAnswer(kept);
+    if (kept !== undefined) return jsonAnswer(kept);
+    const reading = prepare();
+    const now = reading.populate === null && !call.space.missing ? reading.now() : null;
+    return now === null ? read(cache, key, reading) : jsonAnswer(now);
   });
 }
 
-/** @param prepare reads the request; what is wrong with it is thrown */
-export function cachedRecord(
-  call: CachedCall,
-  prepare: () => Promise<Reading<string | null>>,
-): HttpResponse | Promise<HttpResponse> {
-  return keptOr(call, (cache, key) => readRecord(cache, key, call.space, prepare));
+/** Whether it depends on hashes, which are compared each time. */
+function isChecked(conditions: Conditions | null): boolean {
+  return conditions !== null && conditions.hashed.length > 0;
 }
 
-async function readRecord(
-  cache: KeptResults,
-  key: string,
-  space: RecordSpace,
-  prepare: () => Promise<Reading<string | null>>,
-): Promise<HttpResponse> {
-  const { conditions, populate, read } = await prepare();
-  if (space.missing) return jsonAnswer('null');
-  if (populate) return jsonAnswer((await populate.one(await read())) ?? 'null');
-  const checked = conditions !== null && conditions.hashed.length > 0;
-  if (checked) return jsonAnswer((await read()) ?? 'null');
-  const result = await cache.load(space, key, conditions, async () => Buffer.from((await read()) ?? 'null'));
-  return jsonAnswer(result as Uint8Array);
+/** Answers with one record, or `null`. */
+export function cachedRecord(
+  call: CachedCall,
+  prepare: () => Reading<string | null>,
+): HttpResponse | Promise<HttpResponse> {
+  const { space } = call;
+  return answerOf(call, prepare, async (cache, key, { conditions, populate, read }) => {
+    const populated = await populate;
+    if (space.missing) return jsonAnswer('null');
+    if (populated !== null) return jsonAnswer((await populated.one(await read())) ?? 'null');
+    if (isChecked(conditions)) return jsonAnswer((await read()) ?? 'null');
+    const result = await cache.load(space, key, conditions, async () =>
+      Buffer.from((await read()) ?? 'null'),
+    );
+    return jsonAnswer(result as Uint8Array);
+  });
 }
 
 /** The same for a list, which is streamed when it is too large to be kept. */
 export function cachedList(
   call: CachedCall,
-  prepare: () => Promise<Reading<AsyncIterable<Uint8Array>>>,
+  prepare: () => Reading<AsyncIterable<Uint8Array>>,
 ): HttpResponse | Promise<HttpResponse> {
-  return keptOr(call, (cache, key) => readList(cache, key, call.space, prepare));
-}
-
-async function readList(
-  cache: KeptResults,
-  key: string,
-  space: RecordSpace,
-  prepare: () => Promise<Reading<AsyncIterable<Uint8Array>>>,
-): Promise<HttpResponse> {
-  const { conditions, populate, read } = await prepare();
-  if (space.missing) return jsonAnswer('[]');
-  if (populate) return jsonStream(populate.list(await read()));
-  if (cache.largest === 0 || (conditions !== null && conditions.hashed.length > 0))
-    return jsonStream(await read());
-  let stream: AsyncIterable<Uint8Array> | null = null;
-  const result = await cache.load(space, key, conditions, async () => {
-    const begun = await beginning(await read(), cache.largest);
-    if (begun.whole) return begun.bytes;
-    stream = begun.stream;
-    return null;
+  const { space } = call;
+  return answerOf(call, prepare, async (cache, key, { conditions, populate, read }) => {
+    const populated = await populate;
+    if (space.missing) return jsonAnswer('[]');
+    if (populated !== null) return jsonStream(populated.list(await read()));
+    if (cache.largest === 0 || isChecked(conditions)) return jsonStream(await read());
+    let stream: AsyncIterable<Uint8Array> | null = null;
+    const result = await cache.load(space, key, conditions, async () => {
+      const begun = await beginning(await read(), cache.largest);
+      if (begun.whole) return begun.bytes;
+      stream = begun.stream;
+      return null;
+    });
+    return result === null ? jsonStream(stream ?? (await read())) : jsonAnswer(result);
   });
-  return result === null ? jsonStream(stream ?? (await read())) : jsonAnswer(result);
 }
 
 type Beginning =

@@ -1,6 +1,7 @@
 import { openAsked, parseAsked } from './asked-records.ts';
 import { cachedRecord } from './cached-answer.ts';
 import type { RunOperation } from './operation.ts';
+import { preparePopulate } from './populate.ts';
 
 /**
  * GET /{project}/{space}/_single_: the first record that matches, or `null` (interface.md section 4.4).
@@ -11,8 +12,13 @@ export const findOne: RunOperation = (call, deps) =>
   openAsked(call, (space, asked) => {
     const { request } = call;
     const { reader, cache } = deps;
-    return cachedRecord({ cache, space, request, asked: `findOne ${asked.key}` }, async () => {
-      const { options, conditions, populate } = await parseAsked(deps, request, space, asked);
-      return { conditions, populate, read: () => reader.first(space, conditions, options, request.signal) };
+    return cachedRecord({ cache, space, request, asked: `findOne ${asked.key}` }, () => {
+      const plan = parseAsked(request, space, asked);
+      return {
+        conditions: plan.conditions,
+        populate: preparePopulate(deps, request, space),
+        now: () => reader.firstNow(space, plan),
+        read: () => reader.first(space, plan.conditions, plan, request.signal),
+      };
     });
   });

@@ -1,6 +1,7 @@
 import { openAsked, parseAsked } from './asked-records.ts';
 import { cachedList } from './cached-answer.ts';
 import type { RunOperation } from './operation.ts';
+import { preparePopulate } from './populate.ts';
 
 /**
  * GET /{project}/{space}: a JSON array of the records that match (interface.md section 4.3). The same with conditions in
@@ -10,9 +11,13 @@ export const find: RunOperation = (call, deps) =>
   openAsked(call, (space, asked) => {
     const { request } = call;
     const { reader, cache } = deps;
-    return cachedList({ cache, space, request, asked: `find ${asked.key}` }, async () => {
-      const { options, conditions, populate } = await parseAsked(deps, request, space, asked);
-      const read = () => reader.stream(space, { ...options, conditions }, request.signal);
-      return { conditions, populate, read };
+    return cachedList({ cache, space, request, asked: `find ${asked.key}` }, () => {
+      const plan = parseAsked(request, space, asked);
+      return {
+        conditions: plan.conditions,
+        populate: preparePopulate(deps, request, space),
+        now: () => reader.listNow(space, plan),
+        read: () => reader.stream(space, plan, request.signal),
+      };
     });
   });

@@ -39,13 +39,21 @@ const blockLength = 1024 ** 2;
  * What the request's `populate` does; null when it asks for none. It reads spaces of the same account and project, and
  * only those that the request may read. Throws 400 and 401.
  */
-export async function preparePopulate(
+export function preparePopulate(
+  deps: PopulateDeps,
+  request: HttpRequest,
+  space: RecordSpace,
+): Promise<Populate> | null {
+  const populations = parsePopulate(request, space.structure);
+  return populations.length === 0 ? null : openSources(deps, request, space, populations);
+}
+
+async function openSources(
   { spaces, authorize, reader }: PopulateDeps,
   request: HttpRequest,
   space: RecordSpace,
-): Promise<Populate | null> {
-  const populations = parsePopulate(request, space.structure);
-  if (populations.length === 0) return null;
+  populations: readonly Population[],
+): Promise<Populate> {
   const { signal } = request;
   const sources: Source[] = [];
   for (const population of populations) {

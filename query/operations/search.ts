@@ -21,13 +21,13 @@ function answer(
   deps: OperationDeps,
 ): HttpResponse | Promise<HttpResponse> {
   const { reader, cache } = deps;
-  return cachedList({ cache, space, request, asked: `search ${request.rawQuery}` }, async () => {
+  return cachedList({ cache, space, request, asked: `search ${request.rawQuery}` }, () => {
     const { sort, page } = parseOptions(request.header('options'), space.structure);
     const { text, fields } = parseSearch(request.query, space.structure);
-    const populate = request.header('options') ? await preparePopulate(deps, request, space) : null;
+    const populate = preparePopulate(deps, request, space);
     // of a field without a value it is NULL, which WHERE takes as false
     const where = `(${fields.map((field) => containsSql(field, text)).join(' OR ')})`;
-    const read = () => reader.stream(space, { where, sort, page }, request.signal);
-    return { conditions: null, populate, read };
+    const read = () => reader.streamWhere(space, where, { sort, page }, request.signal);
+    return { conditions: null, populate, now: () => null, read };
   });
 }

@@ -6,8 +6,9 @@ import { ApiError } from '../../common/errors/api-error.ts';
 import { deadlineExceeded } from '../../common/errors/catalogue.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Metrics } from '../../common/metrics/create-metrics.ts';
+import type { StoredRow } from '../memory/stored-row.ts';
 import type { RecordAddress, RecordsTable } from '../sql/records-table.ts';
-import { rowColumns, type StoredRow } from './record-row.ts';
+import { rowColumns } from './record-row.ts';
 import type { RecordChange } from './record-writes.ts';
 
 export interface ChangeCommit {

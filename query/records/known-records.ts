@@ -1,7 +1,6 @@
-import { PackedRecords } from './packed-records.ts';
-import { RecordLoad } from './record-load.ts';
+import type { MemoryTables, TableLoad } from '../memory/memory-tables.ts';
+import type { StoredRow } from '../memory/stored-row.ts';
 import type { LookupKey } from './record-lookups.ts';
-import type { StoredRow } from './record-row.ts';
 
 /** What one write did to one record. */
 export interface RecordWrite {
@@ -34,8 +33,6 @@ interface PendingRecord {
   row: StoredRow | null;
   /** Number of the last write to it. */
   last: number;
-  /** Slots that it is found by when it is kept. */
-  unique: readonly string[];
   /** Under which unique values it is found: those that it has, and those that it had. */
   readonly values: string[];
 }
@@ -43,65 +40,42 @@ interface PendingRecord {
 const none: ReadonlySet<string> = new Set();
 
 /**
- * The newest state of records, by id and by unique value: of all that have a write which is not in the table yet (a
- * memtable), and of others that were read or written, as far as they fit. What it says goes before what the table says. It
- * is only right where nobody else writes to the table.
+ * The newest state of records that have a write which is not in the table yet (a memtable), and all records of the spaces
+ * that are held in memory. What it says goes before what the table says. It is only right where nobody else writes to the
+ * table.
  */
 export class KnownRecords {
   readonly #records = new Map<string, PendingRecord>();
   /** One, or several where a value went from one to another. */
   readonly #byValue = new Map<string, PendingRecord | readonly PendingRecord[]>();
-  /** Those that the table has as well; a record that is pending is not among them. */
-  protected readonly packed: PackedRecords | null;
   /** How many records of a space are pending, and the number of the last write to one of them. */
   readonly #pending = new Map<string, { count: number; last: number }>();
-  readonly #loads = new Map<string, RecordLoad>();
-  /** Of writes to records that were forgotten, the last. What was read before may be older than it. */
-  #forgotten = 0;
+  /** Of the spaces that are held in memory. */
+  readonly tables: MemoryTables;
 
-  /** @param bytes of records that are kept although they are in the table */
-  constructor(bytes: number) {
-    this.packed =
-      bytes === 0
-        ? null
-        : new PackedRecords(bytes, (last) => {
-            this.#forgotten = Math.max(this.#forgotten, last);
-          });
-  }
-
-  /** Whether records of the table are kept at all. */
-  get keeps(): boolean {
-    return this.packed !== null;
-  }
-
-  /** Bytes that records of the table could take without any that were asked for lately being forgotten. */
-  get room(): number {
-    return this.packed?.room ?? 0;
-  }
-
-  /** What such records take. */
-  get bytes(): number {
-    return this.packed?.bytes ?? 0;
+  constructor(tables: MemoryTables) {
+    this.tables = tables;
   }
 
   /** Null: nothing is known, so the table knows it all. */
   find(spaceId: string, wanted: LookupKey): KnownRows | null {
+    const held = this.#findHeld(spaceId, wanted);
+    if (held !== null) return { rows: held, complete: true, outdated: none };
     if ('id' in wanted) {
       const record = this.#records.get(`${spaceId} ${wanted.id}`);
-      if (record !== undefined) return complete(record.row);
-      return orNothing(this.packed?.get(spaceId, wanted.id));
+      return record === undefined ? null : complete(record.row);
     }
     const { slot } = wanted;
     const value = String(wanted.value);
     const found = this.#byValue.get(valueKey(spaceId, slot, value));
+    if (found === undefined) return null;
     const outdated = new Set<string>();
     for (const record of listOf(found)) {
       // of a unique value there is one record
       if (record.row?._doc[slot] === value) return complete(record.row);
       outdated.add(record.id);
     }
-    const packed = orNothing(this.packed?.byValue(spaceId, slot, value));
-    return packed ?? (found === undefined ? null : { rows: [], complete: false, outdated });
+    return { rows: [], complete: false, outdated };
   }
 
   /** Number of the last write to a record of the space that the table lacks; undefined: it lacks none. */
@@ -117,61 +91,47 @@ export class KnownRecords {
     const key = `${spaceId} ${id}`;
     let record = this.#records.get(key);
     if (record === undefined) {
-      record = { key, spaceId, id, row, last: number, unique, values: [] };
+      record = { key, spaceId, id, row, last: number, values: [] };
       this.#records.set(key, record);
       space.count++;
-      this.packed?.remove(spaceId, id);
     }
     record.row = row;
     record.last = number;
-    record.unique = unique;
     for (const slot of unique) {
       this.#index(record, slot, before);
       this.#index(record, slot, row);
     }
-    this.#loads.get(spaceId)?.written(id);
+    this.tables.written(spaceId, id, row);
   }
 
   /** The table has all writes to the record up to a number. */
   settle(spaceId: string, id: string, number: number): void {
     const record = this.#records.get(`${spaceId} ${id}`);
     if (record === undefined || record.last > number) return;
-    const { row, last, unique } = record;
     const space = this.#pending.get(spaceId) as { count: number };
     if (--space.count === 0) this.#pending.delete(spaceId);
     this.#records.delete(record.key);
     for (const value of record.values) this.#unindex(record, value);
-    if (row === null || !this.packed?.add(spaceId, row, unique, last))
-      this.#forgotten = Math.max(this.#forgotten, last);
   }
 
   /**
-   * Keeps a record that was read. @param unique slots that it can be found by
-   * @param since number of the last write when the reading began
+   * To be called before the records of a space are read one after the other, to be held. Null: they are held already, or
+   * can't be. @param unique slots that they are looked up by
    */
-  remember(spaceId: string, row: StoredRow, unique: readonly string[], since: number): void {
-    // a record that was written meanwhile is known already, or was and may be newer than this
-    if (this.packed === null || since < this.#forgotten || this.#records.has(`${spaceId} ${row._id}`)) return;
-    if (!this.packed.has(spaceId, row._id)) this.packed.add(spaceId, row, unique, 0);
-  }
-
-  /**
-   * To be called before the records of a space are read one after the other, to keep them. Null: nothing is kept, or they
-   * are read already. @param unique slots that they can be found by
-   */
-  load(spaceId: string, unique: readonly string[]): RecordLoad | null {
-    if (this.packed === null || this.#loads.has(spaceId)) return null;
-    const load = new RecordLoad(this.packed, spaceId, unique, () => this.#loads.delete(spaceId));
-    for (const record of this.#records.values()) if (record.spaceId === spaceId) load.written(record.id);
-    this.#loads.set(spaceId, load);
+  load(spaceId: string, account: string, unique: readonly string[]): TableLoad | null {
+    const load = this.tables.begin(spaceId, account, unique);
+    if (load === null) return null;
+    for (const { spaceId: other, id, row } of this.#records.values())
+      if (other === spaceId) this.tables.written(spaceId, id, row);
     return load;
   }
 
-  /** The records of a space were changed in the table. @param number as if all had been written to */
-  forget(spaceId: string, number: number): void {
-    this.#forgotten = number;
-    this.#loads.get(spaceId)?.end();
-    this.packed?.removeSpace(spaceId);
+  #findHeld(spaceId: string, wanted: LookupKey): readonly StoredRow[] | null {
+    const table = this.tables.find(spaceId);
+    if (table === null) return null;
+    if (!('id' in wanted)) return table.lookUp(wanted.slot, String(wanted.value));
+    const row = table.get(wanted.id);
+    return row === null ? [] : [row];
   }
 
   #index(record: PendingRecord, slot: string, row: StoredRow | null): void {
@@ -202,8 +162,4 @@ function valueKey(spaceId: string, slot: string, value: string): string {
 
 function complete(row: StoredRow | null): KnownRows {
   return { rows: row === null ? [] : [row], complete: true, outdated: none };
-}
-
-function orNothing(row: StoredRow | null | undefined): KnownRows | null {
-  return row == null ? null : complete(row);
 }

@@ -1,4 +1,6 @@
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import { letOthersRun } from '../../common/limits/yielding-loop.ts';
+import type { StoredRow } from '../memory/stored-row.ts';
 import type { Assignment } from '../sql/update-sql.ts';
 import { kindOf } from '../structure/slots.ts';
 import { uniqueSlots } from '../unique/unique-values.ts';
@@ -7,12 +9,12 @@ import type { RecordWrite } from './known-records.ts';
 import { rowOf } from './new-record.ts';
 import type { PendingRecords } from './pending-records.ts';
 import type { RecordLookups } from './record-lookups.ts';
-import type { StoredRow } from './record-row.ts';
 import type { Changed, NewRecords, RecordChange, RecordWrites } from './record-writes.ts';
 import type { RecordEffect } from './result-cache.ts';
 
 /** Records of an insert that goes through the log: more are worth a statement of their own. */
 const fewRecords = 200;
+const neverAborted = new AbortController().signal;
 
 /**
  * Writes through the write-ahead log, for the only process of its store. What a change does is known before it is made:
@@ -42,7 +44,7 @@ export class LoggedWrites implements RecordWrites {
 
   async insert(args: NewRecords): Promise<{ readonly told: Promise<void> }> {
     const { space, records, signal } = args;
-    if (records.length > fewRecords) return this.#statements.insert(args);
+    if (records.length > fewRecords) return this.#insertMany(args);
     const unique = uniqueSlots(space.stored);
     const rows = records.map((record) => rowOf(space, record));
     const writes = rows.map(({ row, hashes }) => ({
@@ -60,6 +62,17 @@ export class LoggedWrites implements RecordWrites {
       await this.#pending.write(writes, { account: space.ownerId, signal, seen });
     });
     return { told };
+  }
+
+  #insertMany(args: NewRecords): Promise<{ readonly told: Promise<void> }> {
+    const { space, records } = args;
+    function* rows(): Generator<StoredRow> {
+      for (const record of records) yield rowOf(space, record).row;
+    }
+    const insert = (): ReturnType<RecordWrites['insert']> => this.#statements.insert(args);
+    // who asked may be gone: the outcome counts all the same
+    const pause = (): Promise<void> => letOthersRun(neverAborted);
+    return this.#pending.tables.insert(space.id, { insert, rows: rows(), pause });
   }
 
   async change({ space, id, assignments, signal }: RecordChange): Promise<Changed> {

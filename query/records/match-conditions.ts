@@ -1,7 +1,7 @@
 import type { Condition, Conditions } from '../input/parse-conditions.ts';
+import type { StoredRow } from '../memory/stored-row.ts';
 import { slotOf } from '../structure/slots.ts';
 import type { LookupKey } from './record-lookups.ts';
-import type { StoredRow } from './record-row.ts';
 
 /**
  * What plain conditions look up, where that is enough to find every record that matches: an id, or a value that is
@@ -9,9 +9,10 @@ import type { StoredRow } from './record-row.ts';
  */
 export function lookupOf({ relationship, plain, hashed }: Conditions): LookupKey | null {
   if (hashed.length > 0 || (relationship === 'Or' && plain.length !== 1)) return null;
-  const byId = plain.find(({ target }) => target === 'id');
+  const equalities = plain.filter(({ operator }) => operator === 'eq');
+  const byId = equalities.find(({ target }) => target === 'id');
   if (byId !== undefined) return { id: byId.value as string };
-  for (const { target, value } of plain) {
+  for (const { target, value } of equalities) {
     if (typeof target !== 'string' && target.keyed && !(value instanceof Date)) {
       return { slot: slotOf(target), value };
     }
@@ -19,19 +20,28 @@ export function lookupOf({ relationship, plain, hashed }: Conditions): LookupKey
   return null;
 }
 
-/** Whether a record has the values of all conditions. */
+/** Whether a record meets all conditions. */
 export function matchesAll(conditions: readonly Condition[], row: StoredRow): boolean {
-  return conditions.every(({ target, value }) => {
-    switch (target) {
-      case 'id':
-        return row._id === value;
-      case 'createdAt':
-        return row._created_at === (value as Date).toISOString();
-      case 'updatedAt':
-        return row._updated_at === (value as Date).toISOString();
-      default:
-        // equal values have equal texts
-        return row._doc[slotOf(target)] === String(value);
-    }
-  });
+  return conditions.every((condition) => meets(condition, row));
+}
+
+function meets({ target, operator, value }: Condition, row: StoredRow): boolean {
+  switch (operator) {
+    case 'eq':
+      return textIn(row, target) === (value instanceof Date ? value.toISOString() : String(value));
+  }
+}
+
+/** Equal values have equal texts. */
+function textIn(row: StoredRow, target: Condition['target']): string | undefined {
+  switch (target) {
+    case 'id':
+      return row._id;
+    case 'createdAt':
+      return row._created_at;
+    case 'updatedAt':
+      return row._updated_at;
+    default:
+      return row._doc[slotOf(target)];
+  }
 }

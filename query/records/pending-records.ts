@@ -4,12 +4,12 @@ import { overloaded } from '../../common/errors/catalogue.ts';
 import type { Log } from '../../common/log/log.ts';
 import { FlushedLog, type FlushTimes } from '../../common/write-ahead-log/flushed-log.ts';
 import type { LogEntry } from '../../common/write-ahead-log/write-ahead-log.ts';
+import { MemoryTables } from '../memory/memory-tables.ts';
+import type { StoredRow } from '../memory/stored-row.ts';
 import { allSpaces, type RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { uniqueSlots } from '../unique/unique-values.ts';
 import { KnownRecords, type KnownRows, type RecordWrite } from './known-records.ts';
 import type { LookupKey } from './record-lookups.ts';
-import type { StoredRow } from './record-row.ts';
 import { SpacePreloads } from './space-preloads.ts';
 import { storeWrites } from './store-writes.ts';
 
@@ -88,7 +88,7 @@ export class PendingRecords {
       // nothing is written before it is open
       stored: (entries) => pending.#settle(entries),
     });
-    const { known = new KnownRecords(cacheBytes) } = args;
+    const { known = new KnownRecords(new MemoryTables(cacheBytes)) } = args;
     const preloads = new SpacePreloads({ ...args, known });
     const limits = { ...usualLimits, ...args.limits };
     const pending = new PendingRecords({ log: flushed, known, preloads, limits });
@@ -100,25 +100,14 @@ export class PendingRecords {
     return this.#known.find(spaceId, wanted);
   }
 
-  /** A look-up of the space has to ask the table. */
-  missed(space: RecordSpace): void {
-    this.#preloads.missed(space);
+  /** A look-up or a search of the space has to ask the table. */
+  missed(space: RecordSpace, kind: 'look-up' | 'search'): void {
+    this.#preloads.missed(space, kind);
   }
 
-  /** The number of the last write. */
-  get last(): number {
-    return this.#log.last;
-  }
-
-  /** Keeps what the table answered. @param since number of the last write when the reading began */
-  remember(space: RecordSpace, rows: readonly StoredRow[], since: number): void {
-    const unique = uniqueSlots(space.stored);
-    for (const row of rows) this.#known.remember(space.id, row, unique, since);
-  }
-
-  /** Records of the space were changed in the table itself. */
-  forget(spaceId: string): void {
-    this.#known.forget(spaceId, this.#log.number());
+  /** The spaces that are held in memory. */
+  get tables(): MemoryTables {
+    return this.#known.tables;
   }
 
   /**

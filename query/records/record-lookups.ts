@@ -1,11 +1,12 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { type Queued, StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
 import type { Metrics } from '../../common/metrics/create-metrics.ts';
+import type { StoredRow } from '../memory/stored-row.ts';
 import { hashOf, type RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { KeyFilter } from '../unique/key-filter.ts';
 import type { PendingRecords } from './pending-records.ts';
-import { rowColumns, type StoredRow } from './record-row.ts';
+import { rowColumns } from './record-row.ts';
 
 /** One record by its id, or those that have a value of a keyed slot. */
 export type LookupKey =
@@ -70,10 +71,8 @@ export class RecordLookups {
     // no write of the value has begun, or ended
     if ('slot' in wanted && this.#keyFilter?.mayHave(space.id, hashOf(wanted.slot, wanted.value)) === false)
       return [];
-    this.#pending?.missed(space);
-    const since = this.#pending?.last ?? 0;
+    this.#pending?.missed(space, 'look-up');
     const stored = await this.#inTable(space, wanted, signal);
-    if (pending === null) this.#pending?.remember(space, stored, since);
     return pending === null ? stored : stored.filter(({ _id }) => !pending.outdated.has(_id));
   }
 

@@ -1,8 +1,11 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { invalidCondition } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
-import type { Conditions } from '../input/parse-conditions.ts';
-import type { Options } from '../input/parse-options.ts';
+import { type Conditions, equals } from '../input/parse-conditions.ts';
+import type { Options, Page } from '../input/parse-options.ts';
+import type { ReadPlan } from '../input/read-plan.ts';
+import type { MemoryTable } from '../memory/memory-table.ts';
+import type { StoredRow } from '../memory/stored-row.ts';
 import {
   afterSql,
   conditionsSql,
@@ -16,11 +19,13 @@ import { recordExpression, valueSql } from '../sql/value-sql.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
+import type { FindBatches } from './find-batches.ts';
 import type { HashChecks } from './hash-checks.ts';
 import { asJsonArray } from './json-array.ts';
 import { lookupOf, matchesAll } from './match-conditions.ts';
+import type { PendingRecords } from './pending-records.ts';
 import type { RecordLookups } from './record-lookups.ts';
-import { rowColumns, type StoredRow, storedJson } from './record-row.ts';
+import { rowColumns, storedJson } from './record-row.ts';
 
 export type Ordering = Pick<Options, 'sort' | 'page'>;
 /** Which records: what can be said without looking at hashes. `nothing`: there can be none. */
@@ -39,7 +44,7 @@ const maxCandidates = 10;
 const fewRecords = 1000;
 
 const all: Conditions = { relationship: 'And', plain: [], hashed: [] };
-const oldest: Ordering = { sort: null, page: null };
+export const oldest: ReadPlan = { conditions: all, sort: null, page: null };
 
 /** Reads records of one space, as a request sees it. */
 export class RecordReader {
@@ -47,22 +52,46 @@ export class RecordReader {
   readonly #table: RecordsTable;
   readonly #checks: HashChecks;
   readonly #lookups: RecordLookups;
+  readonly #batches: FindBatches;
+  readonly #pending: Pick<PendingRecords, 'tables' | 'missed'> | undefined;
 
-  constructor({
-    db,
-    table,
-    checks,
-    lookups,
-  }: {
+  constructor(args: {
     db: Database;
     table: RecordsTable;
     checks: HashChecks;
     lookups: RecordLookups;
+    batches: FindBatches;
+    pending?: Pick<PendingRecords, 'tables' | 'missed'> | undefined;
   }) {
-    this.#lookups = lookups;
-    this.#db = db;
-    this.#table = table;
-    this.#checks = checks;
+    this.#lookups = args.lookups;
+    this.#db = args.db;
+    this.#table = args.table;
+    this.#checks = args.checks;
+    this.#batches = args.batches;
+    this.#pending = args.pending;
+  }
+
+  /** What `stream` would answer, if it can be made of rows in memory at once; null: it can't. */
+  listNow(space: RecordSpace, plan: ReadPlan): Uint8Array | null {
+    const found = this.#findNow(space, plan);
+    return found === null ? null : found.table.list(space.structure, found.numbers);
+  }
+
+  /** What `first` would answer, likewise: JSON text, `null` included. */
+  firstNow(space: RecordSpace, plan: ReadPlan): Uint8Array | null {
+    const found = this.#findNow(space, { ...plan, page: firstOf(plan) });
+    if (found === null) return null;
+    const [number] = found.numbers;
+    return number === undefined ? noRecord : found.table.record(space.structure, number);
+  }
+
+  #findNow(
+    space: RecordSpace,
+    plan: ReadPlan,
+  ): { readonly table: MemoryTable; readonly numbers: readonly number[] } | null {
+    const table = this.#pending?.tables.find(space.id);
+    const numbers = table?.find(plan);
+    return table && numbers ? { table, numbers } : null;
   }
 
   /** The first record that matches, as JSON text; null when none does. The limit of a page does not matter. */
@@ -87,7 +116,7 @@ export class RecordReader {
   }
 
   byId(space: RecordSpace, id: string, signal: AbortSignal): Promise<string | null> {
-    return this.first(space, { ...all, plain: [{ target: 'id', value: id }] }, oldest, signal);
+    return this.first(space, { ...all, plain: [equals('id', id)] }, oldest, signal);
   }
 
   /** The id of the record that `first` would answer; null when none matches. */
@@ -123,7 +152,7 @@ export class RecordReader {
     // with the id among them, conditions on hashed fields have one record to check
     const narrowed = await this.narrow(
       space,
-      relationship === 'And' ? { ...conditions, plain: [...plain, { target: 'id', value: id }] } : conditions,
+      relationship === 'And' ? { ...conditions, plain: [...plain, equals('id', id)] } : conditions,
       signal,
     );
     if (narrowed === 'nothing') return false;
@@ -140,6 +169,8 @@ export class RecordReader {
     values: readonly StoredValue[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<StoredValue, StoredRow>> {
+    const now = this.#firstByValuesNow(space, target, values);
+    if (now !== null) return now;
     const rows = await this.#rows<StoredRow>(
       space,
       { columns: rowColumns, ...firstByValueSql(target, values) },
@@ -154,6 +185,21 @@ export class RecordReader {
         return row === undefined ? [] : [[value, row] as const];
       }),
     );
+  }
+
+  #firstByValuesNow(
+    space: RecordSpace,
+    target: Target,
+    values: readonly StoredValue[],
+  ): ReadonlyMap<StoredValue, StoredRow> | null {
+    const found = new Map<StoredValue, StoredRow>();
+    for (const value of values) {
+      const conditions = { ...all, plain: [equals(target, value)] };
+      const now = this.#findNow(space, { conditions, sort: null, page: { limit: 1, offset: 0 } });
+      if (now === null) return null;
+      for (const row of now.table.rows(now.numbers)) found.set(value, row);
+    }
+    return found;
   }
 
   async count(space: RecordSpace, signal: AbortSignal): Promise<number> {
@@ -184,29 +230,40 @@ export class RecordReader {
   }
 
   /**
-   * The bytes of a JSON array of records, as the engine makes them: they are never parsed, and memory does not grow
-   * with their number. Rejects when the statement fails before its first record.
-   * @param where SQL, beside the conditions
+   * The bytes of a JSON array of records. Many come as the engine makes them: they are never parsed, and memory does not
+   * grow with their number. Rejects when the statement fails before its first record.
    */
-  async stream(
+  async stream(space: RecordSpace, plan: ReadPlan, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const now = this.listNow(space, plan);
+    if (now !== null) return oneChunk(now);
+    const listOf = (rows: readonly StoredRow[]): AsyncIterable<Uint8Array> =>
+      asJsonArray([Buffer.from(rows.map((row) => `,${storedJson(space.structure, row)}`).join(''))]);
+    const found = await this.#lookUp(space, plan, signal);
+    if (found !== null) return listOf(pageOf(found, plan));
+    this.#pending?.missed(space, 'search');
+    const alone = async (): Promise<AsyncIterable<Uint8Array>> => {
+      const narrowed = await this.narrow(space, plan.conditions, signal);
+      return narrowed === 'nothing' ? asJsonArray([]) : this.#streamRows(space, narrowed, plan, signal);
+    };
+    return this.#batches.find(space, plan, signal, { shared: listOf, alone });
+  }
+
+  /** The same of the records that meet an expression. */
+  streamWhere(
     space: RecordSpace,
-    { conditions = all, where, ...ordering }: Ordering & { conditions?: Conditions; where?: string },
+    where: string,
+    ordering: Ordering,
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array>> {
-    const found =
-      where === undefined && ordering.page?.after === undefined
-        ? await this.#lookUp(space, conditions, signal)
-        : null;
-    if (found !== null)
-      return asJsonArray([
-        Buffer.from(
-          pageOf(found, ordering)
-            .map((row) => `,${storedJson(space.structure, row)}`)
-            .join(''),
-        ),
-      ]);
-    const narrowed = where === undefined ? await this.narrow(space, conditions, signal) : { where };
-    if (narrowed === 'nothing') return asJsonArray([]);
+    return this.#streamRows(space, { where }, ordering, signal);
+  }
+
+  async #streamRows(
+    space: RecordSpace,
+    narrowed: Exclude<Narrowed, 'nothing'>,
+    ordering: Ordering,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array>> {
     // every line begins with a comma, and line breaks between elements are white space
     const columns = `${recordExpression(space.structure, ',')} AS _record`;
     const selection = { ...narrowed, ...behind(narrowed, ordering), columns, tail: tailOf(ordering) };
@@ -243,23 +300,31 @@ export class RecordReader {
     signal: AbortSignal,
   ): Promise<Row | null> {
     const offset = page?.offset ?? 0;
-    const found = page?.after === undefined ? await this.#lookUp(space, conditions, signal) : null;
+    const plan = { conditions, sort, page: firstOf({ page }) };
+    const now = this.#findNow(space, plan);
+    if (now !== null) return (now.table.rows(now.numbers)[0] as Row | undefined) ?? null;
+    const found = await this.#lookUp(space, plan, signal);
     if (found !== null) return (found[offset] as Row | undefined) ?? null;
-    const narrowed = await this.narrow(space, conditions, signal);
-    if (narrowed === 'nothing') return null;
-    const tail = tailOf({ sort, page: { limit: 1, offset } });
-    const selection = { ...narrowed, ...behind(narrowed, { sort, page }), columns, tail };
-    const [row] = await this.#rows<Row>(space, selection, signal);
-    return row ?? null;
+    this.#pending?.missed(space, 'search');
+    const shared = (rows: readonly StoredRow[]): Row | null => (rows[0] as Row | undefined) ?? null;
+    const alone = async (): Promise<Row | null> => {
+      const narrowed = await this.narrow(space, conditions, signal);
+      if (narrowed === 'nothing') return null;
+      const tail = tailOf({ sort, page: { limit: 1, offset } });
+      const selection = { ...narrowed, ...behind(narrowed, { sort, page }), columns, tail };
+      const [row] = await this.#rows<Row>(space, selection, signal);
+      return row ?? null;
+    };
+    return this.#batches.find(space, plan, signal, { shared, alone });
   }
 
   /** The records that match, where they can be looked up together with those of other requests; null: they can't. */
   async #lookUp(
     space: RecordSpace,
-    conditions: Conditions,
+    { conditions, page }: ReadPlan,
     signal: AbortSignal,
   ): Promise<readonly StoredRow[] | null> {
-    const wanted = lookupOf(conditions);
+    const wanted = page?.after === undefined ? lookupOf(conditions) : null;
     if (wanted === null) return null;
     const rows = await this.#lookups.find(space, wanted, signal);
     return rows.filter((row) => matchesAll(conditions.plain, row));
@@ -272,6 +337,17 @@ export class RecordReader {
       account: space.ownerId,
     });
   }
+}
+
+const noRecord = Buffer.from('null');
+
+/** The page of the first record alone. */
+function firstOf({ page }: Pick<ReadPlan, 'page'>): Page {
+  return { ...page, limit: 1, offset: page?.offset ?? 0 };
+}
+
+async function* oneChunk(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield chunk;
 }
 
 function tooManyCandidates({ hashed }: Conditions): Error {

@@ -1,3 +1,4 @@
+import type { StoredRow } from '../memory/stored-row.ts';
 import { keyOf } from '../sql/records-table.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
@@ -52,16 +53,6 @@ export function keyLines(
     return text;
   };
   return joinedText(rows, line, signal);
-}
-
-/** What `rowColumns` select of a record. */
-export interface StoredRow {
-  readonly _id: string;
-  /** ISO 8601. */
-  readonly _created_at: string;
-  readonly _updated_at: string;
-  /** Values by slot, as text. */
-  readonly _doc: Readonly<Record<string, string>>;
 }
 
 /** Reading one map costs half of what ten columns do (docs/decisions/022-one-records-table.md). */

@@ -1,9 +1,9 @@
 import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
+import type { StoredRow } from '../memory/stored-row.ts';
 import type { Assignment } from '../sql/update-sql.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { UniqueValue } from '../unique/unique-values.ts';
 import type { NewRecord } from './new-record.ts';
-import type { StoredRow } from './record-row.ts';
 
 /** The records of one insert. */
 export interface NewRecords {

@@ -237,7 +237,8 @@ function sizeOf({ key, values, result }: Entry): number {
 function toldBy({ relationship, plain, hashed }: Conditions): { slots: string; values: string } | null {
   if (hashed.length > 0 || plain.length === 0 || (relationship === 'Or' && plain.length > 1)) return null;
   const values = new Map<string, string>();
-  for (const { target, value } of plain) {
+  for (const { target, operator, value } of plain) {
+    if (operator !== 'eq') return null;
     if (target === 'createdAt' || target === 'updatedAt') return null;
     const slot = typeof target === 'string' ? target : slotOf(target);
     // two values of one field are met by no record, and that does not change

@@ -1,54 +1,53 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { Log } from '../../common/log/log.ts';
+import type { TableLoad } from '../memory/memory-tables.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { uniqueSlots } from '../unique/unique-values.ts';
 import type { KnownRecords } from './known-records.ts';
-import type { RecordLoad } from './record-load.ts';
 import { rowColumns } from './record-row.ts';
 
 interface Deps {
   readonly db: Database;
   readonly table: RecordsTable;
-  readonly known: Pick<KnownRecords, 'keeps' | 'load' | 'room'>;
+  readonly known: Pick<KnownRecords, 'load' | 'tables'>;
   readonly log: Pick<Log, 'warn'>;
   /** Look-ups that the table answers before a preload is thought of. */
   readonly fewestMisses?: number | undefined;
 }
 
-/** Look-ups of a space that the table had to answer. */
+/** What the engine had to do for a space, in look-ups. */
 interface Misses {
   count: number;
   /** So many are worth another preload. */
   enough: number;
-  /** How often in turn nearly all that was read was known already. */
-  vain: number;
   /** Until then it is left alone. */
   notBefore: number;
 }
 
-/** A preload costs some 3.5 microseconds a record, and a look-up in the table some 400: four times what these did. */
+/** A preload costs some 4 microseconds a record, a look-up in the table some 400, and a search some 8,000. */
 const recordsPerMiss = 500;
+const costs = { 'look-up': 1, search: 20 } as const;
 const usualFewest = 64;
 const keptSpaces = 10_000;
 /** Milliseconds for which a space is left alone that does not fit, or can't be read. */
 const pause = 600_000;
 /** Bytes that a record takes beside what its map has as text. */
-const recordOverhead = 100;
+const recordOverhead = 120;
 /** Bytes of a record that is not whole yet: a space with such records is not kept. */
 const largestRest = 1024 * 1024;
 
 /**
- * Brings the records of spaces that are looked up again and again into memory, as far as they fit there: a look-up in the
- * table costs a hundred times more. One space at a time, in the background, in small pieces.
+ * Brings the records of spaces that are asked again and again into memory, as far as they fit there. One space at a time,
+ * in the background, in small pieces.
  */
 export class SpacePreloads {
   readonly #deps: Deps;
   readonly #misses = new LRUCache<string, Misses>({ max: keptSpaces });
   readonly #fewest: number;
   #running: Promise<void> | null = null;
-  #load: RecordLoad | null = null;
+  #load: TableLoad | null = null;
   #closed = false;
 
   constructor(deps: Deps) {
@@ -56,15 +55,15 @@ export class SpacePreloads {
     this.#fewest = deps.fewestMisses ?? usualFewest;
   }
 
-  /** A look-up of the space was not answered by what is known. */
-  missed(space: RecordSpace): void {
-    if (!this.#deps.known.keeps) return;
+  /** The engine had to be asked about the space. */
+  missed(space: RecordSpace, kind: keyof typeof costs): void {
+    if (!this.#deps.known.tables.keeps) return;
     let misses = this.#misses.get(space.id);
     if (misses === undefined) {
-      misses = { count: 0, enough: this.#fewest, vain: 0, notBefore: 0 };
+      misses = { count: 0, enough: this.#fewest, notBefore: 0 };
       this.#misses.set(space.id, misses);
     }
-    misses.count++;
+    misses.count += costs[kind];
     if (misses.count < misses.enough || this.#running !== null || this.#closed) return;
     if (misses.notBefore > performance.now()) return;
     this.#running = this.#preload(space, misses).finally(() => {
@@ -75,21 +74,20 @@ export class SpacePreloads {
   /** Resolves when nothing is read any more. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#load?.end();
+    this.#load?.giveUp();
     await this.#running;
   }
 
   /** Never rejects. */
   async #preload(space: RecordSpace, misses: Misses): Promise<void> {
+    const { tables } = this.#deps.known;
     try {
       const { records, bytes } = await this.#sizeOf(space);
-      misses.enough = Math.max(this.#fewest, records / recordsPerMiss) * 2 ** misses.vain;
+      misses.enough = Math.max(this.#fewest, records / recordsPerMiss);
       if (misses.count < misses.enough) return;
       misses.count = 0;
-      const kept = bytes > this.#deps.known.room ? null : await this.#read(space);
-      if (kept === null) misses.notBefore = performance.now() + pause;
-      // what is not found although all are here is not worth the same again
-      else misses.vain = kept * 10 < records ? misses.vain + 1 : 0;
+      const fits = tables.hasRoom(space.ownerId, bytes) && (await this.#read(space));
+      if (!fits) misses.notBefore = performance.now() + pause;
     } catch (error) {
       misses.notBefore = performance.now() + pause;
       if (!this.#closed)
@@ -107,12 +105,12 @@ export class SpacePreloads {
     return { records, bytes: records * (length + recordOverhead) };
   }
 
-  /** @returns how many records were not known yet; null: there is no room for all */
-  async #read({ id, ownerId, stored }: RecordSpace): Promise<number | null> {
+  /** @returns whether there is room for all records */
+  async #read({ id, ownerId, stored }: RecordSpace): Promise<boolean> {
     const { db, table, known } = this.#deps;
-    // before the reading begins: what is written from here on is left out
-    const load = known.load(id, uniqueSlots(stored));
-    if (load === null || this.#closed) return null;
+    // before the reading begins: what is written from here on counts, and not what is read of it
+    const load = known.load(id, ownerId, uniqueSlots(stored));
+    if (load === null || this.#closed) return true;
     this.#load = load;
     try {
       const { signal } = load;
@@ -126,18 +124,24 @@ export class SpacePreloads {
         account: ownerId,
       })) {
         const rows = Buffer.concat([rest, piece]);
-        rest = rows.subarray(load.add(rows));
-        if (rest.byteLength > largestRest) return null;
-        // other work comes in between
-        await new Promise<void>((resolve) => setImmediate(resolve));
+        for (let at = 0; ; ) {
+          const end = load.add(rows.subarray(at));
+          at += end;
+          rest = rows.subarray(at);
+          if (end === 0) break;
+          // other work comes in between
+          await new Promise<void>((resolve) => setImmediate(resolve));
+        }
+        if (rest.byteLength > largestRest) return false;
         if (signal.aborted) break;
       }
+      load.end();
     } catch (error) {
       if (!load.signal.aborted) throw error;
     } finally {
-      load.end();
+      load.giveUp();
       this.#load = null;
     }
-    return load.full ? null : load.kept;
+    return !load.isUnfit();
   }
 }

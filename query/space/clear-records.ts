@@ -1,16 +1,13 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
-import type { BeginWrite } from '../records/begin-write.ts';
-import type { PendingRecords } from '../records/pending-records.ts';
+import type { RewriteSpace } from '../records/rewrite-space.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { SpaceCatalogue } from './space-catalogue.ts';
 
 export interface ClearDeps {
   readonly db: Database;
   readonly table: RecordsTable;
-  readonly beginWrite: BeginWrite;
-  /** Absent: the table has all records. */
-  readonly pending?: Pick<PendingRecords, 'forget'> | undefined;
+  readonly rewrite: RewriteSpace;
   /** By space. */
   readonly lock: ReadWriteLock;
 }
@@ -25,20 +22,15 @@ export function clearSpace(
 }
 
 /** For who has the space's lock: one statement, however many records there are. */
-export async function deleteAll(
-  { db, table, beginWrite, pending }: Omit<ClearDeps, 'lock'>,
+export function deleteAll(
+  { db, table, rewrite }: Omit<ClearDeps, 'lock'>,
   { id }: { readonly id: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const end = await beginWrite(id, null);
-  try {
+  return rewrite(id, async () => {
     await db.command({ ...table.clear(id), signal });
     await db.command({ ...table.clearKeys(id), signal });
-  } finally {
-    pending?.forget(id);
-    // also when nobody knows whether it was done
-    await end();
-  }
+  });
 }
 
 /** Deletes all records of all spaces of a project (`clear-all-spaces: true`). */

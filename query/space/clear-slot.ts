@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Log } from '../../common/log/log.ts';
-import type { PendingRecords } from '../records/pending-records.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import { TableCatalogue } from './table-catalogue.ts';
 
@@ -11,7 +10,6 @@ export interface ClearSlotDeps {
   readonly table: RecordsTable;
   /** By space; absent: nobody writes. */
   readonly lock?: ReadWriteLock | undefined;
-  readonly pending?: Pick<PendingRecords, 'forget'> | undefined;
   readonly log?: Pick<Log, 'warn'> | undefined;
 }
 
@@ -35,10 +33,9 @@ export async function clearSlot(
   { recordsId, slot }: RetiredSlot,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { db, table, lock, pending, log } = deps;
+  const { db, table, lock, log } = deps;
   const clear = async (after: string, upTo: string | undefined): Promise<void> => {
     await db.command({ ...table.dropSlot(recordsId, slot, { after, upTo }), signal });
-    pending?.forget(recordsId);
   };
   const nextId = async (after: string, skip: number): Promise<string | undefined> => {
     const rows = await db.rows<{ _id: string }>({

@@ -1,7 +1,7 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Log } from '../../common/log/log.ts';
-import type { PendingRecords } from '../records/pending-records.ts';
+import type { RewriteSpace } from '../records/rewrite-space.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import type { DroppedSpace, SpaceCatalogue } from './space-catalogue.ts';
@@ -15,7 +15,7 @@ export interface DeleteDroppedDeps {
   readonly writes: InFlightWrites;
   /** By space. */
   readonly lock: ReadWriteLock;
-  readonly pending?: Pick<PendingRecords, 'forget'> | undefined;
+  readonly rewrite: RewriteSpace;
   /** Whether no other process has this store. */
   readonly alone: boolean;
   readonly log?: Pick<Log, 'warn'> | undefined;
@@ -36,17 +36,14 @@ export async function deleteDropped(
   dropped: DroppedSpace,
   signal: AbortSignal,
 ): Promise<void> {
-  const { catalogue, writes, lock, pending, alone, log } = deps;
+  const { catalogue, writes, lock, rewrite, alone, log } = deps;
   const recordsId = droppedRecordsId(dropped.id, dropped.version);
   try {
     const idle = await writes.idle(recordsId, idleLimit).then(
       () => true,
       () => false,
     );
-    await lock.alone(recordsId, async () => {
-      await deleteRows(deps, recordsId, signal);
-      pending?.forget(recordsId);
-    });
+    await lock.alone(recordsId, () => rewrite(recordsId, () => deleteRows(deps, recordsId, signal)));
     // of writes of other processes nothing is known
     if (alone && idle) await catalogue.swept(dropped, signal);
   } catch (error) {

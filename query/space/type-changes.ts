@@ -6,8 +6,7 @@ import { ApiError } from '../../common/errors/api-error.ts';
 import { deadlineExceeded, overloaded, structureConflict } from '../../common/errors/catalogue.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Log } from '../../common/log/log.ts';
-import type { BeginWrite } from '../records/begin-write.ts';
-import type { PendingRecords } from '../records/pending-records.ts';
+import type { RewriteSpace } from '../records/rewrite-space.ts';
 import { type Conversion, conversionOf } from '../sql/convert-sql.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import { slotOf } from '../structure/slots.ts';
@@ -37,9 +36,7 @@ export interface TypeChangesDeps {
   readonly writes: InFlightWrites;
   /** By space. */
   readonly lock: ReadWriteLock;
-  /** Absent: the table has all records. */
-  readonly pending?: Pick<PendingRecords, 'forget'> | undefined;
-  readonly beginWrite: BeginWrite;
+  readonly rewrite: RewriteSpace;
   /** Absent: other processes write to the store as well. */
   readonly keyFilter?: KeyFilter | undefined;
   /** Whether no other process has this store. */
@@ -216,11 +213,11 @@ export class TypeChanges {
 
   /** Copies the values. What was written since they were checked is checked as well. */
   async #whenNobodyWrites({ entry, plan }: Change, signal: AbortSignal): Promise<void> {
-    const { db, table, writes, lock, pending, keyFilter, untilHeard } = this.#deps;
+    const { db, table, writes, lock, rewrite, keyFilter, untilHeard } = this.#deps;
     const { recordsId } = entry;
     await writes.idle(recordsId, idleLimit);
     await untilHeard(signal);
-    await lock.alone(recordsId, async () => {
+    const convert = async (): Promise<void> => {
       const { problems, values } = await this.#misfits({ entry, plan }, signal);
       if (problems.length > 0) throw structureConflict(problems);
       for (const [index, { from, to }] of plan.entries()) {
@@ -232,8 +229,8 @@ export class TypeChanges {
         await db.command({ ...table.addKeys(recordsId, slots.to), signal });
         await keyFilter?.addSpace(recordsId, this.#deps);
       }
-      pending?.forget(recordsId);
-    });
+    };
+    await lock.alone(recordsId, () => rewrite(recordsId, convert));
   }
 
   async #clearOld({ entry: { recordsId }, plan }: Change): Promise<void> {

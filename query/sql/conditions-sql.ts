@@ -12,8 +12,15 @@ export function conditionsSql({
   plain,
 }: Pick<Conditions, 'relationship' | 'plain'>): string | null {
   if (plain.length === 0) return null;
-  const parts = plain.map(({ target, value }) => `${valueSql(target)} = ${valueLiteral(value)}`);
+  const parts = plain.map(comparisonSql);
   return `(${parts.join(relationship === 'And' ? ' AND ' : ' OR ')})`;
+}
+
+function comparisonSql({ target, operator, value }: Condition): string {
+  switch (operator) {
+    case 'eq':
+      return `${valueSql(target)} = ${valueLiteral(value)}`;
+  }
 }
 
 /** Record ids as an expression. */
@@ -29,11 +36,29 @@ export function keyedConditions({
   relationship,
   plain,
 }: Pick<Conditions, 'relationship' | 'plain'>): readonly Condition[] {
-  const isKeyed = ({ target }: Condition): boolean => typeof target !== 'string' && target.keyed;
+  const isKeyed = ({ target, operator }: Condition): boolean =>
+    operator === 'eq' && typeof target !== 'string' && target.keyed;
   if (relationship === 'Or') return plain.every(isKeyed) ? plain : [];
   // the id is the key of the records themselves
-  if (plain.some(({ target }) => target === 'id')) return [];
+  if (plain.some(({ target, operator }) => target === 'id' && operator === 'eq')) return [];
   return plain.filter(isKeyed).slice(0, 1);
+}
+
+/** For each of several lists of values the first records that have them in the fields, all in order. */
+export function anyOfSql(
+  fields: readonly Target[],
+  values: readonly (readonly StoredValue[])[],
+  sort: Sort | null,
+  limit: number,
+): Pick<Selection, 'where' | 'tail'> {
+  const columns = fields.map(valueSql);
+  const tuple = (parts: readonly string[]): string =>
+    parts.length === 1 ? (parts[0] as string) : `(${parts.join(', ')})`;
+  const list = values.map((each) => tuple(each.map(valueLiteral)));
+  return {
+    where: `${tuple(columns)} IN (${list.join(', ')})`,
+    tail: `ORDER BY ${orderSql(sort)} LIMIT ${limit} BY ${columns.join(', ')}`,
+  };
 }
 
 /** For each value the oldest record that has it. */

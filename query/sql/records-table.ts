@@ -15,13 +15,16 @@ export interface RecordAddress {
   readonly id: string;
 }
 
+/** A value that a record has in a keyed field. */
+export type KeyedValue = Pick<Condition, 'target' | 'value'>;
+
 /** A SELECT over the records of one space. All texts are SQL. */
 export interface Selection {
   readonly columns: string;
   /** Null: all records of the space. */
   readonly where?: string | null;
   /** Records are among those that have one of these values. */
-  readonly keyed?: readonly Condition[];
+  readonly keyed?: readonly KeyedValue[];
   /** GROUP BY, ORDER BY, LIMIT, SETTINGS. */
   readonly tail?: string;
 }
@@ -222,7 +225,7 @@ export class RecordsTable {
     return { table: this.#keys, columns: ['space', 'key', '_id'] };
   }
 
-  #idsByKeys(spaceId: string, keyed: readonly Condition[]): string {
+  #idsByKeys(spaceId: string, keyed: readonly KeyedValue[]): string {
     const keys = keyed.map(({ target, value }) =>
       keyOf(slotOf(target as Exclude<typeof target, string>), value as StoredValue),
     );

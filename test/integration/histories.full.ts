@@ -93,7 +93,11 @@ async function open(
   test: { teardown(handler: () => unknown): unknown },
   { cache = new ResultCache(cacheBytes), logged = true, through = (send) => send }: RunOptions,
 ): Promise<(count: number, mix?: Mix) => Promise<RecordedHistory>> {
-  const harness = await openQueryHarness({ alone: true, logged, cache: () => cache });
+  const harness = await openQueryHarness({
+    ...{ alone: true, logged, cache: () => cache },
+    // no space is held in memory, which would answer in place of the cache
+    pending: { cacheBytes: 0 },
+  });
   test.teardown(() => harness.close());
   const processes = [through(sendTo(harness))];
   return (count, { round = 0, ...shares } = {}) =>

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
+import { MemoryTables } from '../../query/memory/memory-tables.ts';
 import { KnownRecords } from '../../query/records/known-records.ts';
 import { openQueryHarness, type QueryCall, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
@@ -213,7 +214,7 @@ t.test('a space that does not fit is left alone', async (t) => {
 });
 
 t.test('what is preloaded takes no more than it may, and drops nothing that is in use', async (t) => {
-  const known = new KnownRecords(150_000);
+  const known = new KnownRecords(new MemoryTables(150_000));
   const { watch, spaceAt } = await open(t, { known, fewestMisses: 1 });
   const slugs = ['one', 'two', 'three', 'four'];
   for (const slug of slugs) await fill(spaceAt(slug), 400);
@@ -222,7 +223,7 @@ t.test('what is preloaded takes no more than it may, and drops nothing that is i
       t.equal((await byEmail(spaceAt(slug), index)).value, index);
       await sleep(5);
     }
-    t.ok(known.bytes <= 150_000, `${known.bytes} bytes`);
+    t.ok(known.tables.bytes <= 150_000, `${known.tables.bytes} bytes`);
   }
   t.ok(watch.preloads >= 1 && watch.preloads < slugs.length, `${watch.preloads} preloads`);
   watch.lookups.length = 0;

@@ -82,7 +82,8 @@ t.test('the rule is stored: leaving it out does not get round it', async (t) => 
   await notes('kept', { ...active, scope: ['find', 'insert'] }).insert(ada);
   t.match(await notes('kept').find(), refused);
   t.match(await notes('kept').insert(), refused);
-  t.match(await notes('kept').call({ headers: { 'use-pre-stored-structure': 'true' } }), refused);
+  const stored = { path: '/p/kept', headers: { 'use-pre-stored-structure': 'true' } };
+  t.match(await harness.call(stored), refused);
   t.match(await notes('kept').call({ headers: { mutate: 'false' } }), refused);
   t.match(await notes('kept', { active: false }).call({ headers: { mutate: 'false' } }), refused);
   harness.forget();

@@ -2,9 +2,9 @@
 import t from 'tap';
 import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Conditions } from '../../query/input/parse-conditions.ts';
+import type { StoredRow } from '../../query/memory/stored-row.ts';
 import { beginWriteAlone } from '../../query/records/begin-write.ts';
 import { LoggedWrites } from '../../query/records/logged-writes.ts';
-import type { StoredRow } from '../../query/records/record-row.ts';
 import { ResultCache } from '../../query/records/result-cache.ts';
 import type { Field } from '../../query/structure/field.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
@@ -16,7 +16,7 @@ const time = '2026-01-01T00:00:00.000Z';
 const before: StoredRow = { _id: '1', _created_at: time, _updated_at: time, _doc: { t0: 'a' } };
 const equal = (target: Field | 'id', value: string): Conditions => ({
   relationship: 'And',
-  plain: [{ target, value }],
+  plain: [{ target, operator: 'eq', value }],
   hashed: [],
 });
 const results: Readonly<Record<string, Conditions | null>> = {

@@ -1,4 +1,4 @@
-import type { StoredRow } from './record-row.ts';
+import type { StoredRow } from './stored-row.ts';
 
 /**
  * A record as the engine writes `rowColumns` in RowBinary: so what it streams is kept as it comes
@@ -61,10 +61,15 @@ class Cursor {
   }
 
   time(): string {
-    const milliseconds = this.#bytes.readUInt32LE(this.at) + word * this.#bytes.readInt32LE(this.at + 4);
+    const time = timeAt(this.#bytes, this.at);
     this.at += timeBytes;
-    return new Date(milliseconds).toISOString();
+    return new Date(time).toISOString();
   }
+}
+
+/** Milliseconds since 1970. */
+function timeAt(bytes: Buffer, at: number): number {
+  return bytes.readUInt32LE(at) + word * bytes.readInt32LE(at + 4);
 }
 
 const cursor = new Cursor();
@@ -99,6 +104,19 @@ export function idSpan(bytes: Buffer, at: number, span: Span): void {
   span.end = cursor.at + length;
 }
 
+/** Milliseconds since 1970. */
+export function createdAt(bytes: Buffer, at: number): number {
+  cursor.begin(bytes, at);
+  cursor.skipText();
+  return timeAt(bytes, cursor.at);
+}
+
+export function updatedAt(bytes: Buffer, at: number): number {
+  cursor.begin(bytes, at);
+  cursor.skipText();
+  return timeAt(bytes, cursor.at + timeBytes);
+}
+
 /** Whether the row has a value of the slot: then the span says where. */
 export function valueSpan(bytes: Buffer, at: number, slot: Uint8Array, span: Span): boolean {
   cursor.begin(bytes, at);
@@ -117,6 +135,24 @@ export function valueSpan(bytes: Buffer, at: number, slot: Uint8Array, span: Spa
     cursor.skip(valueLength);
   }
   return false;
+}
+
+/** Calls with each value: the bytes of its slot as a number, and where it lies. */
+export function forEachValue(
+  bytes: Buffer,
+  at: number,
+  visit: (slot: number, start: number, end: number) => void,
+): void {
+  cursor.begin(bytes, at);
+  cursor.skipText();
+  cursor.skip(2 * timeBytes);
+  for (let pairs = cursor.length(); pairs > 0; pairs--) {
+    let slot = 0;
+    for (let left = cursor.length(); left > 0; left--) slot = slot * 256 + (bytes[cursor.at++] as number);
+    const length = cursor.length();
+    visit(slot, cursor.at, cursor.at + length);
+    cursor.skip(length);
+  }
 }
 
 export function sameBytes(bytes: Uint8Array, at: number, wanted: Uint8Array, length: number): boolean {

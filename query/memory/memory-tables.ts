@@ -1,0 +1,324 @@
+import { randomBytes } from 'node:crypto';
+import { MemoryTable } from './memory-table.ts';
+import { type IndexShape, shapeText } from './ordered-index.ts';
+import { endOfRow, idSpan, type Span } from './packed-row.ts';
+import type { StoredRow } from './stored-row.ts';
+
+/** Milliseconds after which a table that nobody asks is free for others. */
+const idleAfter = 60_000;
+/** Records that may be written while those of a space are read; with more the reading ends. */
+const mostWritten = 100_000;
+/** Indexes of one space beside that of ids, and shapes of requests whose number is counted. */
+const mostIndexes = 12;
+const mostShapes = 100;
+/** Building an index takes some two microseconds a row, a search by the engine some eight thousand. */
+const rowsPerSearch = 2000;
+const rowsAtOnce = 250;
+/** What a table takes beside its rows and indexes. */
+const overhead = 2000;
+
+interface Entry {
+  readonly spaceId: string;
+  readonly account: string;
+  readonly table: MemoryTable;
+  bytes: number;
+  usedAt: number;
+  /** Ids of records that were written while others are being added. */
+  readonly written: Set<string>;
+  /** How many are adding records: the one who reads the space at first, and large inserts. */
+  adding: number;
+  /** Whether all records of the space are there; false: it is still read. */
+  whole: boolean;
+  readonly dropped: AbortController;
+  /** It was dropped because it does not fit. */
+  isUnfit: boolean;
+  readonly shapes: Map<string, { readonly shape: IndexShape; asked: number }>;
+}
+
+/** Reads the records of a space into memory. */
+export interface TableLoad {
+  /** Aborted: nobody wants the rest. */
+  readonly signal: AbortSignal;
+  /** Adds the next rows, in the form of `packed-row.ts`. @returns where the last one ends; 0: none is whole */
+  add(rows: Buffer): number;
+  /** All were added: from now on the table answers. False: it was given up. */
+  end(): boolean;
+  /** Whether it was given up because there is no room for it. */
+  isUnfit(): boolean;
+  /** Does nothing after the end. */
+  giveUp(): void;
+}
+
+const span: Span = { start: 0, end: 0 };
+
+/**
+ * The tables in memory: for each space that is held, all of its records. What they take is bounded. While several accounts
+ * want more than there is, each may have its share; a table that nobody asked for a minute is free for anybody.
+ */
+export class MemoryTables {
+  readonly #limit: number;
+  readonly #now: () => number;
+  readonly #mostCompared: number | undefined;
+  readonly #key = new Uint32Array(new Uint8Array(randomBytes(8)).buffer);
+  readonly #entries = new Map<string, Entry>();
+  /** Spaces whose rows are changed in the table of the engine, and by how many at once. */
+  readonly #rewritten = new Map<string, number>();
+  /** Indexes that are to be built. */
+  readonly #wanted: { readonly entry: Entry; readonly shape: IndexShape }[] = [];
+  #building = false;
+  #bytes = 0;
+
+  /** @param options.mostCompared rows of a table that are compared one by one, where no index serves */
+  constructor(bytes: number, options: { readonly now?: () => number; readonly mostCompared?: number } = {}) {
+    this.#limit = bytes;
+    this.#now = options.now ?? Date.now;
+    this.#mostCompared = options.mostCompared;
+  }
+
+  /** Whether there is room for any table. */
+  get keeps(): boolean {
+    return this.#limit > 0;
+  }
+
+  /** Of all tables, those of their ids included. */
+  get indexes(): number {
+    return [...this.#entries.values()].reduce((sum, { table }) => sum + table.indexes.length, 0);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The table of a space, if it can answer. */
+  find(spaceId: string): MemoryTable | null {
+    const entry = this.#entries.get(spaceId);
+    if (entry === undefined || !entry.whole || this.#rewritten.has(spaceId)) return null;
+    entry.usedAt = this.#now();
+    return entry.table;
+  }
+
+  /** Whether there is room for a table of this size. */
+  hasRoom(account: string, bytes: number): boolean {
+    const { bytes: used, share } = this.#shares(account);
+    let free = this.#limit;
+    for (const of of used.values()) free -= of;
+    return bytes <= free || (used.get(account) as number) + bytes <= share;
+  }
+
+  /** Begins a table. Null: there is one, or the space is being rewritten. @param slots that records are looked up by */
+  begin(spaceId: string, account: string, slots: readonly string[]): TableLoad | null {
+    if (this.#entries.has(spaceId) || this.#rewritten.has(spaceId) || this.#limit === 0) return null;
+    const entry: Entry = {
+      ...{
+        spaceId,
+        account,
+        bytes: overhead,
+        usedAt: this.#now(),
+        written: new Set<string>(),
+        adding: 1,
+        whole: false,
+      },
+      dropped: new AbortController(),
+      shapes: new Map(),
+      isUnfit: false,
+      table: new MemoryTable(this.#key, (shape) => this.#missed(entry, shape), this.#mostCompared),
+    };
+    for (const slot of slots) entry.table.beginIndex(lookupShape(slot)) && entry.table.continueIndex(0);
+    this.#entries.set(spaceId, entry);
+    this.#bytes += overhead;
+    return {
+      signal: entry.dropped.signal,
+      add: (rows) => this.#addPacked(entry, rows),
+      end: () => {
+        if (entry.dropped.signal.aborted) return false;
+        entry.whole = true;
+        this.#added(entry);
+        return true;
+      },
+      isUnfit: () => entry.isUnfit,
+      giveUp: () => {
+        if (!entry.whole) this.#drop(entry);
+      },
+    };
+  }
+
+  /** A record was written: it is durable, and can be seen. @param row null: it was removed */
+  written(spaceId: string, id: string, row: StoredRow | null): void {
+    const entry = this.#entries.get(spaceId);
+    if (entry === undefined) return;
+    const isBusy = entry.adding > 0 && entry.written.add(id).size > mostWritten;
+    if (row === null) entry.table.remove(id);
+    if (isBusy || (row !== null && !entry.table.put(row))) this.#drop(entry, true);
+    this.#measure(entry);
+  }
+
+  /**
+   * Inserts many records by a statement. Nothing is answered from memory until it has them too.
+   * @param args.insert the statement. Where it fails nobody knows what it did
+   * @param args.pause resolves when others had their turn
+   */
+  async insert<Result>(
+    spaceId: string,
+    {
+      insert,
+      rows,
+      pause,
+    }: {
+      readonly insert: () => Promise<Result>;
+      readonly rows: Iterable<StoredRow>;
+      readonly pause: () => Promise<void>;
+    },
+  ): Promise<Result> {
+    const entry = this.#entries.get(spaceId);
+    if (entry === undefined) return this.rewrite(spaceId, insert);
+    // of a table that is still read nobody could say which rows it has
+    if (!entry.whole) this.#drop(entry);
+    this.#hold(spaceId);
+    entry.adding++;
+    try {
+      const result = await insert();
+      let added = 0;
+      for (const row of rows) {
+        if (entry.dropped.signal.aborted) break;
+        // somebody may have changed or removed it already
+        if (!entry.written.has(row._id) && !entry.table.put(row)) this.#drop(entry, true);
+        if (++added % rowsAtOnce === 0) await pause();
+      }
+      this.#measure(entry);
+      return result;
+    } catch (error) {
+      this.#drop(entry);
+      throw error;
+    } finally {
+      this.#added(entry);
+      this.#release(spaceId);
+    }
+  }
+
+  /** Does work that changes records of a space in the table of the engine. */
+  async rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {
+    this.drop(spaceId);
+    this.#hold(spaceId);
+    try {
+      return await work();
+    } finally {
+      this.#release(spaceId);
+    }
+  }
+
+  drop(spaceId: string): void {
+    const entry = this.#entries.get(spaceId);
+    if (entry !== undefined) this.#drop(entry);
+  }
+
+  #hold(spaceId: string): void {
+    this.#rewritten.set(spaceId, (this.#rewritten.get(spaceId) ?? 0) + 1);
+  }
+
+  #release(spaceId: string): void {
+    const left = (this.#rewritten.get(spaceId) as number) - 1;
+    if (left > 0) this.#rewritten.set(spaceId, left);
+    else this.#rewritten.delete(spaceId);
+  }
+
+  #added(entry: Entry): void {
+    if (--entry.adding === 0) entry.written.clear();
+  }
+
+  #addPacked(entry: Entry, rows: Buffer): number {
+    let start = 0;
+    let left = rowsAtOnce;
+    for (let end = endOfRow(rows, start); !Number.isNaN(end); end = endOfRow(rows, start)) {
+      if (left-- === 0 || entry.dropped.signal.aborted) break;
+      idSpan(rows, start, span);
+      const id = rows.toString('latin1', span.start, span.end);
+      if (!entry.written.has(id) && !entry.table.putPacked(rows, start, end)) this.#drop(entry, true);
+      start = end;
+    }
+    this.#measure(entry);
+    return start;
+  }
+
+  #drop(entry: Entry, isUnfit = false): void {
+    if (entry.dropped.signal.aborted) return;
+    entry.isUnfit = isUnfit;
+    entry.dropped.abort(new Error('the table in memory was given up'));
+    this.#entries.delete(entry.spaceId);
+    this.#bytes -= entry.bytes;
+  }
+
+  /** Counts what a table takes by now, and makes room for it. */
+  #measure(entry: Entry): void {
+    if (entry.dropped.signal.aborted) return;
+    const bytes = entry.table.bytes + overhead;
+    this.#bytes += bytes - entry.bytes;
+    entry.bytes = bytes;
+    while (this.#bytes > this.#limit) {
+      const victim = this.#victimFor(entry);
+      this.#drop(victim ?? entry, victim === null);
+    }
+  }
+
+  /** What makes room for a table: one that nobody asks, or of an account that has more than its share. Null: nothing. */
+  #victimFor(entry: Entry): Entry | null {
+    const { bytes, share } = this.#shares(entry.account);
+    const own = bytes.get(entry.account) ?? 0;
+    const idle = this.#now() - idleAfter;
+    let oldest: Entry | null = null;
+    for (const other of this.#entries.values()) {
+      if (other === entry || (oldest !== null && other.usedAt >= oldest.usedAt)) continue;
+      const isFree = other.usedAt < idle;
+      if (isFree || (own <= share && (bytes.get(other.account) ?? 0) > share)) oldest = other;
+    }
+    return oldest;
+  }
+
+  /** What each account uses, and what it may use while others want more. @param account one that wants something */
+  #shares(account: string): { readonly bytes: ReadonlyMap<string, number>; readonly share: number } {
+    const bytes = new Map([[account, 0]]);
+    const idle = this.#now() - idleAfter;
+    for (const entry of this.#entries.values()) {
+      if (entry.usedAt < idle) continue;
+      bytes.set(entry.account, (bytes.get(entry.account) ?? 0) + entry.bytes);
+    }
+    return { bytes, share: this.#limit / bytes.size };
+  }
+
+  /** A request would have been answered by an index that is not there. */
+  #missed(entry: Entry, shape: IndexShape): void {
+    const text = shapeText(shape);
+    let known = entry.shapes.get(text);
+    if (known === undefined) {
+      if (entry.shapes.size === mostShapes) entry.shapes.delete(entry.shapes.keys().next().value as string);
+      known = { shape, asked: 0 };
+      entry.shapes.set(text, known);
+    }
+    if (++known.asked < 2 + entry.table.size / rowsPerSearch) return;
+    entry.shapes.delete(text);
+    this.#wanted.push({ entry, shape });
+    if (!this.#building) void this.#buildAll();
+  }
+
+  /** Builds what is wanted, one index after the other, and lets others run in between. */
+  async #buildAll(): Promise<void> {
+    this.#building = true;
+    for (let next = this.#wanted.shift(); next !== undefined; next = this.#wanted.shift()) {
+      const { entry, shape } = next;
+      const { table, dropped } = entry;
+      if (dropped.signal.aborted) continue;
+      if (table.indexes.length > mostIndexes) table.dropIndex(table.indexes[1] as IndexShape);
+      if (!table.beginIndex(shape)) continue;
+      while (!dropped.signal.aborted && !table.continueIndex(rowsAtOnce)) {
+        this.#measure(entry);
+        await new Promise<void>((resolve) => setImmediate(resolve));
+      }
+      this.#measure(entry);
+    }
+    this.#building = false;
+  }
+}
+
+/** Of the index by which records are looked up by a value. */
+export function lookupShape(slot: string): IndexShape {
+  return { slots: [slot], order: { by: 'id', kind: 'id', descending: false } };
+}

@@ -1,0 +1,311 @@
+import { keyedWordHash } from './keyed-word-hash.ts';
+import { type Span, sameBytes, valueSpan } from './packed-row.ts';
+import { compareTie, nameOf, orderKey, type RowOrder, sameInOrder, sameValue } from './row-order.ts';
+import type { RowSlabs } from './row-slabs.ts';
+
+const smallestBlock = 16;
+const largestBlock = 512;
+const entryBytes = 16;
+const blockOverhead = 300;
+/** What an index takes beside its blocks. */
+const overhead = 1000;
+
+/** Entries one after the other: a hash, a key of the order and the number of a row each. */
+class Block {
+  count = 0;
+  hashes: Uint32Array;
+  keys: Float64Array;
+  rows: Uint32Array;
+
+  constructor(capacity: number) {
+    this.hashes = new Uint32Array(capacity);
+    this.keys = new Float64Array(capacity);
+    this.rows = new Uint32Array(capacity);
+  }
+
+  get bytes(): number {
+    return this.rows.length * entryBytes + blockOverhead;
+  }
+
+  grow(): void {
+    const { hashes, keys, rows } = this;
+    const capacity = 2 * rows.length;
+    this.hashes = new Uint32Array(capacity);
+    this.keys = new Float64Array(capacity);
+    this.rows = new Uint32Array(capacity);
+    this.hashes.set(hashes);
+    this.keys.set(keys);
+    this.rows.set(rows);
+  }
+
+  insert(at: number, hash: number, key: number, row: number): void {
+    const { hashes, keys, rows, count } = this;
+    hashes.copyWithin(at + 1, at, count);
+    keys.copyWithin(at + 1, at, count);
+    rows.copyWithin(at + 1, at, count);
+    hashes[at] = hash;
+    keys[at] = key;
+    rows[at] = row;
+    this.count++;
+  }
+
+  remove(at: number): void {
+    const { hashes, keys, rows, count } = this;
+    hashes.copyWithin(at, at + 1, count);
+    keys.copyWithin(at, at + 1, count);
+    rows.copyWithin(at, at + 1, count);
+    this.count--;
+  }
+
+  /** Appends entries of another block. */
+  take(other: Block, from: number): void {
+    this.hashes.set(other.hashes.subarray(from, other.count), this.count);
+    this.keys.set(other.keys.subarray(from, other.count), this.count);
+    this.rows.set(other.rows.subarray(from, other.count), this.count);
+    this.count += other.count - from;
+  }
+}
+
+/** Where an entry stands: only until the next change of the index. */
+export interface Position {
+  block: number;
+  at: number;
+}
+
+/** A packed row beside those that are stored. */
+interface Probe {
+  readonly bytes: Buffer;
+  readonly row: number;
+}
+
+export interface IndexShape {
+  /** Slots that are compared with a value each, in order; a row without a value in one is not in the index. */
+  readonly slots: readonly string[];
+  readonly order: RowOrder;
+}
+
+export function shapeText({ slots, order }: IndexShape): string {
+  return `${slots.join()} ${order.by}${order.descending ? ' down' : ''}`;
+}
+
+const span: Span = { start: 0, end: 0 };
+
+/**
+ * The rows of a table by the values of some slots, and those of equal values in an order: a list of blocks that is sorted
+ * by a hash of the values, then by the order. So it finds the rows of given values, a page of them, or all rows in order.
+ */
+export class OrderedIndex implements IndexShape {
+  readonly slots: readonly string[];
+  readonly order: RowOrder;
+  readonly #rows: RowSlabs;
+  readonly #key: Uint32Array;
+  #blocks: Block[] = [];
+  /** Hashes that rows of different values have. */
+  readonly #shared = new Set<number>();
+  bytes = overhead;
+  size = 0;
+
+  /** @param key of the hashes, two words that nobody can guess */
+  constructor({ slots, order }: IndexShape, rows: RowSlabs, key: Uint32Array) {
+    this.slots = slots;
+    this.order = order;
+    this.#rows = rows;
+    this.#key = key;
+  }
+
+  /** The hash of the values of a row; null: it lacks one. */
+  hashOfRow(bytes: Buffer, row: number): number | null {
+    let hash = 0;
+    for (const slot of this.slots) {
+      if (!valueSpan(bytes, row, nameOf(slot), span)) return null;
+      hash = keyedWordHash(this.#key, hash, 0, bytes, span.start, span.end);
+    }
+    return hash;
+  }
+
+  /** The same of values as UTF-8, in the order of the slots. */
+  hashOfValues(values: readonly Uint8Array[]): number {
+    let hash = 0;
+    for (const value of values) hash = keyedWordHash(this.#key, hash, 0, value, 0, value.byteLength);
+    return hash;
+  }
+
+  /** Whether a change of a row from one version to another leaves its entry as it is. */
+  isSame(before: Buffer, rowBefore: number, after: Buffer, rowAfter: number): boolean {
+    return (
+      sameInOrder(this.order, before, rowBefore, after, rowAfter) &&
+      this.slots.every((slot) => sameValue(slot, before, rowBefore, after, rowAfter))
+    );
+  }
+
+  /** Adds a row of the table, which lies in `bytes` as well. */
+  add(number: number, bytes: Buffer, row: number): void {
+    const hash = this.hashOfRow(bytes, row);
+    if (hash === null) return;
+    const key = orderKey(this.order, bytes, row);
+    const position = this.seek(hash, key, { bytes, row });
+    this.#markShared(position, hash, bytes, row);
+    this.#insert(position, hash, key, number);
+    this.size++;
+  }
+
+  /** Removes the entry of a row as it is in `bytes`. */
+  remove(number: number, bytes: Buffer, row: number): void {
+    const hash = this.hashOfRow(bytes, row);
+    if (hash === null) return;
+    const position = this.seek(hash, orderKey(this.order, bytes, row), { bytes, row });
+    const block = this.#blocks[position.block];
+    if (block?.rows[position.at] !== number || position.at >= block.count)
+      throw new Error('an index of rows in memory lacks an entry');
+    block.remove(position.at);
+    this.size--;
+    this.#shrink(position.block);
+  }
+
+  /** The first entry that does not come before this one. @param probe breaks ties of the key; null: before all of them */
+  seek(hash: number, key: number, probe: Probe | null): Position {
+    let [low, high] = [0, this.#blocks.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const block = this.#blocks[middle] as Block;
+      if (this.#isBefore(block, block.count - 1, hash, key, probe)) low = middle + 1;
+      else high = middle;
+    }
+    const block = this.#blocks[low];
+    if (block === undefined) return { block: low, at: 0 };
+    let [from, to] = [0, block.count - 1];
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if (this.#isBefore(block, middle, hash, key, probe)) from = middle + 1;
+      else to = middle;
+    }
+    return { block: low, at: from };
+  }
+
+  /** The first entry of given values. */
+  begin(hash: number): Position {
+    return this.seek(hash, Number.NEGATIVE_INFINITY, null);
+  }
+
+  /** The row at a position; -1: those of the hash end before it. */
+  rowAt({ block: index, at }: Position, hash: number): number {
+    const block = this.#blocks[index];
+    return block !== undefined && block.hashes[at] === hash ? (block.rows[at] as number) : -1;
+  }
+
+  next(position: Position): void {
+    const block = this.#blocks[position.block] as Block;
+    if (++position.at < block.count) return;
+    position.block++;
+    position.at = 0;
+  }
+
+  /** Goes on by so many entries of a hash, or to their end. */
+  skip(position: Position, hash: number, count: number): void {
+    for (let left = count; left > 0; ) {
+      const block = this.#blocks[position.block];
+      if (block === undefined || block.hashes[position.at] !== hash) return;
+      const whole = block.hashes[block.count - 1] === hash;
+      const step = whole ? Math.min(left, block.count - position.at) : 1;
+      left -= step;
+      position.at += step;
+      if (position.at === block.count) {
+        position.block++;
+        position.at = 0;
+      }
+    }
+  }
+
+  /** Whether there are more entries of a hash than this. */
+  hasMore(hash: number, count: number): boolean {
+    const position = this.begin(hash);
+    this.skip(position, hash, count);
+    return this.rowAt(position, hash) >= 0;
+  }
+
+  /** Whether rows of different values have the hash. */
+  isShared(hash: number): boolean {
+    return this.#shared.has(hash);
+  }
+
+  #isBefore(block: Block, at: number, hash: number, key: number, probe: Probe | null): boolean {
+    const other = block.hashes[at] as number;
+    if (other !== hash) return other < hash;
+    const otherKey = block.keys[at] as number;
+    if (otherKey !== key) return otherKey < key;
+    if (probe === null) return false;
+    const number = block.rows[at] as number;
+    const [bytes, row] = [this.#rows.bufferOf(number), this.#rows.offsetOf(number)];
+    return compareTie(this.order, bytes, row, probe.bytes, probe.row) < 0;
+  }
+
+  /** Entries of one hash are of the same values unless a neighbour differs. */
+  #markShared({ block, at }: Position, hash: number, bytes: Buffer, row: number): void {
+    if (this.slots.length === 0) return;
+    let neighbour = this.rowAt({ block, at }, hash);
+    if (neighbour < 0) {
+      const before =
+        at > 0 ? { block, at: at - 1 } : { block: block - 1, at: (this.#blocks[block - 1]?.count ?? 0) - 1 };
+      // one behind the last of its block is in no block
+      const last = this.#blocks[before.block];
+      if (last !== undefined && before.at >= 0 && before.at < last.count)
+        neighbour = this.rowAt(before, hash);
+    }
+    if (neighbour < 0) return;
+    const [other, otherRow] = [this.#rows.bufferOf(neighbour), this.#rows.offsetOf(neighbour)];
+    if (!this.slots.every((slot) => sameValue(slot, bytes, row, other, otherRow))) this.#shared.add(hash);
+  }
+
+  #insert(position: Position, hash: number, key: number, number: number): void {
+    let { block: index, at } = position;
+    let block = this.#blocks[index];
+    if (block === undefined) {
+      // behind all: the last block takes it as long as it can
+      index = this.#blocks.length - 1;
+      block = this.#blocks[index];
+      if (block === undefined || block.count === largestBlock) {
+        block = new Block(block === undefined ? smallestBlock : largestBlock);
+        this.#blocks.push(block);
+        this.bytes += block.bytes;
+      }
+      at = block.count;
+    } else if (block.count === largestBlock) {
+      const second = new Block(largestBlock);
+      second.take(block, largestBlock / 2);
+      block.count = largestBlock / 2;
+      this.#blocks.splice(index + 1, 0, second);
+      this.bytes += second.bytes;
+      if (at > block.count) {
+        at -= block.count;
+        block = second;
+      }
+    }
+    if (block.count === block.rows.length) {
+      this.bytes -= block.bytes;
+      block.grow();
+      this.bytes += block.bytes;
+    }
+    block.insert(at, hash, key, number);
+  }
+
+  /** Joins a block that has become small with the next one. */
+  #shrink(index: number): void {
+    const block = this.#blocks[index] as Block;
+    const next = this.#blocks[index + 1];
+    if (block.count === 0) {
+      this.#blocks.splice(index, 1);
+      this.bytes -= block.bytes;
+      return;
+    }
+    if (next === undefined || block.count + next.count > block.rows.length / 2) return;
+    block.take(next, 0);
+    this.#blocks.splice(index + 1, 1);
+    this.bytes -= next.bytes;
+  }
+}
+
+/** Whether a row has a value, as UTF-8, in a slot. */
+export function hasValue(bytes: Buffer, row: number, slot: string, value: Uint8Array): boolean {
+  if (!valueSpan(bytes, row, nameOf(slot), span)) return false;
+  return span.end - span.start === value.byteLength && sameBytes(bytes, span.start, value, value.byteLength);
+}

@@ -1,0 +1,133 @@
+import type { Field, SystemKey } from '../structure/field.ts';
+import { slotOf } from '../structure/slots.ts';
+import { createdAt, idSpan, type Span, updatedAt, valueSpan } from './packed-row.ts';
+
+/** What rows are sorted by; ids break ties, as in `orderSql`. Rows without a value come last. */
+export interface RowOrder {
+  /** The slot of a field, or a system key. */
+  readonly by: string;
+  readonly kind: 'id' | 'time' | 'number' | 'boolean' | 'text';
+  readonly descending: boolean;
+}
+
+export const idOrder: RowOrder = { by: 'id', kind: 'id', descending: false };
+
+export function orderOf(
+  sort: { readonly target: Field | SystemKey; readonly descending: boolean } | null,
+): RowOrder {
+  if (sort === null) return idOrder;
+  const { target, descending } = sort;
+  if (target === 'id') return { by: target, kind: 'id', descending };
+  if (typeof target === 'string') return { by: target, kind: 'time', descending };
+  return { by: slotOf(target), kind: kindOfField(target), descending };
+}
+
+function kindOfField({ type }: Field): 'number' | 'boolean' | 'text' {
+  if (type === 'NUMBER') return 'number';
+  return type === 'BOOLEAN' ? 'boolean' : 'text';
+}
+
+export function sameOrder(a: RowOrder, b: RowOrder): boolean {
+  return a.by === b.by && a.descending === b.descending;
+}
+
+const [span, other]: [Span, Span] = [
+  { start: 0, end: 0 },
+  { start: 0, end: 0 },
+];
+const names = new Map<string, Uint8Array>();
+
+export function nameOf(slot: string): Uint8Array {
+  let name = names.get(slot);
+  if (name === undefined) {
+    name = Buffer.from(slot);
+    names.set(slot, name);
+  }
+  return name;
+}
+
+/** Of a row without a value. */
+const last = Number.POSITIVE_INFINITY;
+const prefixBytes = 6;
+
+/**
+ * A number that sorts rows as their order does, as far as it goes: of texts it has the first six bytes, of ids the
+ * time. NaN: the id is not a UUID, which has no such number.
+ */
+export function orderKey({ by, kind, descending }: RowOrder, bytes: Buffer, row: number): number {
+  const key = ascendingKey(by, kind, bytes, row);
+  return descending && key !== last ? -key : key;
+}
+
+function ascendingKey(by: string, kind: RowOrder['kind'], bytes: Buffer, row: number): number {
+  if (kind === 'id') return idKey(bytes, row);
+  if (kind === 'time') return by === 'createdAt' ? createdAt(bytes, row) : updatedAt(bytes, row);
+  if (!valueSpan(bytes, row, nameOf(by), span)) return last;
+  const { start, end } = span;
+  // `true` or `false`
+  if (kind === 'boolean') return bytes[start] === 0x74 ? 1 : 0;
+  if (kind === 'number') return Number(bytes.toString('latin1', start, end));
+  let key = 0;
+  for (let at = start; at < start + prefixBytes; at++)
+    key = key * 256 + (at < end ? (bytes[at] as number) : 0);
+  return key;
+}
+
+/** The first twelve hexadecimal digits of a UUID: of a UUIDv7 its milliseconds. */
+function idKey(bytes: Buffer, row: number): number {
+  idSpan(bytes, row, span);
+  const { start, end } = span;
+  if (end - start !== 36 || bytes[start + 8] !== 0x2d) return Number.NaN;
+  let key = 0;
+  for (let at = start; at < start + 13; at++) {
+    if (at === start + 8) continue;
+    const char = bytes[at] as number;
+    // 0 to 9, and a to f
+    if (char >= 0x30 && char <= 0x39) key = key * 16 + char - 0x30;
+    else if (char >= 0x61 && char <= 0x66) key = key * 16 + char - 0x57;
+    else return Number.NaN;
+  }
+  return key;
+}
+
+/** Compares two rows of one `orderKey`. */
+export function compareTie(order: RowOrder, a: Buffer, rowA: number, b: Buffer, rowB: number): number {
+  const { by, kind, descending } = order;
+  if (kind === 'text') {
+    const hasValue = valueSpan(a, rowA, nameOf(by), span) && valueSpan(b, rowB, nameOf(by), other);
+    const result = hasValue ? compareSpans(a, b) : 0;
+    if (result !== 0) return descending ? -result : result;
+  }
+  idSpan(a, rowA, span);
+  idSpan(b, rowB, other);
+  const result = compareSpans(a, b);
+  return descending && (kind === 'id' || kind === 'time') ? -result : result;
+}
+
+function compareSpans(a: Buffer, b: Buffer): number {
+  return a.compare(b, other.start, other.end, span.start, span.end);
+}
+
+/** Whether two versions of a row stand in one place of the order. */
+export function sameInOrder(
+  { by, kind }: RowOrder,
+  a: Buffer,
+  rowA: number,
+  b: Buffer,
+  rowB: number,
+): boolean {
+  if (kind === 'id') return true;
+  if (kind === 'time') {
+    return by === 'createdAt'
+      ? createdAt(a, rowA) === createdAt(b, rowB)
+      : updatedAt(a, rowA) === updatedAt(b, rowB);
+  }
+  return sameValue(by, a, rowA, b, rowB);
+}
+
+export function sameValue(slot: string, a: Buffer, rowA: number, b: Buffer, rowB: number): boolean {
+  const name = nameOf(slot);
+  const has = valueSpan(a, rowA, name, span);
+  if (has !== valueSpan(b, rowB, name, other)) return false;
+  return !has || (span.end - span.start === other.end - other.start && compareSpans(a, b) === 0);
+}

@@ -1,0 +1,157 @@
+/** A find may be a statement of its own, share one with others, or be answered from memory: always the same. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import t from 'tap';
+import type { Database } from '../../common/clickhouse/database.ts';
+import type { MemoryTable } from '../../query/memory/memory-table.ts';
+import { MemoryTables } from '../../query/memory/memory-tables.ts';
+import { KnownRecords } from '../../query/records/known-records.ts';
+import { ResultCache } from '../../query/records/result-cache.ts';
+import { openQueryHarness, type QueryAnswer, spaceOf } from '../services/query-harness.ts';
+import { structureOf } from '../services/record-client.ts';
+import { sized } from '../services/test-size.ts';
+
+/** Answers only when it may. */
+class SwitchedTables extends MemoryTables {
+  isOn = false;
+
+  override find(spaceId: string): MemoryTable | null {
+    return this.isOn ? super.find(spaceId) : null;
+  }
+}
+
+const tables = new SwitchedTables(1e8, { mostCompared: 20 });
+/** Statements that read records as rows or as JSON text. */
+let statements = 0;
+const counting = (db: Database): Database => ({
+  ...db,
+  rows(statement) {
+    if (statement.sql.includes('.records ')) statements++;
+    return db.rows(statement);
+  },
+  stream(statement) {
+    statements++;
+    return db.stream(statement);
+  },
+});
+const harness = await openQueryHarness({
+  ...{ alone: true, logged: true, wrap: counting, cache: () => new ResultCache(0) },
+  pending: { known: new KnownRecords(tables), fewestMisses: 200 },
+});
+t.teardown(() => harness.close());
+
+const texts = ['', 'a', 'abcdef', 'abcdefg', 'Ä', 'ä', '😀', '\'\\\n"', '5'];
+const numbers = [-2, -0.5, 0, 5, 7, 1e21, 0.1];
+const fields = [
+  { name: 'text', type: 'TEXT' },
+  { name: 'other', type: 'TEXT' },
+  { name: 'number', type: 'NUMBER' },
+  { name: 'flag', type: 'BOOLEAN' },
+  { name: 'list', type: 'ARRAY' },
+];
+const space = spaceOf(harness, 'p', 'ways', structureOf('p', 'ways', fields));
+const maybe = <Value>(values: readonly Value[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
+const lists = [[], [1], ['a', null]];
+const record = fc.record({
+  ...{ text: maybe(texts), other: maybe(texts), number: maybe(numbers) },
+  ...{ flag: maybe([true, false]), list: maybe(lists) },
+});
+const records = fc.sample(record, { numRuns: 700, seed: 5 });
+
+type Ask = { readonly query: readonly [string, string][]; readonly options: object | undefined };
+const textPair = fc.tuple(fc.constant('text'), fc.constantFrom(...texts));
+const pairs = fc.oneof(
+  { weight: 4, arbitrary: fc.tuple(textPair) },
+  {
+    weight: 8,
+    arbitrary: fc.tuple(textPair, fc.tuple(fc.constant('number'), fc.constantFrom(...numbers.map(String)))),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.array(
+      fc.oneof(
+        fc.tuple(fc.constantFrom('text', 'other'), fc.constantFrom(...texts)),
+        fc.tuple(fc.constant('flag'), fc.constantFrom('true', 'false')),
+        fc.tuple(fc.constant('list'), fc.constantFrom(...lists.map((list) => JSON.stringify(list)))),
+      ),
+      { minLength: 1, maxLength: 3 },
+    ),
+  },
+) as fc.Arbitrary<[string, string][]>;
+const page = fc.record({ limit: fc.integer({ min: 1, max: 30 }), page: fc.integer({ min: 1, max: 4 }) });
+const sort = fc.constantFrom(
+  ...['text', 'number', 'flag', 'list', 'id', 'createdAt'].flatMap((by) => [
+    { by, order: 'asc' },
+    { by, order: 'desc' },
+  ]),
+);
+const options = fc.oneof(
+  { weight: 6, arbitrary: fc.constant(undefined) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ pagination: page, sort: fc.constant({ by: 'number', order: 'desc' }) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record(
+      { paramRelationship: fc.constant('Or'), pagination: page, sort },
+      { requiredKeys: [] },
+    ),
+  },
+);
+const asks: readonly Ask[] = fc.sample(
+  fc.record({
+    query: pairs,
+    options,
+  }),
+  { numRuns: sized(2000, 300), seed: 6 },
+);
+
+const find = async ({ query, options }: Ask): Promise<QueryAnswer['body']> => {
+  const { status, body, text } = await space.find(query, options);
+  if (status !== 200) throw new Error(text);
+  return body;
+};
+const findOne = async ({ query, options }: Ask): Promise<QueryAnswer['body']> =>
+  (await space.findOne(query, options)).body;
+
+for (let at = 0; at < records.length; at += 100) await space.insert(records.slice(at, at + 100));
+const alone: { readonly list: unknown; readonly first: unknown }[] = [];
+for (const ask of asks) alone.push({ list: await find(ask), first: await findOne(ask) });
+const statementsAlone = statements;
+
+t.test('finds that come together share statements, and answer as alone', async (t) => {
+  statements = 0;
+  const together = await Promise.all(asks.map((ask) => find(ask)));
+  t.strictSame(
+    together,
+    alone.map(({ list }) => list),
+  );
+  const firsts = await Promise.all(asks.map((ask) => findOne(ask)));
+  t.strictSame(
+    firsts,
+    alone.map(({ first }) => first),
+  );
+  t.ok(statements < statementsAlone * 0.7, `${statements} statements, alone ${statementsAlone}`);
+});
+
+t.test('rows in memory answer as the engine does', async (t) => {
+  tables.isOn = true;
+  for (let round = 0; tables.bytes === 0 || tables.find('') !== null; round++) {
+    if (round === 500) throw new Error('the space was not read into memory');
+    await sleep(10);
+  }
+  let different = 0;
+  // the first round builds the indexes, and is answered by both
+  for (let round = 0; round < 3; round++) {
+    statements = 0;
+    for (const [at, ask] of asks.entries()) {
+      const { list, first } = alone[at] as (typeof alone)[number];
+      if (JSON.stringify(await find(ask)) !== JSON.stringify(list)) different++;
+      if (JSON.stringify(await findOne(ask)) !== JSON.stringify(first)) different++;
+    }
+  }
+  t.equal(different, 0);
+  t.ok(tables.indexes > 5, `${tables.indexes} indexes`);
+  t.ok(statements < asks.length, `${statements} statements for ${2 * asks.length} requests`);
+});

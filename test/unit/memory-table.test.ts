@@ -1,0 +1,268 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
+import type { ReadPlan } from '../../query/input/read-plan.ts';
+import { MemoryTable } from '../../query/memory/memory-table.ts';
+import type { IndexShape } from '../../query/memory/ordered-index.ts';
+import { orderOf } from '../../query/memory/row-order.ts';
+import type { StoredRow } from '../../query/memory/stored-row.ts';
+import { type Field, type FieldType, isSystemKey, type Target } from '../../query/structure/field.ts';
+import { slotOf } from '../../query/structure/slots.ts';
+import { createStructure } from '../../query/structure/structure.ts';
+import { sized } from '../services/test-size.ts';
+
+const key = new Uint32Array([1, 2]);
+const field = (name: string, type: FieldType, slot: string): Field => ({
+  ...{ name, slug: name, type, slot, required: false, unique: false, hashed: false, keyed: false },
+  ...{ description: '', comment: '', defaultValue: null },
+});
+const fields = [
+  field('name', 'TEXT', 't0'),
+  field('age', 'NUMBER', 'n0'),
+  field('isOpen', 'BOOLEAN', 'b0'),
+  field('more', 'NUMBER', 'm12'),
+];
+const structure = createStructure({
+  ...{ name: 'people', description: '', projectSlug: 'demo', slug: 'people', clear: false, fields },
+});
+const targets: readonly Target[] = [...fields, 'id', 'createdAt', 'updatedAt'];
+
+// few values, so that many rows have the same; texts that are equal in their first bytes, or nearly
+const texts = ['', 'a', 'a\u0000', 'abcdef', 'abcdefg', 'abcdefh', 'Ä', '"\\\n', 'z'.repeat(60), '😀'];
+const numbers = [-1e300, -2, -0.5, 0, 7, 10, 9, 1e21];
+const times = [-1, 0, 1, 1_700_000_000_000, 1_700_000_000_001];
+const newId = createUuidV7({ now: () => 1_700_000_000_000 });
+const ids = Array.from({ length: 40 }, (_, place) =>
+  // several of one millisecond, and others of their own
+  place % 3 === 0
+    ? `0${(place % 10).toString()}90a1b2-c3d4-7000-8000-${String(place).padStart(12, '0')}`
+    : newId(),
+);
+
+const anyValueOf = (target: Target): fc.Arbitrary<string | number | boolean | Date> => {
+  if (target === 'id') return fc.constantFrom(...ids);
+  if (typeof target === 'string') return fc.constantFrom(...times).map((time) => new Date(time));
+  if (target.type === 'TEXT') return fc.constantFrom(...texts);
+  return target.type === 'NUMBER' ? fc.constantFrom(...numbers) : fc.boolean();
+};
+const time = fc.constantFrom(...times).map((milliseconds) => new Date(milliseconds).toISOString());
+const optional = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined, freq: 4 });
+const row: fc.Arbitrary<StoredRow> = fc
+  .record({
+    id: fc.constantFrom(...ids),
+    ...{ created: time, updated: time },
+    values: fc.tuple(...fields.map((each) => optional(anyValueOf(each)))),
+  })
+  .map(({ id, created, updated, values }) => ({
+    ...{ _id: id, _created_at: created, _updated_at: updated },
+    _doc: Object.fromEntries(
+      values.flatMap((value, at) =>
+        value === undefined ? [] : [[slotOf(fields[at] as Field), String(value)]],
+      ),
+    ),
+  }));
+
+const condition = fc
+  .constantFrom(...targets)
+  .chain((target) => anyValueOf(target).map((value) => ({ target, operator: 'eq' as const, value })));
+const sort = fc.option(fc.record({ target: fc.constantFrom(...targets), descending: fc.boolean() }));
+const plan: fc.Arbitrary<ReadPlan> = fc
+  .record({
+    relationship: fc.constantFrom('And' as const, 'Or' as const),
+    plain: fc.array(condition, { maxLength: 3 }),
+    sort,
+    page: fc.option(fc.record({ limit: fc.integer({ min: 1, max: 8 }), offset: fc.nat(6) })),
+    after: fc.option(fc.tuple(fc.constantFrom(...ids), fc.nat(20), fc.boolean()), { freq: 2 }),
+  })
+  .chain(({ relationship, plain, sort, page, after }) => {
+    const conditions = { relationship, plain, hashed: [] };
+    const target = sort?.target ?? 'id';
+    if (page === null || after === null) return fc.constant({ conditions, sort, page });
+    const value =
+      target === 'id' ? fc.constant(null) : optional(anyValueOf(target)).map((some) => some ?? null);
+    return value.map((of) => ({
+      ...{ conditions, sort },
+      page: {
+        ...{ limit: page.limit, offset: 0 },
+        // a system key always has a value
+        after: {
+          id: after[0],
+          value: of === null && target !== 'id' && isSystemKey(String(target)) ? new Date(0) : of,
+        },
+      },
+    }));
+  });
+const shape: fc.Arbitrary<IndexShape> = fc
+  .tuple(fc.subarray(fields), sort)
+  .map(([some, by]) => ({ slots: some.map(slotOf).sort(), order: orderOf(by) }));
+
+type Step =
+  | { readonly kind: 'put'; readonly row: StoredRow }
+  | { readonly kind: 'remove'; readonly id: string }
+  | { readonly kind: 'beginIndex'; readonly shape: IndexShape }
+  | { readonly kind: 'dropIndex'; readonly shape: IndexShape }
+  | { readonly kind: 'continueIndex'; readonly rows: number }
+  | { readonly kind: 'find'; readonly plan: ReadPlan };
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('put' as const), row }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('remove' as const), id: fc.constantFrom(...ids) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('beginIndex' as const), shape }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('dropIndex' as const), shape }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('continueIndex' as const), rows: fc.nat(12) }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('find' as const), plan }) },
+);
+
+type Value = string | number | boolean | Date | null;
+
+function read(target: Target, { _id, _created_at, _updated_at, _doc }: StoredRow): Value {
+  if (target === 'id') return _id;
+  if (target === 'createdAt') return new Date(_created_at);
+  if (target === 'updatedAt') return new Date(_updated_at);
+  const text = _doc[slotOf(target)];
+  if (text === undefined) return null;
+  if (target.type === 'TEXT') return text;
+  return target.type === 'NUMBER' ? Number(text) : text === 'true';
+}
+
+function compare(a: Value, b: Value): number {
+  if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string));
+  return Number(a) < Number(b) ? -1 : Number(a) > Number(b) ? 1 : 0;
+}
+
+/** As docs/api.md says: what has no value comes last, and ids break ties. */
+function compareRows(sort: ReadPlan['sort'], a: [Value, string], b: [Value, string]): number {
+  const descending = sort?.descending === true;
+  const isSystem = sort === null || typeof sort.target === 'string';
+  if ((a[0] === null) !== (b[0] === null)) return a[0] === null ? 1 : -1;
+  const byValue = a[0] === null ? 0 : compare(a[0], b[0]);
+  if (byValue !== 0) return descending ? -byValue : byValue;
+  const byId = compare(a[1], b[1]);
+  return descending && isSystem ? -byId : byId;
+}
+
+/** What a plan asks for, found in the plainest way. */
+function expected(rows: readonly StoredRow[], { conditions, sort, page }: ReadPlan): readonly string[] {
+  const { plain, relationship } = conditions;
+  const meets = (of: StoredRow) =>
+    plain.map(({ target, value }) => {
+      const stored = read(target, of);
+      return stored !== null && compare(stored, value) === 0;
+    });
+  const sortKey = (of: StoredRow): [Value, string] => [read(sort?.target ?? 'id', of), of._id];
+  const found = rows
+    .filter((of) => {
+      const each = meets(of);
+      return relationship === 'And' || each.length < 2 ? each.every(Boolean) : each.some(Boolean);
+    })
+    .sort((a, b) => compareRows(sort, sortKey(a), sortKey(b)));
+  if (page === null) return found.map(({ _id }) => _id);
+  const { after, offset, limit } = page;
+  const behind =
+    after === undefined
+      ? found
+      : found.filter(
+          (of) =>
+            compareRows(sort, sortKey(of), [
+              sort === null || sort.target === 'id' ? after.id : after.value,
+              after.id,
+            ]) > 0,
+        );
+  return behind.slice(offset, offset + limit).map(({ _id }) => _id);
+}
+
+function problemOf(steps: readonly Step[], mostCompared: number, asks: { count: number }): string | null {
+  const table = new MemoryTable(key, () => {}, mostCompared);
+  const truth = new Map<string, StoredRow>();
+  for (const next of steps) {
+    if (next.kind === 'put') {
+      truth.set(next.row._id, next.row);
+      if (!table.put(next.row)) return 'it was not kept';
+    } else if (next.kind === 'remove') {
+      truth.delete(next.id);
+      table.remove(next.id);
+    } else if (next.kind === 'beginIndex') table.beginIndex(next.shape);
+    else if (next.kind === 'dropIndex') table.dropIndex(next.shape);
+    else if (next.kind === 'continueIndex') table.continueIndex(next.rows);
+    else {
+      const numbers = table.find(next.plan);
+      if (numbers === null && mostCompared < ids.length) continue;
+      if (numbers === null) return 'it did not answer';
+      asks.count++;
+      const rows = table.rows(numbers);
+      const wanted = expected([...truth.values()], next.plan);
+      if (rows.map(({ _id }) => _id).join() !== wanted.join())
+        return `${wanted.join()}, not ${rows.map(({ _id }) => _id)}`;
+      const list = JSON.parse(Buffer.from(table.list(structure, numbers) as Uint8Array).toString('utf8')) as {
+        readonly [name: string]: unknown;
+      }[];
+      for (const [at, record] of list.entries()) {
+        const of = truth.get(wanted[at] as string) as StoredRow;
+        for (const each of fields)
+          if (record[each.name] !== read(each, of)) return `${each.name} of ${of._id}`;
+        if (record.id !== of._id || record.createdAt !== of._created_at) return `the times of ${of._id}`;
+      }
+    }
+    if (table.size !== truth.size) return `${table.size} rows, not ${truth.size}`;
+  }
+  return null;
+}
+
+t.test('plans are answered as a plain search would, with whatever indexes there are', async (t) => {
+  // where few rows are compared one by one, indexes of some of the values serve as well
+  for (const mostCompared of [1000, 6]) {
+    const asks = { count: 0 };
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 100, maxLength: 600, size: 'max' }), (steps) => {
+        const problem = problemOf(steps, mostCompared, asks);
+        if (problem !== null) throw new Error(problem);
+      }),
+      { numRuns: sized(300) },
+    );
+    t.ok(asks.count > 300, `${asks.count} plans`);
+  }
+});
+
+t.test('an index of many rows stays in order while rows come, change and go', async (t) => {
+  const table = new MemoryTable(key, () => {});
+  const truth = new Map<string, StoredRow>();
+  const shapes = [[], ['t0']].map((slots) => ({
+    slots,
+    order: orderOf({ target: fields[1] as Field, descending: true }),
+  }));
+  // the same numbers in each run
+  let state = 1;
+  const random = (below: number): number => {
+    state = (state * 48271) % 2147483647;
+    return state % below;
+  };
+  const known = Array.from({ length: 4000 }, newId);
+  for (let step = 0; step < sized(60_000, 20_000); step++) {
+    const id = known[random(known.length)] as string;
+    if (random(3) === 0) {
+      truth.delete(id);
+      table.remove(id);
+    } else {
+      const at = new Date(random(1e9)).toISOString();
+      const next = {
+        ...{ _id: id, _created_at: at, _updated_at: at },
+        _doc: { t0: texts[random(3)] as string, n0: String(random(1000)), t1: 'x'.repeat(random(200)) },
+      };
+      truth.set(id, next);
+      table.put(next);
+    }
+    if (step === 3000) for (const shape of shapes) table.beginIndex(shape) && table.continueIndex(1e6);
+  }
+  for (const text of [null, ...texts.slice(0, 3)]) {
+    const plain = text === null ? [] : [{ target: fields[0] as Field, operator: 'eq' as const, value: text }];
+    const conditions = { relationship: 'And' as const, plain, hashed: [] };
+    const sort = { target: fields[1] as Field, descending: true };
+    for (const offset of [0, 7, 600, 5000]) {
+      const page = { limit: 500, offset };
+      const found = table.find({ conditions, sort, page });
+      const wanted = expected([...truth.values()], { conditions, sort, page });
+      t.strictSame(found && table.rows(found).map(({ _id }) => _id), wanted);
+    }
+  }
+  const rows = [...truth.values()].reduce((sum, { _doc }) => sum + JSON.stringify(_doc).length + 60, 0);
+  t.ok(table.bytes < 4 * rows, 'what was removed does not stay');
+});
