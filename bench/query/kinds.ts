@@ -27,6 +27,11 @@ export const kinds: readonly Kind[] = [
   { kind: 'insertOne', cache: '-' },
   { kind: 'updateOneById', cache: '-' },
   { kind: 'mixed', cache: 'warm' },
+  // these never ask the same twice, but for the 2,000 values beside updates
+  { kind: 'findByTwo', cache: 'each once (Q12)' },
+  { kind: 'findByTwoMixed', cache: 'nine to one update (Q13)' },
+  { kind: 'page', cache: '4,500 pages (Q14)' },
+  { kind: 'pageMixed', cache: 'nine to one insert (Q14)' },
   { kind: 'insert5000', cache: '-', connections: 4 },
   { kind: 'insertOnePlain', cache: '-' },
   { kind: 'insertOne64Spaces', cache: '-' },
@@ -111,7 +116,7 @@ async function runKind(subject: Subject, wanted: Kind, options: KindsOptions): P
   const { kind, cache } = wanted;
   const { seconds, env } = options;
   const job = { kind, seconds, connections: wanted.connections ?? connections };
-  if (kind === 'updateOneById')
+  if (kind === 'updateOneById' || kind === 'findByTwoMixed')
     return [{ cache, result: await load(subject.child, { ...job, ids: subject.ids }) }];
   if (kind !== 'findOneDistinct') return [{ cache, result: await load(subject.child, job) }];
   // a process that has read nothing yet, and then the same values again

@@ -14,6 +14,10 @@ export type RequestKind =
   | 'updateOneById'
   | 'mixed'
   | 'mixedReads'
+  | 'findByTwo'
+  | 'findByTwoMixed'
+  | 'page'
+  | 'pageMixed'
   | 'insert1000'
   | 'insert5000'
   | 'findOneById'
@@ -37,6 +41,12 @@ export interface BenchRequest {
 /** Values of the unique field that findOne asks for in turn, and those of the mixed load. */
 export const distinct = 50_000;
 const mixedValues = 2_000;
+/** Records by which finds differ, and fields that are asked for beside the one that tells them apart. */
+const foundRecords = 100_000;
+const besides = ['city', 'age', 'level', 'active'] as const;
+/** Pages of 20 by one field, sorted by another. */
+const agesOfPages = 100;
+const pagesOfAge = 45;
 /** Spaces that Q9 compares with one, and the records of each. */
 export const manySpaces = 512;
 export const recordsOfMany = 100;
@@ -92,7 +102,7 @@ function headersFor(
   authorization: string,
   more: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, string>> {
-  const key = `${slug} ${Object.keys(more).length}`;
+  const key = `${slug} ${JSON.stringify(more)}`;
   const known = headersOf.get(key);
   if (known !== undefined) return known;
   const headers = { authorization, structure: structureOf(slug), ...more };
@@ -116,6 +126,17 @@ export function requestOf(
     path: `/bench/${slug}${path}`,
     headers: headersFor(slug, authorization),
   });
+  const byTwo = (index: number): BenchRequest => {
+    const record = recordOf(index % foundRecords);
+    const beside = besides[Math.floor(index / foundRecords) % besides.length] as string;
+    return get('people', `?score=${record.score}&${beside}=${record[beside]}`);
+  };
+  const page = (index: number): BenchRequest => {
+    const pagination = { limit: 20, page: 1 + (Math.floor(index / agesOfPages) % pagesOfAge) };
+    const options = JSON.stringify({ pagination, sort: { by: 'name', order: 'asc' } });
+    const headers = headersFor('people', authorization, { options });
+    return { method: 'GET', path: `/bench/people?age=${index % agesOfPages}`, headers };
+  };
   const email = (index: number): string => `/_single_?email=person-${index}%40example.com`;
   const id = ids[(number * 7919) % ids.length];
   const many = (number * 31) % (manySpaces * recordsOfMany);
@@ -152,6 +173,16 @@ export function requestOf(
       return number % 10 === 0
         ? post('people', '/_single_', recordOf(number))
         : get('people', email((number * 31) % mixedValues));
+    case 'findByTwo':
+      return byTwo(number * 7919);
+    case 'findByTwoMixed':
+      return number % 10 === 0
+        ? post('people', `/update-by-id?id=${id}`, { level: number % 10 })
+        : byTwo((number * 31) % mixedValues);
+    case 'page':
+      return page(number * 7919);
+    case 'pageMixed':
+      return number % 10 === 0 ? post('people', '/_single_', recordOf(number)) : page(number * 7919);
     case 'mixedReads':
       return get('people', email((number * 31) % mixedValues));
     case 'insert1000':

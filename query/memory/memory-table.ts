@@ -1,7 +1,8 @@
 import type { ReadPlan } from '../input/read-plan.ts';
 import { slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
-import { type IndexShape, OrderedIndex, type Position, shapeText } from './ordered-index.ts';
+import { type IndexShape, shapeText } from './index-shape.ts';
+import { OrderedIndex, type Position } from './ordered-index.ts';
 import { endOfRow, RowWriter, readRow } from './packed-row.ts';
 import { RowJson } from './row-json.ts';
 import { compareTie, idOrder, orderKey, orderOf, type RowOrder, sameOrder } from './row-order.ts';
@@ -34,14 +35,11 @@ export class MemoryTable {
   readonly #ids: OrderedIndex;
   readonly #indexes: OrderedIndex[];
   #build: Build | null = null;
-  /** Called when an index would have helped. */
-  readonly #onMissed: (shape: IndexShape) => void;
   readonly #mostCompared: number;
 
   /** @param key of the hashes, two words that nobody can guess */
-  constructor(key: Uint32Array, onMissed: (shape: IndexShape) => void, mostCompared = usualCompared) {
+  constructor(key: Uint32Array, mostCompared = usualCompared) {
     this.#key = key;
-    this.#onMissed = onMissed;
     this.#mostCompared = mostCompared;
     this.#ids = new OrderedIndex({ slots: [], order: idOrder }, this.#rows, key);
     this.#indexes = [this.#ids];
@@ -237,7 +235,6 @@ export class MemoryTable {
       const hash = index.hashOfValues(values(index));
       if (!index.hasMore(hash, this.#mostCompared)) return this.#compared(index, hash, plan, wanted, order);
     }
-    if (slots.size > 0 || wanted.length === 0) this.#onMissed({ slots: names, order });
     return null;
   }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { type IndexShape, lookupShape, shapeText } from './index-shape.ts';
 import { MemoryTable } from './memory-table.ts';
-import { type IndexShape, shapeText } from './ordered-index.ts';
 import { endOfRow, idSpan, type Span } from './packed-row.ts';
 import type { StoredRow } from './stored-row.ts';
 
@@ -10,12 +11,21 @@ const idleAfter = 60_000;
 const mostWritten = 100_000;
 /** Indexes of one space beside that of ids, and shapes of requests whose number is counted. */
 const mostIndexes = 12;
-const mostShapes = 100;
-/** Building an index takes some two microseconds a row, a search by the engine some eight thousand. */
-const rowsPerSearch = 2000;
-const rowsAtOnce = 250;
+const mostShapes = 50;
+const mostSpaces = 1000;
+/** Building an index takes some two microseconds a row, a search by the engine eight thousand and more. */
+const rowsPerSearch = 5000;
+const rowsAtOnce = 100;
+/** Milliseconds for which work in the background keeps the event loop from everything else. */
+const busyFor = 2;
 /** What a table takes beside its rows and indexes. */
 const overhead = 2000;
+
+/** How often an index was lacking. */
+interface Asked {
+  readonly shape: IndexShape;
+  times: number;
+}
 
 interface Entry {
   readonly spaceId: string;
@@ -32,7 +42,6 @@ interface Entry {
   readonly dropped: AbortController;
   /** It was dropped because it does not fit. */
   isUnfit: boolean;
-  readonly shapes: Map<string, { readonly shape: IndexShape; asked: number }>;
 }
 
 /** Reads the records of a space into memory. */
@@ -63,6 +72,8 @@ export class MemoryTables {
   readonly #entries = new Map<string, Entry>();
   /** Spaces whose rows are changed in the table of the engine, and by how many at once. */
   readonly #rewritten = new Map<string, number>();
+  /** By space, and then by the text of the shape. */
+  readonly #asked = new LRUCache<string, Map<string, Asked>>({ max: mostSpaces });
   /** Indexes that are to be built. */
   readonly #wanted: { readonly entry: Entry; readonly shape: IndexShape }[] = [];
   #building = false;
@@ -87,6 +98,11 @@ export class MemoryTables {
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Whether the records of a space are held, or just being read. */
+  has(spaceId: string): boolean {
+    return this.#entries.has(spaceId);
   }
 
   /** The table of a space, if it can answer. */
@@ -119,11 +135,15 @@ export class MemoryTables {
         whole: false,
       },
       dropped: new AbortController(),
-      shapes: new Map(),
       isUnfit: false,
-      table: new MemoryTable(this.#key, (shape) => this.#missed(entry, shape), this.#mostCompared),
+      table: new MemoryTable(this.#key, this.#mostCompared),
     };
-    for (const slot of slots) entry.table.beginIndex(lookupShape(slot)) && entry.table.continueIndex(0);
+    const asked = [...(this.#asked.get(spaceId)?.values() ?? [])].filter(({ times }) => times > 1);
+    const often = asked.sort((a, b) => b.times - a.times).map(({ shape }) => shape);
+    // they get their rows as the table does
+    for (const shape of [...slots.map(lookupShape), ...often.slice(0, mostIndexes / 2)])
+      if (entry.table.beginIndex(shape)) entry.table.continueIndex(0);
+    this.#asked.delete(spaceId);
     this.#entries.set(spaceId, entry);
     this.#bytes += overhead;
     return {
@@ -284,19 +304,22 @@ export class MemoryTables {
     return { bytes, share: this.#limit / bytes.size };
   }
 
-  /** A request would have been answered by an index that is not there. */
-  #missed(entry: Entry, shape: IndexShape): void {
-    const text = shapeText(shape);
-    let known = entry.shapes.get(text);
-    if (known === undefined) {
-      if (entry.shapes.size === mostShapes) entry.shapes.delete(entry.shapes.keys().next().value as string);
-      known = { shape, asked: 0 };
-      entry.shapes.set(text, known);
+  /** A request for records of a space was not answered from memory: indexes of these shapes would have helped. */
+  missed(spaceId: string, shapes: readonly IndexShape[]): void {
+    const entry = this.#entries.get(spaceId);
+    if (this.#limit === 0) return;
+    const asked = this.#asked.get(spaceId) ?? new Map<string, Asked>();
+    this.#asked.set(spaceId, asked);
+    for (const shape of shapes) {
+      const text = shapeText(shape);
+      const known = asked.get(text) ?? { shape, times: 0 };
+      if (asked.size < mostShapes) asked.set(text, known);
+      known.times++;
+      if (entry?.whole !== true || known.times < 2 + entry.table.size / rowsPerSearch) continue;
+      asked.delete(text);
+      this.#wanted.push({ entry, shape });
+      if (!this.#building) void this.#buildAll();
     }
-    if (++known.asked < 2 + entry.table.size / rowsPerSearch) return;
-    entry.shapes.delete(text);
-    this.#wanted.push({ entry, shape });
-    if (!this.#building) void this.#buildAll();
   }
 
   /** Builds what is wanted, one index after the other, and lets others run in between. */
@@ -308,17 +331,15 @@ export class MemoryTables {
       if (dropped.signal.aborted) continue;
       if (table.indexes.length > mostIndexes) table.dropIndex(table.indexes[1] as IndexShape);
       if (!table.beginIndex(shape)) continue;
+      let began = performance.now();
       while (!dropped.signal.aborted && !table.continueIndex(rowsAtOnce)) {
+        if (performance.now() - began < busyFor) continue;
         this.#measure(entry);
         await new Promise<void>((resolve) => setImmediate(resolve));
+        began = performance.now();
       }
       this.#measure(entry);
     }
     this.#building = false;
   }
-}
-
-/** Of the index by which records are looked up by a value. */
-export function lookupShape(slot: string): IndexShape {
-  return { slots: [slot], order: { by: 'id', kind: 'id', descending: false } };
 }

@@ -1,3 +1,4 @@
+import type { IndexShape } from './index-shape.ts';
 import { keyedWordHash } from './keyed-word-hash.ts';
 import { type Span, sameBytes, valueSpan } from './packed-row.ts';
 import { compareTie, nameOf, orderKey, type RowOrder, sameInOrder, sameValue } from './row-order.ts';
@@ -76,16 +77,6 @@ export interface Position {
 interface Probe {
   readonly bytes: Buffer;
   readonly row: number;
-}
-
-export interface IndexShape {
-  /** Slots that are compared with a value each, in order; a row without a value in one is not in the index. */
-  readonly slots: readonly string[];
-  readonly order: RowOrder;
-}
-
-export function shapeText({ slots, order }: IndexShape): string {
-  return `${slots.join()} ${order.by}${order.descending ? ' down' : ''}`;
 }
 
 const span: Span = { start: 0, end: 0 };

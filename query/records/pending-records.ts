@@ -4,6 +4,8 @@ import { overloaded } from '../../common/errors/catalogue.ts';
 import type { Log } from '../../common/log/log.ts';
 import { FlushedLog, type FlushTimes } from '../../common/write-ahead-log/flushed-log.ts';
 import type { LogEntry } from '../../common/write-ahead-log/write-ahead-log.ts';
+import type { ReadPlan } from '../input/read-plan.ts';
+import { lookupShape, shapesOf } from '../memory/index-shape.ts';
 import { MemoryTables } from '../memory/memory-tables.ts';
 import type { StoredRow } from '../memory/stored-row.ts';
 import { allSpaces, type RecordsTable } from '../sql/records-table.ts';
@@ -100,9 +102,16 @@ export class PendingRecords {
     return this.#known.find(spaceId, wanted);
   }
 
-  /** A look-up or a search of the space has to ask the table. */
-  missed(space: RecordSpace, kind: 'look-up' | 'search'): void {
-    this.#preloads.missed(space, kind);
+  /** A look-up has to ask the table. */
+  lookedUp(space: RecordSpace, wanted: LookupKey): void {
+    this.#preloads.missed(space, 'look-up');
+    if ('slot' in wanted) this.tables.missed(space.id, [lookupShape(wanted.slot)]);
+  }
+
+  /** The table has to be searched. */
+  searched(space: RecordSpace, plan: ReadPlan): void {
+    this.#preloads.missed(space, 'search');
+    if (plan.conditions.hashed.length === 0) this.tables.missed(space.id, shapesOf(plan));
   }
 
   /** The spaces that are held in memory. */

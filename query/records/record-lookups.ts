@@ -71,7 +71,7 @@ export class RecordLookups {
     // no write of the value has begun, or ended
     if ('slot' in wanted && this.#keyFilter?.mayHave(space.id, hashOf(wanted.slot, wanted.value)) === false)
       return [];
-    this.#pending?.missed(space, 'look-up');
+    this.#pending?.lookedUp(space, wanted);
     const stored = await this.#inTable(space, wanted, signal);
     return pending === null ? stored : stored.filter(({ _id }) => !pending.outdated.has(_id));
   }

@@ -53,7 +53,7 @@ export class RecordReader {
   readonly #checks: HashChecks;
   readonly #lookups: RecordLookups;
   readonly #batches: FindBatches;
-  readonly #pending: Pick<PendingRecords, 'tables' | 'missed'> | undefined;
+  readonly #pending: Pick<PendingRecords, 'tables' | 'searched'> | undefined;
 
   constructor(args: {
     db: Database;
@@ -61,7 +61,7 @@ export class RecordReader {
     checks: HashChecks;
     lookups: RecordLookups;
     batches: FindBatches;
-    pending?: Pick<PendingRecords, 'tables' | 'missed'> | undefined;
+    pending?: Pick<PendingRecords, 'tables' | 'searched'> | undefined;
   }) {
     this.#lookups = args.lookups;
     this.#db = args.db;
@@ -240,7 +240,7 @@ export class RecordReader {
       asJsonArray([Buffer.from(rows.map((row) => `,${storedJson(space.structure, row)}`).join(''))]);
     const found = await this.#lookUp(space, plan, signal);
     if (found !== null) return listOf(pageOf(found, plan));
-    this.#pending?.missed(space, 'search');
+    this.#pending?.searched(space, plan);
     const alone = async (): Promise<AsyncIterable<Uint8Array>> => {
       const narrowed = await this.narrow(space, plan.conditions, signal);
       return narrowed === 'nothing' ? asJsonArray([]) : this.#streamRows(space, narrowed, plan, signal);
@@ -305,7 +305,7 @@ export class RecordReader {
     if (now !== null) return (now.table.rows(now.numbers)[0] as Row | undefined) ?? null;
     const found = await this.#lookUp(space, plan, signal);
     if (found !== null) return (found[offset] as Row | undefined) ?? null;
-    this.#pending?.missed(space, 'search');
+    this.#pending?.searched(space, plan);
     const shared = (rows: readonly StoredRow[]): Row | null => (rows[0] as Row | undefined) ?? null;
     const alone = async (): Promise<Row | null> => {
       const narrowed = await this.narrow(space, conditions, signal);

@@ -35,6 +35,8 @@ const keptSpaces = 10_000;
 const pause = 600_000;
 /** Bytes that a record takes beside what its map has as text. */
 const recordOverhead = 120;
+/** Milliseconds for which it keeps the event loop from everything else. */
+const busyFor = 2;
 /** Bytes of a record that is not whole yet: a space with such records is not kept. */
 const largestRest = 1024 * 1024;
 
@@ -57,7 +59,7 @@ export class SpacePreloads {
 
   /** The engine had to be asked about the space. */
   missed(space: RecordSpace, kind: keyof typeof costs): void {
-    if (!this.#deps.known.tables.keeps) return;
+    if (!this.#deps.known.tables.keeps || this.#deps.known.tables.has(space.id)) return;
     let misses = this.#misses.get(space.id);
     if (misses === undefined) {
       misses = { count: 0, enough: this.#fewest, notBefore: 0 };
@@ -124,13 +126,16 @@ export class SpacePreloads {
         account: ownerId,
       })) {
         const rows = Buffer.concat([rest, piece]);
+        let began = performance.now();
         for (let at = 0; ; ) {
           const end = load.add(rows.subarray(at));
           at += end;
           rest = rows.subarray(at);
           if (end === 0) break;
+          if (performance.now() - began < busyFor) continue;
           // other work comes in between
           await new Promise<void>((resolve) => setImmediate(resolve));
+          began = performance.now();
         }
         if (rest.byteLength > largestRest) return false;
         if (signal.aborted) break;

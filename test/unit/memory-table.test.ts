@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import t from 'tap';
 import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
 import type { ReadPlan } from '../../query/input/read-plan.ts';
+import type { IndexShape } from '../../query/memory/index-shape.ts';
 import { MemoryTable } from '../../query/memory/memory-table.ts';
-import type { IndexShape } from '../../query/memory/ordered-index.ts';
 import { orderOf } from '../../query/memory/row-order.ts';
 import type { StoredRow } from '../../query/memory/stored-row.ts';
 import { type Field, type FieldType, isSystemKey, type Target } from '../../query/structure/field.ts';
@@ -171,7 +171,7 @@ function expected(rows: readonly StoredRow[], { conditions, sort, page }: ReadPl
 }
 
 function problemOf(steps: readonly Step[], mostCompared: number, asks: { count: number }): string | null {
-  const table = new MemoryTable(key, () => {}, mostCompared);
+  const table = new MemoryTable(key, mostCompared);
   const truth = new Map<string, StoredRow>();
   for (const next of steps) {
     if (next.kind === 'put') {
@@ -223,7 +223,7 @@ t.test('plans are answered as a plain search would, with whatever indexes there 
 });
 
 t.test('an index of many rows stays in order while rows come, change and go', async (t) => {
-  const table = new MemoryTable(key, () => {});
+  const table = new MemoryTable(key);
   const truth = new Map<string, StoredRow>();
   const shapes = [[], ['t0']].map((slots) => ({
     slots,

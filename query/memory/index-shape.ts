@@ -1,0 +1,29 @@
+import type { ReadPlan } from '../input/read-plan.ts';
+import { slotOf } from '../structure/slots.ts';
+import { idOrder, orderOf, type RowOrder, sameOrder } from './row-order.ts';
+
+/** What an index finds. */
+export interface IndexShape {
+  /** Slots that are compared with a value each, in order; a row without a value in one is not in the index. */
+  readonly slots: readonly string[];
+  readonly order: RowOrder;
+}
+
+/** Of an index by which records are looked up by a value. */
+export function lookupShape(slot: string): IndexShape {
+  return { slots: [slot], order: idOrder };
+}
+
+export function shapeText({ slots, order }: IndexShape): string {
+  return `${slots.join()} ${order.by}${order.descending ? ' down' : ''}`;
+}
+
+/** Indexes that would answer a plan: one, or with Or one for each condition. */
+export function shapesOf({ conditions: { plain, relationship }, sort }: ReadPlan): readonly IndexShape[] {
+  const slots = plain.flatMap(({ target }) => (typeof target === 'string' ? [] : slotOf(target)));
+  if (relationship === 'Or' && plain.length > 1) return [...new Set(slots)].map(lookupShape);
+  const order = orderOf(sort);
+  // ids alone have their index already
+  if (slots.length === 0 && (plain.length > 0 || sameOrder(order, idOrder))) return [];
+  return [{ slots: [...new Set(slots)].sort(), order }];
+}
