@@ -126,7 +126,7 @@ export const variableGroups: readonly VariableGroup[] = [
       RECORD_CACHE_BYTES: {
         default: 'a 32nd of the memory, from 64 MiB to 4 GiB',
         meaning:
-          'memory for answers of reads, of which records have half in a process that has its store to itself: 240 bytes for one of 8 short fields; with CLICKHOUSE_URL it needs REDIS_URL; 0 keeps none',
+          'memory for records and answers of reads: in a process that has its store to itself three quarters are for the records of spaces that are asked often, some 300 bytes for one of 8 short fields; with CLICKHOUSE_URL it needs REDIS_URL; 0 keeps none',
       },
       WEBHOOK_PRIVATE_NETWORKS: {
         meaning:

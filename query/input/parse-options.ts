@@ -34,6 +34,17 @@ const defaults: Options = { paramRelationship: 'And', page: null, sort: null };
 /** Reads the header against the structure that names the fields to sort by. Throws a 400 that lists every problem. */
 export function parseOptions(header: string | undefined, structure: Structure): Options {
   if (header === undefined || header === '') return defaults;
+  // requests for a space mostly have those of the one before
+  const before = last.get(structure);
+  if (before?.header === header) return before.options;
+  const options = readOptions(header, structure);
+  last.set(structure, { header, options });
+  return options;
+}
+
+const last = new WeakMap<Structure, { readonly header: string; readonly options: Options }>();
+
+function readOptions(header: string, structure: Structure): Options {
   let input: unknown;
   try {
     input = JSON.parse(header);

@@ -3,12 +3,12 @@ import { slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
 import { type IndexShape, shapeText } from './index-shape.ts';
 import { OrderedIndex, type Position } from './ordered-index.ts';
-import { endOfRow, RowWriter, readRow } from './packed-row.ts';
+import { RowWriter, readRow } from './packed-row.ts';
 import { RowJson } from './row-json.ts';
 import { compareTie, idOrder, orderKey, orderOf, type RowOrder, sameOrder } from './row-order.ts';
 import { RowSlabs } from './row-slabs.ts';
 import type { StoredRow } from './stored-row.ts';
-import { valueWanted, type Wanted, wantedOf } from './wanted.ts';
+import { meets, valueWanted, type Wanted, wantedOf } from './wanted.ts';
 
 /** Rows that an answer is made of at once, and bytes of it: the event loop stands still meanwhile. */
 const mostRows = 1000;
@@ -144,7 +144,14 @@ export class MemoryTable {
 
   /** Begins to build an index. False: another one is being built, or it is there. */
   beginIndex(shape: IndexShape): boolean {
-    if (this.#build !== null || this.#indexOf(shape.slots, shape.order) !== undefined) return false;
+    if (
+      this.#build !== null ||
+      this.#indexOf(
+        shape.slots.map((slot) => ({ slot })),
+        shape.order,
+      ) !== undefined
+    )
+      return false;
     this.#build = { index: new OrderedIndex(shape, this.#rows, this.#key), next: 0 };
     return true;
   }
@@ -179,13 +186,14 @@ export class MemoryTable {
     return build !== null && number < build.next ? [...this.#indexes, build.index] : this.#indexes;
   }
 
-  #indexOf(slots: readonly string[], order: RowOrder): OrderedIndex | undefined {
-    return this.#indexes.find(
-      (index) =>
-        sameOrder(index.order, order) &&
-        index.slots.length === slots.length &&
-        index.slots.every((slot, at) => slot === slots[at]),
-    );
+  #indexOf(slots: readonly { readonly slot: string }[], order: RowOrder): OrderedIndex | undefined {
+    for (const index of this.#indexes) {
+      if (index.slots.length !== slots.length || !sameOrder(index.order, order)) continue;
+      let same = true;
+      for (let at = 0; at < slots.length; at++) same &&= index.slots[at] === slots[at]?.slot;
+      if (same) return index;
+    }
+    return undefined;
   }
 
   #find(id: string): number {
@@ -210,7 +218,7 @@ export class MemoryTable {
 
   #write(structure: Structure, number: number): void {
     const [bytes, row] = [this.#rows.bufferOf(number), this.#rows.offsetOf(number)];
-    json.record(structure, bytes, row, endOfRow(bytes, row) - row);
+    json.record(structure, bytes, row, this.#rows.sizeOf(number));
   }
 
   #findAll(plan: ReadPlan, wanted: readonly Wanted[], order: RowOrder): readonly number[] | null {
@@ -219,20 +227,17 @@ export class MemoryTable {
       const number = this.#find(id.text);
       return this.#paged(plan, order, number >= 0 && this.#matches(wanted, number) ? [number] : []);
     }
-    const slots = new Map<string, Uint8Array>();
-    for (const one of wanted) if (one.kind === 'value') slots.set(one.slot, one.bytes);
-    const names = [...slots.keys()].sort();
-    const exact = this.#indexOf(names, order);
-    const values = (index: OrderedIndex): Uint8Array[] =>
-      index.slots.map((slot) => slots.get(slot) as Uint8Array);
+    const values = valuesIn(wanted);
+    const exact = this.#indexOf(values, order);
     if (exact !== undefined) {
-      const covered = slots.size === wanted.length;
-      return this.#scan(exact, exact.hashOfValues(values(exact)), plan, covered, wanted);
+      const hash = exact.hashOfValues(values.map(({ bytes }) => bytes));
+      return this.#scan(exact, hash, plan, values.length === wanted.length, wanted);
     }
     if (this.size <= this.#mostCompared) return this.#compared(this.#ids, 0, plan, wanted, order);
     for (const index of this.#indexes) {
-      if (index.slots.length === 0 || !index.slots.every((slot) => slots.has(slot))) continue;
-      const hash = index.hashOfValues(values(index));
+      const some = values.filter(({ slot }) => index.slots.includes(slot));
+      if (some.length === 0 || some.length < index.slots.length) continue;
+      const hash = index.hashOfValues(some.map(({ bytes }) => bytes));
       if (!index.hasMore(hash, this.#mostCompared)) return this.#compared(index, hash, plan, wanted, order);
     }
     return null;
@@ -326,7 +331,10 @@ export class MemoryTable {
     const found = new Set<number>();
     let missed = false;
     for (const one of wanted) {
-      const numbers = one.kind === 'time' ? null : this.#findAll(everything, [one], idOrder);
+      const numbers =
+        one.kind === 'createdAt' || one.kind === 'updatedAt'
+          ? null
+          : this.#findAll(everything, [one], idOrder);
       if (numbers === null || found.size + numbers.length > this.#mostCompared) missed = true;
       else for (const number of numbers) found.add(number);
     }
@@ -371,8 +379,22 @@ export class MemoryTable {
 
   #meets(one: Wanted, number: number): boolean {
     const [bytes, row] = [this.#rows.bufferOf(number), this.#rows.offsetOf(number)];
-    return one.meets(bytes, row);
+    return meets(one, bytes, row);
   }
+}
+
+type ValueWanted = Extract<Wanted, { readonly kind: 'value' }>;
+
+/** Values of fields, one of each, in the order of their slots. */
+function valuesIn(wanted: readonly Wanted[]): readonly ValueWanted[] {
+  const values: ValueWanted[] = [];
+  for (const one of wanted) {
+    if (one.kind !== 'value') continue;
+    let at = values.length;
+    while (at > 0 && (values[at - 1] as ValueWanted).slot > one.slot) at--;
+    if (values[at - 1]?.slot !== one.slot) values.splice(at, 0, one);
+  }
+  return values;
 }
 
 const epoch = new Date(0).toISOString();

@@ -1,6 +1,6 @@
 import type { IndexShape } from './index-shape.ts';
 import { keyedWordHash } from './keyed-word-hash.ts';
-import { type Span, sameBytes, valueSpan } from './packed-row.ts';
+import { type Span, valueSpan } from './packed-row.ts';
 import { compareTie, nameOf, orderKey, type RowOrder, sameInOrder, sameValue } from './row-order.ts';
 import type { RowSlabs } from './row-slabs.ts';
 
@@ -293,10 +293,4 @@ export class OrderedIndex implements IndexShape {
     this.#blocks.splice(index + 1, 1);
     this.bytes -= next.bytes;
   }
-}
-
-/** Whether a row has a value, as UTF-8, in a slot. */
-export function hasValue(bytes: Buffer, row: number, slot: string, value: Uint8Array): boolean {
-  if (!valueSpan(bytes, row, nameOf(slot), span)) return false;
-  return span.end - span.start === value.byteLength && sameBytes(bytes, span.start, value, value.byteLength);
 }

@@ -137,11 +137,16 @@ export function valueSpan(bytes: Buffer, at: number, slot: Uint8Array, span: Spa
   return false;
 }
 
-/** Calls with each value: the bytes of its slot as a number, and where it lies. */
-export function forEachValue(
+/**
+ * Finds the values of several slots in one pass.
+ * @param places of the slots, by their bytes as a number
+ * @param spans gets start and end of each value, by place
+ */
+export function findValues(
   bytes: Buffer,
   at: number,
-  visit: (slot: number, start: number, end: number) => void,
+  places: ReadonlyMap<number, number>,
+  spans: Int32Array,
 ): void {
   cursor.begin(bytes, at);
   cursor.skipText();
@@ -150,7 +155,11 @@ export function forEachValue(
     let slot = 0;
     for (let left = cursor.length(); left > 0; left--) slot = slot * 256 + (bytes[cursor.at++] as number);
     const length = cursor.length();
-    visit(slot, cursor.at, cursor.at + length);
+    const place = places.get(slot);
+    if (place !== undefined) {
+      spans[2 * place] = cursor.at;
+      spans[2 * place + 1] = cursor.at + length;
+    }
     cursor.skip(length);
   }
 }

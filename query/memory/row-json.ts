@@ -1,6 +1,6 @@
 import { slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
-import { createdAt, forEachValue, idSpan, type Span, updatedAt } from './packed-row.ts';
+import { createdAt, findValues, idSpan, type Span, updatedAt } from './packed-row.ts';
 import { nameOf } from './row-order.ts';
 
 interface ShownField {
@@ -79,12 +79,7 @@ export class RowJson {
   record(structure: Structure, bytes: Buffer, row: number, size: number): void {
     const { fields, places, spans } = viewOf(structure);
     spans.fill(0);
-    forEachValue(bytes, row, (slot, start, end) => {
-      const place = places.get(slot);
-      if (place === undefined) return;
-      spans[2 * place] = start;
-      spans[2 * place + 1] = end;
-    });
+    findValues(bytes, row, places, spans);
     // a character becomes six at most, as in ``
     this.#reserve(6 * size + 200);
     this.#append(openId);

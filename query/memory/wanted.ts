@@ -1,44 +1,43 @@
 import type { Condition } from '../input/parse-conditions.ts';
 import { slotOf } from '../structure/slots.ts';
-import { hasValue } from './ordered-index.ts';
-import { createdAt, idSpan, type Span, sameBytes, updatedAt } from './packed-row.ts';
+import { createdAt, idSpan, type Span, sameBytes, updatedAt, valueSpan } from './packed-row.ts';
+import { nameOf } from './row-order.ts';
 
 /** A condition as packed rows are compared with it. */
-export type Wanted = { readonly meets: (bytes: Buffer, row: number) => boolean } & (
-  | { readonly kind: 'id'; readonly text: string }
-  | { readonly kind: 'time' }
-  | { readonly kind: 'value'; readonly slot: string; readonly bytes: Uint8Array }
-);
+export type Wanted =
+  | { readonly kind: 'id'; readonly text: string; readonly bytes: Uint8Array }
+  | { readonly kind: 'createdAt' | 'updatedAt'; readonly time: number }
+  | { readonly kind: 'value'; readonly slot: string; readonly bytes: Uint8Array };
 
 const span: Span = { start: 0, end: 0 };
 
-export function wantedOf(condition: Condition): Wanted {
-  switch (condition.operator) {
+export function wantedOf({ target, operator, value }: Condition): Wanted {
+  switch (operator) {
     case 'eq':
-      return equalTo(condition);
+      if (target === 'id')
+        return { kind: target, text: value as string, bytes: Buffer.from(value as string) };
+      if (typeof target === 'string') return { kind: target, time: (value as Date).getTime() };
+      // equal values have equal texts
+      return valueWanted(slotOf(target), String(value));
   }
-}
-
-function equalTo({ target, value }: Condition): Wanted {
-  if (target === 'id') {
-    const wanted = Buffer.from(value as string);
-    const meets = (bytes: Buffer, row: number): boolean => {
-      idSpan(bytes, row, span);
-      const length = span.end - span.start;
-      return length === wanted.byteLength && sameBytes(bytes, span.start, wanted, length);
-    };
-    return { kind: 'id', text: value as string, meets };
-  }
-  if (typeof target === 'string') {
-    const time = (value as Date).getTime();
-    const read = target === 'createdAt' ? createdAt : updatedAt;
-    return { kind: 'time', meets: (bytes, row) => read(bytes, row) === time };
-  }
-  // equal values have equal texts
-  return valueWanted(slotOf(target), String(value));
 }
 
 export function valueWanted(slot: string, text: string): Wanted {
-  const wanted = Buffer.from(text);
-  return { kind: 'value', slot, bytes: wanted, meets: (bytes, row) => hasValue(bytes, row, slot, wanted) };
+  return { kind: 'value', slot, bytes: Buffer.from(text) };
+}
+
+export function meets(wanted: Wanted, bytes: Buffer, row: number): boolean {
+  switch (wanted.kind) {
+    case 'createdAt':
+      return createdAt(bytes, row) === wanted.time;
+    case 'updatedAt':
+      return updatedAt(bytes, row) === wanted.time;
+    case 'id':
+      idSpan(bytes, row, span);
+      break;
+    case 'value':
+      if (!valueSpan(bytes, row, nameOf(wanted.slot), span)) return false;
+  }
+  const { byteLength } = wanted.bytes;
+  return span.end - span.start === byteLength && sameBytes(bytes, span.start, wanted.bytes, byteLength);
 }

@@ -91,7 +91,7 @@ t.test('the fixed headers', async (t) => {
       'clear-all-spaces': 'true',
       mutate: 'false',
       'use-pre-stored-structure': 'true',
-      'infer-structure': 'true',
+      'infer-structure': 'false',
     }),
     {
       autoCreateProject: false,
@@ -99,9 +99,12 @@ t.test('the fixed headers', async (t) => {
       clearAllSpaces: true,
       mutate: false,
       usePreStoredStructure: true,
-      inferStructure: true,
+      inferStructure: false,
     },
   );
+  t.equal(readAll({ 'infer-structure': 'true' }).inferStructure, true);
+  t.equal(readAll({}).inferStructure, false, 'what the request before had is not taken over');
+  t.ok(thrownBy(() => readAll({ 'clear-all-spaces': '' })) instanceof ApiError, 'an empty one is there');
   const error = thrownBy(() =>
     readAll({
       'auto-create-project': '1',
