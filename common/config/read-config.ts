@@ -31,6 +31,8 @@ export interface Config {
   /** Peers whose X-Forwarded-* headers count. */
   readonly trustedProxies: BlockList | undefined;
   readonly corsOrigins: readonly string[];
+  /** Names of this machine besides that of `publicUrl`. */
+  readonly allowedHosts: readonly string[];
   /** Absolute path. */
   readonly dataDir: string;
   /** Who may make an account in the dashboard. `first`: the first person to do so, while there is no account. */
@@ -134,6 +136,7 @@ export function readConfigFrom(reader: EnvReader): Config {
     tls: readTls(reader),
     trustedProxies: readNetworks(reader, 'TRUSTED_PROXIES'),
     corsOrigins: reader.list('CORS_ORIGINS', ['*'], originProblem),
+    allowedHosts: reader.list('ALLOWED_HOSTS', [], hostProblem),
     dataDir: resolve(reader.text('DATA_DIR') ?? './data'),
     registration: reader.oneOf('REGISTRATION', 'first', ['first', 'open', 'closed']),
     consoleApiUrl: reader.baseUrl('CONSOLE_API_URL'),
@@ -272,6 +275,12 @@ function originProblem(origin: string): string | null {
   if (origin === '*') return null;
   if (URL.canParse(origin) && new URL(origin).origin === origin) return null;
   return 'it should be * or an origin such as https://app.example.com';
+}
+
+function hostProblem(host: string): string | null {
+  return /^[A-Za-z0-9.-]{1,253}$/.test(host)
+    ? null
+    : 'it should be a name such as files.internal, without a port';
 }
 
 function readBootstrapToken(reader: EnvReader): string | undefined {

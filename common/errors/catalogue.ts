@@ -68,11 +68,12 @@ export const httpsRequired = () =>
     message:
       'HTTPS is required for all requests: the server needs TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES with the proxy that terminates HTTPS',
   });
-export const crossOriginRefused = () =>
+export const unknownHost = () =>
   new ApiError({
-    code: 'cross_origin_refused',
+    code: 'unknown_host',
     status: 403,
-    message: 'This is not for web pages: a request with an Origin header is refused',
+    message:
+      'The Host header names no host of this server: ALLOWED_HOSTS lists those besides that of PUBLIC_URL',
   });
 
 export const csrfRefused = (message: string) => new ApiError({ code: 'csrf_refused', status: 403, message });

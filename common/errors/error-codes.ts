@@ -26,7 +26,7 @@ export const errorCodes = {
   checksum_mismatch: { status: 400, title: 'The file is not the one that was announced' },
   unauthorized: { status: 401, title: 'A token is missing or not valid' },
   https_required: { status: 403, title: 'HTTPS is required' },
-  cross_origin_refused: { status: 403, title: 'This is not for web pages' },
+  unknown_host: { status: 403, title: 'The server is not known by this name' },
   csrf_refused: { status: 403, title: 'The request does not come from a page of this session' },
   registration_refused: { status: 403, title: 'No account was made' },
   wrong_password: { status: 403, title: 'The current password is wrong' },

@@ -1,11 +1,11 @@
 import type { BlockList } from 'node:net';
 import {
-  crossOriginRefused,
   headersTooLarge,
   httpsRequired,
   malformedRequest,
   nothingHere,
   shuttingDown,
+  unknownHost,
 } from '../errors/catalogue.ts';
 import type { RequestLimiter } from '../rate-limits/request-limiter.ts';
 import { addressOwner } from './address-owner.ts';
@@ -13,6 +13,7 @@ import { type CorsPolicy, createCorsPolicy } from './cors.ts';
 import type { Exchange } from './exchange.ts';
 import { maxHeadBytes } from './head-limits.ts';
 import type { HttpResponse, Route } from './http-types.ts';
+import { createKnownHosts } from './known-hosts.ts';
 import { Router } from './router.ts';
 import {
   clientAddress,
@@ -29,6 +30,8 @@ export class Dispatcher {
   readonly #transport: TransportPolicy;
   readonly #trustedProxies: BlockList | undefined;
   readonly #addressLimiter: RequestLimiter | undefined;
+  /** Null: whoever asks by a false name gets no further than the certificate. */
+  readonly #isKnownHost: ((host: string) => boolean) | null;
   /** Everything is refused from now on. */
   closed = false;
 
@@ -37,6 +40,8 @@ export class Dispatcher {
     corsOrigins: readonly string[];
     tls: boolean;
     trustedProxies: BlockList | undefined;
+    publicUrl?: string | undefined;
+    allowedHosts?: readonly string[];
     addressLimiter?: RequestLimiter | undefined;
   }) {
     this.#router = new Router(args.routes);
@@ -44,6 +49,9 @@ export class Dispatcher {
     this.#transport = createTransportPolicy(args);
     this.#trustedProxies = args.trustedProxies;
     this.#addressLimiter = args.addressLimiter;
+    const { publicUrl, allowedHosts = [] } = args;
+    const names = publicUrl === undefined ? allowedHosts : [...allowedHosts, new URL(publicUrl).hostname];
+    this.#isKnownHost = args.tls ? null : createKnownHosts(names);
   }
 
   /** What the route's handler answers. Throws what refuses the request. */
@@ -51,12 +59,13 @@ export class Dispatcher {
     if (this.closed) throw shuttingDown();
     if (exchange.unclearFraming !== null) throw malformedRequest(exchange.unclearFraming);
     if (exchange.headBytes > maxHeadBytes) throw headersTooLarge(exchange.headBytes, maxHeadBytes);
+    if (this.#isKnownHost?.(exchange.header('host') ?? '') === false && isLocal(exchange))
+      throw unknownHost();
     if (exchange.method === 'OPTIONS') return this.#describeMethods(exchange);
     const { route, params } = this.#router.match(exchange.method, exchange.path);
     exchange.route = route.path;
     exchange.operation = route.operation ?? '';
     if (route.localOnly === true && !isLocal(exchange)) throw nothingHere();
-    if (route.sameOriginOnly === true && exchange.header('origin') !== undefined) throw crossOriginRefused();
     if (route.allowPlainHttp !== true && !this.#transport.allows(exchange)) throw httpsRequired();
     exchange.params = params;
     exchange.transfersBytes = route.transfersBytes === true;

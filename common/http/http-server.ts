@@ -20,6 +20,9 @@ export interface HttpServerOptions {
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly trustedProxies: BlockList | undefined;
   readonly corsOrigins: readonly string[];
+  readonly publicUrl?: string | undefined;
+  /** Names of this machine besides that of `publicUrl`, by which requests of its own may ask. */
+  readonly allowedHosts?: readonly string[];
   /** Milliseconds without a byte of a request's body, or without a byte of an answer taken. */
   readonly bodyIdleTimeout: number;
   /** Milliseconds from a request's last byte to its answer's head, except on routes that transfer bytes. */

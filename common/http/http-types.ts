@@ -98,8 +98,6 @@ export interface Route {
   readonly allowPlainHttp?: boolean;
   /** There for requests of this machine itself only; 404 for others. */
   readonly localOnly?: boolean;
-  /** Not there for web pages of other origins, wherever they run: CORS allows none, and a request with an Origin is 403. */
-  readonly sameOriginOnly?: boolean;
   /** Its answers are for pages of its own origin: CORS allows no other one. */
   readonly withoutCors?: boolean;
   /** Not bounded by the request timeout, because bytes flow for as long as they flow. */

@@ -48,6 +48,8 @@ export class Linger {
    */
   async close(exchange: Exchange, status: number): Promise<void> {
     const { body } = exchange;
+    // read again where it was paused, so that the client's end is seen
+    body.discard();
     if (body.complete) {
       const timer = setTimeout(() => exchange.res.close(), untilClosed);
       exchange.onClosed = () => clearTimeout(timer);
@@ -56,7 +58,6 @@ export class Linger {
     const rest =
       body.contentLength === undefined ? Number.POSITIVE_INFINITY : body.contentLength - body.received;
     const long = status !== 408 && rest <= longLinger.bytes && this.#long < maxLong;
-    body.discard();
     if (long) this.#long++;
     await this.#drop(exchange, long);
     if (long) this.#long--;

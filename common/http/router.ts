@@ -104,8 +104,8 @@ export class Router {
   }
 }
 
-function isWithoutCors({ sameOriginOnly, withoutCors }: Route): boolean {
-  return sameOriginOnly === true || withoutCors === true;
+function isWithoutCors({ withoutCors }: Route): boolean {
+  return withoutCors === true;
 }
 
 function takesRest(pattern: readonly string[]): boolean {

@@ -69,6 +69,7 @@ export const doorErrors: readonly ErrorCode[] = [
   'malformed_request',
   'headers_too_large',
   'https_required',
+  'unknown_host',
   'rate_limited',
   'shutting_down',
 ];

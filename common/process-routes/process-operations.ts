@@ -9,7 +9,12 @@ const status: Schema = { type: 'string', enum: ['ok'] };
 const noStore = {
   'Cache-Control': { description: 'no-store', schema: { type: 'string' }, always: true },
 } as const;
-const errors: readonly ErrorCode[] = ['malformed_request', 'headers_too_large', 'shutting_down'];
+const errors: readonly ErrorCode[] = [
+  'malformed_request',
+  'headers_too_large',
+  'unknown_host',
+  'shutting_down',
+];
 
 function health(id: string, summary: string, more: readonly ErrorCode[], schema: Schema): ApiOperation {
   return {
@@ -85,13 +90,6 @@ export const metrics: ApiOperation = {
       content: { 'text/plain': { schema: { type: 'string' } } },
     },
   },
-  errors: [
-    ...errors,
-    'unauthorized',
-    'cross_origin_refused',
-    'not_found',
-    'internal_error',
-    'deadline_exceeded',
-  ],
+  errors: [...errors, 'unauthorized', 'not_found', 'internal_error', 'deadline_exceeded'],
   sample: (base) => `curl -sS ${base}/metrics`,
 };

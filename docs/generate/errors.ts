@@ -25,7 +25,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   missingFilePart: catalogue.missingFilePart(),
   unauthorized: catalogue.unauthorized('The access token is not known'),
   httpsRequired: catalogue.httpsRequired(),
-  crossOriginRefused: catalogue.crossOriginRefused(),
+  unknownHost: catalogue.unknownHost(),
   csrfRefused: catalogue.csrfRefused('The header X-CSRF-Token is not that of the session'),
   registrationRefused: catalogue.registrationRefused(),
   wrongPassword: catalogue.wrongPassword(),
@@ -82,7 +82,8 @@ export const remedies: Readonly<Record<string, string>> = {
   missing_file_part: 'Send the file as the part `file`, with a file name.',
   unauthorized: 'Send a valid access token; with `authOptions`, a valid login token.',
   https_required: 'Use HTTPS. The operator: see [reverse-proxies.md](reverse-proxies.md).',
-  cross_origin_refused: 'Send the request from a server, not from a web page.',
+  unknown_host:
+    'Ask by an address, by `localhost` or by the name in PUBLIC_URL. The operator: list other names in ALLOWED_HOSTS.',
   csrf_refused:
     'Send `X-CSRF-Token` with the `csrfToken` of `GET /_console_/api/session`, from a page of the same origin.',
   registration_refused:

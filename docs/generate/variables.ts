@@ -21,6 +21,10 @@ export const variableGroups: readonly VariableGroup[] = [
       HOST: { default: '127.0.0.1', meaning: 'the IP address to listen on, or `localhost`' },
       PORT: { meaning: 'the port to listen on; 0 takes any free port and prints it' },
       PUBLIC_URL: { default: 'from HOST and PORT', meaning: 'the base address that clients see' },
+      ALLOWED_HOSTS: {
+        meaning:
+          'names with a dot by which this machine asks itself over plain HTTP, besides that of PUBLIC_URL, separated by commas; any other one is refused, because a web page can have its own name resolved to this machine',
+      },
       TLS_CERT_FILE: {
         meaning: 'the certificate, a PEM file; with TLS_KEY_FILE the server speaks HTTPS',
       },

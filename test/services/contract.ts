@@ -34,7 +34,7 @@ interface Described {
 }
 
 /** What any address may answer before it is looked at what is there. */
-const beforeRouting = ['malformed_request', 'shutting_down', 'not_ready'];
+const beforeRouting = ['malformed_request', 'unknown_host', 'shutting_down', 'not_ready'];
 
 /** Holds answers against the description of the API. */
 export class Contract {

@@ -97,9 +97,7 @@ export function bent(status: number, good: Ask, id: string): Ask | null {
     case 401:
       return withHeaders({ authorization: 'Bearer bad' });
     case 403:
-      return withHeaders(
-        id === 'metrics' ? { origin: 'http://elsewhere' } : { 'x-forwarded-for': '192.0.2.1' },
-      );
+      return withHeaders({ host: 'rebound.example' });
     case 404:
       return notFound(withHeaders, elsewhere, id);
     case 408:

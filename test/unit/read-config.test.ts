@@ -71,6 +71,7 @@ t.test('every bad value is reported at once, with its range', async (t) => {
     MAX_UPLOAD_BYTES: '1e9',
     LOG_LEVEL: 'loud',
     CORS_ORIGINS: 'https://a.example, nonsense',
+    ALLOWED_HOSTS: 'files.internal, files.internal:80',
     TRUSTED_PROXIES: '10.0.0.0/33',
     WEBHOOK_PRIVATE_NETWORKS: 'true',
     PUBLIC_URL: 'ftp://x',
@@ -86,6 +87,7 @@ t.test('every bad value is reported at once, with its range', async (t) => {
     'MAX_UPLOAD_BYTES is "1e9"',
     'LOG_LEVEL is "loud"',
     'CORS_ORIGINS has "nonsense"',
+    'ALLOWED_HOSTS has "files.internal:80"',
     'TRUSTED_PROXIES has "10.0.0.0/33"',
     'WEBHOOK_PRIVATE_NETWORKS has "true"',
     'PUBLIC_URL is "ftp://x"',
@@ -300,6 +302,7 @@ t.test('lists, addresses and files are read', async (t) => {
   const config = readConfig({
     TRUSTED_PROXIES: '10.0.0.0/8, ::1',
     CORS_ORIGINS: 'https://a.example,http://localhost:3000',
+    ALLOWED_HOSTS: 'files.internal,Other.internal',
     PUBLIC_URL: 'https://api.example.com/base/',
     TLS_CERT_FILE: join(folder, 'cert.pem'),
     TLS_KEY_FILE: join(folder, 'cert.pem'),
@@ -308,6 +311,7 @@ t.test('lists, addresses and files are read', async (t) => {
   t.notOk(config.trustedProxies?.check('11.1.2.3'));
   t.ok(config.trustedProxies?.check('::1', 'ipv6'));
   t.strictSame(config.corsOrigins, ['https://a.example', 'http://localhost:3000']);
+  t.strictSame(config.allowedHosts, ['files.internal', 'Other.internal']);
   t.equal(config.publicUrl, 'https://api.example.com/base');
   t.match(problems({ TLS_CERT_FILE: '/none', TLS_KEY_FILE: '/none' }), [
     /TLS_CERT_FILE.*ENOENT/,

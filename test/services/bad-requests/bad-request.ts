@@ -14,7 +14,7 @@ export interface BadRequest {
 
 /** The bytes of a request (RFC 9112). */
 export function wireBytes({ method, target, headers, body, chunks }: BadRequest): Buffer {
-  const parts: Buffer[] = [Buffer.from(`${method} ${target} HTTP/1.1\r\nhost: sluice.test\r\n`)];
+  const parts: Buffer[] = [Buffer.from(`${method} ${target} HTTP/1.1\r\nhost: localhost\r\n`)];
   for (const [name, value] of headers) {
     parts.push(Buffer.from(`${name}: `), Buffer.from(value as string), Buffer.from('\r\n'));
   }
