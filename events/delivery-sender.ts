@@ -5,6 +5,7 @@ import { type ObserveCall, unobserved } from '../common/calls/observe-call.ts';
 import type { Log } from '../common/log/log.ts';
 import { Backlog } from './backlog.ts';
 import { type CallOutcome, callWebhook } from './call-webhook.ts';
+import { CatchUp } from './catch-up.ts';
 import type { Delivery, NewDelivery, Progress } from './delivery.ts';
 import { DeliveryQueue, type Queued, type queueLimits } from './delivery-queue.ts';
 import type { DeliveryTable } from './delivery-table.ts';
@@ -16,9 +17,8 @@ const firstDelay = 5_000;
 const longestDelay = 3_600_000;
 const sweepInterval = 30_000;
 const usualSilence = 120_000;
-/** Deliveries that are fetched at once, and for how few nobody asks while calls of the account are under way. */
-const mostFetched = 500;
-const leastFetched = 8;
+/** Calls that begin in one turn of the event loop. */
+const begunAtOnce = 16;
 /** Characters, as they take memory, of contents that need not be read for a first attempt. */
 const freshContents = 32 * 1024 ** 2;
 
@@ -54,6 +54,7 @@ export class DeliverySender {
   readonly #deps: DeliverySenderDeps;
   readonly #silence: number;
   readonly #queue: DeliveryQueue;
+  readonly #catchUp: CatchUp;
   readonly #fresh = new LRUCache<string, string>({ maxSize: freshContents, sizeCalculation: sizeOf });
   readonly #running = new Set<Promise<void>>();
   readonly #stop = new AbortController();
@@ -61,16 +62,19 @@ export class DeliverySender {
   #pumping = false;
   #sweeper: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | null = null;
-  /** Accounts that are being asked for, each with what ended meanwhile. */
-  readonly #fetching = new Map<string, Set<string>>();
-  /** Processes that were silent, of which nothing is left. */
-  #silent: ReadonlySet<string> = new Set();
+  /** Processes that were silent, of which nothing is left. null: nothing was taken over yet. */
+  #silent: ReadonlySet<string> | null = null;
 
   constructor(deps: DeliverySenderDeps) {
     this.#deps = deps;
     this.#silence = deps.silence ?? usualSilence;
     this.#queue = new DeliveryQueue(deps.limits);
     this.backlog = new Backlog(deps.contentShare);
+    const { process, backlog } = this;
+    this.#catchUp = new CatchUp({
+      ...{ ...deps, process, backlog, queue: this.#queue, stopped: this.#stop.signal },
+      onFetched: () => this.#pumpSoon(),
+    });
   }
 
   /** Takes deliveries that are in the store, with their contents. They are in the backlog by then. */
@@ -88,14 +92,14 @@ export class DeliverySender {
 
   /** Sends one that was over, even before others that wait in the store. */
   addAgain(delivery: Delivery): void {
-    if (!this.#queue.add(delivery)) this.backlog.fallBehind(delivery.ownerId, before(delivery.id));
+    if (!this.#queue.add(delivery)) this.#catchUp.fallBehind(delivery);
     this.#pumpSoon();
   }
 
   /** Looks for deliveries that an earlier process, or one that died, did not send. */
   async start(): Promise<void> {
-    await this.#sweep(true);
-    this.#sweeper = setInterval(() => void this.#sweep(false), sweepInterval);
+    await this.#sweep();
+    this.#sweeper = setInterval(() => void this.#sweep(), sweepInterval);
     this.#sweeper.unref();
   }
 
@@ -104,13 +108,13 @@ export class DeliverySender {
     clearTimeout(this.#timer);
     clearInterval(this.#sweeper);
     await Promise.allSettled([...this.#running, this.#sweeping]);
+    await this.#catchUp.settled();
   }
 
   /** What is in memory must be older than what is not, or records would lose their order. */
   #enqueue(delivery: Delivery): boolean {
-    const { ownerId, id } = delivery;
-    if (this.backlog.behind.get(ownerId) === undefined && this.#queue.add(delivery)) return true;
-    this.backlog.fallBehind(ownerId, before(id));
+    if (!this.backlog.behind.has(delivery.ownerId) && this.#queue.add(delivery)) return true;
+    this.#catchUp.fallBehind(delivery);
     return false;
   }
 
@@ -126,8 +130,12 @@ export class DeliverySender {
   #pump(): void {
     clearTimeout(this.#timer);
     if (this.#stop.signal.aborted) return;
-    for (let next = this.#queue.take(Date.now()); next !== null; next = this.#queue.take(Date.now())) {
+    for (let begun = 0; begun < begunAtOnce; begun++) {
+      const next = this.#queue.take(Date.now());
+      if (next === null) break;
       this.#run(this.#send(next));
+      // everything else that can run has its turn first
+      if (begun === begunAtOnce - 1) return this.#pumpSoon();
     }
     const { nextAt } = this.#queue;
     if (nextAt === null) return;
@@ -158,9 +166,9 @@ export class DeliverySender {
     this.#queue.end(queued, isOver ? null : progress.nextAt.getTime());
     if (isOver) {
       this.backlog.remove(ownerId, bytes);
-      this.#fetching.get(ownerId)?.add(id);
+      this.#catchUp.ended(delivery);
     }
-    this.#fetch(ownerId);
+    this.#catchUp.ask(ownerId);
     this.#pumpSoon();
   }
 
@@ -195,60 +203,32 @@ export class DeliverySender {
 
   #after({ delivery, attempts: before }: Queued, outcome: CallOutcome): Progress {
     const { delayAfter = retryDelay } = this.#deps;
-    const { delivered, status, problem } = outcome;
     const { process } = this;
     const { expiresAt } = delivery;
+    const { delivered, ...answer } = outcome;
     const updatedAt = new Date();
     const attempts = before + 1;
     const nextAt = new Date(updatedAt.getTime() + delayAfter(attempts));
     const failed = nextAt > expiresAt ? 'failed' : 'pending';
-    const state = delivered ? 'delivered' : failed;
-    return { process, state, attempts, status, problem, updatedAt, nextAt, expiresAt };
+    return {
+      process,
+      state: delivered ? 'delivered' : failed,
+      attempts,
+      ...answer,
+      updatedAt,
+      nextAt,
+      expiresAt,
+    };
   }
 
-  /** Asks the store for what an account has there, when there is room for it. */
-  #fetch(ownerId: string): void {
-    const behind = this.backlog.behind.get(ownerId);
-    if (behind === undefined || this.#fetching.has(ownerId) || this.#stop.signal.aborted) return;
-    const limit = Math.min(mostFetched, this.#queue.roomOf(ownerId));
-    if (limit < (this.#queue.isSending(ownerId) ? leastFetched : 1)) return;
-    const fetching = this.#fetchNow(ownerId, behind.after, limit).then(
-      () => {
-        this.#fetching.delete(ownerId);
-        this.#fetch(ownerId);
-        this.#pumpSoon();
-      },
-      (error: unknown) => {
-        this.#fetching.delete(ownerId);
-        this.backlog.fallBehind(ownerId, behind.after);
-        this.#deps.log?.warn({ err: error }, 'webhooks that wait could not be looked for');
-      },
-    );
-    this.#run(fetching);
-  }
-
-  async #fetchNow(ownerId: string, after: string, limit: number): Promise<void> {
-    const { backlog } = this;
-    const ended = new Set<string>();
-    this.#fetching.set(ownerId, ended);
-    // what comes in meanwhile says so, and that it comes after something earlier
-    backlog.behind.set(ownerId, { after: lastId, more: false });
-    const found = await this.#deps.table.pendingOf(this.process, ownerId, after, limit);
-    const refused = found.find((delivery) => !ended.has(delivery.id) && !this.#queue.add(delivery));
-    const isAll = refused === undefined && found.length < limit;
-    if (isAll && backlog.behind.get(ownerId)?.more !== true) backlog.behind.delete(ownerId);
-    else
-      backlog.fallBehind(ownerId, refused === undefined ? (found.at(-1)?.id ?? after) : before(refused.id));
-  }
-
-  #sweep(first: boolean): Promise<void> {
-    this.#sweeping ??= this.#sweepNow(first).finally(() => {
+  #sweep(): Promise<void> {
+    this.#sweeping ??= this.#sweepNow().finally(() => {
       this.#sweeping = null;
     });
     return this.#sweeping;
   }
 
-  async #sweepNow(first: boolean): Promise<void> {
+  async #sweepNow(): Promise<void> {
     const { table, alone, adoptOld, log } = this.#deps;
     const { process } = this;
     const since = alone ? null : new Date(Date.now() - this.#silence);
@@ -256,25 +236,18 @@ export class DeliverySender {
       if (since !== null) await table.sayAlive(process);
       // alone, nobody leaves anything but those before it
       const silent = since === null ? [] : await table.silent(since);
-      const adopts = first || silent.some((other) => !this.#silent.has(other));
+      const known = this.#silent;
+      const adopts = known === null || silent.some((other) => !known.has(other));
       if (adopts) await table.adopt(process, since);
-      this.#silent = new Set(silent);
-      const adoptedOld = (first || since !== null) && (await adoptOld(process, since));
+      const adoptedOld = (known === null || since !== null) && (await adoptOld(process, since));
       const adopted = adopts || adoptedOld ? await table.waitingOf(process) : [];
       for (const { ownerId, count, bytes } of adopted) this.backlog.found(ownerId, { count, bytes });
+      this.#silent = new Set(silent);
     } catch (error) {
       if (!this.#stop.signal.aborted) log?.warn({ err: error }, 'webhooks that wait could not be looked for');
     }
-    for (const ownerId of this.backlog.behind.keys()) this.#fetch(ownerId);
+    for (const ownerId of this.backlog.behind.keys()) this.#catchUp.ask(ownerId);
   }
-}
-
-/** Comes after every id. */
-const lastId = '~';
-
-/** What this id comes after, and all later ones. */
-function before(id: string): string {
-  return `${id.slice(0, -1)} `;
 }
 
 /** A content may have two bytes a character. */

@@ -11,7 +11,8 @@ export const progressColumns = [
   ...['updated_at', 'next_at', 'expires_at'],
 ];
 const columns = [...keyColumns, ...changeColumns, ...progressColumns, 'content'];
-const noteColumns = [...keyColumns, ...progressColumns, 'content'];
+/** What stays the same is left empty, so that notes and new deliveries share an INSERT. */
+const noChange = ['', '', '', '', '', [], 0];
 /** All that lists and the queue show, as a Delivery has it: never contents. */
 const selection = `owner_id AS ownerId, id, space_id AS spaceId, event, project, space, url, record_ids AS recordIds,
   toFloat64(bytes) AS bytes, process, state, attempts, status, problem,
@@ -30,7 +31,6 @@ const { signal: never } = new AbortController();
 type Key = Pick<Delivery, 'ownerId' | 'id' | 'createdAt'>;
 
 interface Lines extends Queued {
-  readonly columns: readonly string[];
   readonly lines: Buffer;
 }
 
@@ -72,13 +72,15 @@ export class DeliveryTable {
       const change = [spaceId, event, project, space, url, recordIds, bytes];
       return lineOf([...keyValues(delivery), ...change, ...progressValues(delivery), content]);
     });
-    return this.#add('new', added[0]?.[0].ownerId ?? '', columns, lines);
+    return this.#add(added[0]?.[0].ownerId ?? '', lines);
   }
 
   /** Notes how far a delivery is. @param dropsContent it will not be sent any more */
   note(key: Key, progress: Progress, dropsContent: boolean): Promise<void> {
-    const line = lineOf([...keyValues(key), ...progressValues(progress), dropsContent ? dropped : '']);
-    return this.#add('notes', key.ownerId, noteColumns, [line]);
+    const content = dropsContent ? dropped : '';
+    return this.#add(key.ownerId, [
+      lineOf([...keyValues(key), ...noChange, ...progressValues(progress), content]),
+    ]);
   }
 
   /** The content of a delivery; null: it is kept no longer. */
@@ -148,20 +150,14 @@ export class DeliveryTable {
     return rows.map(({ process }) => process);
   }
 
-  #add(
-    queue: 'new' | 'notes',
-    account: string,
-    names: readonly string[],
-    texts: readonly string[],
-  ): Promise<void> {
+  #add(account: string, texts: readonly string[]): Promise<void> {
     const lines = Buffer.from(texts.join(''));
-    const size = lines.byteLength;
-    return this.#inserts.add({ queue, shape: '', size, account, signal: never, columns: names, lines });
+    return this.#inserts.add({ queue: '', shape: '', size: lines.byteLength, account, signal: never, lines });
   }
 
   async #insert(items: readonly Waiting<Lines, void>[]): Promise<void> {
     const lines = Buffer.concat(items.map(({ lines }) => lines));
-    await this.#db.insert({ table: this.#table, columns: items[0]?.columns ?? [], lines }).then(
+    await this.#db.insert({ table: this.#table, columns, lines }).then(
       () => items.forEach(({ resolve }) => void resolve()),
       (error: unknown) => items.forEach(({ reject }) => void reject(error)),
     );

@@ -175,7 +175,7 @@ t.test('an event of many records kept the event loop, and all of its deliveries 
   turn();
   const insert = async (statement: InsertStatement): Promise<void> => {
     await db.insert(statement);
-    if (statement.columns?.includes('url')) stored += statement.lines.toString().split('\n').length - 1;
+    stored += statement.lines.toString().split('"record.updated"').length - 1;
   };
   const webhooks = open({ db: { ...db, insert } });
   const pauses: number[] = [];

@@ -1,0 +1,102 @@
+import type { Log } from '../common/log/log.ts';
+import type { Backlog } from './backlog.ts';
+import type { Delivery } from './delivery.ts';
+import type { DeliveryQueue } from './delivery-queue.ts';
+import type { DeliveryTable } from './delivery-table.ts';
+
+/** Deliveries that are fetched at once, and for how few nobody asks while calls of the account are under way. */
+const mostFetched = 500;
+const leastFetched = 8;
+/** Accounts that are asked for at once. */
+const atOnce = 4;
+/** Comes after every id. */
+const lastId = '~';
+
+export interface CatchUpDeps {
+  readonly process: string;
+  readonly table: DeliveryTable;
+  readonly queue: DeliveryQueue;
+  readonly backlog: Backlog;
+  readonly stopped: AbortSignal;
+  readonly onFetched: () => void;
+  readonly log?: Pick<Log, 'warn'> | undefined;
+}
+
+/** Fetches deliveries of accounts that are behind, as memory has room for them. */
+export class CatchUp {
+  readonly #deps: CatchUpDeps;
+  readonly #wanted = new Set<string>();
+  /** Accounts that the store is being asked for, each with what ended meanwhile. */
+  readonly #ended = new Map<string, Set<string>>();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(deps: CatchUpDeps) {
+    this.#deps = deps;
+  }
+
+  /** Memory has no room for a delivery, so it is fetched later, and all of the account that come after it. */
+  fallBehind({ ownerId, id }: Delivery): void {
+    this.#deps.backlog.fallBehind(ownerId, before(id));
+  }
+
+  ended({ ownerId, id }: Delivery): void {
+    this.#ended.get(ownerId)?.add(id);
+  }
+
+  /** Fetches what an account has in the store, if it is behind, and when there is room for it. */
+  ask(ownerId: string): void {
+    if (!this.#deps.backlog.behind.has(ownerId)) return;
+    this.#wanted.add(ownerId);
+    this.#next();
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  #next(): void {
+    const { queue, backlog, stopped, log, onFetched } = this.#deps;
+    for (const ownerId of this.#wanted) {
+      if (this.#running.size >= atOnce || stopped.aborted) return;
+      if (this.#ended.has(ownerId)) continue;
+      this.#wanted.delete(ownerId);
+      const limit = Math.min(mostFetched, queue.roomOf(ownerId));
+      const after = backlog.behind.get(ownerId)?.after;
+      if (after === undefined || limit < (queue.isSending(ownerId) ? leastFetched : 1)) continue;
+      const running = this.#fetch(ownerId, after, limit)
+        .catch((error: unknown) => {
+          backlog.fallBehind(ownerId, after);
+          log?.warn({ err: error }, 'webhooks that wait could not be looked for');
+        })
+        .then(() => {
+          this.#running.delete(running);
+          this.#ended.delete(ownerId);
+          this.#next();
+          onFetched();
+        });
+      this.#running.add(running);
+    }
+  }
+
+  async #fetch(ownerId: string, after: string, limit: number): Promise<void> {
+    const { process, table, queue, backlog } = this.#deps;
+    const ended = new Set<string>();
+    this.#ended.set(ownerId, ended);
+    // what comes in meanwhile says so, and that it comes after something earlier
+    backlog.behind.set(ownerId, { after: lastId, more: false });
+    const found = await table.pendingOf(process, ownerId, after, limit);
+    const refused = found.find((delivery) => !ended.has(delivery.id) && !queue.add(delivery));
+    const isAll = refused === undefined && found.length < limit;
+    if (isAll && backlog.behind.get(ownerId)?.more !== true) backlog.behind.delete(ownerId);
+    else {
+      backlog.fallBehind(ownerId, refused === undefined ? (found.at(-1)?.id ?? after) : before(refused.id));
+      // otherwise memory is full, and asks again when a call ends
+      if (refused === undefined) this.#wanted.add(ownerId);
+    }
+  }
+}
+
+/** What this id comes after, and all later ones: ids are of lower case. */
+function before(id: string): string {
+  return `${id.slice(0, -1)} `;
+}
