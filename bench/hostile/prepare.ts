@@ -22,7 +22,7 @@ interface Place {
 }
 
 /** An account with a token, made by the command while the service runs. */
-async function newAccount({ folder, root }: Place, name: string): Promise<string> {
+export async function newAccount({ folder, root }: Place, name: string): Promise<string> {
   const args = ['--import', 'tsx', 'token.ts', '--user', emailOf(name), '--create-user'];
   const env = { PATH: process.env.PATH ?? '', DATA_DIR: join(folder, 'data') };
   const { stdout } = await run(process.execPath, args, { cwd: root, env });

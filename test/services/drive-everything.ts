@@ -9,9 +9,11 @@ import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
 import { fileRow } from '../../common/metadata/file-row.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
+import { timestampText } from '../../common/metadata/row-values.ts';
 import { createUsers } from '../../common/metadata/users.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { UsageCounts } from '../../common/usage/usage-counts.ts';
+import { DeliveryTable } from '../../events/delivery-table.ts';
 import { CacheOutages } from '../../query/records/cache-outages.ts';
 import { sweepRetired } from '../../query/space/clear-slot.ts';
 import { makeSpaceViews } from '../../query/space/space-views.ts';
@@ -182,21 +184,24 @@ async function driveWebhooks(harness: QueryHarness, expect: Expect): Promise<voi
 
 /** What a process does for others: it says that it lives, and takes over what one that died had to send, old and new. */
 async function driveSender(db: Database): Promise<void> {
-  const old = `${database}.webhook_deliveries`;
-  const columns = ['owner_id', 'id', 'process', 'url', 'body', 'state', 'created_at'];
+  const tomorrow = timestampText(new Date(Date.now() + 86_400_000));
+  const columns = ['owner_id', 'id', 'process', 'url', 'body', 'state', 'created_at', 'expires_at'];
   const row = [
     'owner',
     'old',
     'gone',
-    'http://127.0.0.1:9/',
+    'http://10.0.0.1/',
     '{"recordIds":["1"]}',
     'pending',
-    '2026-01-01 00:00:00',
+    tomorrow,
+    tomorrow,
   ];
-  await db.insert({ table: old, columns, lines: Buffer.from(`${JSON.stringify(row)}\n`) });
+  const lines = Buffer.from(`${JSON.stringify(row)}\n`);
+  await db.insert({ table: `${database}.webhook_deliveries`, columns, lines });
   const heir = testWebhooks({ db, alone: false, silence: -1000 });
   await heir.start();
   await heir.close();
+  await new DeliveryTable({ db, database }).content({ ownerId: 'owner', id: 'old', bytes: 1 });
 }
 
 async function driveStructures(harness: QueryHarness, expect: Expect): Promise<void> {
