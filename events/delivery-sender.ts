@@ -130,12 +130,14 @@ export class DeliverySender {
   #pump(): void {
     clearTimeout(this.#timer);
     if (this.#stop.signal.aborted) return;
-    for (let begun = 0; begun < begunAtOnce; begun++) {
-      const next = this.#queue.take(Date.now());
-      if (next === null) break;
+    let begun = 0;
+    for (let next = this.#queue.take(Date.now()); next !== null; next = this.#queue.take(Date.now())) {
       this.#run(this.#send(next));
       // everything else that can run has its turn first
-      if (begun === begunAtOnce - 1) return this.#pumpSoon();
+      if (++begun === begunAtOnce) {
+        this.#pumpSoon();
+        return;
+      }
     }
     const { nextAt } = this.#queue;
     if (nextAt === null) return;
