@@ -4,6 +4,7 @@ import { CommandError } from '../common/errors/command-error.ts';
 import type { ProcessServices, ServiceFactory } from '../common/lifecycle/service.ts';
 import type { CloudFiles } from '../common/metadata/cloud-files.ts';
 import { createProcessLock, LockRefused } from '../common/redis/process-lock.ts';
+import { checkStore } from './check-store.ts';
 import { DownloadSlots } from './download/download-slots.ts';
 import { gatewayExamples } from './examples.ts';
 import { fileAddresses } from './file-addresses.ts';
@@ -56,7 +57,11 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     }),
     readiness: [{ name: 'the object store', check: (signal) => store.ready(signal) }],
     examples: gatewayExamples,
-    started: () => janitor.start(),
+    started() {
+      janitor.start();
+      const isPublic = config.s3?.publicBucket === true && config.publicFilesUrl === undefined;
+      void checkStore(store, isPublic ? objectUrl : null, log);
+    },
     sweep: (keys) => sweepUploads({ store, cloudFiles, log }, keys, closing.signal),
     commands: { janitor: janitorCommand(janitor) },
     async close() {

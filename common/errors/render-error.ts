@@ -1,7 +1,8 @@
 import { ApiError } from './api-error.ts';
-import { internalError, storageFull } from './catalogue.ts';
+import { internalError, storageFull, unavailable } from './catalogue.ts';
 import { errorCodes } from './error-codes.ts';
 import { isStorageFull } from './storage-full.ts';
+import { StoreUnavailable } from './store-unavailable.ts';
 
 /** The one error body of the service; see the "Errors" section of docs/api.md. */
 export interface ErrorBody {
@@ -14,9 +15,10 @@ export interface ErrorBody {
   requestId: string;
 }
 
-/** What a client may see of a thrown value: an ApiError as it is, a full disk, anything else as a bare internal error. */
+/** What a client may see of a thrown value: an ApiError as it is, a full disk, a store that is away, anything else as a bare internal error. */
 export function visibleError(thrown: unknown): ApiError {
   if (isStorageFull(thrown)) return storageFull(thrown);
+  if (thrown instanceof StoreUnavailable) return unavailable('The object store does not answer', thrown);
   return thrown instanceof ApiError ? thrown : internalError(thrown);
 }
 

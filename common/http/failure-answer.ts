@@ -12,10 +12,14 @@ export function failureAnswer(exchange: Exchange, thrown: unknown): HttpResponse
   return { status: error.status, ...renderError(error, { id, path, accept: exchange.header('accept') }) };
 }
 
-function howFailed({ aborted }: Exchange, thrown: unknown, { status }: ApiError): Omit<Failure, 'code'> {
+function howFailed(
+  { aborted }: Exchange,
+  thrown: unknown,
+  { status, cause }: ApiError,
+): Omit<Failure, 'code'> {
   if (aborted) return { level: 'debug', text: 'request ended without its client', err: thrown };
-  if (thrown instanceof ApiError && status > 500 && thrown.cause !== undefined) {
-    // a store that is away or overloaded, which its operator should hear of
+  if (status > 500 && cause !== undefined) {
+    // a store that is away, overloaded or full, which its operator should hear of
     return { level: 'warn', text: 'request failed for now', err: thrown };
   }
   if (thrown instanceof ApiError && status !== 500) return { level: 'info', text: 'request refused' };

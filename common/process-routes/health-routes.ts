@@ -2,6 +2,7 @@ import { untilAborted } from '../abort/until-aborted.ts';
 import type { ApiError } from '../errors/api-error.ts';
 import { notReady } from '../errors/catalogue.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
+import { StoreUnavailable } from '../errors/store-unavailable.ts';
 import type { Route } from '../http/http-types.ts';
 import { healthWithTime, healthz, readyz } from './process-operations.ts';
 
@@ -84,5 +85,7 @@ function failedChecks(checks: readonly ReadinessCheck[]): () => Promise<readonly
 
 /** What else failed inside is for the log, not for the client. */
 function problemOf(name: string, reason: unknown): string {
-  return isStorageFull(reason) ? `${name} has no room: its disk is full` : `${name} does not answer`;
+  if (isStorageFull(reason)) return `${name} has no room: its disk is full`;
+  const problem = reason instanceof StoreUnavailable ? reason.problem : undefined;
+  return problem === undefined ? `${name} does not answer` : `${name}: ${problem}`;
 }

@@ -1,6 +1,9 @@
 import { S3ServiceException } from '@aws-sdk/client-s3';
 import t from 'tap';
 import { DeadlinePassed } from '../../common/abort/deadline.ts';
+import { ApiError } from '../../common/errors/api-error.ts';
+import { visibleError } from '../../common/errors/render-error.ts';
+import { StoreUnavailable } from '../../common/errors/store-unavailable.ts';
 import { readFailure } from '../../common/object-store/s3/s3-error-answer.ts';
 import { isRefusal, isTransient, S3Failure, storageError } from '../../common/object-store/s3/s3-failure.ts';
 
@@ -116,4 +119,31 @@ t.test('an error says what failed, and where the bucket is', async (t) => {
     /eu/,
   );
   t.match(storageError('PutObject', 'k', systemError('ECONNRESET')).message, /ECONNRESET/);
+});
+
+t.test('what the operator has to put right is one sentence, and a 503 to clients', async (t) => {
+  const problems: readonly (readonly [unknown, RegExp])[] = [
+    [ofSdk(403, 'InvalidAccessKeyId'), /^S3 refuses the access key/],
+    [ofSdk(403, 'SignatureDoesNotMatch'), /^S3 refuses the secret key/],
+    [ofSdk(404, 'NoSuchBucket'), /^the bucket does not exist/],
+    [ofSdk(301, 'PermanentRedirect', { 'x-amz-bucket-region': 'eu-west-9' }), /the region eu-west-9/],
+  ];
+  for (const [thrown, wanted] of problems) {
+    const error = storageError('PutObject', 'a/b', thrown);
+    t.ok(error instanceof StoreUnavailable);
+    t.match((error as StoreUnavailable).problem, wanted);
+    const shown = visibleError(error);
+    t.equal(shown.status, 503);
+    t.ok(shown.headers['retry-after']);
+    t.notMatch(shown.message, /key|bucket|region/, 'clients are not told');
+  }
+});
+
+t.test('a store that is away is a 503 with Retry-After, and other failures are errors', async (t) => {
+  const away = storageError('PutObject', 'a/b', systemError('ECONNREFUSED'));
+  t.ok(away instanceof StoreUnavailable && away.problem === undefined);
+  t.equal(visibleError(away).status, 503);
+  const refused = storageError('PutObject', 'a/b', ofSdk(403, 'AccessDenied'));
+  t.notOk(refused instanceof StoreUnavailable);
+  t.ok(!(refused instanceof ApiError) && visibleError(refused).status === 500);
 });

@@ -1,11 +1,12 @@
 import t from 'tap';
 import { Attempt } from '../../common/abort/deadline.ts';
 import { S3Failure } from '../../common/object-store/s3/s3-failure.ts';
-import { s3Timing } from '../../common/object-store/s3/s3-options.ts';
+import { type S3Timing, s3Timing } from '../../common/object-store/s3/s3-options.ts';
 import { retrying } from '../../common/object-store/s3/s3-retry.ts';
 
 const never = new AbortController().signal;
-const quick = { firstPause: 0, longestPause: 0 };
+const timing = (more: Partial<S3Timing>) => ({ ...s3Timing(), ...more });
+const quick = timing({ firstPause: 0, longestPause: 0, quiet: 600_000 });
 const ample = { total: 600_000, attempt: 600_000 };
 const busy = () => new S3Failure(503, 'SlowDown', 'busy');
 const hang = (signal: AbortSignal) =>
@@ -47,7 +48,7 @@ t.test('an attempt that hangs is cut and tried again; the last failure is told',
 t.test('gives up before a pause that would end too late', async (t) => {
   let tries = 0;
   const failing = retrying(
-    { firstPause: 2e9, longestPause: 2e9 },
+    timing({ firstPause: 2e9, longestPause: 2e9, quiet: 1e12 }),
     { total: 50, attempt: 50 },
     never,
     async () => {
@@ -63,7 +64,7 @@ t.test('never tries again once the signal is aborted', async (t) => {
   for (const abortIn of ['the attempt', 'the pause'] as const) {
     const controller = new AbortController();
     let tries = 0;
-    const slow = { firstPause: 2e9, longestPause: 2e9 };
+    const slow = timing({ firstPause: 2e9, longestPause: 2e9, quiet: 1e12 });
     const pauses = { total: Number.MAX_SAFE_INTEGER, attempt: 600_000 };
     const failing = retrying(slow, pauses, controller.signal, async (attempt) => {
       tries++;
@@ -170,6 +171,7 @@ t.test('times follow from that of a request', async (t) => {
     request: 60_000,
     connect: 5_000,
     quiet: 15_000,
+    answered: { at: 0 },
     settle: 2_000,
     cleanup: 30_000,
     firstPause: 100,
@@ -177,4 +179,26 @@ t.test('times follow from that of a request', async (t) => {
   });
   t.match(s3Timing({ request: 1_000 }), { request: 1_000, connect: 250, quiet: 250, cleanup: 1_000 });
   t.match(s3Timing({ request: 1_000, quiet: 7 }), { quiet: 7 });
+});
+
+t.test('S3 that answers nothing at all for long is away, and not tried again', async (t) => {
+  const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+  let tries = 0;
+  const away = timing({ firstPause: 5, longestPause: 5, quiet: 0 });
+  const failing = retrying(away, ample, never, async () => {
+    tries++;
+    throw refused;
+  });
+  await t.rejects(failing, refused);
+  t.equal(tries, 1);
+});
+
+t.test('S3 that answers, if only that it is busy, is tried again', async (t) => {
+  let tries = 0;
+  const answering = timing({ firstPause: 1, longestPause: 1, quiet: 1000 });
+  await retrying(answering, ample, never, async () => {
+    if (++tries < 4) throw busy();
+  });
+  t.equal(tries, 4);
+  t.ok(answering.answered.at > 0);
 });

@@ -1,4 +1,5 @@
 import { DeadlinePassed } from '../../abort/deadline.ts';
+import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 
 /** An error answer to a request of our own; `failureOf` recognises those of the SDK. */
 export class S3Failure extends Error {
@@ -27,6 +28,8 @@ export interface FailureFacts {
 
 interface SdkError extends Error {
   readonly code?: unknown;
+  /** From the body of an answer. */
+  readonly Region?: string;
   readonly $metadata?: { readonly httpStatusCode?: number };
   readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
 }
@@ -34,11 +37,11 @@ interface SdkError extends Error {
 export function failureOf(thrown: unknown): FailureFacts {
   if (thrown instanceof S3Failure) return thrown;
   if (!(thrown instanceof Error)) return { status: undefined, code: '', bucketRegion: undefined };
-  const { name, code, $metadata, $response } = thrown as SdkError;
+  const { name, code, $metadata, $response, Region } = thrown as SdkError;
   return {
     status: $metadata?.httpStatusCode,
     code: typeof code === 'string' ? code : name,
-    bucketRegion: $response?.headers?.['x-amz-bucket-region'],
+    bucketRegion: $response?.headers?.['x-amz-bucket-region'] ?? Region,
   };
 }
 
@@ -94,7 +97,28 @@ export function storageError(operation: string, key: string, cause: unknown): Er
       : `; the bucket is in the region ${bucketRegion}: set S3_REGION`;
   const answer = status === undefined ? code : `${status} ${code}`;
   const subject = key === '' ? operation : `${operation} of ${JSON.stringify(key)}`;
-  return new Error(`S3 failed at ${subject}: ${answer}: ${reason}${place}`, { cause });
+  const message = `S3 failed at ${subject}: ${answer}: ${reason}${place}`;
+  const problem = problemOf(cause);
+  return problem === undefined && !isTransient(cause)
+    ? new Error(message, { cause })
+    : new StoreUnavailable(message, { cause, problem });
+}
+
+const keyProblem = 'S3 refuses the access key: check S3_ACCESS_KEY_ID';
+const problems: Readonly<Record<string, string>> = {
+  InvalidAccessKeyId: keyProblem,
+  SignatureDoesNotMatch: 'S3 refuses the secret key: check S3_SECRET_ACCESS_KEY',
+  ExpiredToken: 'S3 refuses the credentials: they have expired',
+  InvalidToken: keyProblem,
+  NoSuchBucket: 'the bucket does not exist: check S3_BUCKET',
+  CredentialsProviderError: 'there are no credentials for S3: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY',
+};
+
+/** What the operator has to put right before S3 does anything for us, whatever it is asked; undefined: nothing. */
+function problemOf(cause: unknown): string | undefined {
+  const { status, code, bucketRegion } = failureOf(cause);
+  if (!isMoved(status) && code !== 'AuthorizationHeaderMalformed') return problems[code];
+  return `the bucket is in ${bucketRegion === undefined ? 'another region' : `the region ${bucketRegion}`}: check S3_REGION`;
 }
 
 function isMoved(status: number | undefined): boolean {

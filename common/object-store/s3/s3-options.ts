@@ -25,8 +25,13 @@ export interface S3Timing {
   readonly request: number;
   /** What a new connection may take. */
   readonly connect: number;
-  /** How long a connection may bring nothing and take nothing, or a small request may stay without an answer. */
+  /**
+   * How long a connection may bring nothing and take nothing, or a small request may stay without an answer. When S3
+   * has answered nothing at all for so long, it is away: nothing is tried again.
+   */
   readonly quiet: number;
+  /** When S3 last answered anything, by performance.now(). */
+  readonly answered: { at: number };
   /** How long the outcome of a request is waited for that is given up and may have made something. */
   readonly settle: number;
   /** What taking back a failed object may take. */
@@ -48,6 +53,7 @@ export function s3Timing(given: Partial<S3Timing> = {}): S3Timing {
     request,
     connect: Math.min(5_000, share),
     quiet: share,
+    answered: { at: 0 },
     settle: Math.min(2_000, share),
     cleanup: Math.min(30_000, request),
     firstPause: 100,

@@ -1,7 +1,12 @@
-import { DeleteObjectCommand, HeadBucketCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
+import {
+  DeleteObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+} from '@aws-sdk/client-s3';
 import type { StoredObject } from '../object-store.ts';
 import { control, type S3Context } from './s3-context.ts';
-import { isStatus } from './s3-failure.ts';
+import { isRefusal, isStatus } from './s3-failure.ts';
 import { givenMetadata, givenType } from './s3-metadata.ts';
 
 /** null: there is none. */
@@ -34,9 +39,16 @@ export async function deleteObject(context: S3Context, key: string, signal: Abor
 }
 
 export async function headBucket(context: S3Context, signal: AbortSignal): Promise<void> {
-  const command = new HeadBucketCommand({ Bucket: context.bucket });
+  const input = { Bucket: context.bucket };
   const request = { operation: 'HeadBucket', key: '', signal };
-  await control(context, request, (abortSignal) => context.client.send(command, { abortSignal }));
+  await control(context, request, (abortSignal) =>
+    context.client.send(new HeadBucketCommand(input), { abortSignal }).catch(async (error: unknown) => {
+      if (!isRefusal(error)) throw error;
+      // no answer to HEAD has a body, which says why
+      await context.client.send(new ListObjectsV2Command({ ...input, MaxKeys: 1 }), { abortSignal });
+      throw error;
+    }),
+  );
 }
 
 /** null: there is no such object. */

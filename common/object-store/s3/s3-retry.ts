@@ -21,18 +21,21 @@ export interface RetryLimits {
  * that succeeds within the grace is a success.
  */
 export async function retrying<T>(
-  timing: Pick<S3Timing, 'firstPause' | 'longestPause' | 'onRetry'>,
+  timing: Pick<S3Timing, 'firstPause' | 'longestPause' | 'onRetry' | 'quiet' | 'answered'>,
   { total, attempt, grace = 0 }: RetryLimits,
   signal: AbortSignal,
   work: (attempt: Attempt) => Promise<T>,
 ): Promise<T> {
-  const end = performance.now() + total;
+  const began = performance.now();
+  const end = began + total;
   // an attempt that has less time would only be cut off, and leave its outcome unknown
   const least = Math.min(attempt, total / 10);
   let skewSeen = false;
   for (let tries = 0; ; tries++) {
     try {
-      return await withDeadline(signal, Math.min(attempt, end - performance.now()), work, grace);
+      const result = await withDeadline(signal, Math.min(attempt, end - performance.now()), work, grace);
+      timing.answered.at = performance.now();
+      return result;
     } catch (error) {
       signal.throwIfAborted();
       // the clock has been set by the Date of the answer; if that didn't help, nothing will
@@ -40,7 +43,10 @@ export async function retrying<T>(
       skewSeen ||= skewed;
       if (!skewed && !isTransient(error)) throw error;
       const pause = Math.random() * Math.min(timing.longestPause, timing.firstPause * 2 ** tries);
-      if (performance.now() + pause + least > end) throw error;
+      const next = performance.now() + pause;
+      if (failureOf(error).status !== undefined) timing.answered.at = next - pause;
+      const isAway = next - Math.max(began, timing.answered.at) > timing.quiet;
+      if (isAway || next + least > end) throw error;
       await pauseFor(pause, signal);
       timing.onRetry?.();
     }

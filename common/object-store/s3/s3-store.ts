@@ -1,3 +1,4 @@
+import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 import { partBytesFor } from '../../part-sizes/s3-part-sizes.ts';
 import { assertKeyPrefix, assertObjectKey } from '../object-key.ts';
 import type { ObjectStore } from '../object-store.ts';
@@ -13,6 +14,8 @@ import { S3Writer } from './s3-writer.ts';
 /** Keeps objects in a bucket of S3, or of a server that speaks its protocol. Nothing is sent before it is needed. */
 export function createS3Store(options: S3StoreOptions): ObjectStore {
   const { context, reader, close } = openS3Connections(options);
+  /** What the log has of a problem that lasts. */
+  let logged: string | undefined;
   return {
     concurrentParts: options.concurrentParts ?? 3,
     partBytes: (index, maxBytes, small) => partBytesFor(options, index, maxBytes, small),
@@ -45,7 +48,18 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
       assertObjectKey(key);
       await aborting(key, signal, () => dropUploadsOf(context, key, signal));
     },
-    ready: (signal) => headBucket(context, signal),
+    async ready(signal) {
+      try {
+        await headBucket(context, signal);
+        logged = undefined;
+      } catch (error) {
+        const problem = error instanceof StoreUnavailable ? error.problem : undefined;
+        // it is asked for again and again
+        if (problem !== undefined && problem !== logged) context.log.warn({ err: error }, problem);
+        logged = problem ?? logged;
+        throw error;
+      }
+    },
     close,
   };
 }

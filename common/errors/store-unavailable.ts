@@ -1,0 +1,14 @@
+/**
+ * A store does nothing for this server at the moment, whatever it is asked: it is away, or does not accept us. The
+ * message is for the log. Clients get a 503.
+ */
+export class StoreUnavailable extends Error {
+  /** What the operator has to put right, in one sentence without a secret; undefined: the store does not answer. */
+  readonly problem: string | undefined;
+
+  constructor(message: string, { cause, problem }: { cause: unknown; problem: string | undefined }) {
+    super(message, { cause });
+    this.name = 'StoreUnavailable';
+    this.problem = problem;
+  }
+}
