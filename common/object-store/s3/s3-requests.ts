@@ -45,7 +45,7 @@ export async function headBucket(context: S3Context, signal: AbortSignal): Promi
     context.client.send(new HeadBucketCommand(input), { abortSignal }).catch(async (error: unknown) => {
       if (!isRefusal(error)) throw error;
       // no answer to HEAD has a body, which says why
-      await context.client.send(new ListObjectsV2Command({ ...input, MaxKeys: 1 }), { abortSignal });
+      await context.client.send(new ListObjectsV2Command(input), { abortSignal });
       throw error;
     }),
   );
