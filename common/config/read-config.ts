@@ -144,7 +144,7 @@ export function readConfigFrom(reader: EnvReader): Config {
     maxUploadBytes: reader.integer('MAX_UPLOAD_BYTES', 100_000_000, 1, 5 * 1024 * gibibyte),
     uploadMemoryBytes: reader.integer('UPLOAD_MEMORY_BYTES', 256 * 1024 ** 2, 1024 ** 2, 1024 * gibibyte),
     uploadMinRate: reader.integer('UPLOAD_MIN_RATE', 8192, 0, gibibyte),
-    uploadMinRatePeriod: reader.integer('UPLOAD_MIN_RATE_PERIOD_MS', 30_000, 1000, 3_600_000),
+    uploadMinRatePeriod: reader.integer('UPLOAD_MIN_RATE_PERIOD_MS', 5000, 1000, 3_600_000),
     uploadWaitTimeout: reader.integer('UPLOAD_WAIT_TIMEOUT_MS', 60_000, 100, 3_600_000),
     janitorStaleAfter: reader.integer('JANITOR_STALE_AFTER_MS', 86_400_000, 1000, 30 * 86_400_000),
     janitorGrace: reader.integer('JANITOR_GRACE_MS', 900_000, 1000, 86_400_000),

@@ -73,6 +73,8 @@ export interface ByteRange {
 export interface ObjectStore {
   /** How many `writePart` calls of one writer may overlap. At least 1. */
   readonly concurrentParts: number;
+  /** Whether any part may be shorter than `partBytes` says, not only the last one. */
+  readonly shortParts: boolean;
   /**
    * How many bytes the caller should gather for a part. Grows where it must, so that the largest object that the
    * store was made for fits into as many parts as it takes. @param index of the part, from 0

@@ -1,3 +1,4 @@
+import { type AccountShare, type CountedSums, nothingCounted } from './account-share.ts';
 import { slabBytes } from './slab-pool.ts';
 import type { UploadMemory } from './upload-memory.ts';
 import type { WaitingLine } from './waiting-line.ts';
@@ -6,7 +7,12 @@ import type { WaitingLine } from './waiting-line.ts';
 export interface MemoryClient {
   /** There is room: the upload may read until its part is full. */
   resume(): void;
-  /** It was too slow while it held memory and others waited, or nothing has moved for too long while it waited. */
+  /**
+   * Others wait for what it holds of a part, and it brings too little: it hands that to the store, and asks again for
+   * what is to come. False where the store takes whole parts only.
+   */
+  flush(): boolean;
+  /** The same where it could not flush, or nothing has moved for too long while it waited. */
   cut(reason: 'slow' | 'waited'): void;
 }
 
@@ -18,9 +24,8 @@ export class MemoryLease {
   readonly client: MemoryClient;
   readonly #memory: UploadMemory;
   /** @internal of UploadMemory, like all fields below */
+  readonly account: AccountShare;
   state: LeaseState = 'idle';
-  /** Its place in line: who has the smaller one asked before. */
-  ticket = 0;
   line: WaitingLine<MemoryLease> | null = null;
   waitingSince = 0;
   /** Bytes of slabs that it may still take. */
@@ -36,17 +41,23 @@ export class MemoryLease {
   slow = false;
   /** It has read before. */
   begun = false;
+  /** It waits because its room was taken back: its socket is open, and nothing has come since. */
+  stopped = false;
   /** Bytes that have come, and since when, while it could read. */
   readBytes = 0;
   readSince = 0;
+  /** Bytes since the last watch. */
+  recentBytes = 0;
+  /** Bytes of the period over which its rate is taken, and since when. */
   rateBytes = 0;
   /** null until the first bytes: a client that was paused may take long to notice that it may send again. */
   rateSince: number | null = null;
   /** What of it is counted in the memory's sums. */
-  counted = { waiting: 0, slowWaiting: 0, slowReading: 0 };
+  counted: CountedSums = nothingCounted;
 
-  constructor(memory: UploadMemory, client: MemoryClient) {
+  constructor(memory: UploadMemory, account: AccountShare, client: MemoryClient) {
     this.#memory = memory;
+    this.account = account;
     this.client = client;
   }
 
@@ -66,7 +77,7 @@ export class MemoryLease {
   }
 
   give(slabs: readonly Buffer[]): void {
-    if (slabs.length > 0) this.#memory.give(slabs);
+    if (slabs.length > 0) this.#memory.give(this, slabs);
   }
 
   /** Tells that a part is full and on its way to the store, which will give its slabs back. */

@@ -1,32 +1,19 @@
-import { LeaseSums } from './lease-sums.ts';
+import type { AccountShare } from './account-share.ts';
+import { AccountShares } from './account-shares.ts';
 import { type MemoryClient, MemoryLease } from './memory-lease.ts';
 import { SlabPool, slabBytes } from './slab-pool.ts';
-import { WaitingUploads } from './waiting-uploads.ts';
+import { bringsLittle, type RateLimit, stopSlowOnes, takeBack, watchInterval } from './take-back.ts';
 
 /** The most that a read brings: the native receive buffer. It may be the beginning of the next part. */
 export const largestRead = 512 * 1024;
-/** How often slow and waiting uploads are looked at. Milliseconds. */
-const watchInterval = 1000;
-/** An upload that brings less is slow: filling a part of 5 MiB takes it longer than 10 s. Bytes a second. */
-const slowRate = 512 * 1024;
-/** What the slow ones may have while others wait, as a share of the budget. */
-const slowShare = 1 / 2;
-/** What slow uploads may hold that had to stop in the middle of a part, as a share of the budget. */
-const slowWaitingShare = 1 / 4;
 /** Parts may be large while less than this share of the budget is taken. */
 const plentyShare = 1 / 4;
-/** New uploads begin while those who wait for their next part hold less than this share of the budget. */
-const waitingShare = 1 / 16;
 
-export interface UploadMemoryOptions {
+export interface UploadMemoryOptions extends RateLimit {
   /** The budget of the process. */
   readonly bytes: number;
   /** The largest part that an upload may have to gather. */
   readonly largestPart: number;
-  /** Bytes a second below which an upload is cut while it holds memory and others wait. */
-  readonly minRate: number;
-  /** Milliseconds over which that rate is taken. */
-  readonly ratePeriod: number;
   /** Milliseconds for which nothing may move while uploads wait. */
   readonly waitLimit: number;
   /** Milliseconds of a monotonic clock. */
@@ -39,15 +26,16 @@ export interface UploadMemoryOptions {
  * memory lies in parts that are on their way instead of parts that wait for each other. The others wait their turn with
  * their sockets paused, and hold at most what one read brought beyond the part before.
  *
- * Who turns out to be slow keeps to half of the budget while others wait. See docs/decisions/018-whole-parts.md;
- * test/unit/upload-memory-simulation.test.ts simulates it.
+ * Accounts share it: the one that holds least goes first, and none gathers so much that nothing is left for the next.
+ * While others wait, slow uploads keep to half of what their account may have, and those whose bytes have stopped give
+ * back what they hold. See docs/decisions/018-whole-parts.md and 043-upload-memory-by-account.md;
+ * test/unit/upload-memory-*.test.ts simulate it.
  */
 export class UploadMemory {
   readonly #options: UploadMemoryOptions;
   readonly #now: () => number;
   readonly #pool = new SlabPool();
-  readonly #open = new Set<MemoryLease>();
-  readonly #line = new WaitingUploads();
+  readonly #accounts: AccountShares;
   readonly #watcher: NodeJS.Timeout;
   /** Bytes of slabs in parts that are being gathered. */
   #gathered = 0;
@@ -55,7 +43,6 @@ export class UploadMemory {
   /** Bytes of slabs that uploads which read may still take. */
   #promised = 0;
   #readers = 0;
-  readonly #sums = new LeaseSums();
   /** When bytes last came, or slabs came back. */
   #movedAt: number;
   #admitting = false;
@@ -65,6 +52,7 @@ export class UploadMemory {
       throw new RangeError('the upload memory must hold the largest part and two reads');
     }
     this.#options = options;
+    this.#accounts = new AccountShares(options.bytes);
     this.#now = options.now ?? (() => performance.now());
     this.#movedAt = this.#now();
     this.#watcher = setInterval(() => this.watch(), watchInterval);
@@ -83,12 +71,12 @@ export class UploadMemory {
 
   /** Uploads that wait for memory. */
   get waiting(): number {
-    return this.#line.size;
+    return this.#accounts.waiting;
   }
 
   /** Whether an upload waits for memory. */
   get contended(): boolean {
-    return this.waiting > 0;
+    return this.#accounts.contended;
   }
 
   /** Whether uploads should make do with small parts. */
@@ -97,9 +85,10 @@ export class UploadMemory {
   }
 
   /** Begins an upload. It may not read before it has asked by `want`, and its client's `resume` is called. */
-  open(client: MemoryClient): MemoryLease {
-    const lease = new MemoryLease(this, client);
-    this.#open.add(lease);
+  open(account: string, client: MemoryClient): MemoryLease {
+    const share = this.#accounts.of(account);
+    const lease = new MemoryLease(this, share, client);
+    share.leases.add(lease);
     return lease;
   }
 
@@ -113,15 +102,17 @@ export class UploadMemory {
     const claimed = Math.min(lease.claim, slabBytes);
     lease.claim -= claimed;
     this.#promised -= claimed;
+    lease.account.held += slabBytes - claimed;
     lease.gathered += slabBytes;
     this.#gathered += slabBytes;
-    if (claimed < slabBytes || lease.state !== 'reading') this.#sums.count(lease);
+    if (claimed < slabBytes || lease.state !== 'reading') lease.account.count(lease);
     return this.#pool.take();
   }
 
   /** @internal of MemoryLease */
-  give(slabs: readonly Buffer[]): void {
+  give(lease: MemoryLease, slabs: readonly Buffer[]): void {
     this.#used -= slabs.length * slabBytes;
+    lease.account.held -= slabs.length * slabBytes;
     for (const slab of slabs) this.#pool.give(slab);
     this.#movedAt = this.#now();
     this.#admit();
@@ -132,13 +123,15 @@ export class UploadMemory {
     this.#gathered -= lease.gathered;
     lease.gathered = 0;
     lease.shippedClaim = true;
-    this.#sums.count(lease);
+    lease.account.count(lease);
   }
 
   /** @internal of MemoryLease */
   arrived(lease: MemoryLease, bytes: number): void {
     this.#movedAt = this.#now();
+    lease.stopped = false;
     lease.readBytes += bytes;
+    lease.recentBytes += bytes;
     lease.rateBytes += bytes;
     lease.rateSince ??= this.#movedAt;
   }
@@ -154,6 +147,7 @@ export class UploadMemory {
     if (need === 0) this.#startReading(lease);
     else if (state !== 'waiting') this.#wait(lease);
     this.#admit();
+    if (lease.line !== null && !lease.slow && !this.#admitting) this.#makeRoom(lease.account);
   }
 
   /** @internal of MemoryLease */
@@ -165,43 +159,77 @@ export class UploadMemory {
 
   /** @internal of MemoryLease */
   end(lease: MemoryLease): void {
+    const { account } = lease;
     this.#leave(lease);
     this.#gathered -= lease.gathered;
     lease.gathered = 0;
     lease.state = 'closed';
-    this.#open.delete(lease);
+    account.count(lease);
+    account.leases.delete(lease);
+    this.#accounts.ended(lease);
     this.#admit();
   }
 
   /**
-   * Cuts what is too slow while others wait, and what waits although nothing moves; keeps the slow ones to their share.
+   * Has uploads give back what others wait for, where they bring too little, and cuts what waits although nothing moves.
    * Called by a timer.
    */
   watch(): void {
     const now = this.#now();
-    const { minRate, ratePeriod, waitLimit } = this.#options;
-    const { contended } = this;
-    const stuckSince = now - waitLimit;
-    for (const lease of [...this.#open]) {
-      if (lease.state === 'waiting' && this.#movedAt < stuckSince && lease.waitingSince < stuckSince) {
-        lease.client.cut('waited');
-        continue;
-      }
-      this.#judge(lease, now);
-      if (lease.state !== 'reading' || lease.rateSince === null) continue;
-      // its slowness costs nobody anything
-      if (!contended) {
-        lease.rateBytes = 0;
-        lease.rateSince = now;
-      } else if (now - lease.rateSince >= ratePeriod) {
-        const rate = (lease.rateBytes * 1000) / (now - lease.rateSince);
-        lease.rateBytes = 0;
-        lease.rateSince = now;
-        if (rate < minRate) lease.client.cut('slow');
+    const stuckSince = now - this.#options.waitLimit;
+    for (const { leases } of this.#movedAt < stuckSince ? this.#accounts : []) {
+      for (const lease of [...leases]) {
+        if (lease.state === 'waiting' && lease.waitingSince < stuckSince) lease.client.cut('waited');
       }
     }
-    this.#stopSlowOnes();
+    const { largest } = this.#accounts;
+    this.#changeAll(() => {
+      for (const account of this.#accounts) {
+        takeBack(account, {
+          limit: this.#limitOf(account),
+          othersWait: account === largest && this.#accounts.othersWait(account),
+          now,
+          rates: this.#options,
+          stop: (lease) => this.#stop(lease),
+        });
+      }
+    });
     this.#pool.trim();
+  }
+
+  /** An upload waits: the slow ones of its account, and of the one that gathers most, keep to their share at once. */
+  #makeRoom(account: AccountShare): void {
+    this.#changeAll(() => {
+      for (const one of new Set([account, this.#accounts.largest ?? account])) {
+        stopSlowOnes(one, this.#limitOf(one), (lease) => this.#stop(lease));
+      }
+    });
+  }
+
+  /**
+   * Its room goes to others; it waits in line, and what it brings meanwhile is taken once.
+   * @returns whether it gave back what it held
+   */
+  #stop(lease: MemoryLease): boolean {
+    if (lease.state === 'reading') {
+      lease.need = lease.claim;
+      this.#stopReading(lease);
+      lease.stopped = true;
+      this.#wait(lease);
+    }
+    return lease.client.flush();
+  }
+
+  #limitOf(account: AccountShare): number {
+    return this.#accounts.limitOf(account, this.#gathered + this.#promised);
+  }
+
+  /** Nobody is let in before all is done. */
+  #changeAll(change: () => void): void {
+    this.#admitting = true;
+    change();
+    this.#admitting = false;
+    this.#admit();
   }
 
   /** Lets those who wait read, in turn, as far as memory reaches. */
@@ -213,86 +241,61 @@ export class UploadMemory {
       // what nobody can give back is not waited for
       const stuck = this.#readers === 0 && this.#used === this.#gathered;
       if (!stuck && this.#used + this.#promised + next.need > this.#options.bytes) break;
+      this.#accounts.served(next);
       this.#startReading(next);
     }
     this.#admitting = false;
   }
 
   #next(): MemoryLease | undefined {
-    const { bytes } = this.#options;
-    const { waiting, slowReading } = this.#sums;
-    return this.#line.next({
-      // who has begun holds bytes while it waits: there may not be too many of them
-      begin: waiting <= bytes * waitingShare,
-      slow: ({ gathered, need }) =>
-        this.#line.fastSize === 0 || slowReading === 0 || slowReading + gathered + need <= bytes * slowShare,
-    });
-  }
-
-  /** Takes room back from uploads that are slow while others wait, beyond the share of the slow ones. */
-  #stopSlowOnes(): void {
-    if (this.#line.fastSize === 0) return;
-    const { bytes } = this.#options;
-    const reading = [...this.#open].filter(({ slow, state }) => slow && state === 'reading');
-    // who has the longest way to go gives back the most, and keeps the least
-    reading.sort((a, b) => a.gathered - b.gathered);
-    for (const lease of reading) {
-      if (this.#sums.slowReading <= bytes * slowShare) break;
-      if (this.#sums.slowWaiting + lease.gathered > bytes * slowWaitingShare) break;
-      lease.need = lease.claim;
-      this.#stopReading(lease);
-      this.#wait(lease);
-    }
-    this.#admit();
-  }
-
-  /** Whether an upload is slow, by what it brought since it may read. */
-  #judge(lease: MemoryLease, now: number): void {
-    const milliseconds = now - lease.readSince;
-    if (lease.state !== 'reading' || milliseconds < watchInterval) return;
-    lease.slow = lease.readBytes * 1000 < slowRate * milliseconds;
-    this.#sums.count(lease);
+    return this.#accounts.next(this.#gathered + this.#promised);
   }
 
   #startReading(lease: MemoryLease): void {
+    const { stopped } = lease;
     this.#leave(lease);
     lease.state = 'reading';
     this.#readers++;
     lease.begun = true;
+    lease.shippedClaim = false;
     lease.claim = lease.need;
     this.#promised += lease.claim;
+    lease.account.held += lease.claim;
     lease.readBytes = 0;
     lease.readSince = this.#now();
-    lease.rateBytes = 0;
-    lease.rateSince = null;
-    this.#sums.count(lease);
+    // a client that was never paused has nothing to notice
+    if (!stopped) {
+      lease.rateBytes = 0;
+      lease.rateSince = null;
+    }
+    lease.account.count(lease);
     lease.client.resume();
   }
 
   #stopReading(lease: MemoryLease): void {
     // a part that was there at once says as much as one that took its time
-    if (lease.shippedClaim)
-      lease.slow &&= lease.readBytes * 1000 < slowRate * (this.#now() - lease.readSince);
+    if (lease.shippedClaim) lease.slow &&= bringsLittle(lease, this.#now());
     this.#readers--;
     this.#promised -= lease.claim;
+    lease.account.held -= lease.claim;
     lease.claim = 0;
     lease.shippedClaim = false;
     lease.state = 'idle';
-    this.#sums.count(lease);
+    lease.account.count(lease);
   }
 
   #wait(lease: MemoryLease): void {
     lease.state = 'waiting';
     lease.waitingSince = this.#now();
-    this.#line.add(lease);
-    this.#sums.count(lease);
+    this.#accounts.joinLine(lease);
+    lease.account.count(lease);
   }
 
   #leave(lease: MemoryLease): void {
-    lease.line?.remove(lease);
-    lease.line = null;
+    this.#accounts.leaveLine(lease);
+    lease.stopped = false;
     if (lease.state === 'reading') this.#stopReading(lease);
     lease.state = 'idle';
-    this.#sums.count(lease);
+    lease.account.count(lease);
   }
 }

@@ -1,14 +1,15 @@
 import type { MemoryLease } from './memory-lease.ts';
 import { WaitingLine } from './waiting-line.ts';
 
-/** Uploads that wait for memory, in three lines. Who asked first comes first, of those whose turn it may be. */
+/** Uploads of one account that wait for memory, in three lines that take turns; in a line who asked first comes first. */
 export class WaitingUploads {
   /** Uploads that have begun, and those whose bytes all fit into what they ask for. */
   readonly #begun = new WaitingLine<MemoryLease>();
   /** Uploads that would begin, and come back for more. */
   readonly #new = new WaitingLine<MemoryLease>();
   readonly #slow = new WaitingLine<MemoryLease>();
-  #tickets = 0;
+  /** The line that went on last comes last. */
+  #turns = [this.#begun, this.#new, this.#slow];
 
   get size(): number {
     return this.fastSize + this.#slow.size;
@@ -20,27 +21,18 @@ export class WaitingUploads {
   }
 
   add(lease: MemoryLease): void {
-    lease.ticket = ++this.#tickets;
     if (lease.slow) lease.line = this.#slow;
     else lease.line = lease.begun || lease.needsNoMore ? this.#begun : this.#new;
     lease.line.add(lease);
   }
 
-  /** @param may.begin whether new uploads may begin @param may.slow whether a slow one may go on */
-  next(may: {
-    readonly begin: boolean;
-    readonly slow: (lease: MemoryLease) => boolean;
-  }): MemoryLease | undefined {
-    const slow = this.#slow.first;
-    const candidates = [
-      this.#begun.first,
-      may.begin ? this.#new.first : undefined,
-      slow !== undefined && may.slow(slow) ? slow : undefined,
-    ];
-    let next: MemoryLease | undefined;
-    for (const lease of candidates) {
-      if (lease !== undefined && (next === undefined || lease.ticket < next.ticket)) next = lease;
-    }
-    return next;
+  next(may: (lease: MemoryLease) => boolean): MemoryLease | undefined {
+    for (const { first } of this.#turns) if (first !== undefined && may(first)) return first;
+    return undefined;
+  }
+
+  /** Tells that the first of a line goes on. */
+  served(line: WaitingLine<MemoryLease>): void {
+    this.#turns = [...this.#turns.filter((other) => other !== line), line];
   }
 }

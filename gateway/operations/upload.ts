@@ -34,7 +34,7 @@ export interface UploadDeps {
   readonly authenticate: Authenticate;
   readonly projects: Pick<Projects, 'ensure'>;
   readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert'>;
-  readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes' | 'concurrentParts'>;
+  readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes' | 'concurrentParts' | 'shortParts'>;
   readonly memory: UploadMemory;
   readonly maxUploadBytes: number;
   /** Absent: an account may store what it likes. */
@@ -87,6 +87,7 @@ async function storeUpload(
     body: request.body,
     rules: deps.store,
     memory: deps.memory,
+    account: userId,
     maxFileBytes: deps.maxUploadBytes,
     maxBodyBytes,
     signal: request.signal,

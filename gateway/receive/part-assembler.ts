@@ -6,6 +6,8 @@ import type { MemoryLease } from '../memory/memory-lease.ts';
 /** What an object needs of its store while it is gathered. */
 export interface PartRules {
   readonly concurrentParts: number;
+  /** A part may be shorter than that. */
+  readonly shortParts: boolean;
   /** @param small where the store can do with less than it would like */
   partBytes(index: number, maxBytes: number, small: boolean): number;
 }
@@ -94,6 +96,12 @@ export class PartAssembler {
     }
   }
 
+  /** Hands over what there is of a part. False where the store takes whole parts only. */
+  flush(): boolean {
+    if (this.#args.rules.shortParts && this.#filled > 0) this.#ship();
+    return this.#args.rules.shortParts;
+  }
+
   /**
    * No more bytes come. Resolves when the store has every part, or there is only one.
    * @param check is given the CRC32 of all bytes; what it throws fails the object
@@ -117,16 +125,19 @@ export class PartAssembler {
     return { writer, last, size: this.#size, crc32: this.#sizeChecksum };
   }
 
-  /** Stores nothing more, and drops the object once the store has let go of the slabs. Never rejects. */
+  /**
+   * Stores nothing more, gives back what the store does not have, and drops the object. Resolves once the store has let
+   * go of the rest. Never rejects.
+   */
   async abort(): Promise<void> {
     this.#stopped = true;
-    const writer = await this.#writer?.catch(() => null);
-    await writer?.abort();
-    await Promise.allSettled(this.#underWay);
     const held = [this.#takePart(), ...this.#ready.splice(0)];
     if (this.#last !== null) held.push(this.#last);
     this.#last = null;
     for (const part of held) this.release(part);
+    const writer = await this.#writer?.catch(() => null);
+    await writer?.abort();
+    await Promise.allSettled(this.#underWay);
   }
 
   /** Gives the memory of a part back. */

@@ -34,6 +34,8 @@ export interface ReceiveBodyArgs {
   readonly body: Pick<RequestBody, 'contentLength' | 'consume' | 'resume'>;
   readonly rules: PartRules;
   readonly memory: UploadMemory;
+  /** Whose share of the memory it takes. */
+  readonly account: string;
   readonly maxBodyBytes: number;
   readonly signal: AbortSignal;
   /** Takes what goes on behind a failure, and never rejects. Absent: the failure waits for it. */
@@ -84,8 +86,9 @@ class BodyReception {
     const { memory } = args;
     // before its own lease counts
     const smallParts = memory.short;
-    this.#lease = memory.open({
+    this.#lease = memory.open(args.account, {
       resume: () => this.#goOn(),
+      flush: () => this.#flush(),
       cut: (reason) => this.#fail(reason === 'slow' ? tooSlow() : overloaded('no upload memory comes free')),
     });
     this.#parts = new PartAssembler({
@@ -125,6 +128,12 @@ class BodyReception {
     const rest = contentLength === undefined ? Number.POSITIVE_INFINITY : contentLength - this.#bodyBytes;
     this.#lease.want(Math.min(room, rest), rest <= room);
     this.#goOn();
+  }
+
+  #flush(): boolean {
+    const flushed = this.#parts.flush();
+    if (flushed) this.#want();
+    return flushed;
   }
 
   #goOn(): void {
@@ -168,7 +177,10 @@ class BodyReception {
   #finish(check: (crc32: number) => void): void {
     this.#parts.finish(check).then(
       (assembled) => {
-        if (this.#state === 'settled') return;
+        if (this.#state === 'settled') {
+          this.#parts.release(assembled.last);
+          return;
+        }
         this.#state = 'settled';
         const release = (): void => {
           this.#parts.release(assembled.last);

@@ -237,6 +237,7 @@ t.test('an object that cannot be taken back is logged', async (t) => {
     cloudFiles: { announce: () => () => {}, insert: () => Promise.reject(new Error('disk full')) },
     store: {
       concurrentParts: store.concurrentParts,
+      shortParts: store.shortParts,
       partBytes: store.partBytes,
       create: store.create,
       delete: () => Promise.reject(new Error('store away')),

@@ -130,15 +130,17 @@ export interface UploadArgs extends Partial<Omit<ReceiveFileArgs, 'body'>> {
   readonly writer?: RecordingWriter;
   readonly partBytes?: number;
   readonly concurrentParts?: number;
+  readonly shortParts?: boolean;
 }
 
 export function startUpload(args: UploadArgs = {}): Upload {
   const { writer = new RecordingWriter(), body = new FakeBody(), memory = sharedMemory } = args;
-  const { partBytes = 64 * 1024, concurrentParts = 1 } = args;
+  const { partBytes = 64 * 1024, concurrentParts = 1, shortParts = false } = args;
   const begun: FilePart[] = [];
   const received = receiveFile({
     boundary: 'B',
-    rules: { concurrentParts, partBytes: () => partBytes },
+    rules: { concurrentParts, shortParts, partBytes: () => partBytes },
+    account: 'ada',
     maxFileBytes: 10_000_000,
     maxBodyBytes: 11_000_000,
     signal: new AbortController().signal,

@@ -1,3 +1,4 @@
+import { watchInterval } from '../../gateway/memory/take-back.ts';
 import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { SimulatedUpload } from './simulated-upload.ts';
 
@@ -15,6 +16,10 @@ export interface Crowd {
   /** When they begin. Milliseconds. */
   readonly at?: number;
   readonly lengthKnown?: boolean;
+  /** Whose they are. */
+  readonly account?: string;
+  /** Each sends so many bytes, and then nothing; who is cut comes again, until the others are done. */
+  readonly silentAfter?: number;
 }
 
 export interface CrowdResult {
@@ -24,6 +29,16 @@ export interface CrowdResult {
   readonly seconds: number;
   /** Bytes a second. */
   readonly goodput: number;
+  /** What the slowest upload took. */
+  readonly slowest: number;
+}
+
+export interface CrowdOptions {
+  readonly budget: number;
+  /** Of each connection. Bytes a second. */
+  readonly storeRate: number;
+  /** The store takes parts of any size. */
+  readonly shortParts?: boolean;
 }
 
 /** A clock that jumps from one event to the next, so that a run depends on nothing but its numbers. */
@@ -61,25 +76,28 @@ class Timeline {
  */
 export function simulateCrowds(
   crowds: readonly Crowd[],
-  { budget, storeRate }: { budget: number; storeRate: number },
+  { budget, storeRate, shortParts = false }: CrowdOptions,
 ): { results: CrowdResult[]; mostUsed: number; meanConnections: number } {
   const time = new Timeline();
   const memory = new UploadMemory({
     bytes: budget,
     largestPart: 8 * MiB,
     minRate: 8192,
-    ratePeriod: 30_000,
+    ratePeriod: 5000,
     waitLimit: 60_000,
     now: () => time.now,
   });
-  let open = crowds.reduce((sum, { uploads }) => sum + uploads, 0);
+  let open = crowds.reduce((sum, { uploads, silentAfter }) => sum + (silentAfter ? 0 : uploads), 0);
+  /** Of each upload that goes on: sees what the memory has done to it. */
+  const looks = new Set<() => void>();
   let mostUsed = 0;
   let busy = 0;
   const watch = (): void => {
     memory.watch();
-    if (open > 0) time.after(1000, watch);
+    for (const look of looks) look();
+    if (open > 0) time.after(watchInterval, watch);
   };
-  const begin = (crowd: Crowd, onEnd: (upload: SimulatedUpload) => void): void => {
+  const begin = (crowd: Crowd, onEnd: (upload: SimulatedUpload, seconds: number) => void): void => {
     const begun = time.now;
     let scheduled = false;
     let sent = 0;
@@ -92,20 +110,19 @@ export function simulateCrowds(
       memory,
       {
         size: crowd.size,
-        partBytes: (memory.short ? 5 : 8) * MiB,
+        partBytes: (shortParts ? 1 : memory.short ? 5 : 8) * MiB,
         readBytes: 0,
-        parallel: 3,
+        parallel: shortParts ? 1 : 3,
         lengthKnown: crowd.lengthKnown ?? true,
+        account: crowd.account ?? '',
+        shortParts,
+        ...(crowd.silentAfter === undefined ? {} : { silentAfter: crowd.silentAfter }),
       },
       schedule,
     );
     let lastRead = begun;
     const read = (): void => {
       scheduled = false;
-      if (upload.cut !== null) {
-        end();
-        return;
-      }
       // the client sends on into the socket while it is not read
       sent = Math.min(upload.received + backlog, sent + ((time.now - lastRead) / 1000) * crowd.rate);
       lastRead = time.now;
@@ -128,20 +145,28 @@ export function simulateCrowds(
       }
     };
     const end = (): void => {
-      open--;
-      onEnd(upload);
+      looks.delete(look);
+      if (crowd.silentAfter === undefined) open--;
+      onEnd(upload, (time.now - begun) / 1000);
+      if (crowd.silentAfter !== undefined && open > 0) time.after(300, () => begin(crowd, onEnd));
     };
+    const look = (): void => {
+      ship();
+      if (upload.cut !== null) end();
+    };
+    looks.add(look);
     // it may have had room at once, before there was a name for it
     if (upload.reading) schedule();
   };
   const results = crowds.map((crowd) => {
-    const result = { stored: 0, cut: 0, seconds: 0, goodput: 0 };
+    const result = { stored: 0, cut: 0, seconds: 0, goodput: 0, slowest: 0 };
     time.after(crowd.at ?? 0, () => {
       const begun = time.now;
       for (let i = 0; i < crowd.uploads; i++) {
-        begin(crowd, (upload) => {
+        begin(crowd, (upload, seconds) => {
           if (upload.cut === null) result.stored++;
           else result.cut++;
+          result.slowest = Math.max(result.slowest, seconds);
           result.seconds = (time.now - begun) / 1000;
           result.goodput = (result.stored * crowd.size) / result.seconds;
         });
@@ -149,7 +174,7 @@ export function simulateCrowds(
     });
     return result;
   });
-  time.after(1000, watch);
+  time.after(watchInterval, watch);
   let ended = 0;
   while (time.next()) if (open > 0) ended = time.now;
   memory.close();

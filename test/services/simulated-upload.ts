@@ -10,6 +10,12 @@ export interface UploadShape {
   readonly parallel: number;
   /** The client says how long its body is. */
   readonly lengthKnown: boolean;
+  /** Whose it is: everybody's the same unless said. */
+  readonly account?: string;
+  /** Nothing comes after so many bytes. */
+  readonly silentAfter?: number;
+  /** The store takes parts of any size. */
+  readonly shortParts?: boolean;
 }
 
 /** An upload as the memory sees it: reads when it may, fills parts, hands them to a store, gets slabs back. */
@@ -26,17 +32,24 @@ export class SimulatedUpload {
   /** @param onResume it may read again */
   constructor(memory: UploadMemory, shape: UploadShape, onResume: () => void = () => {}) {
     this.shape = shape;
-    this.lease = memory.open({
+    this.lease = memory.open(shape.account ?? '', {
       resume: onResume,
-      cut: (reason) => {
-        this.cut = reason;
-      },
+      flush: () => this.#flush(),
+      cut: (reason) => this.#cut(reason),
     });
     this.#want();
   }
 
   get reading(): boolean {
-    return this.lease.reading && this.received < this.shape.size;
+    const { state, stopped } = this.lease;
+    // whose room was taken back is not paused before its next read
+    const open = state === 'reading' || (state === 'waiting' && stopped);
+    return open && !this.silent && this.received < this.shape.size;
+  }
+
+  get silent(): boolean {
+    const { silentAfter = Number.POSITIVE_INFINITY } = this.shape;
+    return this.received >= silentAfter;
   }
 
   /** Bytes of slabs in the part that is being gathered. */
@@ -47,7 +60,8 @@ export class SimulatedUpload {
   /** One read of the socket. */
   read(bytes = this.shape.readBytes): void {
     const { size, partBytes } = this.shape;
-    const read = Math.min(bytes, largestRead, size - this.received);
+    const { silentAfter = size } = this.shape;
+    const read = Math.min(bytes, largestRead, size - this.received, silentAfter - this.received);
     this.received += read;
     for (let rest = read; rest > 0; ) {
       if (this.#filled === partBytes) this.#ship();
@@ -66,8 +80,11 @@ export class SimulatedUpload {
 
   /** The store has taken the oldest part. */
   stored(): void {
-    this.lease.give(this.inFlight.shift() as Buffer[]);
-    if (this.received < this.shape.size) {
+    const stored = this.inFlight.shift() as Buffer[];
+    this.lease.give(stored);
+    if (this.cut !== null) {
+      if (this.inFlight.length === 0) this.lease.close();
+    } else if (this.received < this.shape.size) {
       if (!this.#blocked) this.#want();
     } else if (this.inFlight.length === 0) {
       this.done = true;
@@ -84,6 +101,29 @@ export class SimulatedUpload {
     const room = this.#filled === partBytes ? partBytes : partBytes - this.#filled;
     const rest = lengthKnown ? size - this.received : Number.POSITIVE_INFINITY;
     this.lease.want(Math.min(room, rest), rest <= room);
+  }
+
+  /** The client goes away. */
+  abort(): void {
+    this.#cut('gone');
+  }
+
+  #flush(): boolean {
+    const { shortParts = false } = this.shape;
+    if (!shortParts) return false;
+    this.#ship();
+    this.#want();
+    return true;
+  }
+
+  #cut(reason: string): void {
+    this.cut = reason;
+    this.lease.idle();
+    const held = this.#current;
+    this.#current = [];
+    this.lease.shipped();
+    this.lease.give(held);
+    if (this.inFlight.length === 0) this.lease.close();
   }
 
   #ship(): void {

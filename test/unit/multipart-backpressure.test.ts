@@ -148,7 +148,7 @@ t.test('nothing is read before there is memory for it', async (t) => {
     ratePeriod: 1e9,
     waitLimit: 1e9,
   });
-  const hog = memory.open({ resume: () => {}, cut: () => {} });
+  const hog = memory.open('bob', { resume: () => {}, flush: () => false, cut: () => {} });
   hog.want(5 * 1024 * 1024, true);
   const slabs = Array.from({ length: 80 }, () => hog.take());
   hog.arrived(80 * slabBytes);
@@ -167,7 +167,7 @@ t.test('an upload that waits ends when its request does', async (t) => {
     ratePeriod: 1e9,
     waitLimit: 1e9,
   });
-  const hog = memory.open({ resume: () => {}, cut: () => {} });
+  const hog = memory.open('bob', { resume: () => {}, flush: () => false, cut: () => {} });
   hog.want(5 * 1024 * 1024, true);
   for (let i = 0; i < 80; i++) hog.take();
   hog.arrived(80 * slabBytes);

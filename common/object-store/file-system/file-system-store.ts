@@ -27,6 +27,7 @@ export async function createFileSystemStore({ root }: { root: string }): Promise
   return {
     // one file, written from its beginning to its end
     concurrentParts: 1,
+    shortParts: true,
     partBytes: () => fileSystemPartBytes,
     async create(key, description, signal) {
       layout.objectPath(key);

@@ -18,6 +18,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
   let logged: string | undefined;
   return {
     concurrentParts: options.concurrentParts ?? 3,
+    shortParts: false,
     partBytes: (index, maxBytes, small) => partBytesFor(options, index, maxBytes, small),
     async create(key, description, signal) {
       assertObjectKey(key);

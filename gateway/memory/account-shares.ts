@@ -1,0 +1,91 @@
+import { AccountShare } from './account-share.ts';
+import type { MemoryLease } from './memory-lease.ts';
+
+/** What an account may gather, as a share of what the others leave: there is always room for one that comes. */
+const accountShare = 7 / 8;
+
+/** Which accounts have uploads, and which of their uploads goes on next. */
+export class AccountShares implements Iterable<AccountShare> {
+  readonly #bytes: number;
+  readonly #shares = new Map<string, AccountShare>();
+  /** Those with uploads that wait, by when one of theirs last went on. */
+  readonly #waiting = new Set<AccountShare>();
+
+  /** @param bytes what they share */
+  constructor(bytes: number) {
+    this.#bytes = bytes;
+  }
+
+  /** Uploads that wait. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const { line } of this.#waiting) waiting += line.size;
+    return waiting;
+  }
+
+  get contended(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  [Symbol.iterator](): Iterator<AccountShare> {
+    return [...this.#shares.values()].values();
+  }
+
+  /** The share of an account, which has one while it has uploads. */
+  of(account: string): AccountShare {
+    const share = this.#shares.get(account) ?? new AccountShare(account);
+    this.#shares.set(account, share);
+    return share;
+  }
+
+  ended({ account }: MemoryLease): void {
+    if (account.leases.size === 0) this.#shares.delete(account.name);
+  }
+
+  joinLine(lease: MemoryLease): void {
+    lease.account.line.add(lease);
+    this.#waiting.add(lease.account);
+  }
+
+  leaveLine(lease: MemoryLease): void {
+    lease.line?.remove(lease);
+    lease.line = null;
+    if (lease.account.line.size === 0) this.#waiting.delete(lease.account);
+  }
+
+  /** Whether an account's uploads wait, beside those of this one. */
+  othersWait(account: AccountShare): boolean {
+    return this.#waiting.size > (this.#waiting.has(account) ? 1 : 0);
+  }
+
+  /** The account that gathers most. */
+  get largest(): AccountShare | undefined {
+    let largest: AccountShare | undefined;
+    for (const share of this.#shares.values()) {
+      if (largest === undefined || share.gathering > largest.gathering) largest = share;
+    }
+    return largest;
+  }
+
+  /** What an account may gather. @param gathered by all of them, with what they may still take */
+  limitOf({ gathering }: AccountShare, gathered: number): number {
+    return (this.#bytes - gathered + gathering) * accountShare;
+  }
+
+  /** Of the accounts that may gather more, the one that holds least goes on. */
+  next(gathered: number): MemoryLease | undefined {
+    let next: MemoryLease | undefined;
+    for (const account of this.#waiting) {
+      if (next !== undefined && account.held >= next.account.held) continue;
+      next = account.next(this.limitOf(account, gathered)) ?? next;
+    }
+    return next;
+  }
+
+  /** Tells that an upload goes on: among accounts that hold the same, its own comes last. */
+  served({ account, line }: MemoryLease): void {
+    if (line !== null) account.line.served(line);
+    this.#waiting.delete(account);
+    this.#waiting.add(account);
+  }
+}

@@ -1,0 +1,101 @@
+import type { AccountShare } from './account-share.ts';
+import type { MemoryLease } from './memory-lease.ts';
+
+/** An upload that brings less is slow: filling a part of 5 MiB takes it longer than 10 s. Bytes a second. */
+const slowRate = 512 * 1024;
+/** What the slow ones of an account may have while others wait, as a share of what the account may have. */
+export const slowShare = 1 / 2;
+/** What slow uploads may hold that had to stop in the middle of a part, as such a share. */
+const slowWaitingShare = 1 / 4;
+/** Who holds much has to bring more: as much again within this time. Seconds. */
+const longestHold = 300;
+/** What uploads whose bytes have stopped may keep, as such a share: a few clients in a tunnel harm nobody. */
+const silentShare = 1 / 16;
+
+/** How often uploads are judged. Milliseconds. */
+export const watchInterval = 500;
+
+/** How slow an upload may be. */
+export interface RateLimit {
+  /** Bytes a second. */
+  readonly minRate: number;
+  /** Milliseconds over which that rate is taken. */
+  readonly ratePeriod: number;
+}
+
+/** Whether an upload brings too little for its claim, by what it brought since it may read. */
+export function bringsLittle(lease: MemoryLease, now: number): boolean {
+  return lease.readBytes * 1000 < slowRate * (now - lease.readSince);
+}
+
+/** Judges an upload. @returns whether its bytes have stopped while others waited */
+function judge(
+  lease: MemoryLease,
+  now: number,
+  { minRate, ratePeriod, wanted }: RateLimit & { readonly wanted: boolean },
+): boolean {
+  const { recentBytes, state } = lease;
+  if (state !== 'reading' && !lease.stopped) return false;
+  if (state === 'reading' && now - lease.readSince >= watchInterval) {
+    lease.slow = recentBytes === 0 || bringsLittle(lease, now);
+    lease.account.count(lease);
+  }
+  lease.recentBytes = 0;
+  if (lease.rateSince === null) return false;
+  const elapsed = now - lease.rateSince;
+  // its slowness costs nobody anything
+  if (wanted && elapsed < ratePeriod) return false;
+  const rate = (lease.rateBytes * 1000) / elapsed;
+  lease.rateBytes = 0;
+  lease.rateSince = now;
+  return wanted && minRate > 0 && rate < Math.max(minRate, lease.gathered / longestHold);
+}
+
+/** Takes the room of an upload: it waits. @returns whether it gave back what it held as well */
+type Stop = (lease: MemoryLease) => boolean;
+
+/** Takes memory back from an account's uploads that bring too little, every `watchInterval`. */
+export function takeBack(
+  account: AccountShare,
+  {
+    limit,
+    othersWait,
+    now,
+    rates,
+    stop,
+  }: {
+    /** What the account may gather. */
+    readonly limit: number;
+    /** Other accounts wait for what this one has. */
+    readonly othersWait: boolean;
+    readonly now: number;
+    readonly rates: RateLimit;
+    readonly stop: Stop;
+  },
+): void {
+  const { line, leases } = account;
+  const wanted = line.size > 0 || othersWait;
+  const silent = [...leases].filter((lease) => judge(lease, now, { ...rates, wanted }));
+  let held = silent.reduce((sum, { gathered }) => sum + gathered, 0);
+  // the largest first
+  silent.sort((a, b) => b.gathered - a.gathered);
+  for (const lease of silent) {
+    if (held <= limit * silentShare) break;
+    held -= lease.gathered;
+    if (!stop(lease)) lease.client.cut('slow');
+  }
+  if (line.fastSize > 0 || othersWait) stopSlowOnes(account, limit, stop);
+}
+
+/** Stops an account's slow uploads, until they keep to their share of what it may have. */
+export function stopSlowOnes(account: AccountShare, limit: number, stop: Stop): void {
+  if (account.slowReading <= limit * slowShare) return;
+  // who has the longest way to go gives back the most, and keeps the least
+  const reading = [...account.leases].filter(({ slow, state }) => slow && state === 'reading');
+  reading.sort((a, b) => a.gathered - b.gathered);
+  for (const lease of reading) {
+    if (account.slowReading <= limit * slowShare) break;
+    if (account.slowWaiting + lease.gathered > limit * slowWaitingShare) break;
+    stop(lease);
+  }
+}
