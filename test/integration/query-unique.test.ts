@@ -1,5 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
+import type { Database, ReadStatement } from '../../common/clickhouse/database.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 
@@ -8,6 +9,22 @@ let failInserts = false;
 /** Ends before INSERTs into the table of records begin. */
 let gate = Promise.resolve();
 let onGate: () => void = () => {};
+/** Called when stored values were checked for a rule. */
+let onCheck: () => Promise<void> = async () => {};
+/** Statements that the engine has. */
+let running = 0;
+async function counted<Result>(statement: Promise<Result>): Promise<Result> {
+  running++;
+  try {
+    return await statement;
+  } finally {
+    running--;
+  }
+}
+/** When nothing goes on any more but what a test holds up. */
+async function quiet(): Promise<void> {
+  for (let turns = 0; turns < 20; turns = running === 0 ? turns + 1 : 0) await nextTurn();
+}
 // the way of a store that several processes write to: statements, which the tests hold up and fail
 const harness = await openQueryHarness({
   alone: false,
@@ -20,7 +37,13 @@ const harness = await openQueryHarness({
         onGate();
         await gate;
       }
-      return db.insert(statement);
+      return counted(db.insert(statement));
+    },
+    command: (statement) => counted(db.command(statement)),
+    async rows<Row>(statement: ReadStatement) {
+      const rows = await counted(db.rows<Row>(statement));
+      if (statement.sql.includes('AS _times')) await onCheck();
+      return rows;
     },
   }),
 });
@@ -180,4 +203,38 @@ t.test('a field that becomes unique later is found by its value, and refuses it'
   const after = space('later', [{ name: 'a', type: 'TEXT', unique: true }]);
   t.match(await after.insertOne({ a: 'x' }), { status: 400, code: 'not_unique' });
   t.strictSame((await after.findOne([['a', 'x']])).body, body);
+});
+
+const plainCode = (unique: boolean): FieldInput[] => [{ name: 'code', type: 'NUMBER', unique }];
+const insertStored = (slug: string, body: object) =>
+  harness.call({ path: `/u/${slug}/_single_`, headers: { 'use-pre-stored-structure': 'true' }, body });
+
+t.test('a field becomes unique after the inserts that began when it was not', async (t) => {
+  await space('late', plainCode(false)).insertOne({ code: 1 });
+  let release = (): void => {};
+  gate = new Promise((resolve) => {
+    release = resolve;
+  });
+  const reached = new Promise<void>((resolve) => {
+    onGate = resolve;
+  });
+  const insert = insertStored('late', { code: 1 });
+  await reached;
+  const change = space('late', plainCode(true)).make();
+  await quiet();
+  release();
+  t.equal((await insert).status, 200);
+  t.match(await change, { status: 400, code: 'structure_conflict', problems: [/'code'.*2 stored records/] });
+});
+
+t.test('an insert that comes while stored values are checked for a rule obeys it', async (t) => {
+  await space('meanwhile', plainCode(false)).insertOne({ code: 1 });
+  let insert: ReturnType<typeof insertStored> | undefined;
+  onCheck = async () => {
+    insert = insertStored('meanwhile', { code: 1 });
+    await quiet();
+  };
+  t.equal((await space('meanwhile', plainCode(true)).make()).status, 200);
+  onCheck = async () => {};
+  t.match(await insert, { status: 400, code: 'not_unique' });
 });

@@ -1,0 +1,55 @@
+/** What is known of projects while one of them is removed. */
+import t from 'tap';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { createProjects } from '../../common/metadata/projects.ts';
+import { LocalInvalidation } from '../services/local-invalidation.ts';
+
+const { signal } = new AbortController();
+
+/** A table of one project, and processes that know of it. */
+function open(amount: number, { alone = false } = {}) {
+  let there = true;
+  const table = { gate: Promise.resolve(), looks: 0 };
+  const db = {
+    async rows() {
+      const rows = there ? [{}] : [];
+      table.looks++;
+      await table.gate;
+      return rows;
+    },
+    async command() {
+      there = false;
+    },
+  } as unknown as Database;
+  const invalidation = new LocalInvalidation();
+  const processes = Array.from({ length: amount }, () =>
+    createProjects({ db, database: 'd', alone, invalidation }),
+  );
+  return { table, processes, find: (at: number) => processes[at]?.find('owner', 'p', signal) };
+}
+
+t.test('a project that one process removes the others look up again', async (t) => {
+  const { table, processes, find } = open(2);
+  const project = await find(0);
+  await find(1);
+  await find(1);
+  t.equal(table.looks, 2, 'each looked once');
+  await processes[0]?.remove(project as NonNullable<typeof project>, signal);
+  t.equal(await find(0), null);
+  t.equal(await find(1), null);
+});
+
+t.test('a look that began before the removal does not bring the project back', async (t) => {
+  const { table, processes, find } = open(1, { alone: true });
+  let release = (): void => {};
+  table.gate = new Promise((resolve) => {
+    release = resolve;
+  });
+  const early = find(0);
+  table.gate = Promise.resolve();
+  const project = { id: 'id', ownerId: 'owner', slug: 'p' };
+  await processes[0]?.remove(project, signal);
+  release();
+  t.not(await early, null, 'it was asked before');
+  t.equal(await find(0), null);
+});

@@ -1,0 +1,53 @@
+/** Who can write to Redis, and no more, can not act as somebody. */
+import t from 'tap';
+import { type AccessToken, hashToken } from '../../common/auth/access-tokens.ts';
+import { createSharedTokens, keyOf } from '../../common/auth/shared-tokens.ts';
+import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
+import type { RedisConnection } from '../../common/redis/redis-connection.ts';
+import { LocalInvalidation } from '../services/local-invalidation.ts';
+import { silentLog } from '../services/silent-log.ts';
+
+const token: AccessToken = {
+  ...{ id: 'id', hash: hashToken('t'), userId: 'victim', name: '', createdAt: new Date() },
+  ...{ expiresAt: null, revokedAt: null },
+};
+
+function open(secret = 'of this store', entries = new Map<string, string>()) {
+  const invalidation = new LocalInvalidation();
+  const redis = {
+    get: async (key: string) => entries.get(key) ?? null,
+    set: async (key: string, value: string) => void entries.set(key, value),
+  } as unknown as RedisConnection;
+  const keys = createConfiguredKeys(secret);
+  const shared = createSharedTokens({ redis, invalidation, keys, log: silentLog() });
+  return { shared, entries, mark: invalidation.mark() };
+}
+
+t.test('an entry counts as it was written, and under its own hash', async (t) => {
+  const { shared, entries, mark } = open();
+  await shared.put(token, mark);
+  t.strictSame((await shared.get(token.hash))?.token, token);
+  const written = entries.get(keyOf(token.hash)) as string;
+  const other = hashToken('other');
+  for (const [name, hash, value] of [
+    ['changed', token.hash, written.replace('victim', 'mallet')],
+    ['moved', other, written],
+    ['without a signature', token.hash, written.slice(written.indexOf('.'))],
+    ['junk', token.hash, 'junk'],
+  ] as const) {
+    entries.set(keyOf(hash), value);
+    t.equal(await shared.get(hash), null, name);
+  }
+});
+
+t.test('an entry of another store, or an old one, counts for nothing', async (t) => {
+  const { shared, entries, mark } = open();
+  await open('of another store', entries).shared.put(token, mark);
+  t.equal(await shared.get(token.hash), null);
+  await shared.put(token, mark);
+  const time = Date.now();
+  t.intercept(Date, 'now', { value: () => time + 80_000 });
+  t.not(await shared.get(token.hash), null);
+  t.intercept(Date, 'now', { value: () => time + 91_000 });
+  t.equal(await shared.get(token.hash), null);
+});
