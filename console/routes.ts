@@ -34,8 +34,7 @@ export function consoleRoutes(deps: ConsoleRouteDeps): Route[] {
 function handlerOf({ method, needs, run }: ConsoleOperation, deps: ConsoleRouteDeps): Handler {
   const isChange = method !== 'GET';
   return async (request) => {
-    const secure = deps.cookie.isSecure(request);
-    if (isChange) checkSameOrigin(request, { publicUrl: deps.publicUrl, secure });
+    if (isChange) checkSameOrigin(request, deps.publicUrl);
     const session = await sessionOf(request, deps);
     const call: Omit<ConsoleCall, 'session'> = {
       request,

@@ -30,7 +30,7 @@ export class Dispatcher {
   readonly #transport: TransportPolicy;
   readonly #trustedProxies: BlockList | undefined;
   readonly #addressLimiter: RequestLimiter | undefined;
-  /** Null: whoever asks by a false name gets no further than the certificate. */
+  /** Null with TLS: the certificate says that the name is ours. */
   readonly #isKnownHost: ((host: string) => boolean) | null;
   /** Everything is refused from now on. */
   closed = false;

@@ -1,7 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { csrfRefused, wrongContentType } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
-import { isLoopback } from '../../common/http/transport-policy.ts';
 
 /** Only who has the session's cookie, or was answered by the API of the dashboard, knows it. Nothing is stored. */
 export function csrfTokenOf(cookie: string): string {
@@ -19,19 +18,10 @@ export function checkCsrfToken(request: HttpRequest, cookie: string): void {
 /**
  * Throws when a page of another origin sends a change. It can't send JSON without asking (a preflight, which is never
  * granted), and browsers say where a request comes from: Sec-Fetch-Site, or Origin where they are old. Other clients say
- * nothing, and have no cookies of anybody.
- * @param args.publicUrl where clients see the process, if that is configured
- * @param args.secure it comes by TLS, so that the certificate says that the host is ours
+ * nothing, and have no cookies of anybody. That the host is ours is known here: by the certificate, or without TLS by its name.
+ * @param publicUrl where clients see the process, if that is configured
  */
-export function checkSameOrigin(
-  request: HttpRequest,
-  { publicUrl, secure }: { readonly publicUrl: string | undefined; readonly secure: boolean },
-): void {
-  if (!secure && !isOwnHost(request.header('host') ?? '', publicUrl)) {
-    throw csrfRefused(
-      'Without TLS this is only taken by the names localhost and 127.0.0.1, or that of PUBLIC_URL',
-    );
-  }
+export function checkSameOrigin(request: HttpRequest, publicUrl: string | undefined): void {
   const site = request.header('sec-fetch-site');
   const origin = request.header('origin');
   const same =
@@ -39,14 +29,6 @@ export function checkSameOrigin(
   if (!same) throw csrfRefused('A change is only taken from a page of the same origin');
   const type = request.header('content-type')?.split(';')[0]?.trim().toLowerCase();
   if (request.method === 'POST' && type !== 'application/json') throw wrongContentType('application/json');
-}
-
-/** A page whose host name was pointed at this machine after it was loaded (DNS rebinding) is of our origin otherwise. */
-function isOwnHost(host: string, publicUrl: string | undefined): boolean {
-  const url = URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : null;
-  if (url === null) return false;
-  if (publicUrl !== undefined && url.hostname === new URL(publicUrl).hostname) return true;
-  return url.hostname === 'localhost' || isLoopback(url.hostname.replace(/^\[(.*)\]$/, '$1'));
 }
 
 function isOwn(origin: string, request: HttpRequest, publicUrl: string | undefined): boolean {

@@ -46,7 +46,7 @@ for (const [name, [body, later]] of Object.entries(inexact)) {
     raw.send(head() + body);
     t.match(await raw.until(/read\r\n$/), /^HTTP\/1.1 200 OK.*connection: close/s);
     raw.send(later);
-    // at once, because what follows is read and closes it, and not when the patience is over
+    // what follows closes it, if only it is read
     await raw.closed();
     t.equal(raw.received().match(/HTTP\/1\.1 200/g)?.length, 1, 'one answer');
     t.strictSame(seen, { read: 1, second: 0 });

@@ -110,7 +110,7 @@ t.test('what a page of another site sends changes nothing', async (t) => {
   for (const name of [`evil.test:${served.port}`, 'evil.test', '127.0.0.1.evil.test']) {
     const headers = { ...good, host: name, origin: `http://${name}`, 'sec-fetch-site': 'same-origin' };
     const answer = await served.ask({ method: 'POST', path: '/tokens', body: { name: 'rebound' }, headers });
-    t.match(answer, { status: 403, body: { code: 'csrf_refused' } }, `Host: ${name}`);
+    t.match(answer, { status: 403, body: { code: 'unknown_host' } }, `Host: ${name}`);
   }
   for (const name of [`localhost:${served.port}`, '[::1]:80', '127.0.0.2']) {
     const headers = { ...good, host: name, 'sec-fetch-site': 'same-origin' };
