@@ -140,7 +140,13 @@ function shown({ structure }: CatalogueEntry): { readonly recordStructure: unkno
 function listed(entry: CatalogueEntry, figures = noFigures, { recordStructure } = shown(entry)) {
   const { slug, name, description } = entry.structure;
   return {
-    ...{ slug, name, description, fields: recordStructure, createdAt: entry.createdAt.toISOString() },
+    ...{
+      slug,
+      name,
+      description: description ?? '',
+      fields: recordStructure,
+      createdAt: entry.createdAt.toISOString(),
+    },
     ...figures,
   };
 }

@@ -136,7 +136,12 @@ const nowhere: Readonly<Record<string, string>> = {
 
 function notFound(withHeaders: (headers: Record<string, string>) => Ask, elsewhere: string, id: string): Ask {
   if (id === 'metrics') return withHeaders({ 'x-forwarded-for': '192.0.2.1' });
-  const ask = withHeaders({ 'use-pre-stored-structure': 'true', 'auto-create-record-space': 'false' });
+  const absent = { 'auto-create-record-space': 'false' };
+  // what brings a structure in its body does not go by the stored one
+  const stored = /^set(?:Inferred)?Structure/.test(id)
+    ? {}
+    : { structure: '', 'use-pre-stored-structure': 'true' };
+  const ask = withHeaders({ ...absent, ...stored });
   if (id === 'login') {
     const elsewhereUsers = users.replace('"slug":"user"', '"slug":"nowhere"');
     const resources = `{"mustExistSpaceStructures":[${elsewhereUsers}]}`;

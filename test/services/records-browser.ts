@@ -42,7 +42,8 @@ export async function openRecords(): Promise<RecordsBrowser> {
       method,
       headers: {
         authorization: `Bearer ${token}`,
-        'use-pre-stored-structure': 'true',
+        // what stores a structure does not go by the stored one
+        ...(path.endsWith('/set-structure') ? {} : { 'use-pre-stored-structure': 'true' }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(options === undefined ? {} : { options: JSON.stringify(options) }),
       },
