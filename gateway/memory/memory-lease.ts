@@ -39,6 +39,8 @@ export class MemoryLease {
   /** The part that the claim was for is with the store. */
   shippedClaim = false;
   slow = false;
+  /** Its bytes have stopped, or nearly, while others waited. */
+  silent = false;
   /** It has read before. */
   begun = false;
   /** It waits because its room was taken back: its socket is open, and nothing has come since. */

@@ -28,27 +28,28 @@ export function bringsLittle(lease: MemoryLease, now: number): boolean {
   return lease.readBytes * 1000 < slowRate * (now - lease.readSince);
 }
 
-/** Judges an upload. @returns whether its bytes have stopped while others waited */
+/** Judges whether an upload is slow, and whether its bytes have stopped while others waited. */
 function judge(
   lease: MemoryLease,
   now: number,
   { minRate, ratePeriod, wanted }: RateLimit & { readonly wanted: boolean },
-): boolean {
+): void {
   const { recentBytes, state } = lease;
-  if (state !== 'reading' && !lease.stopped) return false;
+  // its slowness costs nobody anything, or its socket is paused
+  if (!wanted || (state !== 'reading' && !lease.stopped)) lease.silent = false;
+  if (state !== 'reading' && !lease.stopped) return;
   if (state === 'reading' && now - lease.readSince >= watchInterval) {
     lease.slow = recentBytes === 0 || bringsLittle(lease, now);
     lease.account.count(lease);
   }
   lease.recentBytes = 0;
-  if (lease.rateSince === null) return false;
+  if (lease.rateSince === null) return;
   const elapsed = now - lease.rateSince;
-  // its slowness costs nobody anything
-  if (wanted && elapsed < ratePeriod) return false;
+  if (wanted && elapsed < ratePeriod) return;
   const rate = (lease.rateBytes * 1000) / elapsed;
   lease.rateBytes = 0;
   lease.rateSince = now;
-  return wanted && minRate > 0 && rate < Math.max(minRate, lease.gathered / longestHold);
+  lease.silent = wanted && minRate > 0 && rate < Math.max(minRate, lease.gathered / longestHold);
 }
 
 /** Takes the room of an upload: it waits. @returns whether it gave back what it held as well */
@@ -75,14 +76,16 @@ export function takeBack(
 ): void {
   const { line, leases } = account;
   const wanted = line.size > 0 || othersWait;
-  const silent = [...leases].filter((lease) => judge(lease, now, { ...rates, wanted }));
+  for (const lease of leases) judge(lease, now, { ...rates, wanted });
+  const silent = [...leases].filter((lease) => lease.silent);
   let held = silent.reduce((sum, { gathered }) => sum + gathered, 0);
   // the largest first
   silent.sort((a, b) => b.gathered - a.gathered);
   for (const lease of silent) {
-    if (held <= limit * silentShare) break;
+    if (stop(lease) || held <= limit * silentShare) continue;
     held -= lease.gathered;
-    if (!stop(lease)) lease.client.cut('slow');
+    lease.silent = false;
+    lease.client.cut('slow');
   }
   if (line.fastSize > 0 || othersWait) stopSlowOnes(account, limit, stop);
 }

@@ -176,6 +176,31 @@ t.test('an upload that is slow while others wait is cut', async (t) => {
   memory.close();
 });
 
+t.test('uploads that fell silent one after another keep little, as those that did so at once', async (t) => {
+  const { state, now } = clock();
+  const memory = new UploadMemory({
+    bytes: 64 * MiB,
+    largestPart: 4 * MiB,
+    ...limits,
+    ratePeriod: 5000,
+    now,
+  });
+  const clients = Array.from({ length: 30 }, client);
+  const leases = clients.map((one) => begin(memory, one));
+  const silent: number[] = [];
+  for (; state.now < 20_000; state.now += 500) {
+    const next = leases.findIndex((lease, index) => lease.reading && !silent.includes(index));
+    for (let i = 0; next >= 0 && silent.length < 10 && i < 16; i++) leases[next]?.take();
+    if (next >= 0 && silent.length < 10) leases[next]?.arrived(MiB);
+    if (next >= 0) silent.push(next);
+    memory.watch();
+    t.ok(memory.contended);
+  }
+  const kept = silent.slice(0, 10).filter((index) => !clients[index]?.events.includes('slow')).length;
+  t.ok(kept <= 3, `${kept} of ten keep their MiB; a sixteenth of what the account may have is 3.5`);
+  memory.close();
+});
+
 t.test('the time until a client notices that it may send is not held against it', async (t) => {
   const { state, now } = clock();
   const { memory, slow: late, slowLease: lease, other } = crowded(now);
