@@ -92,10 +92,6 @@ export class MemoryTable {
     this.#rows.remove(number);
   }
 
-  has(id: string): boolean {
-    return this.#find(id) >= 0;
-  }
-
   get(id: string): StoredRow | null {
     const number = this.#find(id);
     return number < 0 ? null : this.#read(number);
@@ -169,11 +165,6 @@ export class MemoryTable {
     this.#indexes.push(build.index);
     this.#build = null;
     return true;
-  }
-
-  /** Gives up the index that is built. */
-  endIndex(): void {
-    this.#build = null;
   }
 
   dropIndex(shape: IndexShape): void {
