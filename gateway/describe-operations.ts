@@ -12,7 +12,7 @@ import { curl, keeping } from '../common/openapi/curl.ts';
 import { bytes, dateTime, exactObject, named, type Schema } from '../common/openapi/schema.ts';
 import { filterPattern } from './media-type.ts';
 import { longestLife } from './operations/link.ts';
-import { afterPattern, longestName } from './operations/list-files.ts';
+import { afterPattern, longestName, orders, sorts } from './operations/list-files.ts';
 
 const tag = 'Files';
 const string: Schema = { type: 'string' };
@@ -31,20 +31,28 @@ const cloudFile = named('CloudFile', exactObject(cloudFileProperties));
 
 const filePage = named(
   'FilePage',
-  exactObject({
-    files: {
-      type: 'array',
-      items: named(
-        'ListedFile',
-        exactObject({
-          ...cloudFileProperties,
-          contentType: { type: 'string', description: 'Media type' },
-          size: { type: 'integer', minimum: 0, description: 'Bytes' },
-        }),
-      ),
+  exactObject(
+    {
+      files: {
+        type: 'array',
+        items: named(
+          'ListedFile',
+          exactObject({
+            ...cloudFileProperties,
+            contentType: { type: 'string', description: 'Media type' },
+            size: { type: 'integer', minimum: 0, description: 'Bytes' },
+          }),
+        ),
+      },
+      next: nextPage,
+      count: {
+        type: 'integer',
+        minimum: 0,
+        description: 'How many match in all; there when it was asked for',
+      },
     },
-    next: nextPage,
-  }),
+    { optional: ['count'] },
+  ),
 );
 
 function upload(base: string): string {
@@ -193,7 +201,8 @@ export const descriptions = {
     id: 'listFiles',
     tag,
     summary: 'List the files of a project',
-    description: 'Newest first. `next` is the `after` of the following page.',
+    description:
+      'Newest first, unless `sort` or `order` says otherwise. `next` is the `after` of the following page.',
     access: 'token',
     parameters: [
       limitParameter,
@@ -212,6 +221,17 @@ export const descriptions = {
       }),
       queryParameter('from', 'Uploaded on this day (UTC) or at this time, or later', momentSchema),
       queryParameter('to', 'Uploaded on this day (UTC) or at this time, or earlier', momentSchema),
+      queryParameter('sort', 'By time of upload, or by the original name in lower case', {
+        type: 'string',
+        enum: sorts,
+        default: 'createdAt',
+      }),
+      queryParameter('order', 'Ascending or descending', { type: 'string', enum: orders, default: 'desc' }),
+      queryParameter('count', 'Whether the answer says how many files match in all', {
+        type: 'string',
+        enum: ['true', 'false'],
+        default: 'false',
+      }),
     ],
     answers: {
       200: {

@@ -40,6 +40,14 @@ export class ListQuery {
     return text;
   }
 
+  /** One of a few words. */
+  choice<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
+    const text = this.#values.get(name);
+    const word = words.find((word) => word === text);
+    if (text !== undefined && word === undefined) this.refuse(`${name} should be ${words.join(' or ')}`);
+    return word;
+  }
+
   limit(): number {
     const { usual, most } = listLimits;
     const text = this.#values.get('limit') ?? String(usual);

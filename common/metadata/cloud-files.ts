@@ -4,7 +4,7 @@ import { IdFilter } from '../clickhouse/id-filter.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
 import type { Log } from '../log/log.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
-import { type FileQuery, fileListColumns, listFiles } from './file-list.ts';
+import { countFiles, type FileQuery, fileListColumns, listFiles } from './file-list.ts';
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
 import { FileStatements } from './file-statements.ts';
 import { KnownFiles } from './known-files.ts';
@@ -43,8 +43,10 @@ export interface CloudFiles {
   namesWithRow(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Rows that were made between two times, newest first. */
   madeBetween(after: Date, before: Date, limit: number, signal: AbortSignal): Promise<readonly CloudFile[]>;
-  /** A page of the files of a project, newest first. */
+  /** A page of the files of a project, newest first unless the query says otherwise. */
   list(query: FileQuery, signal: AbortSignal): Promise<readonly CloudFile[]>;
+  /** How many match the query. */
+  count(query: FileQuery, signal: AbortSignal): Promise<number>;
   /** Files whose rows are durable, of one account. */
   usedBy(ownerId: string, signal: AbortSignal): Promise<StorageUse>;
   /** Removes the row of a file whose object is not there. From then on this process does not find it. */
@@ -120,6 +122,7 @@ export function createCloudFiles({
       const filesOf = (names: readonly string[]) => known.findAll(names, query.ownerId, signal);
       return listFiles({ db, table: list, home, filesOf }, query, signal);
     },
+    count: (query, signal) => countFiles({ db, table: list, home }, query, signal),
     usedBy: (ownerId, signal) => statements.usedBy(ownerId, signal),
     remove: (name, signal) => known.removing(name, () => statements.delete(name, signal)),
   };

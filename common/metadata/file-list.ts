@@ -14,13 +14,16 @@ export const fileListColumns = [
   'content_type',
 ] as const;
 
-/** Which files of a project somebody wants to see, newest first. */
+/** Which files of a project somebody wants to see, newest first unless it says otherwise. */
 export interface FileQuery {
   readonly ownerId: string;
   readonly projectSlug: string;
   readonly limit: number;
+  /** By the original name in lower case, instead of by time. */
+  readonly byName?: boolean | undefined;
+  readonly ascending?: boolean | undefined;
   /** The last file of the page before. */
-  readonly after?: { readonly createdAt: Date; readonly id: string } | undefined;
+  readonly after?: FileCursor | undefined;
   /** Part of the original name, in whatever case. */
   readonly name?: string | undefined;
   /** A media type, or the beginning of one up to its slash. */
@@ -30,8 +33,15 @@ export interface FileQuery {
   readonly to?: Date | undefined;
 }
 
+export interface FileCursor {
+  readonly createdAt: Date;
+  readonly id: string;
+  readonly originalName: string;
+}
+
 interface Entry {
   readonly name: string;
+  readonly originalName: string;
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly created: number;
@@ -57,8 +67,11 @@ export async function listFiles(
   const { ownerId: account, limit } = query;
   const page = new Map<string, CloudFile>();
   for (let { after } = query; page.size < limit; ) {
-    const sql = `SELECT name, id, toFloat64(toUnixTimestamp64Milli(created_at)) AS created
-      FROM ${fileListSql(table, { ...query, after })}`;
+    const order = orderSql(query, after);
+    const sql = `SELECT name, id, original_name AS originalName,
+      toFloat64(toUnixTimestamp64Milli(created_at)) AS created
+      FROM ${table} WHERE ${[...conditionsSql(query), ...order.behind].join(' AND ')}
+      ORDER BY ${order.by} LIMIT ${limit}`;
     const entries = await db.rows<Entry>({ sql, signal, home, account });
     const stored = await filesOf(entries.map(({ name }) => name));
     for (const { name } of entries) {
@@ -67,22 +80,49 @@ export async function listFiles(
     }
     const last = entries.at(-1);
     if (last === undefined || entries.length < limit) break;
-    after = { createdAt: new Date(last.created), id: last.id };
+    after = { createdAt: new Date(last.created), id: last.id, originalName: last.originalName };
   }
   return [...page.values()];
 }
 
-/** What follows FROM in a SELECT of entries. */
-function fileListSql(table: string, query: FileQuery): string {
-  const { ownerId, projectSlug, limit, after, name, type, from, to } = query;
+/** How many match, however many a page has; it may count a few that are not stored. */
+export async function countFiles(
+  { db, table, home }: { readonly db: Database; readonly table: string; readonly home: string },
+  query: FileQuery,
+  signal: AbortSignal,
+): Promise<number> {
+  const sql = `SELECT toFloat64(uniqExact(id)) AS files FROM ${table} WHERE ${conditionsSql(query).join(' AND ')}`;
+  const [row] = await db.rows<{ files: number }>({ sql, signal, home, account: query.ownerId });
+  return row?.files ?? 0;
+}
+
+/** The order, and the condition of what is behind a file in it. */
+function orderSql(
+  { byName = false, ascending = false }: FileQuery,
+  after: FileCursor | undefined,
+): { readonly by: string; readonly behind: readonly string[] } {
+  const way = ascending ? 'ASC' : 'DESC';
+  const sign = ascending ? '>' : '<';
+  const by = (key: string): string => `${key} ${way}, id ${way}`;
+  if (byName) {
+    const key = 'lowerUTF8(original_name)';
+    const last = after && `(lowerUTF8(${textLiteral(after.originalName)}), ${textLiteral(after.id)})`;
+    return { by: by(key), behind: last === undefined ? [] : [`(${key}, id) ${sign} ${last}`] };
+  }
+  if (after === undefined) return { by: by('created_at'), behind: [] };
+  const time = timeLiteral(after.createdAt);
+  // the first of the two is what the primary key can use
+  const behind = [
+    `created_at ${sign}= ${time}`,
+    `(created_at ${sign} ${time} OR id ${sign} ${textLiteral(after.id)})`,
+  ];
+  return { by: by('created_at'), behind };
+}
+
+function conditionsSql({ ownerId, projectSlug, name, type, from, to }: FileQuery): string[] {
   const conditions = [`owner_id = ${textLiteral(ownerId)}`, `project_slug = ${textLiteral(projectSlug)}`];
   if (from !== undefined) conditions.push(`created_at >= ${timeLiteral(from)}`);
   if (to !== undefined) conditions.push(`created_at <= ${timeLiteral(to)}`);
-  if (after !== undefined) {
-    const time = timeLiteral(after.createdAt);
-    // the first of the two is what the primary key can use
-    conditions.push(`created_at <= ${time} AND (created_at < ${time} OR id < ${textLiteral(after.id)})`);
-  }
   if (type !== undefined) {
     const text = textLiteral(type);
     conditions.push(type.endsWith('/') ? `startsWith(content_type, ${text})` : `content_type = ${text}`);
@@ -90,7 +130,7 @@ function fileListSql(table: string, query: FileQuery): string {
   if (name !== undefined) {
     conditions.push(`positionCaseInsensitiveUTF8(original_name, ${textLiteral(name)}) > 0`);
   }
-  return `${table} WHERE ${conditions.join(' AND ')} ORDER BY created_at DESC, id DESC LIMIT ${limit}`;
+  return conditions;
 }
 
 export function timeLiteral(time: Date): string {

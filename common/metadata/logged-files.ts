@@ -104,6 +104,10 @@ export async function openLoggedFiles(args: {
       await flush();
       return table.list(query, signal);
     },
+    async count(query, signal) {
+      await flush();
+      return table.count(query, signal);
+    },
     async usedBy(ownerId, signal) {
       await flush();
       return table.usedBy(ownerId, signal);

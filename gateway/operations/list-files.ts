@@ -3,7 +3,7 @@ import { invalidSlug, noSuchProject } from '../../common/errors/catalogue.ts';
 import type { Handler, QueryPairs } from '../../common/http/http-types.ts';
 import { ListQuery } from '../../common/http/list-query.ts';
 import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
-import type { FileQuery } from '../../common/metadata/file-list.ts';
+import type { FileCursor, FileQuery } from '../../common/metadata/file-list.ts';
 import type { Projects } from '../../common/metadata/projects.ts';
 import { slugProblem } from '../../common/metadata/slug.ts';
 import { cloudFileJson } from '../cloud-file-json.ts';
@@ -12,16 +12,18 @@ import { mediaTypeFilterProblem } from '../media-type.ts';
 export interface ListFilesDeps {
   readonly authenticate: Authenticate;
   readonly projects: Pick<Projects, 'find'>;
-  readonly cloudFiles: Pick<CloudFiles, 'list'>;
+  readonly cloudFiles: Pick<CloudFiles, 'list' | 'count'>;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
 }
 
 export const longestName = 200;
 export const afterPattern =
-  /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+  /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:_([0-9a-f]{0,8000}))?$/;
+export const sorts = ['createdAt', 'name'] as const;
+export const orders = ['asc', 'desc'] as const;
 
-/** GET /_f_/{project_slug}: a page of the files of a project, newest first. */
+/** GET /_f_/{project_slug}: a page of the files of a project, newest first unless the query says otherwise. */
 export function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl }: ListFilesDeps): Handler {
   return async (request) => {
     const { userId: ownerId } = await authenticate(request);
@@ -29,9 +31,13 @@ export function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl
     const projectSlug = request.params.project ?? '';
     const problem = slugProblem('project', projectSlug);
     if (problem !== null) throw invalidSlug([problem]);
-    const query = readQuery(request.query);
+    const { counts, ...asked } = readQuery(request.query);
+    const query = { ...asked, ownerId, projectSlug };
     // one more says whether there is another page
-    const found = await cloudFiles.list({ ...query, ownerId, projectSlug, limit: query.limit + 1 }, signal);
+    const [found, count] = await Promise.all([
+      cloudFiles.list({ ...query, limit: query.limit + 1 }, signal),
+      counts ? cloudFiles.count(query, signal) : undefined,
+    ]);
     if (found.length === 0 && (await projects.find(ownerId, projectSlug, signal)) === null) {
       throw noSuchProject(projectSlug);
     }
@@ -46,32 +52,44 @@ export function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl
           contentType: file.contentType,
           size: file.size,
         })),
-        next:
-          last === undefined || found.length <= query.limit
-            ? null
-            : `${last.createdAt.toISOString()}_${last.id}`,
+        next: last === undefined || found.length <= query.limit ? null : cursorOf(last, query),
+        count,
       }),
     };
   };
 }
 
-function readQuery(pairs: QueryPairs): Omit<FileQuery, 'ownerId' | 'projectSlug'> {
-  const query = new ListQuery(pairs, ['limit', 'after', 'name', 'type', 'from', 'to']);
+type Asked = Omit<FileQuery, 'ownerId' | 'projectSlug'> & { readonly counts: boolean };
+
+function readQuery(pairs: QueryPairs): Asked {
+  const known = ['limit', 'after', 'name', 'type', 'from', 'to', 'sort', 'order', 'count'];
+  const query = new ListQuery(pairs, known);
   const limit = query.limit();
   const name = query.text('name', (text) =>
     text === '' || text.length > longestName ? `should have 1 to ${longestName} characters` : null,
   );
   const type = query.text('type', mediaTypeFilterProblem)?.toLowerCase();
   const range = { from: query.from('from'), to: query.to('to') };
+  const byName = query.choice('sort', sorts) === 'name';
   const cursor = query.text('after', (text) =>
-    readCursor(text) === undefined ? 'should be the next of another page' : null,
+    readCursor(text, byName) === undefined ? 'should be the next of another page' : null,
   );
+  const ascending = query.choice('order', orders) === 'asc';
+  const counts = query.choice('count', ['true', 'false']) === 'true';
   query.finish();
-  return { limit, name, type, ...range, after: cursor === undefined ? undefined : readCursor(cursor) };
+  const after = cursor === undefined ? undefined : readCursor(cursor, byName);
+  return { limit, name, type, ...range, byName, ascending, after, counts };
 }
 
-function readCursor(text: string): FileQuery['after'] {
-  const [, time = '', id = ''] = afterPattern.exec(text) ?? [];
+/** The name is there where the order needs it. */
+function cursorOf({ createdAt, id, originalName }: CloudFile, { byName }: Pick<FileQuery, 'byName'>): string {
+  const place = `${createdAt.toISOString()}_${id}`;
+  return byName ? `${place}_${Buffer.from(originalName).toString('hex')}` : place;
+}
+
+function readCursor(text: string, byName: boolean): FileCursor | undefined {
+  const [, time = '', id = '', name] = afterPattern.exec(text) ?? [];
   const createdAt = new Date(time);
-  return Number.isNaN(createdAt.getTime()) ? undefined : { createdAt, id };
+  if (Number.isNaN(createdAt.getTime()) || (name !== undefined) !== byName) return undefined;
+  return { createdAt, id, originalName: Buffer.from(name ?? '', 'hex').toString() };
 }

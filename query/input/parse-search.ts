@@ -8,6 +8,8 @@ import type { Structure } from '../structure/structure.ts';
 export interface Search {
   readonly text: string;
   readonly fields: readonly Field[];
+  /** The rest of the query: conditions that the records match as well. */
+  readonly conditions: QueryPairs;
 }
 
 /** Characters (UTF-16) of a text to search for. */
@@ -16,11 +18,12 @@ export const maxSearchedFields = 100;
 
 /**
  * Reads the query of a search: `searchText` once, and `searchableFields[]` (as axios writes arrays) or
- * `searchableFields`, once for each field. Throws a 400 that lists every problem.
+ * `searchableFields`, once for each field; other parameters are conditions. Throws a 400 that lists every problem.
  */
 export function parseSearch(pairs: QueryPairs, structure: Structure): Search {
   const problems: string[] = [];
   const texts: string[] = [];
+  const conditions: (readonly [string, string])[] = [];
   const fields = new Set<Field>();
   let named = 0;
   for (const [key, value] of pairs) {
@@ -33,9 +36,7 @@ export function parseSearch(pairs: QueryPairs, structure: Structure): Search {
       if (problem !== null) problems.push(`Query field: ${key} names ${shownName(value)}, which ${problem}`);
       else fields.add(field as Field);
     } else {
-      problems.push(
-        `Query field: ${shownName(key)} is not known here; only searchText and searchableFields are`,
-      );
+      conditions.push([key, value]);
     }
   }
   if (named === 0) problems.push('Query field: searchableFields is missing: name at least one TEXT field');
@@ -54,7 +55,7 @@ export function parseSearch(pairs: QueryPairs, structure: Structure): Search {
     problems.push('Value for Query field: searchText should be a valid string');
   }
   if (problems.length > 0) throw invalidCondition(problems);
-  return { text, fields: [...fields] };
+  return { text, fields: [...fields], conditions };
 }
 
 function fieldProblem(field: Field | undefined): string | null {

@@ -86,8 +86,11 @@ export const operationDetails: Readonly<Record<string, OperationDetails>> = {
   },
   search: {
     summary: 'Search text fields',
-    description: 'The records in which any of the fields contains the text.',
-    query: ({ search }) => search,
+    description: 'The records in which any of the fields contains the text, and that match the conditions.',
+    query: ({ search, conditions }) => [
+      ...search,
+      ...conditions.filter(({ name }) => search.every((parameter) => parameter.name !== name)),
+    ],
     options: true,
     answer: foundRecords,
     errors: ['invalid_condition', 'invalid_options'],

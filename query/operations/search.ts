@@ -1,7 +1,11 @@
+import { invalidCondition } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import { continueWith } from '../../common/promises/continue-with.ts';
+import { parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';
 import { parseSearch } from '../input/parse-search.ts';
+import { conditionsSql } from '../sql/conditions-sql.ts';
 import { containsSql } from '../sql/contains-sql.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { cachedList } from './cached-answer.ts';
@@ -10,7 +14,8 @@ import { preparePopulate } from './populate.ts';
 
 /**
  * GET /{project}/{space}/search: a JSON array of the records in which any of the named TEXT fields contains the text,
- * which is taken literally, letter case ignored. The empty text is contained in every value.
+ * which is taken literally, letter case ignored. The empty text is contained in every value. Other parameters are
+ * conditions, as of find.
  */
 export const search: RunOperation = ({ request, open }, deps) =>
   continueWith(open(), (space) => answer(request, space, deps));
@@ -22,11 +27,20 @@ function answer(
 ): HttpResponse | Promise<HttpResponse> {
   const { reader, cache } = deps;
   return cachedList({ cache, space, request, asked: `search ${request.rawQuery}` }, () => {
-    const { sort, page } = parseOptions(request.header('options'), space.structure);
-    const { text, fields } = parseSearch(request.query, space.structure);
+    const { sort, page, paramRelationship } = parseOptions(request.header('options'), space.structure);
+    const { text, fields, conditions } = parseSearch(request.query, space.structure);
+    const filter = parseConditions(conditions, space.structure, paramRelationship);
+    const [hashed] = filter.hashed;
+    if (hashed !== undefined) {
+      throw invalidCondition([
+        `Query field: ${shownName(hashed.field.name)} is hashed: a search can't compare it`,
+      ]);
+    }
     const populate = preparePopulate(deps, request, space);
     // of a field without a value it is NULL, which WHERE takes as false
-    const where = `(${fields.map((field) => containsSql(field, text)).join(' OR ')})`;
+    const contains = `(${fields.map((field) => containsSql(field, text)).join(' OR ')})`;
+    const matches = conditionsSql(filter);
+    const where = matches === null ? contains : `${matches} AND ${contains}`;
     const read = () => reader.streamWhere(space, where, { sort, page }, request.signal);
     return { conditions: null, populate, now: () => null, read };
   });

@@ -87,6 +87,8 @@ t.test(
     });
     const names = own.filter((file) => !gone.includes(file)).map(({ name }) => name);
     for (const limit of [1, 2, 3, 7, 40]) t.strictSame(await listed('holes', limit), names, `by ${limit}`);
+    const query = { ownerId: 'holes', projectSlug: 'demo', limit: 3 };
+    t.equal(await files.count(query, never), own.length, 'those that are listed twice are counted once');
   },
 );
 

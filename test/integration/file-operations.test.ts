@@ -11,6 +11,7 @@ const never = new AbortController().signal;
 interface Listed {
   readonly files: readonly Record<string, unknown>[];
   readonly next: string | null;
+  readonly count?: number;
 }
 
 t.test('files are listed newest first, page by page, and by what is asked for', async (t) => {
@@ -43,16 +44,28 @@ t.test('files are listed newest first, page by page, and by what is asked for', 
   t.strictSame(new Set(whole.files.map(({ size }) => size)), new Set([0, 1, 2, 3, 4, 5, 6]));
   const names = (page: Listed): unknown[] => page.files.map(({ name }) => name);
   for (const limit of [1, 2, 3, 6, 7, 8]) {
-    const seen: unknown[] = [];
-    let page = await list(`limit=${limit}`);
-    seen.push(...names(page));
-    while (page.next !== null) {
-      page = await list(`limit=${limit}&after=${encodeURIComponent(page.next)}`);
-      t.ok(page.files.length > 0, 'there is no empty page behind a next');
+    for (const order of ['', '&order=asc', '&sort=name', '&sort=name&order=asc']) {
+      const seen: unknown[] = [];
+      let page = await list(`limit=${limit}${order}`);
       seen.push(...names(page));
+      while (page.next !== null) {
+        page = await list(`limit=${limit}${order}&after=${encodeURIComponent(page.next)}`);
+        t.ok(page.files.length > 0, 'there is no empty page behind a next');
+        seen.push(...names(page));
+      }
+      t.strictSame(seen, names(await list(order.slice(1))), `by ${limit}${order}`);
     }
-    t.strictSame(seen, names(whole), `by ${limit}`);
   }
+  t.strictSame(names(await list('order=asc')).reverse(), names(whole));
+  t.strictSame(
+    (await list('sort=name&order=asc')).files.map(({ originalName }) => originalName),
+    uploaded
+      .map(({ originalName }) => String(originalName))
+      .sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1)),
+  );
+  t.match(await list('count=true&limit=2'), { count: 7 });
+  t.match(await list('count=true&limit=2&type=image/&sort=name'), { count: 5 });
+  t.notOk('count' in whole, 'nothing is counted that nobody asks for');
   t.equal((await list('type=image/')).files.length, 5);
   t.equal((await list('type=image/png')).files.length, 3);
   t.equal((await list('type=image/pn')).files.length, 0);
@@ -85,6 +98,12 @@ t.test('files are listed newest first, page by page, and by what is asked for', 
     'from=2026-02-30',
     'to=2026-11-22T25:00:00Z',
     'colour=red',
+    'sort=size',
+    'order=down',
+    'count=1',
+    // what goes on in the order of time
+    `sort=name&after=${(await list('limit=1')).next}`,
+    `after=${(await list('limit=1&sort=name')).next}`,
   ]) {
     const answer = await ask(`/_f_/demo?${query}`);
     t.equal(answer.status, 400, query);

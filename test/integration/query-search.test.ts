@@ -37,6 +37,22 @@ t.test('any of the fields, in order, with pages', async (t) => {
   t.strictSame(numbers(await docs.search('one', ['title', 'body'])), [1, 2, 4]);
   t.strictSame(numbers(await docs.search('one', ['the-title'])), [1]);
   t.strictSame(numbers(await docs.search('oNe', ['body', 'body'])), [2, 4]);
+  const filtered = (query: Record<string, string>, options?: string) =>
+    harness.call({
+      path: '/sea/docs/search',
+      structure: structureOf('sea', 'docs', fields),
+      query: [
+        ['searchText', 'one'],
+        ['searchableFields', 'title'],
+        ['searchableFields', 'body'],
+        ...Object.entries(query),
+      ],
+      headers: options === undefined ? {} : { options },
+    });
+  t.strictSame(numbers(await filtered({ n: '2' })), [2], 'a search keeps filters');
+  t.strictSame(numbers(await filtered({ n: '2', 'the-title': 'One' })), []);
+  t.strictSame(numbers(await filtered({ n: '2', title: 'One' }, '{"paramRelationship":"Or"}')), [1, 2]);
+  t.equal((await filtered({ nosuch: '2' })).status, 400);
   t.strictSame(numbers(await docs.search('nothing like it', ['title', 'body'])), []);
   t.strictSame((await docs.search('zzz', ['title'])).text, '[]');
   const sort = { by: 'n', order: 'desc' };

@@ -317,8 +317,15 @@ async function driveFiles(db: Database): Promise<void> {
   if (made.length !== 1) throw new Error('the row is not found by its time');
   if ((await files.usedBy(file.ownerId, signal)).files !== 1) throw new Error('the file is not counted');
   const { ownerId, projectSlug } = file;
-  const asked = { name: 'A', type: 'text/', from: now, to: now, after: { createdAt: now, id: 'x' } };
+  const asked = {
+    name: 'A',
+    type: 'text/',
+    from: now,
+    to: now,
+    after: { createdAt: now, id: 'x', originalName: 'x' },
+  };
   await files.list({ ...asked, ownerId, projectSlug, limit: 2 }, signal);
+  await files.count({ ownerId, projectSlug, limit: 2, byName: true }, signal);
   await files.remove(name, signal);
   // what the write-ahead log brings
   await files.insertRows([fileRow(file)]);

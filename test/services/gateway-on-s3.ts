@@ -38,6 +38,7 @@ export async function serveGatewayOn(
     madeBetween: async (after, before) =>
       [...rows.values()].filter(({ createdAt }) => createdAt >= after && createdAt < before),
     list: async () => [...rows.values()],
+    count: async () => rows.size,
     usedBy: async () => ({ files: 0, bytes: 0 }),
     async remove(name) {
       rows.delete(name);

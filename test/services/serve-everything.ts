@@ -95,6 +95,7 @@ export async function serveEverything(options: {
         namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),
         list: async ({ projectSlug }) =>
           [...rows.values()].filter((file) => file.projectSlug === projectSlug),
+        count: async () => rows.size,
         remove: async (name) => void rows.delete(name),
       },
       memory: plentyOfMemory(),
