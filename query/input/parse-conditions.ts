@@ -1,6 +1,7 @@
 import { invalidCondition } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { QueryPairs } from '../../common/http/http-types.ts';
+import { isRounded } from '../../common/http/rounded-integer.ts';
 import {
   type Field,
   type FieldType,
@@ -127,7 +128,10 @@ export function readConditionValue(type: FieldType, text: string): ValueReading 
     case 'TEXT':
       return readFieldValue(type, text);
     case 'NUMBER':
-      return decimal.test(text) ? readFieldValue(type, Number(text)) : misfit(type);
+      if (!decimal.test(text)) return misfit(type);
+      if (/^\d+$/.test(text) && isRounded(text))
+        return misfit(type, 'it has more digits than a number can hold');
+      return readFieldValue(type, Number(text));
     case 'BOOLEAN':
       return text === 'true' || text === 'false' ? { value: text === 'true' } : misfit(type);
     case 'ARRAY':

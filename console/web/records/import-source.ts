@@ -1,3 +1,4 @@
+import { roundedInteger } from '../../../common/http/rounded-integer.ts';
 import { CsvReader, sniffDelimiter } from './csv-reader.ts';
 import type { SourceRow } from './import-rows.ts';
 import { JsonRecordsReader } from './json-records-reader.ts';
@@ -56,7 +57,10 @@ export async function* sourceRows(
 
 function parsed({ line, text }: { readonly line: number; readonly text: string }): SourceRow {
   try {
-    return { line, record: JSON.parse(text) as unknown };
+    const record = JSON.parse(text) as unknown;
+    const rounded = roundedInteger(new TextEncoder().encode(text));
+    if (rounded === null) return { line, record };
+    return { line, problem: `The number ${rounded.slice(0, 40)} has more digits than a NUMBER can hold.` };
   } catch (error) {
     return {
       line,

@@ -1,3 +1,4 @@
+import { isRounded } from '../../../common/http/rounded-integer.ts';
 import { type Field, hasDefault } from '../projects/structure.ts';
 
 /** One field of the form: its text, or no value at all, which is not the same as the empty text. */
@@ -66,6 +67,9 @@ export function readText(type: Field['type'], text: string): EntryReading {
       const value = Number(text);
       if (text.trim() === '' || !Number.isFinite(value)) {
         return { problem: 'Write a number, such as 36 or 1.5.' };
+      }
+      if (isRounded(/^\s*[+-]?(\d+)\s*$/.exec(text)?.[1] ?? '')) {
+        return { problem: 'This number has more digits than a NUMBER can hold. Use a TEXT field for it.' };
       }
       return { value };
     }
