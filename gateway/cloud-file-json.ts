@@ -1,6 +1,6 @@
 import type { CloudFile } from '../common/metadata/cloud-files.ts';
 
-/** The seven fields of a CloudFile as clients get them. */
+/** A CloudFile as clients get it: the seven fields of interface.md section 2.1, and two more. */
 export function cloudFileJson(file: CloudFile, s3Link: string) {
   return {
     _id: file.id,
@@ -10,5 +10,7 @@ export function cloudFileJson(file: CloudFile, s3Link: string) {
     s3Link,
     updatedAt: file.updatedAt.toISOString(),
     createdAt: file.createdAt.toISOString(),
+    contentType: file.contentType,
+    size: file.size,
   };
 }

@@ -17,33 +17,27 @@ import { afterPattern, longestName, orders, sorts } from './operations/list-file
 const tag = 'Files';
 const string: Schema = { type: 'string' };
 
-/** interface.md section 2.1 */
-const cloudFileProperties = {
-  _id: { type: 'string', format: 'uuid', description: 'Unique file identifier' },
-  name: { type: 'string', description: 'Generated file name that includes the unique id' },
-  originalName: { type: 'string', description: 'The file name as uploaded' },
-  ownedBy: { type: 'string', description: 'Id of the user who uploaded the file' },
-  s3Link: { type: 'string', format: 'uri', description: 'Address of the file' },
-  updatedAt: dateTime,
-  createdAt: dateTime,
-} as const satisfies Readonly<Record<string, Schema>>;
-const cloudFile = named('CloudFile', exactObject(cloudFileProperties));
+/** interface.md section 2.1, and two more. */
+const cloudFile = named(
+  'CloudFile',
+  exactObject({
+    _id: { type: 'string', format: 'uuid', description: 'Unique file identifier' },
+    name: { type: 'string', description: 'Generated file name that includes the unique id' },
+    originalName: { type: 'string', description: 'The file name as uploaded' },
+    ownedBy: { type: 'string', description: 'Id of the user who uploaded the file' },
+    s3Link: { type: 'string', format: 'uri', description: 'Address of the file' },
+    updatedAt: dateTime,
+    createdAt: dateTime,
+    contentType: { type: 'string', description: 'Media type' },
+    size: { type: 'integer', minimum: 0, description: 'Bytes' },
+  }),
+);
 
 const filePage = named(
   'FilePage',
   exactObject(
     {
-      files: {
-        type: 'array',
-        items: named(
-          'ListedFile',
-          exactObject({
-            ...cloudFileProperties,
-            contentType: { type: 'string', description: 'Media type' },
-            size: { type: 'integer', minimum: 0, description: 'Bytes' },
-          }),
-        ),
-      },
+      files: { type: 'array', items: cloudFile },
       next: nextPage,
       count: {
         type: 'integer',
@@ -65,9 +59,15 @@ function nameOfUpload(base: string): string {
   return `${make}\n${keeping('NAME', 'name', send.join('\n'))}\n`;
 }
 
-function header(description: string, always = true): ApiHeader {
-  return { description, schema: string, ...(always ? { always: true } : {}) };
+function header(description: string): ApiHeader {
+  return { description, schema: string, always: true };
 }
+
+/** Of a file: headers of its part, headers of the request, or fields of the form. */
+const checksums = {
+  'Content-MD5': { description: 'Base64; a file with other bytes is refused', schema: string },
+  'x-checksum-crc32': { description: 'Base64 of four bytes, or eight hexadecimal digits', schema: string },
+} as const;
 
 const versionHeaders = {
   ETag: header('Of the file, which never changes'),
@@ -108,17 +108,17 @@ export const descriptions = {
     description:
       'The file is durable when the answer comes. Other parts of the form are ignored. The project is made when it does not exist.',
     access: 'token',
+    parameters: Object.entries(checksums).map(([name, more]) => ({ name, in: 'header', ...more })),
     body: {
       description: 'A form with the file, and its file name, in the part `file`',
       content: {
         'multipart/form-data': {
-          schema: { type: 'object', required: ['file'], properties: { file: bytes } },
-          partHeaders: {
-            file: {
-              'Content-MD5': header('Base64; a file with other bytes is refused', false),
-              'x-checksum-crc32': header('Base64 of four bytes, or eight hexadecimal digits', false),
-            },
+          schema: {
+            type: 'object',
+            required: ['file'],
+            properties: { 'Content-MD5': string, 'x-checksum-crc32': string, file: bytes },
           },
+          partHeaders: { file: checksums },
         },
       },
     },
@@ -129,6 +129,7 @@ export const descriptions = {
       'wrong_content_type',
       'invalid_multipart',
       'missing_file_part',
+      'chunks_unsupported',
       'checksum_mismatch',
       'unauthorized',
       'too_many_projects',

@@ -52,6 +52,12 @@ export const checksumMismatch = (headers: readonly string[]) =>
     'checksum_mismatch',
     `The bytes of the file are not those that ${headers.join(' and ')} announced`,
   );
+/** @param sign what says that it is a chunk */
+export const chunksUnsupported = (sign: string) =>
+  badRequest(
+    'chunks_unsupported',
+    `This form holds a chunk of a file (${sign}), and would be stored as a file: send the whole file in one form, with chunking switched off`,
+  );
 export const missingFilePart = () =>
   badRequest(
     'missing_file_part',

@@ -72,7 +72,8 @@ export class Router {
     known.set(path, match);
   }
 
-  #match(method: string, path: string): RouteMatch {
+  #match(method: string, sent: string): RouteMatch {
+    const path = this.#withoutDoubledSlash(sent);
     const segments = path.split('/');
     const group = this.#find(segments);
     if (group === undefined) throw nothingHere();
@@ -83,7 +84,7 @@ export class Router {
 
   /** Methods that a path answers; empty when there is nothing at it. */
   allowed(path: string): readonly string[] {
-    const group = this.#find(path.split('/'));
+    const group = this.#find(this.#withoutDoubledSlash(path).split('/'));
     return group === undefined ? [] : allowedMethods(group);
   }
 
@@ -92,6 +93,16 @@ export class Router {
     if (!this.#hasWithoutCors) return false;
     const methods = this.#find(path.split('/'))?.methods.values() ?? [];
     return [...methods].some(isWithoutCors);
+  }
+
+  /**
+   * A client whose base address ends in a slash asks for `//project/space`. Only paths of projects may begin so: rules of
+   * proxies keep strangers from others, such as `/metrics`, by their first bytes.
+   */
+  #withoutDoubledSlash(path: string): string {
+    if (!path.startsWith('//')) return path;
+    const single = path.replace(/^\/+/, '/');
+    return this.#find(single.split('/'))?.segments.slice(0, 2).includes(':project') === true ? single : path;
   }
 
   #find(segments: readonly string[]): PathGroup | undefined {

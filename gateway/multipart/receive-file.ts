@@ -7,13 +7,16 @@ import {
   type ReceivedObject,
   receiveBody,
 } from '../receive/receive-body.ts';
-import { type ChecksumCheck, checkFile, readFileChecksums } from './file-checksums.ts';
+import { chunkFields, refuseChunk } from './chunk-fields.ts';
+import { type ChecksumName, checksumNames, type FileChecksums } from './file-checksums.ts';
 import { MultipartParser } from './multipart-parser.ts';
 import type { PartHead } from './part-head.ts';
 
 /** Name of the part that is stored (interface.md section 4.1). */
 const filePartName = 'file';
 const maxFieldBytes = 1024 * 1024;
+/** Of a field that means something here: longer ones are not valid. */
+const maxKnownField = 100;
 
 export interface FilePart {
   /** As sent. */
@@ -29,6 +32,8 @@ export interface ReceivedFile extends ReceivedObject {
 export interface ReceiveFileArgs extends Omit<ReceiveBodyArgs, 'reader'> {
   readonly boundary: string;
   readonly maxFileBytes: number;
+  /** What the request announced; what its form announces is added. */
+  readonly checksums: FileChecksums;
   /** Begins the object for the file part. Its signal is aborted as soon as the upload fails. */
   readonly begin: (file: FilePart, signal: AbortSignal) => Promise<ObjectWriter>;
 }
@@ -55,8 +60,9 @@ class FormReader implements BodyReader {
   readonly #object: ObjectStage;
   readonly #onFile: (file: FilePart) => void;
   readonly #parser: MultipartParser;
-  /** Of the file, once there is one. */
-  #checksums: ChecksumCheck | null = null;
+  /** Fields that mean something here, with what has come of their values. */
+  readonly #fields: { readonly name: string; value: string }[] = [];
+  #hasFile = false;
   #fileBytes = 0;
   #formOver = false;
   #bodyOver = false;
@@ -66,7 +72,7 @@ class FormReader implements BodyReader {
     this.#object = object;
     this.#onFile = onFile;
     this.#parser = new MultipartParser(args.boundary, {
-      onPart: (head) => (head.name === filePartName ? this.#storeFile(head) : skip(head)),
+      onPart: (head) => (head.name === filePartName ? this.#storeFile(head) : this.#readField(head)),
       onEnd: () => {
         this.#formOver = true;
         if (this.#bodyOver) this.#finish();
@@ -86,29 +92,64 @@ class FormReader implements BodyReader {
   }
 
   #finish(): void {
-    const checksums = this.#checksums;
-    if (checksums === null) this.#object.fail(missingFilePart());
-    else this.#object.finish((crc32) => checksums.finish(crc32));
+    if (!this.#hasFile) {
+      this.#object.fail(missingFilePart());
+      return;
+    }
+    const { checksums } = this.#args;
+    this.#object.finish((crc32) => {
+      this.#takeFields();
+      checksums.finish(crc32);
+    });
+  }
+
+  #readField(head: PartHead): (chunk: Uint8Array) => void {
+    const skipped = skip(head);
+    const isKnown = chunkFields.has(head.name) || isChecksum(head.name.toLowerCase());
+    if (head.fileName !== undefined || !isKnown) return skipped;
+    const field = { name: head.name, value: '' };
+    this.#fields.push(field);
+    return (chunk) => {
+      skipped(chunk);
+      if (field.value.length <= maxKnownField) field.value += Buffer.from(chunk).toString('latin1');
+    };
+  }
+
+  /** Takes what the fields so far say of the file. */
+  #takeFields(): void {
+    const fields = this.#fields.splice(0);
+    refuseChunk((field) => fields.find(({ name }) => name === field)?.value);
+    for (const { name, value } of fields) {
+      const checksum = name.toLowerCase();
+      if (isChecksum(checksum)) this.#args.checksums.expect(checksum, value);
+    }
   }
 
   #storeFile(head: PartHead): (chunk: Uint8Array) => void {
     if (head.fileName === undefined) throw missingFilePart();
-    if (this.#checksums !== null) {
+    if (this.#hasFile) {
       throw invalidMultipart('The form has two parts named "file": only one file is accepted');
     }
-    const check = checkFile(readFileChecksums(head.headers));
+    const { begin, checksums, maxFileBytes } = this.#args;
+    this.#hasFile = true;
+    this.#takeFields();
+    for (const name of checksumNames)
+      for (const text of head.headers[name] ?? []) checksums.expect(name, text);
+    checksums.begin();
     const file = { fileName: head.fileName, contentType: head.contentType };
-    this.#checksums = check;
     this.#onFile(file);
-    const { begin, maxFileBytes } = this.#args;
     this.#object.begin((signal) => begin(file, signal));
     return (chunk) => {
       this.#fileBytes += chunk.byteLength;
       if (this.#fileBytes > maxFileBytes) throw payloadTooLarge(maxFileBytes, 'File');
-      check.update(chunk);
+      checksums.update(chunk);
       this.#object.write(chunk);
     };
   }
+}
+
+function isChecksum(name: string): name is ChecksumName {
+  return (checksumNames as readonly string[]).includes(name);
 }
 
 /** Other parts are none of ours; a file is bounded by the body, a field is not meant to be large. */

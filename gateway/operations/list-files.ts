@@ -47,11 +47,7 @@ export function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl
       status: 200,
       headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
       body: JSON.stringify({
-        files: files.map((file) => ({
-          ...cloudFileJson(file, fileUrl(file)),
-          contentType: file.contentType,
-          size: file.size,
-        })),
+        files: files.map((file) => cloudFileJson(file, fileUrl(file))),
         next: last === undefined || found.length <= query.limit ? null : cursorOf(last, query),
         count,
       }),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createSharedDeadline } from '../../common/abort/shared-deadline.ts';
 import type { Authenticate } from '../../common/auth/authenticate.ts';
-import { invalidSlug, payloadTooLarge } from '../../common/errors/catalogue.ts';
+import { chunksUnsupported, invalidSlug, payloadTooLarge } from '../../common/errors/catalogue.ts';
 import { visibleError } from '../../common/errors/render-error.ts';
 import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import type { UploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
@@ -18,6 +18,7 @@ import { cleanOriginalName, storedName } from '../file-name.ts';
 import { mediaTypeOf } from '../media-type.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
+import { checksumNames, FileChecksums } from '../multipart/file-checksums.ts';
 import { type FilePart, type ReceivedFile, receiveFile } from '../multipart/receive-file.ts';
 import { objectMetadata } from '../object-metadata.ts';
 import type { CountedFile, StorageQuota } from '../storage-quota.ts';
@@ -72,6 +73,8 @@ async function storeUpload(
 ): Promise<HttpResponse> {
   const projectSlug = readProjectSlug(request);
   const boundary = readBoundary(request.header('content-type'));
+  if (request.header('content-range') !== undefined) throw chunksUnsupported('the header Content-Range');
+  const checksums = announcedChecksums(request);
   const maxBodyBytes = deps.maxUploadBytes + formOverheadBytes;
   if ((request.body.contentLength ?? 0) > maxBodyBytes) throw payloadTooLarge(deps.maxUploadBytes, 'File');
   // nothing of the body is read before the token is known to be good
@@ -84,6 +87,7 @@ async function storeUpload(
   const describe = (part: FilePart) => draftFile(part, { id, deploymentId, ownerId: userId, projectSlug });
   const received = await receiveFile({
     boundary,
+    checksums,
     body: request.body,
     rules: deps.store,
     memory: deps.memory,
@@ -122,6 +126,15 @@ async function storeUpload(
     rowIsOver();
     counted?.(stored);
   }
+}
+
+function announcedChecksums(request: HttpRequest): FileChecksums {
+  const checksums = new FileChecksums();
+  for (const name of checksumNames) {
+    const text = request.header(name);
+    if (text !== undefined) checksums.expect(name, text);
+  }
+  return checksums;
 }
 
 function readProjectSlug(request: HttpRequest): string {
@@ -209,7 +222,6 @@ async function storeRow(
   }
 }
 
-/** The seven fields of interface.md section 2.1. */
 function answer(file: CloudFile, s3Link: string): HttpResponse {
   return {
     status: 200,

@@ -3,7 +3,12 @@ import { nullable, type Schema } from '../../common/openapi/schema.ts';
 import { systemKeys } from '../structure/field.ts';
 import { maxPopulations } from './parse-populate.ts';
 
-const count: Schema = { type: 'integer', minimum: 1 };
+const count: Schema = {
+  anyOf: [
+    { type: 'integer', minimum: 1 },
+    { type: 'string', pattern: '^0*[1-9][0-9]*$', maxLength: 15 },
+  ],
+};
 const name = { type: 'string', minLength: 1, maxLength: longestName } as const satisfies Schema;
 
 const population: Schema = {

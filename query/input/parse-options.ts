@@ -99,7 +99,9 @@ function readPage(value: unknown, sort: Sort | null, complain: Complain): Option
 }
 
 function positive(key: string, value: unknown, complain: Complain): number | null {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value;
+  // forms of clients give texts
+  const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  if (typeof number === 'number' && Number.isSafeInteger(number) && number > 0) return number;
   complain(`pagination.${key} should be a whole number from 1`);
   return null;
 }

@@ -74,20 +74,23 @@ export async function uploadSuite(t: Test, what: UploadSuiteArgs): Promise<void>
     return hash.digest('hex');
   }
 
-  t.test('an upload answers the seven fields of a CloudFile', async (t) => {
+  t.test('an upload answers the seven fields of a CloudFile, its size and its type', async (t) => {
     const response = await upload(form('hello'));
     t.equal(response.status, 200);
     t.match(response.headers.get('content-type'), /^application\/json/);
     const file = (await response.json()) as CloudFile;
     t.strictSame(Object.keys(file).sort(), [
       '_id',
+      'contentType',
       'createdAt',
       'name',
       'originalName',
       'ownedBy',
       's3Link',
+      'size',
       'updatedAt',
     ]);
+    t.match(file, { size: 5, contentType: 'image/jpeg' });
     t.match(file._id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     t.equal(file.originalName, 'photo.jpg');
     t.match(file.name, /^[0-9a-f-]{36}_photo\.jpg$/);

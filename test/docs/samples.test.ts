@@ -1,5 +1,5 @@
 /**
- * The samples of README.md and docs/api.md, as a reader would copy them. A shell sample whose next block is JSON has that
+ * The samples of README.md, docs/api.md and docs/uploads.md, as a reader would copy them. A shell sample whose next block is JSON has that
  * answer, where `…` stands for anything. TypeScript samples of a page are one program: it compiles under `strict`, and runs
  * twice.
  */
@@ -48,7 +48,7 @@ function isAnswer(shown: unknown, found: unknown): boolean {
   );
 }
 
-for (const page of ['README.md', 'docs/api.md']) {
+for (const page of ['README.md', 'docs/api.md', 'docs/uploads.md']) {
   t.test(page, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'sluice-samples-'));
     const sluice = await startSluice();
@@ -57,7 +57,7 @@ for (const page of ['README.md', 'docs/api.md']) {
       await removeData(sluice);
       await rm(folder, { recursive: true, force: true });
     });
-    await writeFile(join(folder, 'photo.jpg'), 'not quite a photo');
+    await writeFile(join(folder, 'photo.jpg'), Buffer.alloc(48_213));
     await writeFile(join(folder, 'package.json'), '{"type":"module"}');
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
     const env = { PATH: process.env.PATH ?? '', HOME: folder, TOKEN: sluice.token };

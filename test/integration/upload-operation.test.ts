@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
@@ -10,8 +12,9 @@ import type { CloudFile } from '../../common/metadata/cloud-files.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { type UploadDeps, uploadOperation } from '../../gateway/operations/upload.ts';
+import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { type FakeRequestArgs, fakeRequest, responseBytes } from '../services/fake-request.ts';
-import { formBody, inChunks, plentyOfMemory } from '../services/multipart-harness.ts';
+import { type FormPart, formBody, inChunks, plentyOfMemory } from '../services/multipart-harness.ts';
 import { testDeployment } from '../services/new-file.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { untilEmpty } from '../services/until-empty.ts';
@@ -74,20 +77,23 @@ const goodBody = formBody('B', [
   { name: 'file', fileName: 'dir/Größe 1.png', headers: ['Content-Type: image/png'], content },
 ]);
 
-t.test('stores the file and answers exactly the seven fields', async (t) => {
+t.test('stores the file and answers exactly the seven fields, its size and its type', async (t) => {
   const { upload, store, rows, ensured } = await setUp(t);
   const response = await upload(uploadRequest(goodBody));
   t.match(response, { status: 200, headers: { 'content-type': /^application\/json/ } });
   const file = JSON.parse((await responseBytes(response)).toString()) as Record<string, string>;
   t.strictSame(Object.keys(file).sort(), [
     '_id',
+    'contentType',
     'createdAt',
     'name',
     'originalName',
     'ownedBy',
     's3Link',
+    'size',
     'updatedAt',
   ]);
+  t.match(file, { size: content.byteLength, contentType: 'image/png' });
   t.match(file._id, /^[0-9a-f-]{36}$/);
   t.equal(file.name, `${file._id}_Gr-e-1.png`);
   t.equal(file.originalName, 'dir/Größe 1.png');
@@ -158,6 +164,67 @@ t.test('a refused body leaves no file, no row and no project', async (t) => {
     t.strictSame([rows, ensured], [[], []], name);
   }
 });
+
+t.test('a chunk of a file is refused, and not stored as a file', async (t) => {
+  const file = { name: 'file', fileName: 'blob', content };
+  const chunk = (index: string, total: string, chunks: string) =>
+    formBody('B', [{ name: index, content: '1' }, { name: total, content: chunks }, file]);
+  const fields = [
+    ['dzchunkindex', 'dztotalchunkcount'],
+    ['resumableChunkNumber', 'resumableTotalChunks'],
+    ['flowChunkNumber', 'flowTotalChunks'],
+    ['qqpartindex', 'qqtotalparts'],
+  ] as const;
+  const after = formBody('B', [file, { name: 'dzchunkindex', content: '0' }]);
+  const cases: [string, Uint8Array, FakeRequestArgs][] = [
+    ['Content-Range', goodBody, { headers: { 'content-range': 'bytes 0-9/100' } }],
+    ['dzchunkindex', after, {}],
+    ...fields.map(([index, total]) => [index, chunk(index, total, '7'), {}] as [string, Uint8Array, object]),
+  ];
+  for (const [sign, body, args] of cases) {
+    const { upload, filesLeft, rows } = await setUp(t);
+    const refused = { status: 400, code: 'chunks_unsupported', message: new RegExp(sign) };
+    await t.rejects(Promise.resolve(upload(uploadRequest(body, args))), refused);
+    t.strictSame(await untilEmpty(filesLeft), [], sign);
+    t.strictSame(rows, [], sign);
+  }
+  const { upload, rows } = await setUp(t);
+  for (const [index, total] of fields) await upload(uploadRequest(chunk(index, total, '1')));
+  t.equal(rows.length, fields.length, 'a chunk that is the whole file is a file');
+});
+
+t.test(
+  'checksums of the request and of fields are checked: a browser can not set those of a part',
+  async (t) => {
+    const file = { name: 'file', fileName: 'a', content };
+    const md5 = createHash('md5').update(content).digest('base64');
+    const sum = crc32(content).toString(16).padStart(8, '0');
+    const md5Field = { name: 'Content-MD5', content: md5 };
+    const sumField = { name: 'x-checksum-crc32', content: sum };
+    const { upload, rows, filesLeft } = await setUp(t);
+    const send = (parts: readonly FormPart[], headers: Record<string, string> = {}) =>
+      Promise.resolve(upload(uploadRequest(formBody('B', parts), { headers })));
+    await send([file], { 'content-md5': md5, 'x-checksum-crc32': sum });
+    await send([md5Field, sumField, file], { 'content-md5': md5 });
+    await send([{ ...file, headers: [`Content-MD5: ${md5}`] }, md5Field, sumField]);
+    t.equal(rows.length, 3);
+    const stored = (await filesLeft()).length;
+    const wrong = createHash('md5').digest('base64');
+    const refused: [readonly FormPart[], Record<string, string>, string][] = [
+      [[file], { 'content-md5': wrong }, 'checksum_mismatch'],
+      [[file], { 'x-checksum-crc32': '00000000' }, 'checksum_mismatch'],
+      [[{ ...md5Field, content: wrong }, file], {}, 'checksum_mismatch'],
+      [[{ ...md5Field, content: wrong }, file], { 'content-md5': md5 }, 'checksum_mismatch'],
+      [[file, { ...sumField, content: 'AAAAAA==' }], {}, 'checksum_mismatch'],
+      [[file, md5Field], {}, 'invalid_multipart'],
+      [[file], { 'content-md5': 'none' }, 'invalid_multipart'],
+      [[{ ...sumField, content: 'x'.repeat(200_000) }, file], {}, 'invalid_multipart'],
+    ];
+    for (const [parts, headers, code] of refused) await t.rejects(send(parts, headers), { code });
+    t.equal(rows.length, 3);
+    await eventuallyEqual(t, async () => (await filesLeft()).length, stored, 'nothing is left of the others');
+  },
+);
 
 t.test('a name of 1,000 characters, four bytes each', async (t) => {
   const { upload } = await setUp(t);

@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { BodySink, RequestBody } from '../../common/http/http-types.ts';
 import type { ObjectWriter, Part } from '../../common/object-store/object-store.ts';
 import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
+import { FileChecksums } from '../../gateway/multipart/file-checksums.ts';
 import {
   type FilePart,
   type ReceivedFile,
@@ -139,6 +140,7 @@ export function startUpload(args: UploadArgs = {}): Upload {
   const begun: FilePart[] = [];
   const received = receiveFile({
     boundary: 'B',
+    checksums: new FileChecksums(),
     rules: { concurrentParts, shortParts, partBytes: () => partBytes },
     account: 'ada',
     maxFileBytes: 10_000_000,

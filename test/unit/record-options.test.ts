@@ -30,6 +30,11 @@ t.test('relationship, pages and order', async (t) => {
   t.equal(read({ paramRelationship: 'Or' }).paramRelationship, 'Or');
   t.strictSame(read({ pagination: { limit: 10, page: 3 } }).page, { limit: 10, offset: 20 });
   t.strictSame(read({ pagination: { limit: 10 } }).page, { limit: 10, offset: 0 });
+  t.strictSame(
+    read({ pagination: { limit: '10', page: '3' } }).page,
+    { limit: 10, offset: 20 },
+    'digits as text',
+  );
   const target = structure.lookup.get('firstName');
   t.ok(target);
   t.strictSame(read({ sort: { by: 'firstName', order: 'desc' } }).sort, { target, descending: true });
@@ -49,12 +54,28 @@ t.test('every problem is listed', async (t) => {
   t.match(
     problems({
       paramRelationship: 'Xor',
-      pagination: { limit: 0, page: '1' },
+      pagination: { limit: 0, page: '1a' },
       sort: { by: 'nosuch', order: 'up' },
     }),
     [/paramRelationship/, /limit/, /page/, /order/, /nosuch/],
   );
-  for (const page of [0, -1, 1.5, '1', null, true, 2 ** 53, 1e300]) {
+  for (const page of [
+    0,
+    -1,
+    1.5,
+    '',
+    '0',
+    '-1',
+    '1.5',
+    ' 1',
+    '1e3',
+    '9'.repeat(16),
+    ['1'],
+    null,
+    true,
+    2 ** 53,
+    1e300,
+  ]) {
     t.match(problems({ pagination: { limit: 1, page } }), [/pagination.page/], String(page));
     if (page !== null) t.match(problems({ pagination: { limit: page, page: 1 } }), [/pagination.limit/]);
   }

@@ -57,6 +57,23 @@ t.test('what is not there, and what is not allowed', async (t) => {
   t.strictSame(router.allowed('/nothing/at/all'), []);
 });
 
+t.test(
+  'a doubled slash before a project, of a client whose endpoint ends in one, is not a 404',
+  async (t) => {
+    t.strictSame(router.match('GET', '//a/b').params, { project: 'a', space: 'b' });
+    t.equal(router.match('POST', '//_f_/b/upload').route.path, '/_f_/:project/upload');
+    t.strictSame(router.allowed('//_f_/p/upload'), ['POST', 'OPTIONS']);
+    // rules of proxies keep strangers from others by how their paths begin
+    for (const path of ['//healthz', '//', '///', '//a', '/a//b', '//a//b']) {
+      t.match(
+        thrownBy(() => router.match('GET', path)),
+        { status: 404 },
+        path,
+      );
+    }
+  },
+);
+
 t.test('two routes for one method and address are a mistake of ours', async (t) => {
   t.throws(() => new Router([route('GET', '/:a'), route('GET', '/:b')]), /two routes/);
 });

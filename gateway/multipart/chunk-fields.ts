@@ -1,0 +1,17 @@
+import { chunksUnsupported } from '../../common/errors/catalogue.ts';
+
+/** How upload libraries number the chunks of a file that they send as forms of their own: which one it is, and of how many. */
+const numbering: readonly (readonly [index: string, total: string])[] = [
+  ['dzchunkindex', 'dztotalchunkcount'],
+  ['resumableChunkNumber', 'resumableTotalChunks'],
+  ['flowChunkNumber', 'flowTotalChunks'],
+  ['qqpartindex', 'qqtotalparts'],
+];
+
+export const chunkFields: ReadonlySet<string> = new Set(numbering.flat());
+
+/** Throws 400 for a form that holds a chunk, which would be stored as a file. One that is the whole file passes. */
+export function refuseChunk(value: (field: string) => string | undefined): void {
+  const found = numbering.find(([index, total]) => value(index) !== undefined && value(total) !== '1');
+  if (found !== undefined) throw chunksUnsupported(`the field ${found[0]}`);
+}
