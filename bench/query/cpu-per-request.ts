@@ -1,5 +1,5 @@
 /**
- * Question: what CPU time does a request of the query service cost, and where? Findings are the arithmetic of docs/scale.md.
+ * Question: what CPU time does a request of the query service cost, and where? Findings: bench/cost-of-a-request.md.
  * `node --import tsx bench/query/cpu-per-request.ts [--rows N] [--amount N] [--rounds N] [--connections N]`
  *
  * A query process over the engine in the process, with its caches ("embedded", where reads are hits) and without
