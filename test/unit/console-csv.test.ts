@@ -4,11 +4,13 @@ import t from 'tap';
 import { CsvReader, type CsvRow, sniffDelimiter } from '../../console/web/records/csv-reader.ts';
 import {
   csvColumns,
+  csvHeader,
   csvLine,
   csvRecord,
   guardFormula,
   unguardFormula,
 } from '../../console/web/records/csv-writer.ts';
+import { mapColumns } from '../../console/web/records/import-rows.ts';
 
 function read(text: string, cuts: readonly number[] = [], delimiter = ','): CsvRow[] {
   const reader = new CsvReader({ delimiter });
@@ -90,7 +92,7 @@ t.test('the separator is sniffed', async (t) => {
 t.test(
   'what a spreadsheet takes as a formula is written with an apostrophe, and comes back without',
   async (t) => {
-    for (const text of ['=1+1', '+1', '-1', '@A1', '\t=1', '\r=1', "'=1", "''@"]) {
+    for (const text of ['=1+1', '+1', '-1', '@A1', '\t=1', '\r=1', '\n=1', "'=1", "'\n1", "''@"]) {
       t.equal(guardFormula(text), `'${text}`);
       t.equal(unguardFormula(guardFormula(text)), text);
     }
@@ -99,7 +101,7 @@ t.test(
       t.equal(unguardFormula(text), text);
     }
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom("'", '=', '-', 'a') }), (text) => {
+      fc.property(fc.string({ unit: fc.constantFrom("'", '=', '-', '\n', 'a') }), (text) => {
         t.equal(unguardFormula(guardFormula(text)), text);
       }),
     );
@@ -116,7 +118,31 @@ t.test('a record is a row by its columns', async (t) => {
   ]);
   t.strictSame(columns, ['id', 'name', 'age', 'tags', 'createdAt', 'updatedAt']);
   const record = { id: '1', name: '=HYPERLINK("x")', age: -5, tags: ['a', 'b'], createdAt: 'c' };
-  t.equal(csvRecord(columns, record), `1,"'=HYPERLINK(""x"")",-5,"[""a"",""b""]",c,\r\n`);
-  t.equal(csvRecord(['name'], { name: '' }), '""\r\n');
-  t.equal(csvRecord(['__proto__'], JSON.parse('{"__proto__":" a"}')), '" a"\r\n');
+  const style = { guard: true, mark: false };
+  t.equal(csvRecord(columns, record, style), `1,"'=HYPERLINK(""x"")",-5,"[""a"",""b""]",c,\r\n`);
+  t.equal(csvRecord(['name'], { name: '' }, style), '""\r\n');
+  t.equal(csvRecord(['__proto__'], JSON.parse('{"__proto__":" a"}'), style), '" a"\r\n');
+});
+
+t.test('names of fields are guarded too, and the guard and the mark are choices', async (t) => {
+  const columns = ['id', '=cmd', 'name'];
+  const record = { id: '1', '=cmd': '\n=1', name: '-' };
+  const guarded = { guard: true, mark: true };
+  t.equal(csvHeader(columns, guarded), "\ufeffid,'=cmd,name\r\n");
+  t.equal(csvRecord(columns, record, guarded), `1,"'\n=1",'-\r\n`);
+  const plain = { guard: false, mark: false };
+  t.equal(csvHeader(columns, plain), 'id,=cmd,name\r\n');
+  t.equal(csvRecord(columns, record, plain), '1,"\n=1",-\r\n');
+});
+
+t.test('an import finds the field of a guarded name', async (t) => {
+  const field = {
+    type: 'TEXT',
+    required: false,
+    unique: false,
+    hashed: false,
+    slug: 'cmd',
+    name: '=cmd',
+  } as const;
+  t.strictSame(mapColumns(["'=cmd"], [field]), [{ column: "'=cmd", field: '=cmd' }]);
 });

@@ -123,6 +123,7 @@ t.test('an export writes page by page, and can be stopped', async (t) => {
   let text = '';
   const progress: number[] = [];
   const input = {
+    style: { guard: true, mark: false },
     columns: ['id', 'c0'],
     write: (part: string) => {
       text += part;

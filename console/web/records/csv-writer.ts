@@ -4,8 +4,8 @@ import type { Field } from '../projects/structure.ts';
  * Spreadsheets take any cell that begins so as a formula. Such a text gets an apostrophe in front
  * (OWASP, "CSV Injection"). One that has apostrophes before it gets one more, so that an import can take it off again.
  */
-const formula = /^'*[=+\-@\t\r]/;
-const guarded = /^''*[=+\-@\t\r]/;
+const formula = /^'*[=+\-@\t\r\n]/;
+const guarded = /^''*[=+\-@\t\r\n]/;
 
 export function guardFormula(text: string): string {
   return formula.test(text) ? `'${text}` : text;
@@ -33,13 +33,24 @@ export function csvColumns(fields: readonly Field[]): readonly string[] {
   return ['id', ...fields.filter(({ hashed }) => !hashed).map(({ name }) => name), 'createdAt', 'updatedAt'];
 }
 
-export function csvRecord(columns: readonly string[], record: ReadRecord): string {
-  return csvLine(columns.map((column) => valueCell(record[column])));
+export interface CsvStyle {
+  /** Texts and names of fields that spreadsheets would run as formulas get an apostrophe. */
+  readonly guard: boolean;
+  /** A byte order mark first, by which spreadsheets know UTF-8. */
+  readonly mark: boolean;
+}
+
+export function csvHeader(columns: readonly string[], { guard, mark }: CsvStyle): string {
+  return `${mark ? '\ufeff' : ''}${csvLine(guard ? columns.map(guardFormula) : columns)}`;
+}
+
+export function csvRecord(columns: readonly string[], record: ReadRecord, { guard }: CsvStyle): string {
+  return csvLine(columns.map((column) => valueCell(record[column], guard)));
 }
 
 /** Numbers are no formulas: `-5` stays as it is. */
-function valueCell(value: unknown): string | null {
+function valueCell(value: unknown, guard: boolean): string | null {
   if (value === null || value === undefined) return null;
-  if (typeof value === 'string') return guardFormula(value);
+  if (typeof value === 'string') return guard ? guardFormula(value) : value;
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { SelectField } from '../parts/field.tsx';
+import { CheckboxField, SelectField } from '../parts/field.tsx';
 import { formatNumber } from '../parts/format.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { ProgressBar } from '../parts/progress.tsx';
@@ -28,6 +28,8 @@ const types = { json: 'application/json', csv: 'text/csv' } as const;
 /** Writes the selected records, or all that match, into a file of JSON or CSV. */
 export function ExportDialog({ api, space, view, selected, onClose }: ExportDialogProps): JSX.Element {
   const [format, setFormat] = useState<ExportFormat>('json');
+  const [guard, setGuard] = useState(true);
+  const [mark, setMark] = useState(false);
   const [what, setWhat] = useState(selected.length > 0 ? 'selected' : 'all');
   const [done, setDone] = useState<number | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -55,7 +57,14 @@ export function ExportDialog({ api, space, view, selected, onClose }: ExportDial
       const pieces: Blob[] = [];
       const write = (text: string): void => void pieces.push(new Blob([text]));
       const columns = csvColumns(space.fields);
-      const count = await exportRecords({ format, columns, pages, write, progress: setDone });
+      const count = await exportRecords({
+        format,
+        style: { guard, mark },
+        columns,
+        pages,
+        write,
+        progress: setDone,
+      });
       saveFile(new Blob(pieces, { type: types[format] }), `${space.slug}.${format}`);
       toast(`${formatNumber(count)} records are exported.`);
       onClose();
@@ -98,11 +107,23 @@ export function ExportDialog({ api, space, view, selected, onClose }: ExportDial
           ]}
         />
         {format === 'csv' && (
-          <p class="quiet">
-            Texts that a spreadsheet would run as a formula (they begin with = + - @, a tab or a line break)
-            get an apostrophe in front. An import here takes it off again. Arrays and objects are JSON in
-            their cells.
-          </p>
+          <>
+            <CheckboxField
+              label="Put an apostrophe before formulas"
+              hint="For files that are opened in a spreadsheet: it would run texts that begin with = + - @, a tab or a line break. An import here takes the apostrophe off again. Switch this off for other programs, which get the texts as they are."
+              checked={guard}
+              disabled={busy}
+              onChange={setGuard}
+            />
+            <CheckboxField
+              label="Begin with a byte order mark"
+              hint="Excel needs it to read letters beyond ASCII. Other programs may take it for a part of the first column’s name."
+              checked={mark}
+              disabled={busy}
+              onChange={setMark}
+            />
+            <p class="quiet">Arrays and objects are JSON in their cells.</p>
+          </>
         )}
         {busy && (
           <>

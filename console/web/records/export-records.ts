@@ -1,4 +1,4 @@
-import { csvLine, csvRecord } from './csv-writer.ts';
+import { type CsvStyle, csvHeader, csvRecord } from './csv-writer.ts';
 import type { ReadRecord } from './record-form.ts';
 import type { AnsweredPage } from './record-pages.ts';
 import { cursorOf } from './record-pages.ts';
@@ -8,6 +8,7 @@ export type ExportFormat = 'json' | 'csv';
 
 export interface ExportInput {
   readonly format: ExportFormat;
+  readonly style: CsvStyle;
   /** Columns of CSV, in their order. */
   readonly columns: readonly string[];
   readonly pages: AsyncIterable<readonly ReadRecord[]>;
@@ -20,18 +21,19 @@ export interface ExportInput {
 /** Writes a file page by page: a JSON array with a record on each line, or CSV with a header. */
 export async function exportRecords({
   format,
+  style,
   columns,
   pages,
   write,
   progress,
 }: ExportInput): Promise<number> {
   let records = 0;
-  write(format === 'json' ? '[' : csvLine(columns));
+  write(format === 'json' ? '[' : csvHeader(columns, style));
   for await (const page of pages) {
     const texts =
       format === 'json'
         ? page.map((record, index) => `${records + index === 0 ? '\n' : ',\n'}${JSON.stringify(record)}`)
-        : page.map((record) => csvRecord(columns, record));
+        : page.map((record) => csvRecord(columns, record, style));
     write(texts.join(''));
     records += page.length;
     progress(records);

@@ -24,9 +24,10 @@ export type ColumnMap = readonly { readonly column: string; readonly field: stri
 export function mapColumns(columns: readonly string[], fields: readonly Field[]): ColumnMap {
   const taken = new Set<string>();
   const find = (column: string): Field | undefined => {
-    const word = column.trim();
+    const word = unguardFormula(column.trim());
     const free = fields.filter(({ name }) => !taken.has(name));
     return (
+      free.find(({ name }) => name === column.trim()) ??
       free.find(({ name }) => name === word) ??
       free.find(({ slug }) => slug === word) ??
       free.find(({ name }) => name.toLowerCase() === word.toLowerCase())
