@@ -1,7 +1,7 @@
 /**
- * The samples of README.md, docs/api.md and docs/uploads.md, as a reader would copy them. A shell sample whose next block is JSON has that
- * answer, where `…` stands for anything. TypeScript samples of a page are one program: it compiles under `strict`, and runs
- * twice.
+ * The samples of README.md, docs/api.md and docs/uploads.md, as a reader would copy them. A shell sample whose next block is
+ * JSON has that answer, where `…` stands for anything. TypeScript samples of a page are one program: it compiles under
+ * `strict`, and runs twice.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';

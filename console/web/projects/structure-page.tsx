@@ -49,7 +49,7 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
   const drop = async (field: Field): Promise<void> => {
     const agreed = await confirmed({
       title: `Drop the field ${field.name}?`,
-      body: <p>The field goes, and with it its values in all records. Nobody can undo this.</p>,
+      body: <p>This deletes the field and all its values. It can’t be undone.</p>,
       confirm: 'Drop the field',
       typed: field.name,
     });
