@@ -9,11 +9,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { loadTypescript } from './services/load-typescript.ts';
-
-interface Outcome {
-  readonly passed: number;
-  readonly failed: number;
-}
+import { type Outcome, outcomeOf } from './services/test-outcome.ts';
 
 const { values, positionals: files } = parseArgs({
   allowPositionals: true,
@@ -60,18 +56,12 @@ async function runFile(file: string): Promise<Outcome> {
   clearTimeout(late);
   process.off('exit', stopWithUs);
   const output = Buffer.concat(chunks).toString();
-  const good = status === 0;
-  const passed = count(output, /^ *ok \d+/gm);
-  // a process can fail without a test that does
-  const failed = good ? 0 : Math.max(1, count(output, /^ *not ok \d+/gm));
+  const { passed, failed } = outcomeOf(status, output);
+  const good = failed === 0;
   const line = `${good ? 'ok' : 'not ok'} ${outcomes.length + 1} - ${file} # time=${secondsSince(start)}s`;
   report?.write(`# Subtest: ${file}\n${output.replace(/^/gm, '    ')}\n${line}\n`);
   console.log(good ? line : `${output}\n${line}`);
   return { passed, failed };
-}
-
-function count(text: string, pattern: RegExp): number {
-  return text.match(pattern)?.length ?? 0;
 }
 
 function secondsSince(start: number): string {

@@ -38,7 +38,16 @@ export function uniqueReservationsSuite(
     held.permit?.check();
     await held.settle([]);
     await held.settle(['a']);
-    t.ok('reservation' in (await reservations.reserve(['a'], idle)), 'settled once is settled');
+    const again = taken(await reservations.reserve(['a'], idle));
+    await held.settle([]);
+    let result: unknown = null;
+    const waiting = reservations.reserve(['a'], idle).then((value) => {
+      result = value;
+    });
+    await aMoment();
+    t.equal(result, null, 'settled once is settled: what another one has since is not given back');
+    await again.settle([]);
+    await waiting;
   });
 
   t.test('all or none: a waiter hears that the key was stored, and holds nothing meanwhile', async (t) => {
@@ -119,7 +128,9 @@ export function uniqueReservationsSuite(
     const many = taken(await reservations.reserve(['a', 'b', 'c', 'd'], idle));
     await t.rejects(reservations.reserve(['e'], idle), { code: 'overloaded' });
     await many.settle([]);
-    taken(await reservations.reserve(['a', 'b', 'c'], idle));
+    taken(await reservations.reserve(['a', 'b'], idle));
+    taken(await reservations.reserve(['c'], idle));
+    await t.rejects(reservations.reserve(['d'], idle), { code: 'overloaded' });
   });
 
   t.test('keys of any length and content', async (t) => {

@@ -66,6 +66,22 @@ t.test('what other processes wrote is seen within a minute', async (t) => {
   await t.rejects(write(1), refused);
 });
 
+t.test('what is written while the store counts is counted as well', async (t) => {
+  let now = 0;
+  let answer: (bytes: number) => void = () => {};
+  const count = (): Promise<number> =>
+    now === 0 ? Promise.resolve(0) : new Promise((resolve) => (answer = resolve));
+  const quota = new RecordQuota({ limit: 100, count, now: () => now });
+  const write = (bytes: number): Promise<void> => quota.write('a', bytes, async () => {});
+  await write(10);
+  now = 60_000;
+  await write(50);
+  answer(10);
+  await sleep(1);
+  await t.rejects(write(41), refused);
+  await write(40);
+});
+
 t.test('a store that does not answer stops no write', async (t) => {
   const { state, write } = quotaOf(100);
   state.away = true;

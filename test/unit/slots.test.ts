@@ -3,7 +3,7 @@ import { slotColumns } from '../../common/metadata/migrations/record-tables.ts';
 import { mergeStructure } from '../../query/space/merge-structure.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import { assignSlots, kindOf, slotOf, slotsText, withSlots } from '../../query/structure/slots.ts';
-import type { Structure } from '../../query/structure/structure.ts';
+import { createStructure, type Structure } from '../../query/structure/structure.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 
@@ -105,4 +105,10 @@ t.test('the catalogue has slots as text', async (t) => {
   t.strictSame(withSlots(bare, slotsText(retired)), retired);
   const [added] = assignSlots([{ ...(bare[0] as (typeof bare)[0]), slug: 'c' }], fields, ['t1', 't2']);
   t.equal(added?.slot, 't3', 'a slot that was retired is not given again');
+});
+
+t.test('a new field takes no slot that a dropped one had: its values may still be there', async (t) => {
+  const stored = createStructure({ ...storedStructure(many(2, 'x')), retiredSlots: ['t2', 't3'] });
+  const slots = slotsOf(mergeStructure(stored, requested(many(2, 'new')), true));
+  t.strictSame(slots, { x0: 't0', x1: 't1', new0: 't4', new1: 't5' });
 });
