@@ -30,6 +30,13 @@ async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
   const rows: CloudFile[] = [];
   const ensured: string[] = [];
   const log = silentLog();
+  const memory = plentyOfMemory();
+  const uploads = createUploadLedger();
+  t.teardown(async () => {
+    if (!(await uploads.untilIdle(20_000))) throw new Error('an upload is not over');
+    if (memory.used !== 0) throw new Error(`${memory.used} bytes of memory were not given back`);
+    memory.close();
+  });
   const upload = uploadOperation({
     deploymentId: testDeployment,
     authenticate: async () => ({ userId: owner, tokenId: 't' }),
@@ -46,10 +53,10 @@ async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
       },
     },
     store,
-    memory: plentyOfMemory(),
+    memory,
     maxUploadBytes: 1_000_000,
     fileUrl: (file) => `https://files.test/_f_/${file.projectSlug}/${file.name}`,
-    uploads: createUploadLedger(),
+    uploads,
     log,
     ...change,
   });
@@ -58,7 +65,7 @@ async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
     const entries = await readdir(root, { recursive: true, withFileTypes: true });
     return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
   };
-  return { root, store, rows, ensured, log, upload, filesLeft };
+  return { root, store, rows, ensured, log, memory, uploads, upload, filesLeft };
 }
 
 function uploadRequest(body: Uint8Array, args: FakeRequestArgs = {}) {
@@ -282,6 +289,43 @@ t.test('a client that goes away once the object is complete still gets its row',
   });
   await upload(uploadRequest(goodBody, { signal: controller.signal }));
   t.equal(rows.length, 1);
+});
+
+t.test('a failed upload is over, and its memory free, once the store has let go of it', async (t) => {
+  const wrong = { name: 'file', fileName: 'a', headers: [`x-checksum-crc32: ${'0'.repeat(8)}`], content };
+  const cases: [name: string, body: Uint8Array, code: string][] = [
+    ['its bytes are refused', formBody('B', [wrong]), 'checksum_mismatch'],
+    ['it can not be completed', goodBody, 'StoreBroken'],
+  ];
+  for (const [name, body, code] of cases) {
+    let letGo = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const root = await mkdtemp(join(tmpdir(), 'sluice-upload-'));
+    t.teardown(() => rm(root, { recursive: true, force: true }));
+    const inner = await createFileSystemStore({ root });
+    const store: ObjectStore = {
+      ...inner,
+      async create(...args) {
+        const writer = await inner.create(...args);
+        return {
+          writePart: (part) => writer.writePart(part),
+          complete: () => Promise.reject(Object.assign(new Error('no'), { code: 'StoreBroken' })),
+          abort: () => held.then(() => writer.abort()),
+        };
+      },
+    };
+    const { upload, memory, uploads } = await setUp(t, { store });
+    await t.rejects(Promise.resolve(upload(uploadRequest(body))), { code }, name);
+    // whatever need not wait has run by now
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    t.equal(uploads.open, 1, `${name}: the store has not let go`);
+    if (code === 'StoreBroken') t.ok(memory.used > 0, 'and may still read what the memory holds');
+    letGo();
+    t.ok(await uploads.untilIdle(20_000));
+    t.equal(memory.used, 0, name);
+  }
 });
 
 t.test('a row that cannot be stored takes the object with it, and the answer is 500', async (t) => {

@@ -52,7 +52,11 @@ export async function serveGatewayOn(
     waitLimit: 60_000,
   });
   const ledger = createUploadLedger();
-  t.teardown(() => memory.close());
+  t.teardown(async () => {
+    if (!(await ledger.untilIdle(20_000))) throw new Error('an upload is not over');
+    if (memory.used !== 0) throw new Error(`${memory.used} bytes of upload memory were not given back`);
+    memory.close();
+  });
   const { server, baseUrl } = await serveRoutes(
     t,
     gatewayRoutes({

@@ -31,6 +31,7 @@ async function refused(
   t.match(error, { status: 400, ...expected });
   t.equal(upload.writer.aborted, upload.begun.length, 'what began is aborted once');
   t.equal(upload.writer.completed, 0);
+  t.equal(upload.memory.used, 0, 'its memory is given back');
 }
 
 t.test('takes the file out of a form', async (t) => {
