@@ -4,12 +4,18 @@ import t from 'tap';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 
 const chdb = createRequire(import.meta.url)('chdb') as typeof import('chdb');
-const { queryStream, query } = chdb.Session.prototype;
+const { queryStream, query, queryAsync } = chdb.Session.prototype;
 /** What streams were begun with. */
 const begun: string[] = [];
 chdb.Session.prototype.queryStream = function (...args) {
   begun.push(args[0]);
   return queryStream.apply(this, args);
+};
+/** What was run on threads. */
+const computed: string[] = [];
+chdb.Session.prototype.queryAsync = function (...args) {
+  computed.push(args[0]);
+  return queryAsync.apply(this, args);
 };
 /** What was run on the event loop. */
 const blocking: string[] = [];
@@ -45,10 +51,33 @@ t.test('a session in the place of one whose statement failed is opened in one st
   t.ok(blocking.length > 0 && blocking.length <= 2, `${blocking.length} statements`);
 });
 
+t.test('reads of an account that asks for much do not come before another one', async (t) => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const scan = (i: number): string =>
+    `SELECT ${i} AS scan, sum(cityHash64(number)) FROM numbers(60000000000)`;
+  const scans = (until: number): number =>
+    computed.slice(0, until).filter((sql) => sql.includes('AS scan')).length;
+  computed.length = 0;
+  const flood = Array.from({ length: 12 }, async (_, i) => {
+    const read = { sql: scan(i), signal, account: 'flood' };
+    await (i % 2 === 0 ? db.rows(read) : db.stream({ ...read, format: 'TSVRaw', fewRows: true }));
+  });
+  const ends = Promise.allSettled(flood);
+  const row = db.rows({ sql: 'SELECT 1 AS one', account: 'other' });
+  const page = await db.stream({ sql: 'SELECT 2 AS two', format: 'TSVRaw', fewRows: true, account: 'other' });
+  for await (const chunk of page) t.equal(Buffer.from(chunk).toString(), '2\n');
+  t.strictSame(await row, [{ one: 1 }]);
+  const last = computed.findLastIndex((sql) => / AS (one|two)/.test(sql));
+  t.equal(scans(last), 4, 'two of each kind, and the other eight wait behind it');
+  controller.abort(new Error('gone'));
+  t.ok((await ends).every(({ status }) => status === 'rejected'));
+});
+
 t.test('a stream that ends before its turn is not begun: to end it would be to compute it', async (t) => {
   // two of an account are computed at once, and these never have a chunk
   const endless = 'SELECT sum(cityHash64(number, toString(number))) AS s FROM numbers(60000000000)';
-  const computed = [1, 2].map(() => db.stream({ sql: endless, format: 'TSVRaw', account: 'a' }));
+  const streams = [1, 2].map(() => db.stream({ sql: endless, format: 'TSVRaw', account: 'a' }));
   const controller = new AbortController();
   const waiting = [1, 2, 3].map(() =>
     db.stream({ sql: 'SELECT 1', format: 'TSVRaw', account: 'a', signal: controller.signal }),
@@ -58,7 +87,7 @@ t.test('a stream that ends before its turn is not begun: to end it would be to c
   await sleep(50);
   controller.abort(new Error('gone'));
   await Promise.all(waiting.map((stream) => t.rejects(stream, { message: 'gone' })));
-  await Promise.all(computed.map((stream) => t.rejects(stream, { code: 'deadline_exceeded' })));
+  await Promise.all(streams.map((stream) => t.rejects(stream, { code: 'deadline_exceeded' })));
   t.strictSame(begun, [endless, endless]);
   const after = await db.stream({ sql: 'SELECT 2', format: 'TSVRaw', account: 'a' });
   for await (const chunk of after) t.equal(Buffer.from(chunk).toString(), '2\n', 'and others are computed');
