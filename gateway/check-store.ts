@@ -3,8 +3,8 @@ import { StoreUnavailable } from '../common/errors/store-unavailable.ts';
 import type { Log } from '../common/log/log.ts';
 import type { ObjectStore } from '../common/object-store/object-store.ts';
 
-/** What all of it may take. Milliseconds. */
-const checkTimeout = 10_000;
+/** What all of it may take: longer than the store tries to find out. Milliseconds. */
+const checkTimeout = 60_000;
 
 /**
  * Says at the start what is wrong with the object store. The process serves nevertheless: /readyz keeps requests away,
@@ -23,7 +23,7 @@ export async function checkStore(
   } catch (err) {
     // the store itself has said what its operator has to put right
     if (!(err instanceof StoreUnavailable && err.problem !== undefined))
-      log.warn({ err }, 'the check of the object store failed');
+      log.warn({ err }, 'the object store fails a first check');
   }
 }
 

@@ -194,7 +194,14 @@ export const descriptions = {
       206: fileAnswer('A part of it', { 'Content-Range': header('Which part, and the size of the whole') }),
       304: { description: 'The client has it', headers: versionHeaders },
     },
-    errors: [...storeErrors, 'unauthorized', 'link_refused', 'not_found', 'range_not_satisfiable'],
+    errors: [
+      ...storeErrors,
+      'unauthorized',
+      'link_refused',
+      'not_found',
+      'range_not_satisfiable',
+      'unavailable',
+    ],
     head: { summary: 'Ask about a file', statuses: [200, 304] },
     sample: (base) => nameOfUpload(base) + curl({ url: `${base}/_f_/demo/$NAME` }),
   },
@@ -254,7 +261,7 @@ export const descriptions = {
     answers: {
       204: { description: 'It is gone', headers: { 'Cache-Control': header('no-store') } },
     },
-    errors: [...storeErrors, 'unauthorized', 'not_found'],
+    errors: [...storeErrors, 'unauthorized', 'not_found', 'unavailable'],
     sample: (base) => nameOfUpload(base) + curl({ method: 'DELETE', url: `${base}/_f_/demo/$NAME` }),
   },
 } as const satisfies Readonly<Record<string, ApiOperation>>;

@@ -18,7 +18,8 @@ export interface ErrorBody {
 /** What a client may see of a thrown value: an ApiError as it is, a full disk, a store that is away, anything else as a bare internal error. */
 export function visibleError(thrown: unknown): ApiError {
   if (isStorageFull(thrown)) return storageFull(thrown);
-  if (thrown instanceof StoreUnavailable) return unavailable('The object store does not answer', thrown);
+  if (thrown instanceof StoreUnavailable)
+    return unavailable('Files can not be stored or read at the moment', thrown);
   return thrown instanceof ApiError ? thrown : internalError(thrown);
 }
 

@@ -112,7 +112,7 @@ export const remedies: Readonly<Record<string, string>> = {
   not_implemented: 'This function does not exist here.',
   shutting_down: 'Try again: another process, or the next one, will answer.',
   overloaded: 'Try again after `Retry-After`, with growing pauses.',
-  unavailable: 'Try again after `Retry-After`: Redis does not answer.',
+  unavailable: 'Try again after `Retry-After`: Redis or the object store does not answer.',
   deadline_exceeded: 'Ask for less at once, or try again. A write may have taken effect.',
   not_ready: 'Try again: a store does not answer, or the server is starting.',
   storage_full: 'Try again later: nothing of this request was stored. The operator: free space on the disk.',

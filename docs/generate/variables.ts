@@ -169,7 +169,8 @@ export const variableGroups: readonly VariableGroup[] = [
           'whether the bucket is public; an s3Link is then the object’s own address. Not with FILE_LINKS=private',
       },
       S3_REQUEST_TIMEOUT_MS: {
-        meaning: 'how long a request to S3 may take, with all retries',
+        meaning:
+          'how long a request to S3 may take, with all retries. When S3 answers nothing at all for a quarter of it, requests that need files get a 503',
       },
     },
   },

@@ -38,15 +38,17 @@ export async function retrying<T>(
       return result;
     } catch (error) {
       signal.throwIfAborted();
+      const { code, status } = failureOf(error);
+      if (status !== undefined) timing.answered.at = performance.now();
       // the clock has been set by the Date of the answer; if that didn't help, nothing will
-      const skewed: boolean = failureOf(error).code === 'RequestTimeTooSkewed' && !skewSeen;
+      const skewed: boolean = code === 'RequestTimeTooSkewed' && !skewSeen;
       skewSeen ||= skewed;
       if (!skewed && !isTransient(error)) throw error;
       const pause = Math.random() * Math.min(timing.longestPause, timing.firstPause * 2 ** tries);
       const next = performance.now() + pause;
-      if (failureOf(error).status !== undefined) timing.answered.at = next - pause;
-      const isAway = next - Math.max(began, timing.answered.at) > timing.quiet;
-      if (isAway || next + least > end) throw error;
+      // a timer may be a millisecond early
+      const silence = status === undefined ? next + 1 - Math.max(began, timing.answered.at) : 0;
+      if (silence > timing.quiet || next + least > end) throw error;
       await pauseFor(pause, signal);
       timing.onRetry?.();
     }
