@@ -8,8 +8,8 @@ import { randomUUID } from 'node:crypto';
 import { readConfig } from '../../common/config/read-config.ts';
 import { createLog } from '../../common/log/log.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
-import { CacheOutages } from '../../query/records/cache-outages.ts';
-import { RedisVersions } from '../../query/records/redis-versions.ts';
+import { CacheOutages } from '../../query/store-shared/cache-outages.ts';
+import { RedisVersions } from '../../query/store-shared/redis-versions.ts';
 
 const config = readConfig(process.env);
 if (config.redis === undefined) throw new Error('REDIS_URL says which Redis may be used');

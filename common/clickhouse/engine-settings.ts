@@ -44,5 +44,5 @@ export const streamSettings: Readonly<Record<string, number>> = {
  */
 export const pausingSettings: Readonly<Record<string, number>> = { low_priority_query_wait_time_ms: 100 };
 
-/** What ends a statement whose result is not small: as large as an answer that may be kept (query/records/result-cache.ts). */
+/** What ends a statement whose result is not small: as large as an answer that may be kept (query/store-embedded/result-cache.ts). */
 export const wholeResult = `max_result_bytes = ${1024 * 1024}, result_overflow_mode = 'throw'`;

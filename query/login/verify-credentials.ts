@@ -1,7 +1,7 @@
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { HashChecks } from '../records/hash-checks.ts';
 import type { RecordReader } from '../records/record-reader.ts';
-import { storedJson } from '../records/record-row.ts';
+import { storedJson } from '../sql/record-row.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 
 export interface User {

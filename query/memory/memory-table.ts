@@ -1,13 +1,13 @@
 import type { ReadPlan } from '../input/read-plan.ts';
+import { RowWriter, readRow } from '../sql/packed-row.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
 import { slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
 import { type IndexShape, shapeText } from './index-shape.ts';
 import { OrderedIndex, type Position } from './ordered-index.ts';
-import { RowWriter, readRow } from './packed-row.ts';
 import { RowJson } from './row-json.ts';
 import { compareTie, idOrder, orderKey, orderOf, type RowOrder, sameOrder } from './row-order.ts';
 import { RowSlabs } from './row-slabs.ts';
-import type { StoredRow } from './stored-row.ts';
 import { meets, valueWanted, type Wanted, wantedOf } from './wanted.ts';
 
 /** Rows that an answer is made of at once, and bytes of it: the event loop stands still meanwhile. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { endOfRow, idSpan, type Span } from '../sql/packed-row.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
 import { type IndexShape, lookupShape, shapeText } from './index-shape.ts';
 import { MemoryTable } from './memory-table.ts';
-import { endOfRow, idSpan, type Span } from './packed-row.ts';
-import type { StoredRow } from './stored-row.ts';
 
 /** Milliseconds after which a table that nobody asks is free for others. */
 const idleAfter = 60_000;

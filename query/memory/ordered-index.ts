@@ -1,6 +1,6 @@
+import { type Span, valueSpan } from '../sql/packed-row.ts';
 import type { IndexShape } from './index-shape.ts';
 import { keyedWordHash } from './keyed-word-hash.ts';
-import { type Span, valueSpan } from './packed-row.ts';
 import { compareTie, nameOf, orderKey, type RowOrder, sameInOrder, sameValue } from './row-order.ts';
 import type { RowSlabs } from './row-slabs.ts';
 

@@ -1,6 +1,6 @@
+import { createdAt, findValues, idSpan, type Span, updatedAt } from '../sql/packed-row.ts';
 import { slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
-import { createdAt, findValues, idSpan, type Span, updatedAt } from './packed-row.ts';
 import { nameOf } from './row-order.ts';
 
 interface ShownField {

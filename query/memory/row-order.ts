@@ -1,6 +1,6 @@
+import { createdAt, idSpan, type Span, updatedAt, valueSpan } from '../sql/packed-row.ts';
 import type { Field, SystemKey } from '../structure/field.ts';
 import { slotOf } from '../structure/slots.ts';
-import { createdAt, idSpan, type Span, updatedAt, valueSpan } from './packed-row.ts';
 
 /** What rows are sorted by; ids break ties, as in `orderSql`. Rows without a value come last. */
 export interface RowOrder {

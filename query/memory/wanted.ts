@@ -1,6 +1,6 @@
 import type { Condition } from '../input/parse-conditions.ts';
+import { createdAt, idSpan, type Span, sameBytes, updatedAt, valueSpan } from '../sql/packed-row.ts';
 import { slotOf } from '../structure/slots.ts';
-import { createdAt, idSpan, type Span, sameBytes, updatedAt, valueSpan } from './packed-row.ts';
 import { nameOf } from './row-order.ts';
 
 /** A condition as packed rows are compared with it. */

@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import { continueWith } from '../../common/promises/continue-with.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
-import type { KeptResults, ReadCache } from '../records/kept-results.ts';
+import type { KeptResults, ReadCache } from '../store/kept-results.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { jsonAnswer, jsonStream } from './json-answer.ts';
 import type { Populate } from './populate.ts';

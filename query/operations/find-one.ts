@@ -11,8 +11,8 @@ import { preparePopulate } from './populate.ts';
 export const findOne: RunOperation = (call, deps) =>
   openAsked(call, (space, asked) => {
     const { request } = call;
-    const { reader, cache } = deps;
-    return cachedRecord({ cache, space, request, asked: `findOne ${asked.key}` }, () => {
+    const { reader, store } = deps;
+    return cachedRecord({ cache: store.results, space, request, asked: `findOne ${asked.key}` }, () => {
       const plan = parseAsked(request, space, asked);
       return {
         conditions: plan.conditions,

@@ -10,8 +10,8 @@ import { preparePopulate } from './populate.ts';
 export const find: RunOperation = (call, deps) =>
   openAsked(call, (space, asked) => {
     const { request } = call;
-    const { reader, cache } = deps;
-    return cachedList({ cache, space, request, asked: `find ${asked.key}` }, () => {
+    const { reader, store } = deps;
+    return cachedList({ cache: store.results, space, request, asked: `find ${asked.key}` }, () => {
       const plan = parseAsked(request, space, asked);
       return {
         conditions: plan.conditions,

@@ -4,9 +4,9 @@ import { cachedRecord } from './cached-answer.ts';
 import type { RunOperation } from './operation.ts';
 
 /** GET /{project}/{space}/get-key-values: the key group, or `null`. */
-export const getKeys: RunOperation = ({ request, open }, { reader, cache }) =>
+export const getKeys: RunOperation = ({ request, open }, { reader, store }) =>
   continueWith(open(), (space) =>
-    cachedRecord({ cache, space, request, asked: 'getKeys' }, () => ({
+    cachedRecord({ cache: store.results, space, request, asked: 'getKeys' }, () => ({
       conditions: null,
       populate: null,
       now: () => reader.firstNow(space, oldest),

@@ -1,5 +1,5 @@
 import { validateRecord } from '../input/validate-record.ts';
-import { type NewRecord, newRecordJson } from '../records/new-record.ts';
+import { type NewRecord, newRecordJson } from '../sql/new-record.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { RunOperation } from './operation.ts';
 

@@ -1,6 +1,6 @@
 import type { AnnouncedRecord } from '../../common/record-events/record-event.ts';
 import { validateRecords } from '../input/validate-record.ts';
-import { type NewRecord, newRecordJson, newRecordsJson } from '../records/new-record.ts';
+import { type NewRecord, newRecordJson, newRecordsJson } from '../sql/new-record.ts';
 import type { Structure } from '../structure/structure.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { RunOperation } from './operation.ts';

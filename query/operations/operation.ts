@@ -1,30 +1,26 @@
 import type { LoginTokens } from '../../common/auth/login-tokens.ts';
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
-import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { JsonObject } from '../../common/openapi-document/build-document.ts';
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { VerifyCredentials } from '../login/verify-credentials.ts';
-import type { ReadCache } from '../records/kept-results.ts';
+import type { RecordInserts } from '../records/insert-records.ts';
 import type { RecordChanges } from '../records/record-changes.ts';
 import type { RecordReader } from '../records/record-reader.ts';
-import type { RecordStore } from '../records/store-records.ts';
-import type { ClearDeps } from '../space/clear-records.ts';
 import type { OperationIdentity } from '../space/open-space.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
 import type { Announce } from './announce.ts';
 import type { PopulateDeps } from './populate.ts';
 
 /** What operations are made of. */
-export interface OperationDeps extends ClearDeps, PopulateDeps {
+export interface OperationDeps extends PopulateDeps {
+  readonly store: RecordStore;
   readonly reader: RecordReader;
-  readonly cache: ReadCache;
-  readonly records: RecordStore;
+  readonly records: RecordInserts;
   readonly changes: RecordChanges;
   readonly structures: StructureCache;
-  /** By space. */
-  readonly lock: ReadWriteLock;
   readonly loginTokens: LoginTokens;
   readonly verifyCredentials: VerifyCredentials;
   readonly announce: Announce;

@@ -25,8 +25,8 @@ function answer(
   space: RecordSpace,
   deps: OperationDeps,
 ): HttpResponse | Promise<HttpResponse> {
-  const { reader, cache } = deps;
-  return cachedList({ cache, space, request, asked: `search ${request.rawQuery}` }, () => {
+  const { reader, store } = deps;
+  return cachedList({ cache: store.results, space, request, asked: `search ${request.rawQuery}` }, () => {
     const { sort, page, paramRelationship } = parseOptions(request.header('options'), space.structure);
     const { text, fields, conditions } = parseSearch(request.query, space.structure);
     const filter = parseConditions(conditions, space.structure, paramRelationship);

@@ -1,7 +1,7 @@
 import type { AnnouncedRecord } from '../../common/record-events/record-event.ts';
 import { type Changes, validateChanges } from '../input/validate-changes.ts';
 import { validateKeys } from '../input/validate-record.ts';
-import { newRecordJson } from '../records/new-record.ts';
+import { newRecordJson } from '../sql/new-record.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDeps, RunOperation } from './operation.ts';

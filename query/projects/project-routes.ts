@@ -16,7 +16,7 @@ const noFigures: SpaceFigures = { records: 0, bytes: 0 };
 /** What an account may see of its projects and record spaces, and drop of them. */
 export function projectRoutes(deps: DropDeps & { readonly authenticate: Authenticate }): Route[] {
   const { authenticate, projects, catalogue } = deps;
-  const sizes = new SpaceSizes(deps);
+  const sizes = new SpaceSizes(deps.store);
 
   const listProjects = async ({ query, signal }: HttpRequest, ownerId: string): Promise<HttpResponse> => {
     const read = new ListQuery(query, ['limit', 'after']);

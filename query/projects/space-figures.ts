@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Database } from '../../common/clickhouse/database.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
+import type { RecordStore } from '../store/record-store.ts';
 
 /** How much a space holds. */
 export interface SpaceFigures {
@@ -21,11 +20,11 @@ const samplesAtOnce = 4;
  * rows a second, and their size is that of a few, taken once in a while.
  */
 export class SpaceSizes {
-  readonly #deps: { readonly db: Database; readonly table: RecordsTable };
+  readonly #store: RecordStore;
   readonly #average = new LRUCache<string, number>({ max: knownSpaces, ttl: knownFor });
 
-  constructor(deps: { readonly db: Database; readonly table: RecordsTable }) {
-    this.#deps = deps;
+  constructor(store: RecordStore) {
+    this.#store = store;
   }
 
   /** @param ids of the spaces' records, all of one account */
@@ -34,7 +33,7 @@ export class SpaceSizes {
     account: string,
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, SpaceFigures>> {
-    const { db, table } = this.#deps;
+    const { db, table } = this.#store;
     const byHome = new Map<string, string[]>();
     for (const id of ids) {
       const home = table.homeOf(id);
@@ -63,7 +62,7 @@ export class SpaceSizes {
   async #averageOf(id: string, account: string, signal: AbortSignal): Promise<number> {
     const known = this.#average.get(id);
     if (known !== undefined) return known;
-    const { db, table } = this.#deps;
+    const { db, table } = this.#store;
     const statement = table.select(id, {
       columns: 'toFloat64(byteSize(_doc)) AS size',
       tail: `LIMIT ${sampled}`,

@@ -1,7 +1,7 @@
 import type { Condition, Conditions } from '../input/parse-conditions.ts';
-import type { StoredRow } from '../memory/stored-row.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import type { LookupKey } from '../store/record-store.ts';
 import { slotOf } from '../structure/slots.ts';
-import type { LookupKey } from './record-lookups.ts';
 
 /**
  * What plain conditions look up, where that is enough to find every record that matches: an id, or a value that is

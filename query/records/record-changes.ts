@@ -4,16 +4,16 @@ import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import type { Hasher } from '../../common/login/hasher.ts';
 import type { Changes } from '../input/validate-changes.ts';
 import type { RecordValues } from '../input/validate-record.ts';
+import { storedJson } from '../sql/record-row.ts';
 import type { Assignment } from '../sql/update-sql.ts';
+import type { RecordChange, RecordStore, RecordWrites } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
-import { type FindStoredDeps, findStored } from '../unique/find-stored.ts';
 import { recordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
-import { alreadyStored, collectUniqueValues, type UniqueValue } from '../unique/unique-values.ts';
-import { storedJson } from './record-row.ts';
-import type { RecordChange, RecordWrites } from './record-writes.ts';
-import { withHashes } from './store-records.ts';
+import { findStored } from './find-stored.ts';
+import { withHashes } from './insert-records.ts';
+import { alreadyStored, collectUniqueValues, type UniqueValue } from './unique-values.ts';
 
 /** What a change did. */
 interface Outcome {
@@ -33,7 +33,8 @@ const untouched: Outcome = { record: null, told: Promise.resolve() };
 /** Milliseconds that a change waits for other processes before it is made without them. */
 const patience = 2000;
 
-export interface RecordChangesDeps extends FindStoredDeps {
+export interface RecordChangesDeps {
+  readonly store: RecordStore;
   readonly hasher: Hasher;
   readonly reservations: UniqueReservations;
   readonly writes: RecordWrites;
@@ -58,7 +59,7 @@ export class RecordChanges {
     changes: Changes,
     signal: AbortSignal,
   ): Promise<string | null> {
-    const { hasher, keyFilter } = this.#deps;
+    const { hasher, store } = this.#deps;
     const { fields } = space.structure;
     const row: RecordValues = fields.map((field) => changes.get(field) ?? null);
     const unique = await collectUniqueValues(space, [row], signal);
@@ -71,7 +72,7 @@ export class RecordChanges {
       let stored: Iterable<string> = [];
       try {
         const permit = reservation?.permit ?? null;
-        for (const { hash } of unique.values()) keyFilter?.add(space.id, hash);
+        for (const { hash } of unique.values()) store.keys.add(space.id, hash);
         const outcome = await this.#commit(space, { space, id, assignments, signal, permit });
         if (outcome.record !== null) stored = unique.keys();
         return outcome;
@@ -138,7 +139,7 @@ export class RecordChanges {
     if (values.size === 0) return null;
     for (;;) {
       const result = await this.#deps.reservations.reserve([...values.keys()], signal);
-      const finding = findStored(this.#deps, space, values, signal, id);
+      const finding = findStored(this.#deps.store, space, values, signal, id);
       const taken = await finding.catch(async (error: unknown) => {
         if ('reservation' in result) await result.reservation.settle([]);
         throw error;

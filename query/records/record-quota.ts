@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { waitAtMost } from '../../common/abort/wait-at-most.ts';
 import { quotaExceeded } from '../../common/errors/catalogue.ts';
 import type { Log } from '../../common/log/log.ts';
-import type { RecordWrites } from './record-writes.ts';
+import type { RecordWrites } from '../store/record-store.ts';
 
 /** What a record counts beside its values: its id, its times, and the row itself. */
 export const recordOverhead = 64;

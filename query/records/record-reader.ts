@@ -1,11 +1,8 @@
-import type { Database } from '../../common/clickhouse/database.ts';
 import { invalidCondition } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import { type Conditions, equals } from '../input/parse-conditions.ts';
 import type { Options, Page } from '../input/parse-options.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
-import type { MemoryTable } from '../memory/memory-table.ts';
-import type { StoredRow } from '../memory/stored-row.ts';
 import {
   afterSql,
   conditionsSql,
@@ -14,18 +11,17 @@ import {
   keyedConditions,
   orderSql,
 } from '../sql/conditions-sql.ts';
-import type { RecordsTable, Selection } from '../sql/records-table.ts';
+import { rowColumns, storedJson } from '../sql/record-row.ts';
+import type { Selection } from '../sql/records-table.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
 import { recordExpression, valueSql } from '../sql/value-sql.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
-import type { FindBatches } from './find-batches.ts';
 import type { HashChecks } from './hash-checks.ts';
 import { asJsonArray } from './json-array.ts';
 import { lookupOf, matchesAll } from './match-conditions.ts';
-import type { PendingRecords } from './pending-records.ts';
-import type { RecordLookups } from './record-lookups.ts';
-import { rowColumns, storedJson } from './record-row.ts';
 
 export type Ordering = Pick<Options, 'sort' | 'page'>;
 /** Which records: what can be said without looking at hashes. `nothing`: there can be none. */
@@ -48,50 +44,26 @@ export const oldest: ReadPlan = { conditions: all, sort: null, page: null };
 
 /** Reads records of one space, as a request sees it. */
 export class RecordReader {
-  readonly #db: Database;
-  readonly #table: RecordsTable;
+  readonly #store: RecordStore;
   readonly #checks: HashChecks;
-  readonly #lookups: RecordLookups;
-  readonly #batches: FindBatches;
-  readonly #pending: Pick<PendingRecords, 'tables' | 'searched'> | undefined;
 
-  constructor(args: {
-    db: Database;
-    table: RecordsTable;
-    checks: HashChecks;
-    lookups: RecordLookups;
-    batches: FindBatches;
-    pending?: Pick<PendingRecords, 'tables' | 'searched'> | undefined;
-  }) {
-    this.#lookups = args.lookups;
-    this.#db = args.db;
-    this.#table = args.table;
-    this.#checks = args.checks;
-    this.#batches = args.batches;
-    this.#pending = args.pending;
+  constructor({ store, checks }: { store: RecordStore; checks: HashChecks }) {
+    this.#store = store;
+    this.#checks = checks;
   }
 
   /** What `stream` would answer, if it can be made of rows in memory at once; null: it can't. */
   listNow(space: RecordSpace, plan: ReadPlan): Uint8Array | null {
-    const found = this.#findNow(space, plan);
+    const found = this.#store.findNow(space, plan);
     return found === null ? null : found.table.list(space.structure, found.numbers);
   }
 
   /** What `first` would answer, likewise: JSON text, `null` included. */
   firstNow(space: RecordSpace, plan: ReadPlan): Uint8Array | null {
-    const found = this.#findNow(space, { ...plan, page: firstOf(plan) });
+    const found = this.#store.findNow(space, { ...plan, page: firstOf(plan) });
     if (found === null) return null;
     const [number] = found.numbers;
     return number === undefined ? noRecord : found.table.record(space.structure, number);
-  }
-
-  #findNow(
-    space: RecordSpace,
-    plan: ReadPlan,
-  ): { readonly table: MemoryTable; readonly numbers: readonly number[] } | null {
-    const table = this.#pending?.tables.find(space.id);
-    const numbers = table?.find(plan);
-    return table && numbers ? { table, numbers } : null;
   }
 
   /** The first record that matches, as JSON text; null when none does. The limit of a page does not matter. */
@@ -143,7 +115,7 @@ export class RecordReader {
   ): Promise<boolean> {
     const { relationship, plain, hashed } = conditions;
     if (hashed.length === 0) {
-      const [row] = await this.#lookups.find(space, { id }, signal);
+      const [row] = await this.#store.lookUp(space, { id }, signal);
       if (row === undefined) return false;
       return relationship === 'And' || plain.length === 0
         ? matchesAll(plain, row)
@@ -195,7 +167,7 @@ export class RecordReader {
     const found = new Map<StoredValue, StoredRow>();
     for (const value of values) {
       const conditions = { ...all, plain: [equals(target, value)] };
-      const now = this.#findNow(space, { conditions, sort: null, page: { limit: 1, offset: 0 } });
+      const now = this.#store.findNow(space, { conditions, sort: null, page: { limit: 1, offset: 0 } });
       if (now === null) return null;
       for (const row of now.table.rows(now.numbers)) found.set(value, row);
     }
@@ -240,12 +212,11 @@ export class RecordReader {
       asJsonArray([Buffer.from(rows.map((row) => `,${storedJson(space.structure, row)}`).join(''))]);
     const found = await this.#lookUp(space, plan, signal);
     if (found !== null) return listOf(pageOf(found, plan));
-    this.#pending?.searched(space, plan);
     const alone = async (): Promise<AsyncIterable<Uint8Array>> => {
       const narrowed = await this.narrow(space, plan.conditions, signal);
       return narrowed === 'nothing' ? asJsonArray([]) : this.#streamRows(space, narrowed, plan, signal);
     };
-    return this.#batches.find(space, plan, signal, { shared: listOf, alone });
+    return this.#store.find(space, plan, signal, { shared: listOf, alone });
   }
 
   /** The same of the records that meet an expression. */
@@ -267,12 +238,18 @@ export class RecordReader {
     // every line begins with a comma, and line breaks between elements are white space
     const columns = `${recordExpression(space.structure, ',')} AS _record`;
     const selection = { ...narrowed, ...behind(narrowed, ordering), columns, tail: tailOf(ordering) };
-    const statement = this.#table.select(space.id, selection);
+    const statement = this.#store.table.select(space.id, selection);
     // conditions mostly leave few, and without a sort no more is computed than they leave
     const few = ordering.sort === null && Boolean(narrowed.where);
     const fewRows = ordering.page === null ? few : ordering.page.limit <= fewRecords;
     return asJsonArray(
-      await this.#db.stream({ ...statement, format: 'TSVRaw', fewRows, signal, account: space.ownerId }),
+      await this.#store.db.stream({
+        ...statement,
+        format: 'TSVRaw',
+        fewRows,
+        signal,
+        account: space.ownerId,
+      }),
     );
   }
 
@@ -301,11 +278,10 @@ export class RecordReader {
   ): Promise<Row | null> {
     const offset = page?.offset ?? 0;
     const plan = { conditions, sort, page: firstOf({ page }) };
-    const now = this.#findNow(space, plan);
+    const now = this.#store.findNow(space, plan);
     if (now !== null) return (now.table.rows(now.numbers)[0] as Row | undefined) ?? null;
     const found = await this.#lookUp(space, plan, signal);
     if (found !== null) return (found[offset] as Row | undefined) ?? null;
-    this.#pending?.searched(space, plan);
     const shared = (rows: readonly StoredRow[]): Row | null => (rows[0] as Row | undefined) ?? null;
     const alone = async (): Promise<Row | null> => {
       const narrowed = await this.narrow(space, conditions, signal);
@@ -315,7 +291,7 @@ export class RecordReader {
       const [row] = await this.#rows<Row>(space, selection, signal);
       return row ?? null;
     };
-    return this.#batches.find(space, plan, signal, { shared, alone });
+    return this.#store.find(space, plan, signal, { shared, alone });
   }
 
   /** The records that match, where they can be looked up together with those of other requests; null: they can't. */
@@ -326,13 +302,13 @@ export class RecordReader {
   ): Promise<readonly StoredRow[] | null> {
     const wanted = page?.after === undefined ? lookupOf(conditions) : null;
     if (wanted === null) return null;
-    const rows = await this.#lookups.find(space, wanted, signal);
+    const rows = await this.#store.lookUp(space, wanted, signal);
     return rows.filter((row) => matchesAll(conditions.plain, row));
   }
 
   #rows<Row>(space: RecordSpace, selection: Selection, signal: AbortSignal): Promise<Row[]> {
-    return this.#db.rows<Row>({
-      ...this.#table.select(space.id, selection),
+    return this.#store.db.rows<Row>({
+      ...this.#store.table.select(space.id, selection),
       signal,
       account: space.ownerId,
     });

@@ -1,12 +1,10 @@
-import type { Database } from '../../common/clickhouse/database.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
 import type { Invalidation } from '../../common/invalidation/invalidation.ts';
-import type { BeginWrite } from '../records/begin-write.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
-import type { KeyFilter } from '../unique/key-filter.ts';
+import { addKeys } from './add-keys.ts';
 import { areToBeStored, begun, storeInitialRecords } from './initial-records.ts';
 import type { KnownSpaces, Look } from './known-spaces.ts';
 import type { CatalogueEntry, SpaceCatalogue } from './space-catalogue.ts';
@@ -19,16 +17,10 @@ export interface DroppedField {
 }
 
 export interface CatalogueVersionsDeps {
-  readonly db: Database;
-  readonly table: RecordsTable;
+  readonly store: RecordStore;
   readonly catalogue: SpaceCatalogue;
-  /** Whether no other process has this store. */
-  readonly alone: boolean;
   /** Tells other processes of changes; absent: they find out by themselves when what they know is stale. */
   readonly invalidation?: Invalidation | undefined;
-  readonly beginWrite: BeginWrite;
-  /** Absent: other processes write to the store as well. */
-  readonly keyFilter?: KeyFilter | undefined;
   readonly known: KnownSpaces;
 }
 
@@ -54,8 +46,8 @@ export class CatalogueVersions {
     const { id: catalogueId, recordsId: id, ownerId, projectId, structure } = entry;
     const space = { id, catalogueId, ownerId, projectId, structure, stored: structure };
     if (areToBeStored(entry.initialRecords) && this.#deps.known.versionOf(catalogueId) !== entry.version) {
-      const end = await this.#deps.beginWrite(id, null);
-      await storeInitialRecords(this.#deps, space, entry.initialRecords, signal).finally(() => end());
+      const { store } = this.#deps;
+      await store.rewrite(id, () => storeInitialRecords(store, space, found.initialRecords, signal));
       const after = { ...entry, version: entry.version + 1, initialRecords: begun };
       if (await this.#deps.catalogue.store(after, signal)) entry = after;
     }
@@ -64,9 +56,9 @@ export class CatalogueVersions {
 
   /** Stores a version that follows the one that is known; null when another process was first. */
   async store(entry: CatalogueEntry, signal: AbortSignal): Promise<RecordSpace | null> {
-    const { alone, catalogue } = this.#deps;
+    const { store, catalogue } = this.#deps;
     const look = this.#deps.known.look();
-    const next = alone ? await this.#withKeys(entry, signal) : entry;
+    const next = store.alone ? await this.#withKeys(entry, signal) : entry;
     if (!(await catalogue.store(next, signal))) return null;
     await this.announce(entry);
     return this.remember(next, look, signal);
@@ -142,8 +134,8 @@ export class CatalogueVersions {
 
   /** What other processes know and what caches hold of a space counts no more. */
   async announce({ id, recordsId }: CatalogueEntry): Promise<void> {
-    const { invalidation, beginWrite } = this.#deps;
-    await Promise.all([invalidation?.publish(id), beginWrite(recordsId, null).then((end) => end())]);
+    const { invalidation, store } = this.#deps;
+    await Promise.all([invalidation?.publish(id), store.invalidate(recordsId)]);
   }
 
   /**
@@ -151,14 +143,10 @@ export class CatalogueVersions {
    * a field was not unique yet: its values would have no keys.
    */
   async #withKeys(entry: CatalogueEntry, signal: AbortSignal): Promise<CatalogueEntry> {
-    const { db, table } = this.#deps;
     const fields = [];
     for (const field of entry.structure.fields) {
       const needsKeys = field.unique && !field.keyed;
-      if (needsKeys) {
-        await db.command({ ...table.addKeys(entry.recordsId, field.slot as string), signal });
-        await this.#deps.keyFilter?.addSpace(entry.recordsId, this.#deps);
-      }
+      if (needsKeys) await addKeys(this.#deps.store, entry.recordsId, slotOf(field), signal);
       fields.push(needsKeys ? { ...field, keyed: true } : field);
     }
     return { ...entry, structure: createStructure({ ...entry.structure, fields }) };

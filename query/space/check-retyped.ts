@@ -1,7 +1,6 @@
-import type { Database } from '../../common/clickhouse/database.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import { type Conversion, conversionOf, hasValueSql } from '../sql/convert-sql.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import type { Field } from '../structure/field.ts';
 import type { RetypedField } from './retyped-fields.ts';
 
@@ -13,10 +12,7 @@ export interface RetypedCheck {
   readonly values: readonly number[];
 }
 
-interface Deps {
-  readonly db: Database;
-  readonly table: RecordsTable;
-}
+type Deps = Pick<RecordStore, 'db' | 'table'>;
 interface Records {
   readonly id: string;
   readonly ownerId: string;

@@ -1,8 +1,7 @@
-import type { Database } from '../../common/clickhouse/database.ts';
 import { structureConflict } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
 import { valueSql } from '../sql/value-sql.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import type { Field } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
@@ -25,7 +24,7 @@ export function switchedOn(
  * is new is not looked at: records that are older than it have no value, as with every new field.
  */
 export async function checkSwitchedOn(
-  { db, table }: { readonly db: Database; readonly table: RecordsTable },
+  { db, table }: Pick<RecordStore, 'db' | 'table'>,
   { space, after }: { readonly space: RecordSpace; readonly after: Structure },
   signal: AbortSignal,
 ): Promise<void> {

@@ -1,45 +1,24 @@
-import type { Database } from '../../common/clickhouse/database.ts';
-import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
-import type { RewriteSpace } from '../records/rewrite-space.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import type { SpaceCatalogue } from './space-catalogue.ts';
 
-export interface ClearDeps {
-  readonly db: Database;
-  readonly table: RecordsTable;
-  readonly rewrite: RewriteSpace;
-  /** By space. */
-  readonly lock: ReadWriteLock;
-}
-
 /** Deletes all records of one space, with nobody writing to it meanwhile. */
-export function clearSpace(
-  deps: ClearDeps,
-  space: { readonly id: string },
-  signal: AbortSignal,
-): Promise<void> {
-  return deps.lock.alone(space.id, () => deleteAll(deps, space, signal));
+export function clearSpace(store: RecordStore, { id }: { readonly id: string }, signal: AbortSignal) {
+  return store.rewrite(id, () => deleteAll(store, id, signal));
 }
 
-/** For who has the space's lock: one statement, however many records there are. */
-export function deleteAll(
-  { db, table, rewrite }: Omit<ClearDeps, 'lock'>,
-  { id }: { readonly id: string },
-  signal: AbortSignal,
-): Promise<void> {
-  return rewrite(id, async () => {
-    await db.command({ ...table.clear(id), signal });
-    await db.command({ ...table.clearKeys(id), signal });
-  });
+/** For work that rewrites the space: one statement, however many records there are. */
+export async function deleteAll({ db, table }: RecordStore, id: string, signal: AbortSignal): Promise<void> {
+  await db.command({ ...table.clear(id), signal });
+  await db.command({ ...table.clearKeys(id), signal });
 }
 
 /** Deletes all records of all spaces of a project (`clear-all-spaces: true`). */
 export async function clearProject(
-  deps: ClearDeps & { readonly catalogue: SpaceCatalogue },
+  { store, catalogue }: { readonly store: RecordStore; readonly catalogue: SpaceCatalogue },
   projectId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const { recordsId } of await deps.catalogue.idsOfProject(projectId, signal)) {
-    await clearSpace(deps, { id: recordsId }, signal);
+  for (const { recordsId } of await catalogue.idsOfProject(projectId, signal)) {
+    await clearSpace(store, { id: recordsId }, signal);
   }
 }

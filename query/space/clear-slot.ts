@@ -1,15 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../../common/clickhouse/database.ts';
-import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Log } from '../../common/log/log.ts';
-import { RecordsTable } from '../sql/records-table.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import { TableCatalogue } from './table-catalogue.ts';
 
 export interface ClearSlotDeps {
-  readonly db: Database;
-  readonly table: RecordsTable;
-  /** By space; absent: nobody writes. */
-  readonly lock?: ReadWriteLock | undefined;
+  readonly store: RecordStore;
   readonly log?: Pick<Log, 'warn'> | undefined;
 }
 
@@ -29,11 +24,11 @@ const pause = 50;
  * and the next start does what is left. Never rejects.
  */
 export async function clearSlot(
-  deps: ClearSlotDeps,
+  { store, log }: ClearSlotDeps,
   { recordsId, slot }: RetiredSlot,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { db, table, lock, log } = deps;
+  const { db, table } = store;
   const clear = async (after: string, upTo: string | undefined): Promise<void> => {
     await db.command({ ...table.dropSlot(recordsId, slot, { after, upTo }), signal });
   };
@@ -48,8 +43,7 @@ export async function clearSlot(
     for (let after = ''; (await nextId(after, 0)) !== undefined; ) {
       const from = after;
       const last = await nextId(from, recordsAtOnce - 1);
-      if (lock === undefined) await clear(from, last);
-      else await lock.alone(recordsId, () => clear(from, last));
+      await store.tidy(recordsId, () => clear(from, last));
       if (last === undefined) return;
       after = last;
       await sleep(pause, undefined, { signal });
@@ -62,16 +56,15 @@ export async function clearSlot(
 
 /** Clears what earlier processes left of dropped fields. Never rejects. */
 export async function sweepRetired(
-  args: { readonly db: Database; readonly database: string; readonly log: Pick<Log, 'warn'> },
+  deps: { readonly store: RecordStore; readonly database: string; readonly log: Pick<Log, 'warn'> },
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, database, log } = args;
-  const deps = { db, log, table: new RecordsTable(db, database) };
+  const catalogue = new TableCatalogue({ db: deps.store.db, database: deps.database });
   try {
-    for (const retired of await new TableCatalogue({ db, database }).retiredSlots(signal)) {
+    for (const retired of await catalogue.retiredSlots(signal)) {
       await clearSlot(deps, retired, signal);
     }
   } catch (error) {
-    if (!signal.aborted) log.warn({ err: error }, 'values of dropped fields are left to the next start');
+    if (!signal.aborted) deps.log.warn({ err: error }, 'values of dropped fields are left to the next start');
   }
 }

@@ -1,6 +1,5 @@
-import type { Database } from '../../common/clickhouse/database.ts';
 import { recordOverhead } from '../records/record-quota.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import type { SpaceCatalogue } from './space-catalogue.ts';
 
 /** Milliseconds. */
@@ -10,11 +9,11 @@ const spacesAtOnce = 1000;
 
 /** Asks the store how many bytes of records an account has, in all of its spaces. */
 export function countRecordBytes(deps: {
-  readonly db: Database;
-  readonly table: RecordsTable;
+  readonly store: RecordStore;
   readonly catalogue: SpaceCatalogue;
 }): (account: string) => Promise<number> {
-  const { db, table, catalogue } = deps;
+  const { store, catalogue } = deps;
+  const { db, table } = store;
   return async (account) => {
     const signal = AbortSignal.timeout(timeout);
     const byHome = new Map<string, string[]>();

@@ -1,5 +1,5 @@
 import { overloaded } from '../../common/errors/catalogue.ts';
-import type { RecordWrites } from '../records/record-writes.ts';
+import type { RecordWrites } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Spaces } from './spaces.ts';
 

@@ -1,23 +1,14 @@
-import type { Database } from '../../common/clickhouse/database.ts';
-import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Log } from '../../common/log/log.ts';
-import type { RewriteSpace } from '../records/rewrite-space.ts';
-import { RecordsTable } from '../sql/records-table.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import type { DroppedSpace, SpaceCatalogue } from './space-catalogue.ts';
 import { droppedRecordsId } from './space-generation.ts';
 import { TableCatalogue } from './table-catalogue.ts';
 
 export interface DeleteDroppedDeps {
-  readonly db: Database;
-  readonly table: RecordsTable;
+  readonly store: RecordStore;
   readonly catalogue: SpaceCatalogue;
   readonly writes: InFlightWrites;
-  /** By space. */
-  readonly lock: ReadWriteLock;
-  readonly rewrite: RewriteSpace;
-  /** Whether no other process has this store. */
-  readonly alone: boolean;
   readonly log?: Pick<Log, 'warn'> | undefined;
 }
 
@@ -36,16 +27,16 @@ export async function deleteDropped(
   dropped: DroppedSpace,
   signal: AbortSignal,
 ): Promise<void> {
-  const { catalogue, writes, lock, rewrite, alone, log } = deps;
+  const { store, catalogue, writes, log } = deps;
   const recordsId = droppedRecordsId(dropped.id, dropped.version);
   try {
     const idle = await writes.idle(recordsId, idleLimit).then(
       () => true,
       () => false,
     );
-    await lock.alone(recordsId, () => rewrite(recordsId, () => deleteRows(deps, recordsId, signal)));
+    await store.rewrite(recordsId, () => deleteRows(store, recordsId, signal));
     // of writes of other processes nothing is known
-    if (alone && idle) await catalogue.swept(dropped, signal);
+    if (store.alone && idle) await catalogue.swept(dropped, signal);
   } catch (error) {
     log?.warn({ err: error, space: dropped.id }, 'records of a dropped space are left to the next start');
   }
@@ -54,20 +45,18 @@ export async function deleteDropped(
 /** Deletes what earlier processes left of dropped spaces. Never rejects. */
 export async function sweepDropped(
   args: {
-    readonly db: Database;
+    readonly store: RecordStore;
     readonly database: string;
-    readonly alone: boolean;
     readonly log: Pick<Log, 'warn'>;
   },
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, database, alone, log } = args;
-  const catalogue = new TableCatalogue({ db, database });
-  const table = new RecordsTable(db, database);
+  const { store, database, log } = args;
+  const catalogue = new TableCatalogue({ db: store.db, database });
   try {
-    const before = new Date(Date.now() - (alone ? 0 : outdatedAfter));
+    const before = new Date(Date.now() - (store.alone ? 0 : outdatedAfter));
     for (const dropped of await catalogue.leftBehind(before, sweptAtOnce, signal)) {
-      await deleteRows({ db, table }, droppedRecordsId(dropped.id, dropped.version), signal);
+      await deleteRows(store, droppedRecordsId(dropped.id, dropped.version), signal);
       await catalogue.swept(dropped, signal);
     }
   } catch (error) {
@@ -75,11 +64,7 @@ export async function sweepDropped(
   }
 }
 
-async function deleteRows(
-  { db, table }: Pick<DeleteDroppedDeps, 'db' | 'table'>,
-  recordsId: string,
-  signal: AbortSignal,
-): Promise<void> {
+async function deleteRows({ db, table }: RecordStore, recordsId: string, signal: AbortSignal): Promise<void> {
   await db.command({ ...table.clear(recordsId), signal });
   await db.command({ ...table.dropKeys(recordsId), signal });
 }

@@ -1,14 +1,12 @@
-import type { Database } from '../../common/clickhouse/database.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { invalidStructure } from '../../common/errors/catalogue.ts';
 import type { Hasher } from '../../common/login/hasher.ts';
 import { type RecordValues, validateRecords } from '../input/validate-record.ts';
-import { newKeyLines, newRecordLines } from '../records/new-record.ts';
-import { withHashes } from '../records/store-records.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
+import { withHashes } from '../records/insert-records.ts';
+import { collectUniqueValues, type UniqueValue } from '../records/unique-values.ts';
+import { newKeyLines, newRecordLines } from '../sql/new-record.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import type { KeyFilter } from '../unique/key-filter.ts';
-import { collectUniqueValues, type UniqueValue } from '../unique/unique-values.ts';
 
 /** What the catalogue has instead of records when the question is settled: they are stored, or there were others. */
 export const begun = 'begun';
@@ -20,7 +18,7 @@ export function areToBeStored(initialRecords: string): boolean {
 
 /** Whether there is no record in a space. */
 export async function isEmpty(
-  { db, table }: { readonly db: Database; readonly table: RecordsTable },
+  { db, table }: RecordStore,
   { id, ownerId }: Pick<RecordSpace, 'id' | 'ownerId'>,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -85,21 +83,16 @@ async function validate(
  * (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries).
  */
 export async function storeInitialRecords(
-  {
-    db,
-    table,
-    keyFilter,
-  }: { readonly db: Database; readonly table: RecordsTable; readonly keyFilter?: KeyFilter | undefined },
+  { db, table, keys: stored }: RecordStore,
   { id }: RecordSpace,
   initialRecords: string,
   signal: AbortSignal,
 ): Promise<void> {
   const { lines, keyLines: keys } = JSON.parse(initialRecords) as InitialRows;
-  for (const line of keys.split('\n')) {
-    const key = /,(\d+),/.exec(line)?.[1];
-    if (key !== undefined) keyFilter?.addKey(id, BigInt(key));
-  }
   const home = table.homeOf(id);
-  if (keys !== '') await db.insert({ ...table.keyRows, lines: Buffer.from(keys), home, signal });
+  if (keys !== '') {
+    await db.insert({ ...table.keyRows, lines: Buffer.from(keys), home, signal });
+    await stored.addSpace(id);
+  }
   await db.insert({ ...table.recordRows, lines: Buffer.from(lines), home, token: `initial:${id}`, signal });
 }

@@ -5,8 +5,9 @@ import { continueWith } from '../../common/promises/continue-with.ts';
 import { readRecordHeaders } from '../input/record-headers.ts';
 import { readPath, readSpaceReference, type SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { type ClearDeps, clearProject, clearSpace } from './clear-records.ts';
+import { clearProject, clearSpace } from './clear-records.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import { inferredReference } from './inferred-reference.ts';
 import type { SpaceCatalogue } from './space-catalogue.ts';
@@ -49,19 +50,18 @@ export function storesRecords({ family }: OperationIdentity): boolean {
   return family === 'insert' || family === 'update';
 }
 
-export function createOpenSpace(
-  deps: ClearDeps & {
-    readonly authenticate: Authenticate;
-    readonly authorize: Authorize;
-    readonly structures: StructureCache;
-    readonly spaces: Spaces;
-    readonly catalogue: SpaceCatalogue;
-    readonly writes: InFlightWrites;
-    /** Of the operation that `clear: true` and `clear-all-spaces: true` are as well. */
-    readonly clear: OperationIdentity;
-    readonly allowClear: boolean;
-  },
-): OpenSpace {
+export function createOpenSpace(deps: {
+  readonly store: RecordStore;
+  readonly authenticate: Authenticate;
+  readonly authorize: Authorize;
+  readonly structures: StructureCache;
+  readonly spaces: Spaces;
+  readonly catalogue: SpaceCatalogue;
+  readonly writes: InFlightWrites;
+  /** Of the operation that `clear: true` and `clear-all-spaces: true` are as well. */
+  readonly clear: OperationIdentity;
+  readonly allowClear: boolean;
+}): OpenSpace {
   const { authenticate, authorize, structures, spaces, writes, allowClear } = deps;
 
   /** By path and headers. */
@@ -122,7 +122,7 @@ export function createOpenSpace(
     if (hasRules(space)) await authorize({ ...asked, operation });
     if (clearAllSpaces || clear) await authorize({ ...asked, operation: deps.clear });
     if (clearAllSpaces) await clearProject(deps, space.projectId, request.signal);
-    else if (clear && !space.missing) await clearSpace(deps, space, request.signal);
+    else if (clear && !space.missing) await clearSpace(deps.store, space, request.signal);
     return space;
   };
 

@@ -77,7 +77,7 @@ export class Spaces {
       full: tooManySpaces,
     });
     this.#known = new KnownSpaces({
-      ...(deps.freshness ?? (deps.alone ? alwaysFresh : usualFreshness)),
+      ...(deps.freshness ?? (deps.store.alone ? alwaysFresh : usualFreshness)),
       invalidation: deps.invalidation,
     });
     const known = this.#known;
@@ -164,8 +164,8 @@ export class Spaces {
 
   /** Resolves when no process begins anything with what was changed before. */
   async untilHeard(signal: AbortSignal): Promise<void> {
-    const { alone, invalidation, freshness } = this.#deps;
-    if (alone) return;
+    const { store, invalidation, freshness } = this.#deps;
+    if (store.alone) return;
     const { staleAfter } = freshness ?? usualFreshness;
     const time = invalidation === undefined ? staleAfter : Math.min(staleAfter, heardAfter);
     await sleep(time, undefined, { signal });

@@ -1,6 +1,5 @@
-import type { Database } from '../../common/clickhouse/database.ts';
 import type { Hasher } from '../../common/login/hasher.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { createStructure, type Structure, structureText } from '../structure/structure.ts';
 import type { CatalogueVersions } from './catalogue-versions.ts';
@@ -15,8 +14,7 @@ import type { SpaceRequest } from './space-request.ts';
 import { agrees, agreesOnAuth, agreesOnTypes } from './structure-view.ts';
 
 export interface StructureChangesDeps {
-  readonly db: Database;
-  readonly table: RecordsTable;
+  readonly store: RecordStore;
   readonly hasher: Hasher;
   readonly newId: () => string;
   readonly writes: InFlightWrites;
@@ -78,7 +76,7 @@ export class StructureChanges {
     { initialData }: Structure,
     signal: AbortSignal,
   ): Promise<string> {
-    if (!(await isEmpty(this.#deps, space, signal))) return begun;
+    if (!(await isEmpty(this.#deps.store, space, signal))) return begun;
     const structure = createStructure({ ...merged, initialData });
     return prepareInitialRecords(this.#deps, { ...space, structure }, signal);
   }
@@ -103,7 +101,7 @@ export class StructureChanges {
     if (!bringsRules(space.stored, after)) return change();
     return this.#deps.known.whileClosed(space.catalogueId, async () => {
       await this.#deps.writes.idle(space.id, idleLimit);
-      await checkSwitchedOn(this.#deps, { space, after }, signal);
+      await checkSwitchedOn(this.#deps.store, { space, after }, signal);
       return change();
     });
   }

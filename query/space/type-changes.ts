@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { untilAborted } from '../../common/abort/until-aborted.ts';
-import type { Database } from '../../common/clickhouse/database.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { deadlineExceeded, overloaded, structureConflict } from '../../common/errors/catalogue.ts';
-import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Log } from '../../common/log/log.ts';
-import type { RewriteSpace } from '../records/rewrite-space.ts';
 import { type Conversion, conversionOf } from '../sql/convert-sql.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import { slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
-import type { KeyFilter } from '../unique/key-filter.ts';
+import { addKeys } from './add-keys.ts';
 import { ChangeLimit } from './change-limit.ts';
 import { checkRetyped, refusal } from './check-retyped.ts';
 import { checkSwitchedOn } from './check-switched-on.ts';
@@ -31,16 +28,8 @@ import type { SpaceRequest } from './space-request.ts';
 import { agrees } from './structure-view.ts';
 
 export interface TypeChangesDeps {
-  readonly db: Database;
-  readonly table: RecordsTable;
+  readonly store: RecordStore;
   readonly writes: InFlightWrites;
-  /** By space. */
-  readonly lock: ReadWriteLock;
-  readonly rewrite: RewriteSpace;
-  /** Absent: other processes write to the store as well. */
-  readonly keyFilter?: KeyFilter | undefined;
-  /** Whether no other process has this store. */
-  readonly alone: boolean;
   readonly log?: Pick<Log, 'warn'> | undefined;
   /**
    * Stores the version of a space that `change` makes of the newest one; null: it stays as it is. Resolves with whether
@@ -122,7 +111,7 @@ export class TypeChanges {
 
   #isAbandoned({ updatedAt }: CatalogueEntry, change: string): boolean {
     if (this.#own.has(change)) return false;
-    return this.#deps.alone || Date.now() - updatedAt.getTime() > abandonedAfter;
+    return this.#deps.store.alone || Date.now() - updatedAt.getTime() > abandonedAfter;
   }
 
   #mayBeOver(id: string): Promise<void> {
@@ -196,7 +185,7 @@ export class TypeChanges {
     try {
       const after = mergeStructure(structure, withStoredTypes(requested, structure), true);
       const space = { id: recordsId, catalogueId: id, ownerId, projectId, structure, stored: structure };
-      await checkSwitchedOn(this.#deps, { space, after }, signal);
+      await checkSwitchedOn(this.#deps.store, { space, after }, signal);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 400) throw error;
       problems.push(...error.problems);
@@ -208,12 +197,13 @@ export class TypeChanges {
     const { recordsId: id, ownerId, structure } = entry;
     // who is not logged in sees no value of a space that asks for it
     const showsValue = structure.auth?.active !== true;
-    return checkRetyped(this.#deps, { id, ownerId, showsValue }, plan, signal);
+    return checkRetyped(this.#deps.store, { id, ownerId, showsValue }, plan, signal);
   }
 
   /** Copies the values. What was written since they were checked is checked as well. */
   async #whenNobodyWrites({ entry, plan }: Change, signal: AbortSignal): Promise<void> {
-    const { db, table, writes, lock, rewrite, keyFilter, untilHeard } = this.#deps;
+    const { store, writes, untilHeard } = this.#deps;
+    const { db, table } = store;
     const { recordsId } = entry;
     await writes.idle(recordsId, idleLimit);
     await untilHeard(signal);
@@ -225,12 +215,10 @@ export class TypeChanges {
         const slots = { from: slotOf(from), to: slotOf(to) };
         const conversion = conversionOf(from, to.type) as Conversion;
         await db.command({ ...table.convertSlot(recordsId, { ...slots, conversion }), signal });
-        if (!to.unique) continue;
-        await db.command({ ...table.addKeys(recordsId, slots.to), signal });
-        await keyFilter?.addSpace(recordsId, this.#deps);
+        if (to.unique) await addKeys(store, recordsId, slots.to, signal);
       }
     };
-    await lock.alone(recordsId, () => rewrite(recordsId, convert));
+    await store.rewrite(recordsId, convert);
   }
 
   async #clearOld({ entry: { recordsId }, plan }: Change): Promise<void> {

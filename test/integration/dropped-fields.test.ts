@@ -83,7 +83,7 @@ t.test('what a process that ended left is cleared by the next start', async (t) 
   await harness.restart();
   t.equal(await left('ended'), count - 20_000);
   const log = silentLog();
-  await sweepRetired({ db: harness.db, database: testDatabase, log }, signal);
+  await sweepRetired({ store: harness.store, database: testDatabase, log }, signal);
   t.equal(await left('ended'), 0);
   t.strictSame(log.failures, []);
 });

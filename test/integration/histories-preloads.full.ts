@@ -9,8 +9,8 @@ import t, { type Test } from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { MemoryTables, type TableLoad } from '../../query/memory/memory-tables.ts';
 import { OrderedIndex } from '../../query/memory/ordered-index.ts';
-import { KnownRecords } from '../../query/records/known-records.ts';
-import { ResultCache } from '../../query/records/result-cache.ts';
+import { KnownRecords } from '../../query/store-embedded/known-records.ts';
+import { ResultCache } from '../../query/store-embedded/result-cache.ts';
 import { openQueryHarness, type QueryHarness } from '../services/query-harness.ts';
 import {
   type RecordedHistory,
@@ -94,7 +94,7 @@ async function open(
   updateShare = 0.8,
 ): Promise<(count: number, round?: number) => Promise<RecordedHistory>> {
   const harness = await openQueryHarness({
-    ...{ alone: true, logged: true, wrap: slowPreloads },
+    ...{ alone: true, wrap: slowPreloads },
     // kept results would be answered before anything is looked up
     cache: () => new ResultCache(0),
     // writes come into the table at once, so that preloads meet them

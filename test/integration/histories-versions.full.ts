@@ -1,12 +1,12 @@
 /**
- * Two sets of routes over one database keep results by the versions of spaces (query/records/versioned-cache.ts): histories
+ * Two sets of routes over one database keep results by the versions of spaces (query/store-shared/versioned-cache.ts): histories
  * are linearizable, and the check finds it when writers tell others too early, too late, or not at all.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { unobserved } from '../../common/calls/observe-call.ts';
 import { CacheCounts } from '../../common/metrics/cache-counts.ts';
-import type { SpaceVersions } from '../../query/records/space-versions.ts';
+import type { SpaceVersions } from '../../query/store-shared/space-versions.ts';
 import { createLocalReservations } from '../../query/unique/unique-reservations.ts';
 import { createLocalVersions } from '../services/local-versions.ts';
 import { openQueryHarness } from '../services/query-harness.ts';

@@ -7,7 +7,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { type RecordEffect, ResultCache } from '../../query/records/result-cache.ts';
+import type { Database } from '../../common/clickhouse/database.ts';
+import type { RecordStore } from '../../query/store/record-store.ts';
+import { type RecordEffect, ResultCache } from '../../query/store-embedded/result-cache.ts';
+import { SharedStore } from '../../query/store-shared/shared-store.ts';
 import { historyProblem, type Operation } from '../services/check-history.ts';
 import { openQueryHarness, type QueryHarness } from '../services/query-harness.ts';
 import {
@@ -94,7 +97,8 @@ async function open(
   { cache = new ResultCache(cacheBytes), logged = true, through = (send) => send }: RunOptions,
 ): Promise<(count: number, mix?: Mix) => Promise<RecordedHistory>> {
   const harness = await openQueryHarness({
-    ...{ alone: true, logged, cache: () => cache },
+    ...{ alone: true, cache: () => cache },
+    ...(logged ? {} : { store: (engine) => byStatements(engine, cache) }),
     // no space is held in memory, which would answer in place of the cache
     pending: { cacheBytes: 0 },
   });
@@ -108,6 +112,13 @@ async function open(
       slug: `histories-${round}`,
       ...shares,
     });
+}
+
+/** A store that is alone, all of whose writes are statements. */
+function byStatements(engine: { db: Database; database: string }, results: ResultCache): RecordStore {
+  const versions = { read: async () => null, begin: results.beginWrite };
+  const store = new SharedStore({ ...engine, versions, cacheBytes: 0 });
+  return Object.assign(store, { results, alone: true }) as unknown as RecordStore;
 }
 
 const attempts = 12;

@@ -3,7 +3,7 @@
  * is a failure. MODEL_SEQUENCES and TEST_SEED ask for more and for others; what failed is printed with its seed.
  */
 import t, { type Test } from 'tap';
-import { ResultCache } from '../../query/records/result-cache.ts';
+import { ResultCache } from '../../query/store-embedded/result-cache.ts';
 import { checkSequences, requestedRuns } from '../model/check-sequences.ts';
 import { type ConcurrentPlan, concurrentPlan } from '../model/concurrent-plan.ts';
 import { runConcurrent } from '../model/run-concurrent.ts';

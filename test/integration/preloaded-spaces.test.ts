@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
-import { KnownRecords } from '../../query/records/known-records.ts';
+import { KnownRecords } from '../../query/store-embedded/known-records.ts';
 import { openQueryHarness, type QueryCall, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
 
@@ -71,9 +71,9 @@ interface Options {
 async function open(t: Test, { known, cacheBytes = 8e6, fewestMisses = 4 }: Options = {}) {
   const watch = new Watch();
   const harness = await openQueryHarness({
-    ...{ alone: true, logged: true, wrap: (db) => watch.wrap(db) },
+    ...{ alone: true, wrap: (db) => watch.wrap(db) },
     // results are not what is tested
-    config: { recordCacheBytes: 0 },
+    resultBytes: 0,
     pending: { cacheBytes, fewestMisses, ...(known === undefined ? {} : { known }) },
   });
   t.teardown(() => {
@@ -267,4 +267,20 @@ t.test('a process stops while it preloads', async (t) => {
   watch.open();
   await restarted;
   t.equal((await byEmail(space, 0)).value, 0);
+});
+
+t.test('a space that was held while it was empty has the records that it begins with later', async (t) => {
+  const { harness, watch, spaceAt } = await open(t, { fewestMisses: 1 });
+  const space = spaceAt('begins');
+  await space.make();
+  while (watch.preloads === 0) {
+    await space.find([['about', 'x']]);
+    await sleep(5);
+  }
+  await finished(watch);
+  const initialData = recordsOf(3);
+  const structure = structureOf('p', 'begins', fields, { initialData });
+  await spaceOf(harness, 'p', 'begins', structure).make();
+  t.match((await space.find()).body, initialData);
+  t.match(await byEmail(space, 1), initialData[1]);
 });

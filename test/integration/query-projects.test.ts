@@ -4,7 +4,9 @@ import { fileColumns, fileRow } from '../../common/metadata/file-row.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { sweepDropped } from '../../query/space/delete-dropped.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
+import type { RecordStore } from '../../query/store/record-store.ts';
 import { newFile } from '../services/new-file.ts';
+import { plainStore } from '../services/plain-store.ts';
 import { projectsOf } from '../services/projects-client.ts';
 import { openQueryHarness, type QueryAnswer, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
@@ -199,15 +201,17 @@ t.test(
     t.match(await projectsOf(harness).space('cut', 's'), { status: 404 });
     t.equal(await rowsOf('cut', 's'), 2, 'they are there, and nobody finds them');
     const log = silentLog();
-    const args = { db: harness.db, database: testDatabase, log };
-    await sweepDropped({ ...args, alone: false }, signal);
+    const store = plainStore(harness.db);
+    const args = { store, database: testDatabase, log };
+    const own = { ...args, store: { ...store, alone: true } as unknown as RecordStore };
+    await sweepDropped(args, signal);
     t.equal(await rowsOf('cut', 's'), 2, 'other processes may write by what they know');
-    await sweepDropped({ ...args, alone: true }, signal);
+    await sweepDropped(own, signal);
     t.equal(await rowsOf('cut', 's'), 0);
     t.strictSame(await catalogue.leftBehind(new Date(), 10, signal), []);
     t.strictSame(log.failures, []);
     await people.insertOne({ email: 'a@x', level: 3 });
-    await sweepDropped({ ...args, alone: true }, signal);
+    await sweepDropped(own, signal);
     t.match((await people.find()).body, [{ email: 'a@x', level: 3 }]);
     t.notOk(
       await catalogue.drop(entry as NonNullable<typeof entry>, signal),

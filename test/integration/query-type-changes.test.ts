@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { sweepRetired } from '../../query/space/clear-slot.ts';
+import { plainStore } from '../services/plain-store.ts';
 import { projectsOf } from '../services/projects-client.ts';
 import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { quickHasher } from '../services/quick-hasher.ts';
@@ -291,7 +292,10 @@ t.test('a process that starts meanwhile clears none of the values', async (t) =>
   onConverted = async () => {
     sweeps++;
     const log = silentLog();
-    await sweepRetired({ db: harness.db, database: testDatabase, log }, AbortSignal.timeout(60_000));
+    await sweepRetired(
+      { store: plainStore(harness.db), database: testDatabase, log },
+      AbortSignal.timeout(60_000),
+    );
     t.strictSame(log.failures, []);
   };
   await typed('started', 'NUMBER').find();

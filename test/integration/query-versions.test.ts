@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { unavailable } from '../../common/errors/catalogue.ts';
-import type { SpaceVersions } from '../../query/records/space-versions.ts';
+import type { SpaceVersions } from '../../query/store-shared/space-versions.ts';
 import { createLocalVersions } from '../services/local-versions.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';

@@ -19,6 +19,7 @@ import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { openAddress } from '../services/clickhouse-address.ts';
 import { driveEverything } from '../services/drive-everything.ts';
+import { plainStore } from '../services/plain-store.ts';
 import { openQueryHarness, type QueryHarness, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
 import { type Recorded, recordingDatabase } from '../services/recording-database.ts';
@@ -49,24 +50,24 @@ function callsInSource(): readonly string[] {
 /** What only several processes at once, or a start on certain servers, come by. Each is parsed elsewhere. */
 const elsewhere = [
   // hands on what others ask; what it asks after a crash is tested there (pending-records.full.ts)
-  /records\/pending-records\.ts:\d+/,
-  /records\/store-writes\.ts:87/,
+  /store-embedded\/pending-records\.ts:\d+/,
+  /store-embedded\/store-writes\.ts:87/,
   // clickhouse-lag.full.ts
   /check-servers\.ts/,
 ];
 /** What is done only by a process that has the store to itself: keys of values that are stored already, and their filter. */
 const onlyAlone = [
-  /space\/catalogue-versions\.ts:\d+/,
+  /space\/add-keys\.ts:\d+/,
   /space\/logged-catalogue\.ts:\d+/,
   /clickhouse\/id-filter\.ts:\d+/,
-  /records\/space-preloads\.ts:\d+/,
-  /unique\/key-filter\.ts:\d+/,
-  /records\/store-writes\.ts:\d+/,
+  /store-embedded\/space-preloads\.ts:\d+/,
+  /store-embedded\/key-filter\.ts:\d+/,
+  /store-embedded\/store-writes\.ts:\d+/,
 ];
 /** What is done only where several processes write to the store. */
 const onlyShared = [
-  /records\/change-commit\.ts:\d+/,
-  /records\/statement-writes\.ts:\d+/,
+  /store\/change-commit\.ts:\d+/,
+  /store\/statement-writes\.ts:\d+/,
   /space\/table-catalogue\.ts:\d+/,
 ];
 
@@ -76,7 +77,7 @@ async function checkCollection(
   called: ReadonlySet<string>,
 ): Promise<void> {
   const routes = [
-    ...queryRoutes({ config: { recordCacheBytes: 0 }, db: {} } as unknown as QueryDeps),
+    ...queryRoutes({ config: {}, store: plainStore({} as never) } as unknown as QueryDeps),
     ...webhookRoutes({} as never),
   ];
   const missing = routes.map(({ method, path }) => `${method} ${path}`).filter((route) => !called.has(route));

@@ -5,8 +5,8 @@ import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { MemoryTable } from '../../query/memory/memory-table.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
-import { KnownRecords } from '../../query/records/known-records.ts';
-import { ResultCache } from '../../query/records/result-cache.ts';
+import { KnownRecords } from '../../query/store-embedded/known-records.ts';
+import { ResultCache } from '../../query/store-embedded/result-cache.ts';
 import { openQueryHarness, type QueryAnswer, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
 import { sized } from '../services/test-size.ts';
@@ -35,7 +35,7 @@ const counting = (db: Database): Database => ({
   },
 });
 const harness = await openQueryHarness({
-  ...{ alone: true, logged: true, wrap: counting, cache: () => new ResultCache(0) },
+  ...{ alone: true, wrap: counting, cache: () => new ResultCache(0) },
   pending: { known: new KnownRecords(tables), fewestMisses: 200 },
 });
 t.teardown(() => harness.close());

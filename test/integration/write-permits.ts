@@ -5,8 +5,8 @@ import { topologyOf } from '../../common/clickhouse/topology.ts';
 import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import { unavailable } from '../../common/errors/catalogue.ts';
 import { recordTables } from '../../common/metadata/migrations/record-tables.ts';
-import { createChangeCommit } from '../../query/records/change-commit.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
+import { createChangeCommit } from '../../query/store/change-commit.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 

@@ -5,8 +5,8 @@
 import t from 'tap';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
-import { CacheOutages } from '../../query/records/cache-outages.ts';
-import { RedisVersions } from '../../query/records/redis-versions.ts';
+import { CacheOutages } from '../../query/store-shared/cache-outages.ts';
+import { RedisVersions } from '../../query/store-shared/redis-versions.ts';
 import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import type { UniqueReservations } from '../../query/unique/unique-reservations.ts';
 import { checkSequences, requestedRuns } from '../model/check-sequences.ts';

@@ -14,11 +14,11 @@ import { createUsers } from '../../common/metadata/users.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { UsageCounts } from '../../common/usage/usage-counts.ts';
 import { DeliveryTable } from '../../events/delivery-table.ts';
-import { CacheOutages } from '../../query/records/cache-outages.ts';
 import { sweepRetired } from '../../query/space/clear-slot.ts';
 import { makeSpaceViews } from '../../query/space/space-views.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
+import { CacheOutages } from '../../query/store-shared/cache-outages.ts';
 import { driveSessions } from './drive-sessions.ts';
 import { newFile } from './new-file.ts';
 import {
@@ -259,7 +259,7 @@ async function driveProjects(harness: QueryHarness, expect: Expect): Promise<voi
   const { catalogue } = harness;
   for (const dropped of await catalogue.leftBehind(new Date(), 1, signal))
     await catalogue.swept(dropped, signal);
-  await sweepRetired({ db: harness.db, database, log: silentLog() }, signal);
+  await sweepRetired({ store: harness.store, database, log: silentLog() }, signal);
 }
 
 async function driveOutages({ db }: QueryHarness): Promise<void> {

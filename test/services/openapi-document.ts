@@ -10,6 +10,7 @@ import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { queryRoutes } from '../../query/query-service.ts';
 import { fakeRequest } from './fake-request.ts';
+import { plainStore } from './plain-store.ts';
 
 // nothing is called while tables are made: what the handlers would need is never reached
 const untouched = {} as never;
@@ -21,10 +22,9 @@ export function gatewayTable(): Route[] {
 export function queryTable(): Route[] {
   return [
     ...queryRoutes({
-      config: { recordCacheBytes: 0 } as never,
-      db: untouched,
+      config: untouched,
+      store: plainStore(untouched),
       database: '',
-      alone: false,
       projects: untouched,
       authenticate: untouched,
       events: untouched,

@@ -11,14 +11,20 @@ import { Router } from '../../common/http/router.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
+import type { Metrics } from '../../common/metrics/create-metrics.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { Webhooks, type WebhooksDeps } from '../../events/webhooks.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
-import { PendingRecords } from '../../query/records/pending-records.ts';
 import { LoggedCatalogue } from '../../query/space/logged-catalogue.ts';
 import type { SpaceCatalogue } from '../../query/space/space-catalogue.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
+import type { RecordStore } from '../../query/store/record-store.ts';
+import { EmbeddedStore } from '../../query/store-embedded/embedded-store.ts';
+import { PendingRecords } from '../../query/store-embedded/pending-records.ts';
+import { ResultCache } from '../../query/store-embedded/result-cache.ts';
+import { SharedStore } from '../../query/store-shared/shared-store.ts';
+import { noVersions, type SpaceVersions } from '../../query/store-shared/space-versions.ts';
 import { queryContract } from './contract.ts';
 import { fakeRequest, responseBytes } from './fake-request.ts';
 import { silentLog } from './silent-log.ts';
@@ -60,6 +66,8 @@ const cluster = served === 'cluster' ? { name: 'one', database: 'sluice' } : und
 export interface QueryHarness {
   readonly db: Database;
   readonly dataDir: string;
+  /** Of the routes that `call` uses. */
+  readonly store: RecordStore;
   readonly catalogue: SpaceCatalogue;
   call(call: QueryCall): Promise<QueryAnswer>;
   /** The same, with the answer's body untouched. Throws what the handler throws. */
@@ -88,15 +96,17 @@ export function testWebhooks(deps: { db: Database; alone: boolean } & Partial<We
 export async function openQueryHarness(
   options: {
     config?: Partial<QueryDeps['config']>;
+    /** Bytes of answers that are kept. */
+    resultBytes?: number;
     hasher?: QueryDeps['hasher'];
     /** Whether the routes are to take the store for theirs alone; absent: where it is embedded. */
     alone?: boolean;
-    /** Whether writes go through logs; absent: where the routes have the store for themselves. */
-    logged?: boolean;
     /** What differs from the usual write-ahead log of records. */
     pending?: Partial<Parameters<typeof PendingRecords.open>[0]>;
+    /** Another store than the usual ones. */
+    store?: (engine: { db: Database; database: string }) => RecordStore;
     /** What the routes keep results in. */
-    cache?: () => NonNullable<QueryDeps['cache']>;
+    cache?: () => ResultCache;
     /** What the routes, and each of `another`, reserve values of unique fields with; absent: memory of their own. */
     reservations?: () => NonNullable<QueryDeps['reservations']>;
     freshness?: QueryDeps['freshness'];
@@ -105,8 +115,8 @@ export async function openQueryHarness(
     /** What the routes, and each of `another`, know of each other; absent: nothing. */
     invalidation?: () => QueryDeps['invalidation'];
     /** What the routes, and each of `another`, know of each other's writes; absent: nothing, and they keep no results. */
-    versions?: (db: Database) => NonNullable<QueryDeps['versions']>;
-    metrics?: QueryDeps['metrics'];
+    versions?: (db: Database) => SpaceVersions;
+    metrics?: NonNullable<QueryDeps['metrics']> & Pick<Metrics, 'batch'>;
     /** What hears of writes; absent: webhooks that reach no private network. */
     webhooks?: (db: Database) => Webhooks;
     /** Puts something between the service and the engine. */
@@ -119,9 +129,21 @@ export async function openQueryHarness(
   let db: Database;
   let router: Router;
   let pending: PendingRecords | undefined;
+  let store: RecordStore;
   let catalogue: SpaceCatalogue;
 
-  const openRouter = (): Router => {
+  const { resultBytes = 16 * 1024 ** 2, metrics } = options;
+  const openStore = (): RecordStore => {
+    const engine = { db: guardSpaces(wrap(db)), database: testDatabase, metrics };
+    if (options.store !== undefined) return options.store(engine);
+    const versions = options.versions?.(db);
+    const cacheBytes = versions === undefined ? 0 : resultBytes;
+    if (pending === undefined)
+      return new SharedStore({ ...engine, versions: versions ?? noVersions, cacheBytes });
+    const results = options.cache?.() ?? new ResultCache(resultBytes / 4, metrics?.cache('records'));
+    return new EmbeddedStore({ ...engine, pending, results });
+  };
+  const openRouter = (by: RecordStore): Router => {
     const invalidation = options.invalidation?.();
     const projects = createProjects({
       ...{ db, database: testDatabase, alone, invalidation },
@@ -131,7 +153,6 @@ export async function openQueryHarness(
     return new Router([
       ...queryRoutes({
         config: {
-          recordCacheBytes: 16 * 1024 ** 2,
           maxSpaces: 10_000,
           maxRecordBytes: 1024 ** 2,
           maxRecordsBytes: 16 * 1024 ** 2,
@@ -140,24 +161,21 @@ export async function openQueryHarness(
           loginTokenTtl: 36 * 3_600_000,
           ...options.config,
         },
-        db: guardSpaces(wrap(db)),
         database: testDatabase,
-        ...{ alone, pending, catalogue },
-        projects,
+        ...{ store: by, catalogue, projects },
         ...{ authenticate, events },
-        ...(options.cache === undefined ? {} : { cache: options.cache() }),
         ...(options.hasher === undefined ? {} : { hasher: options.hasher }),
         ...(options.reservations === undefined ? {} : { reservations: options.reservations() }),
         ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
         ...(invalidation === undefined ? {} : { invalidation }),
-        ...(options.versions === undefined ? {} : { versions: options.versions(db) }),
         ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
       }),
       ...webhookRoutes({ webhooks: events, authenticate }),
     ]);
   };
   const forget = (): void => {
-    router = openRouter();
+    store = openStore();
+    router = openRouter(store);
   };
   let server: ChdbServer | null = null;
   const openDatabase = async (): Promise<Database> => {
@@ -176,7 +194,7 @@ export async function openQueryHarness(
     db = await openDatabase();
     await migrate(db, testDatabase, migrations);
     catalogue = new TableCatalogue({ db: wrap(db), database: testDatabase });
-    if (options.logged ?? alone) {
+    if (alone) {
       const guarded = guardSpaces(wrap(db));
       const table = new RecordsTable(guarded, testDatabase);
       const directory = join(dataDir, 'record-log');
@@ -244,6 +262,9 @@ export async function openQueryHarness(
     get db() {
       return afterCatalogue(db, catalogue);
     },
+    get store() {
+      return store;
+    },
     get catalogue() {
       return catalogue;
     },
@@ -252,7 +273,7 @@ export async function openQueryHarness(
     forget,
     call: (call) => callBy(router, call),
     another() {
-      const by = openRouter();
+      const by = openRouter(openStore());
       return { call: (call) => callBy(by, call) };
     },
     async restart() {

@@ -1,6 +1,7 @@
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { queryRoutes } from '../../query/query-service.ts';
+import { plainStore } from './plain-store.ts';
 
 /** Method and path pattern of every route that the gateway and the query service serve, as their own tables say. */
 export function routeTable(): readonly string[] {
@@ -8,10 +9,9 @@ export function routeTable(): readonly string[] {
   const untouched = {} as never;
   const routes = [
     ...queryRoutes({
-      config: { recordCacheBytes: 0 } as never,
-      db: untouched,
+      config: untouched,
+      store: plainStore(untouched),
       database: '',
-      alone: false,
       projects: untouched,
       authenticate: untouched,
       events: untouched,

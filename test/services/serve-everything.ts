@@ -21,6 +21,7 @@ import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { queryRoutes } from '../../query/query-service.ts';
+import { EmbeddedStore } from '../../query/store-embedded/embedded-store.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
 import { plentyOfSlots } from './plenty-of-slots.ts';
@@ -70,11 +71,12 @@ export async function serveEverything(options: {
   );
   const fileUrl = (file: CloudFile): string => `http://files.test/_f_/${file.projectSlug}/${file.name}`;
   let broken = false;
+  const config = { dataDir: root, recordCacheBytes: 0 };
+  const records = await EmbeddedStore.open({ db, database, config, log });
   const webhooks = testWebhooks({ db, database, alone: true });
   const routes: Route[] = [
     ...queryRoutes({
       config: {
-        recordCacheBytes: 0,
         maxSpaces: 10_000,
         maxRecordBytes: 1024 ** 2,
         maxRecordsBytes: 16 * 1024 ** 2,
@@ -82,7 +84,7 @@ export async function serveEverything(options: {
         loginTokenSecret: undefined,
         loginTokenTtl: 3_600_000,
       },
-      ...{ db, database, projects, authenticate, alone: true, hasher: quickHasher(), events: webhooks },
+      ...{ store: records, database, projects, authenticate, hasher: quickHasher(), events: webhooks },
       ...counted,
     }),
     ...webhookRoutes({ webhooks, authenticate }),
@@ -141,6 +143,7 @@ export async function serveEverything(options: {
     },
     async close() {
       await server.close(0);
+      await records.close();
       await rm(root, { recursive: true, force: true });
     },
   };

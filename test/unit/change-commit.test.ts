@@ -2,10 +2,10 @@ import t from 'tap';
 import type { Database, ReadStatement, WriteStatement } from '../../common/clickhouse/database.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
-import type { StoredRow } from '../../query/memory/stored-row.ts';
-import { createChangeCommit } from '../../query/records/change-commit.ts';
-import type { RecordChange } from '../../query/records/record-writes.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
+import type { StoredRow } from '../../query/sql/stored-row.ts';
+import { createChangeCommit } from '../../query/store/change-commit.ts';
+import type { RecordChange } from '../../query/store/record-store.ts';
 import { createStructure } from '../../query/structure/structure.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 

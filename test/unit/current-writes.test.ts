@@ -1,7 +1,7 @@
 /** Writes while another process changes the types of the space's fields. */
 import t from 'tap';
-import type { RecordWrites } from '../../query/records/record-writes.ts';
 import { currentWrites } from '../../query/space/current-writes.ts';
+import type { RecordWrites } from '../../query/store/record-store.ts';
 import type { RecordSpace } from '../../query/structure/record-space.ts';
 import { createStructure } from '../../query/structure/structure.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';

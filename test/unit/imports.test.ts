@@ -33,7 +33,8 @@ const rooms = {
     ...['auth', 'login', 'lifecycle'],
   ],
   query: [
-    ...['structure', 'input', 'memory', 'sql', 'unique', 'records', 'space', 'login', 'usage', 'operations'],
+    ...['structure', 'input', 'sql', 'memory', 'unique', 'store', 'store-embedded', 'store-shared'],
+    ...['records', 'space', 'login', 'usage', 'operations'],
     ...['operations.ts', 'openapi', 'projects', 'examples.ts', 'query-service.ts', 'main.ts'],
   ],
   gateway: ['memory', 'receive', 'multipart', 'download'],

@@ -2,10 +2,9 @@
 import t from 'tap';
 import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Conditions } from '../../query/input/parse-conditions.ts';
-import type { StoredRow } from '../../query/memory/stored-row.ts';
-import { beginWriteAlone } from '../../query/records/begin-write.ts';
-import { LoggedWrites } from '../../query/records/logged-writes.ts';
-import { ResultCache } from '../../query/records/result-cache.ts';
+import type { StoredRow } from '../../query/sql/stored-row.ts';
+import { LoggedWrites } from '../../query/store-embedded/logged-writes.ts';
+import { ResultCache } from '../../query/store-embedded/result-cache.ts';
 import type { Field } from '../../query/structure/field.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 
@@ -31,8 +30,8 @@ async function keptAfter(write: (writes: LoggedWrites) => Promise<{ told: Promis
     await cache.load(space, name, conditions, async () => Buffer.from(name));
   }
   const writes = new LoggedWrites({
-    ...{ lock: new ReadWriteLock(), beginWrite: beginWriteAlone(cache) },
-    lookups: { find: async () => [before] },
+    ...{ lock: new ReadWriteLock(), results: cache },
+    lookUp: async () => [before],
     pending: { write: async (_: unknown, { seen }: { seen: () => void }) => seen() },
   } as unknown as ConstructorParameters<typeof LoggedWrites>[0]);
   await (await write(writes)).told;

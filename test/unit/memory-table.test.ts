@@ -5,7 +5,7 @@ import type { ReadPlan } from '../../query/input/read-plan.ts';
 import type { IndexShape } from '../../query/memory/index-shape.ts';
 import { MemoryTable } from '../../query/memory/memory-table.ts';
 import { orderOf } from '../../query/memory/row-order.ts';
-import type { StoredRow } from '../../query/memory/stored-row.ts';
+import type { StoredRow } from '../../query/sql/stored-row.ts';
 import { type Field, type FieldType, isSystemKey, type Target } from '../../query/structure/field.ts';
 import { slotOf } from '../../query/structure/slots.ts';
 import { createStructure } from '../../query/structure/structure.ts';

@@ -1,6 +1,7 @@
 /** What is written and answered of new records, against what is made of their rows. */
 import t from 'tap';
 import { validateRecords } from '../../query/input/validate-record.ts';
+import { collectUniqueValues } from '../../query/records/unique-values.ts';
 import {
   newCompactLines,
   newKeyLines,
@@ -8,12 +9,12 @@ import {
   newRecordLines,
   newRecordsJson,
   rowOf,
-} from '../../query/records/new-record.ts';
-import { keyLines, recordLines, storedJson } from '../../query/records/record-row.ts';
+} from '../../query/sql/new-record.ts';
+import { keyLines, recordLines, storedJson } from '../../query/sql/record-row.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import { assignSlots } from '../../query/structure/slots.ts';
 import { createStructure, type Structure } from '../../query/structure/structure.ts';
-import { collectUniqueValues, uniqueSlots } from '../../query/unique/unique-values.ts';
+import { uniqueSlots } from '../../query/structure/unique-slots.ts';
 import { hostileTexts } from '../services/hostile-texts.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 

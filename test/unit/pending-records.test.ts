@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
-import type { StoredRow } from '../../query/memory/stored-row.ts';
-import { PendingRecords } from '../../query/records/pending-records.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
+import type { StoredRow } from '../../query/sql/stored-row.ts';
+import { PendingRecords } from '../../query/store-embedded/pending-records.ts';
 import { heldWrites } from '../services/file-handles.ts';
 import { silentLog } from '../services/silent-log.ts';
 

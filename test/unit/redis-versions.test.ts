@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { RedisFailure } from '../../common/redis/redis-connection.ts';
-import { RedisVersions } from '../../query/records/redis-versions.ts';
+import { RedisVersions } from '../../query/store-shared/redis-versions.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 /** Work that ends when the test says so. */

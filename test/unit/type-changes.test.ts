@@ -1,5 +1,4 @@
 import t from 'tap';
-import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import { beginTypeChange, endTypeChange, retypedFields } from '../../query/space/retyped-fields.ts';
 import type { SpaceCatalogue } from '../../query/space/space-catalogue.ts';
 import { TypeChanges, type TypeChangesDeps } from '../../query/space/type-changes.ts';
@@ -27,8 +26,8 @@ function changesOf(alone: boolean) {
   const edits: (Structure | null)[] = [];
   let now = entryOf(stored);
   const deps = {
-    ...{ db: {}, table: {}, writes: {}, lock: new ReadWriteLock(), beginWrite: async () => async () => {} },
-    ...{ alone, untilHeard: async () => {}, outdatedAfter: 0 },
+    ...{ store: { alone }, writes: {} },
+    ...{ untilHeard: async () => {}, outdatedAfter: 0 },
     edit: async (_: string, change: (entry: Entry) => Structure | null) => {
       const structure = change(now);
       edits.push(structure);

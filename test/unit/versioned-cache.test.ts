@@ -1,5 +1,5 @@
 import t from 'tap';
-import { VersionedCache } from '../../query/records/versioned-cache.ts';
+import { VersionedCache } from '../../query/store-shared/versioned-cache.ts';
 import type { RecordSpace } from '../../query/structure/record-space.ts';
 import { createLocalVersions } from '../services/local-versions.ts';
 

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { CacheCounts } from '../../common/metrics/cache-counts.ts';
+import type { KeptResults, ReadCache } from '../store/kept-results.ts';
+import { RequestKeys } from '../store/request-keys.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import type { KeptResults, ReadCache } from './kept-results.ts';
-import { RequestKeys } from './request-keys.ts';
 import type { SpaceVersions } from './space-versions.ts';
 
 interface Result {

@@ -2,21 +2,17 @@ import { notUnique } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { RecordValues } from '../input/validate-record.ts';
+import type { KeyOfRecord } from '../sql/new-record.ts';
 import { hashOf } from '../sql/records-table.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
-import type { Structure } from '../structure/structure.ts';
-import { valueKey } from './reservation-keys.ts';
+import { valueKey } from '../unique/reservation-keys.ts';
 
 /** A value of a unique field that a request wants to store. */
-export interface UniqueValue {
+export interface UniqueValue extends KeyOfRecord {
   readonly field: Field;
   readonly value: StoredValue;
-  /** Begins with its key in the table of keys. */
-  readonly hash: string;
-  /** Of its record among those of the request. */
-  readonly index: number;
 }
 
 /**
@@ -51,18 +47,6 @@ export async function collectUniqueValues(
     );
   }
   return values;
-}
-
-const slotsOf = new WeakMap<Structure, readonly string[]>();
-
-/** Of the fields whose values have keys in the table of keys. Writes that wait for the table share the list. */
-export function uniqueSlots(structure: Structure): readonly string[] {
-  let slots = slotsOf.get(structure);
-  if (slots === undefined) {
-    slots = structure.fields.filter(({ unique }) => unique).map(slotOf);
-    slotsOf.set(structure, slots);
-  }
-  return slots;
 }
 
 /** The 400 for values that are stored already; each field is named once. */

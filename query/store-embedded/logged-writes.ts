@@ -1,20 +1,18 @@
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import { letOthersRun } from '../../common/limits/yielding-loop.ts';
-import type { StoredRow } from '../memory/stored-row.ts';
+import { rowOf } from '../sql/new-record.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
 import type { Assignment } from '../sql/update-sql.ts';
+import type { Changed, NewRecords, RecordChange, RecordStore, RecordWrites } from '../store/record-store.ts';
+import { manyRecords } from '../store/statement-writes.ts';
 import { kindOf } from '../structure/slots.ts';
-import { uniqueSlots } from '../unique/unique-values.ts';
-import type { BeginWriteAlone } from './begin-write.ts';
+import { uniqueSlots } from '../structure/unique-slots.ts';
 import type { RecordWrite } from './known-records.ts';
-import { rowOf } from './new-record.ts';
 import type { PendingRecords } from './pending-records.ts';
-import type { RecordLookups } from './record-lookups.ts';
-import type { Changed, NewRecords, RecordChange, RecordWrites } from './record-writes.ts';
-import type { RecordEffect } from './result-cache.ts';
+import type { RecordEffect, ResultCache } from './result-cache.ts';
 
-/** Records of an insert that goes through the log: more are worth a statement of their own. */
-const fewRecords = 200;
 const neverAborted = new AbortController().signal;
+const nobodyToTell = Promise.resolve();
 
 /**
  * Writes through the write-ahead log, for the only process of its store. What a change does is known before it is made:
@@ -22,46 +20,41 @@ const neverAborted = new AbortController().signal;
  */
 export class LoggedWrites implements RecordWrites {
   readonly #pending: PendingRecords;
-  readonly #lookups: RecordLookups;
+  readonly #lookUp: RecordStore['lookUp'];
   readonly #lock: ReadWriteLock;
-  readonly #beginWrite: BeginWriteAlone;
+  readonly #results: ResultCache;
   readonly #statements: RecordWrites;
 
   constructor(deps: {
     readonly pending: PendingRecords;
-    readonly lookups: RecordLookups;
+    readonly lookUp: RecordStore['lookUp'];
     readonly lock: ReadWriteLock;
-    readonly beginWrite: BeginWriteAlone;
+    readonly results: ResultCache;
     /** For large inserts. */
     readonly statements: RecordWrites;
   }) {
     this.#pending = deps.pending;
-    this.#lookups = deps.lookups;
+    this.#lookUp = deps.lookUp;
     this.#lock = deps.lock;
-    this.#beginWrite = deps.beginWrite;
+    this.#results = deps.results;
     this.#statements = deps.statements;
   }
 
   async insert(args: NewRecords): Promise<{ readonly told: Promise<void> }> {
     const { space, records, signal } = args;
-    if (records.length > fewRecords) return this.#insertMany(args);
+    if (records.length > manyRecords) return this.#insertMany(args);
     const unique = uniqueSlots(space.stored);
     const rows = records.map((record) => rowOf(space, record));
     const writes = rows.map(({ row, hashes }) => ({
       write: { spaceId: space.id, id: row._id, row, hashes, changed: null, unique },
       before: null,
     }));
-    let told = Promise.resolve();
-    await this.#lock.whenShared(space.id, signal, async () => {
-      const seen = (): void => {
-        told = this.#beginWrite(
-          space.id,
-          rows.map(({ row }) => effectOf(row)),
-        )();
-      };
-      await this.#pending.write(writes, { account: space.ownerId, signal, seen });
-    });
-    return { told };
+    const effects = rows.map(({ row }) => effectOf(row));
+    const seen = (): void => this.#results.begin(space.id, effects)();
+    await this.#lock.whenShared(space.id, signal, () =>
+      this.#pending.write(writes, { account: space.ownerId, signal, seen }),
+    );
+    return { told: nobodyToTell };
   }
 
   #insertMany(args: NewRecords): Promise<{ readonly told: Promise<void> }> {
@@ -76,9 +69,8 @@ export class LoggedWrites implements RecordWrites {
   }
 
   async change({ space, id, assignments, signal }: RecordChange): Promise<Changed> {
-    let told = Promise.resolve();
     const row = await this.#lock.whenShared(space.id, signal, async () => {
-      const [before] = await this.#lookups.find(space, { id }, signal);
+      const [before] = await this.#lookUp(space, { id }, signal);
       if (before === undefined) return null;
       const after = assignments === null ? null : changedRow(before, assignments);
       const write: RecordWrite = {
@@ -90,13 +82,11 @@ export class LoggedWrites implements RecordWrites {
         changed: (assignments ?? []).map(({ slot }) => slot),
       };
       const effects = (after === null ? [before] : [before, after]).map(effectOf);
-      const seen = (): void => {
-        told = this.#beginWrite(space.id, effects)();
-      };
+      const seen = (): void => this.#results.begin(space.id, effects)();
       await this.#pending.write([{ write, before }], { account: space.ownerId, signal, seen });
       return after ?? before;
     });
-    return { row, told };
+    return { row, told: nobodyToTell };
   }
 }
 

@@ -6,10 +6,10 @@ import { ApiError } from '../../common/errors/api-error.ts';
 import { deadlineExceeded } from '../../common/errors/catalogue.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Metrics } from '../../common/metrics/create-metrics.ts';
-import type { StoredRow } from '../memory/stored-row.ts';
+import { rowColumns } from '../sql/record-row.ts';
 import type { RecordAddress, RecordsTable } from '../sql/records-table.ts';
-import { rowColumns } from './record-row.ts';
-import type { RecordChange } from './record-writes.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import type { RecordChange } from './record-store.ts';
 
 export interface ChangeCommit {
   /**
@@ -43,7 +43,7 @@ export function createChangeCommit(args: {
   /** Shared with others that change the same rows; absent: there are none. */
   lock?: ReadWriteLock;
   /** Absent: nobody measures. */
-  metrics?: Pick<Metrics, 'batch'>;
+  metrics?: Pick<Metrics, 'batch'> | undefined;
 }): ChangeCommit {
   const { db, table, pendingLimit, statementLimit, recordLimit, lock, now = () => new Date() } = args;
 

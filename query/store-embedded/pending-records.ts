@@ -7,11 +7,11 @@ import type { LogEntry } from '../../common/write-ahead-log/write-ahead-log.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import { lookupShape, shapesOf } from '../memory/index-shape.ts';
 import { MemoryTables } from '../memory/memory-tables.ts';
-import type { StoredRow } from '../memory/stored-row.ts';
 import { allSpaces, type RecordsTable } from '../sql/records-table.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import type { LookupKey } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { KnownRecords, type KnownRows, type RecordWrite } from './known-records.ts';
-import type { LookupKey } from './record-lookups.ts';
 import { SpacePreloads } from './space-preloads.ts';
 import { storeWrites } from './store-writes.ts';
 

@@ -1,9 +1,9 @@
 import type { Database } from '../../common/clickhouse/database.ts';
-import type { StoredRow } from '../memory/stored-row.ts';
+import { keyLines, recordLines } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
 import { kindOf } from '../structure/slots.ts';
 import type { RecordWrite } from './known-records.ts';
-import { keyLines, recordLines } from './record-row.ts';
 
 /** What several writes did to one record. */
 interface Net {

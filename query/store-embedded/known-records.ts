@@ -1,6 +1,6 @@
 import type { MemoryTables, TableLoad } from '../memory/memory-tables.ts';
-import type { StoredRow } from '../memory/stored-row.ts';
-import type { LookupKey } from './record-lookups.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import type { LookupKey } from '../store/record-store.ts';
 
 /** What one write did to one record. */
 export interface RecordWrite {

@@ -1,11 +1,10 @@
 import type { RecordValues } from '../input/validate-record.ts';
-import { keyText } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { kindOf, type SlotKind, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
-import type { UniqueValue } from '../unique/unique-values.ts';
 import { joinedText } from './joined-text.ts';
 import { engineTime, type RecordRow } from './record-row.ts';
+import { keyText } from './records-table.ts';
 
 /** A record about to be stored. */
 export interface NewRecord {
@@ -14,6 +13,14 @@ export interface NewRecord {
   readonly createdAt: string;
   /** By the fields of the structure. Hashed values are hashes already. */
   readonly values: RecordValues;
+}
+
+/** A key of a record, for a value of a unique field. */
+export interface KeyOfRecord {
+  /** Begins with the key (`hashOf`). */
+  readonly hash: string;
+  /** Of its record among those of the request. */
+  readonly index: number;
 }
 
 /** The row that stores a record. */
@@ -93,10 +100,10 @@ function newRecordLine(
 export function newKeyLines(
   { id: spaceId }: RecordSpace,
   records: readonly NewRecord[],
-  unique: readonly UniqueValue[],
+  unique: readonly KeyOfRecord[],
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  const line = ({ hash, index }: UniqueValue): string =>
+  const line = ({ hash, index }: KeyOfRecord): string =>
     `["${spaceId}",${keyText(hash)},"${(records[index] as NewRecord).id}"]\n`;
   return joinedText(unique, line, signal);
 }

@@ -2,17 +2,17 @@ import { untilAborted } from '../../common/abort/until-aborted.ts';
 import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { Hasher } from '../../common/login/hasher.ts';
 import type { RecordValues } from '../input/validate-record.ts';
+import type { NewRecord } from '../sql/new-record.ts';
+import type { RecordStore, RecordWrites } from '../store/record-store.ts';
 import type { StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { type FindStoredDeps, findStored } from '../unique/find-stored.ts';
 import { firstRecordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
-import { alreadyStored, collectUniqueValues } from '../unique/unique-values.ts';
-import type { NewRecord } from './new-record.ts';
+import { findStored } from './find-stored.ts';
 import type { RecordReader } from './record-reader.ts';
-import type { RecordWrites } from './record-writes.ts';
+import { alreadyStored, collectUniqueValues } from './unique-values.ts';
 
-export interface RecordStore {
+export interface RecordInserts {
   /**
    * Stores the records of one request, all or none, in their order. Resolves when they are durable and a find sees
    * them; throws a 400 when a value of a unique field is taken.
@@ -29,16 +29,15 @@ export interface RecordStore {
   storeFirst(space: RecordSpace, record: RecordValues, signal: AbortSignal): Promise<NewRecord | null>;
 }
 
-export function createRecordStore(
-  deps: FindStoredDeps & {
-    reader: RecordReader;
-    hasher: Hasher;
-    reservations: UniqueReservations;
-    writes: RecordWrites;
-    newId: () => string;
-  },
-): RecordStore {
-  const { hasher, reservations, writes, newId } = deps;
+export function createRecordInserts(deps: {
+  store: RecordStore;
+  reader: RecordReader;
+  hasher: Hasher;
+  reservations: UniqueReservations;
+  writes: RecordWrites;
+  newId: () => string;
+}): RecordInserts {
+  const { store, hasher, reservations, writes, newId } = deps;
 
   /** @param first absent: there may be other records. Answers null when it was given, and there are */
   const storeAll = async (
@@ -69,14 +68,14 @@ export function createRecordStore(
         return null;
       }
       if (unique.size > 0) {
-        const taken = await findStored(deps, space, unique, signal);
+        const taken = await findStored(store, space, unique, signal);
         stored = taken;
         if (taken.size > 0) throw alreadyStored(unique, taken);
       }
       const createdAt = new Date().toISOString();
       await forEachYielding(hashed, (values) => made.push({ id: newId(), createdAt, values }), signal);
       const values = [...unique.values()];
-      await forEachYielding(values, ({ hash }) => deps.keyFilter?.add(space.id, hash), signal);
+      await forEachYielding(values, ({ hash }) => store.keys.add(space.id, hash), signal);
       const permit = reservation?.permit ?? null;
       outcome = writes.insert({ space, records: made, unique: values, signal, permit });
     } catch (error) {

@@ -1,27 +1,12 @@
-import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { forEachYielding } from '../../common/limits/yielding-loop.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
 import { valueLiteral, valueSql } from '../sql/value-sql.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
-import type { KeyFilter } from './key-filter.ts';
-import { valueKey } from './reservation-keys.ts';
+import { valueKey } from '../unique/reservation-keys.ts';
 import type { UniqueValue } from './unique-values.ts';
-
-export interface FindStoredDeps {
-  readonly db: Database;
-  readonly table: RecordsTable;
-  /** Absent: other processes write to the store as well. */
-  readonly keyFilter?: KeyFilter | undefined;
-  /** Ids of the records that have a value of a keyed slot, found together with the look-ups of other requests. */
-  readonly idsByValue: (
-    space: RecordSpace,
-    wanted: { readonly slot: string; readonly value: StoredValue },
-    signal: AbortSignal,
-  ) => Promise<readonly string[]>;
-}
 
 /** So few are looked up with those of other requests; more have statements of their own. */
 const fewValues = 16;
@@ -31,18 +16,17 @@ const chunkCharacters = 1024 * 1024;
 
 /** The keys of those values that a stored record has. @param exceptId a record that does not count */
 export async function findStored(
-  deps: FindStoredDeps,
+  store: RecordStore,
   space: RecordSpace,
   values: ReadonlyMap<string, UniqueValue>,
   signal: AbortSignal,
   exceptId: string | null = null,
 ): Promise<ReadonlySet<string>> {
-  const { keyFilter } = deps;
   const stored = new Set<string>();
   const byField = new Map<Field, UniqueValue[]>();
   const sort = (unique: UniqueValue): void => {
     const { field, hash } = unique;
-    if (field.keyed && keyFilter?.mayHave(space.id, hash) === false) return;
+    if (field.keyed && !store.keys.mayHave(space.id, hash)) return;
     const list = byField.get(field);
     if (list === undefined) byField.set(field, [unique]);
     else list.push(unique);
@@ -53,8 +37,8 @@ export async function findStored(
     [...byField].map(([field, list]) => {
       const few = field.keyed && list.length <= fewValues;
       const find = few
-        ? lookUp(deps, space, list, signal, exceptId)
-        : search(deps, space, list, signal, exceptId);
+        ? lookUp(store, space, list, signal, exceptId)
+        : search(store, space, list, signal, exceptId);
       return find.then((found) => {
         for (const value of found) stored.add(valueKey(space, field, value));
       });
@@ -64,7 +48,7 @@ export async function findStored(
 }
 
 async function lookUp(
-  { idsByValue }: FindStoredDeps,
+  store: RecordStore,
   space: RecordSpace,
   list: readonly UniqueValue[],
   signal: AbortSignal,
@@ -72,15 +56,15 @@ async function lookUp(
 ): Promise<readonly StoredValue[]> {
   const found = await Promise.all(
     list.map(async ({ field, value }) => {
-      const ids = await idsByValue(space, { slot: slotOf(field), value }, signal);
-      return ids.some((id) => id !== exceptId) ? [value] : [];
+      const rows = await store.lookUp(space, { slot: slotOf(field), value }, signal);
+      return rows.some(({ _id }) => _id !== exceptId) ? [value] : [];
     }),
   );
   return found.flat();
 }
 
 async function search(
-  { db, table }: FindStoredDeps,
+  { db, table }: RecordStore,
   space: RecordSpace,
   list: readonly UniqueValue[],
   signal: AbortSignal,

@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { CacheCounts } from '../../common/metrics/cache-counts.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
+import type { KeptResults, ReadCache } from '../store/kept-results.ts';
+import { RequestKeys } from '../store/request-keys.ts';
+import type { BeginWrite } from '../store/statement-writes.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
-import type { KeptResults, ReadCache } from './kept-results.ts';
-import { RequestKeys } from './request-keys.ts';
 
 /** A record that a write makes. */
 export interface RecordEffect {
@@ -140,6 +141,12 @@ export class ResultCache implements ReadCache, KeptResults {
       this.#forgetSpace(space);
     };
   }
+
+  /** The same for writes by statements. */
+  readonly beginWrite: BeginWrite = async (spaceId) => {
+    const end = this.begin(spaceId, null);
+    return async () => end();
+  };
 
   #dropMatching(space: SpaceEntries, effects: readonly RecordEffect[]): void {
     for (const entry of space.others) this.#drop(entry);

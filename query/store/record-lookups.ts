@@ -1,17 +1,11 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { type Queued, StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
 import type { Metrics } from '../../common/metrics/create-metrics.ts';
-import type { StoredRow } from '../memory/stored-row.ts';
-import { hashOf, type RecordsTable } from '../sql/records-table.ts';
+import { rowColumns } from '../sql/record-row.ts';
+import type { RecordsTable } from '../sql/records-table.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import type { KeyFilter } from '../unique/key-filter.ts';
-import type { PendingRecords } from './pending-records.ts';
-import { rowColumns } from './record-row.ts';
-
-/** One record by its id, or those that have a value of a keyed slot. */
-export type LookupKey =
-  | { readonly id: string }
-  | { readonly slot: string; readonly value: string | number | boolean };
+import type { LookupKey } from './record-store.ts';
 
 interface Lookup extends Queued {
   readonly spaceId: string;
@@ -36,25 +30,14 @@ export class RecordLookups {
   readonly #table: RecordsTable;
   readonly #queues: StatementQueues<Lookup, readonly StoredRow[]>;
 
-  readonly #pending: PendingRecords | undefined;
-  readonly #keyFilter: KeyFilter | undefined;
-
-  /**
-   * @param args.pending absent: the table has all records
-   * @param args.keyFilter absent: other processes write to the store as well
-   */
   constructor(args: {
     db: Database;
     table: RecordsTable;
-    pending?: PendingRecords | undefined;
-    keyFilter?: KeyFilter | undefined;
-    metrics?: Pick<Metrics, 'batch'>;
+    metrics?: Pick<Metrics, 'batch'> | undefined;
   }) {
     const { metrics } = args;
     this.#db = args.db;
     this.#table = args.table;
-    this.#pending = args.pending;
-    this.#keyFilter = args.keyFilter;
     this.#queues = new StatementQueues({
       pendingLimit: waitingLimit,
       full: 'too many look-ups wait',
@@ -64,19 +47,8 @@ export class RecordLookups {
     });
   }
 
-  /** The rows that there are, in the order of their ids. */
-  async find(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]> {
-    const pending = this.#pending?.find(space.id, wanted) ?? null;
-    if (pending?.complete) return pending.rows;
-    // no write of the value has begun, or ended
-    if ('slot' in wanted && this.#keyFilter?.mayHave(space.id, hashOf(wanted.slot, wanted.value)) === false)
-      return [];
-    this.#pending?.lookedUp(space, wanted);
-    const stored = await this.#inTable(space, wanted, signal);
-    return pending === null ? stored : stored.filter(({ _id }) => !pending.outdated.has(_id));
-  }
-
-  #inTable(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]> {
+  /** The rows that the table has, in the order of their ids. */
+  find(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]> {
     const kind = 'id' in wanted ? 'ids' : 'keys';
     return this.#queues.add({
       queue: `${kind} ${this.#table.homeOf(space.id)}`,

@@ -4,14 +4,14 @@ import { type Queued, StatementQueues, type Waiting } from '../../common/clickho
 import type { Metrics } from '../../common/metrics/create-metrics.ts';
 import type { Condition } from '../input/parse-conditions.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
-import { endOfRow, readRow } from '../memory/packed-row.ts';
-import type { StoredRow } from '../memory/stored-row.ts';
 import { anyOfSql } from '../sql/conditions-sql.ts';
+import { endOfRow, readRow } from '../sql/packed-row.ts';
+import { rowColumns } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
-import { rowColumns } from './record-row.ts';
 
 /** Fields that are compared with a value each, in the order of their slots. */
 interface Values {
@@ -48,7 +48,7 @@ export class FindBatches {
   readonly #queues: StatementQueues<Find, readonly StoredRow[] | null>;
   readonly #large = new LRUCache<string, true>({ max: largeShapes, ttl: largeFor });
 
-  constructor(args: { db: Database; table: RecordsTable; metrics?: Pick<Metrics, 'batch'> }) {
+  constructor(args: { db: Database; table: RecordsTable; metrics?: Pick<Metrics, 'batch'> | undefined }) {
     this.#db = args.db;
     this.#table = args.table;
     this.#queues = new StatementQueues({

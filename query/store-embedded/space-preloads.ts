@@ -2,11 +2,11 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { TableLoad } from '../memory/memory-tables.ts';
+import { rowColumns } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { uniqueSlots } from '../unique/unique-values.ts';
+import { uniqueSlots } from '../structure/unique-slots.ts';
 import type { KnownRecords } from './known-records.ts';
-import { rowColumns } from './record-row.ts';
 
 interface Deps {
   readonly db: Database;

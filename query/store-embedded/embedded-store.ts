@@ -1,0 +1,126 @@
+import { join } from 'node:path';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import type { Log } from '../../common/log/log.ts';
+import type { Metrics } from '../../common/metrics/create-metrics.ts';
+import type { ReadPlan } from '../input/read-plan.ts';
+import { hashOf, RecordsTable } from '../sql/records-table.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import { FindBatches } from '../store/find-batches.ts';
+import { RecordLookups } from '../store/record-lookups.ts';
+import type { FindAnswers, FoundNow, LookupKey, RecordStore, RecordWrites } from '../store/record-store.ts';
+import { createStatementWrites, whileWriting } from '../store/statement-writes.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { KeyFilter } from './key-filter.ts';
+import { LoggedWrites } from './logged-writes.ts';
+import { afterPending, PendingRecords } from './pending-records.ts';
+import { ResultCache } from './result-cache.ts';
+
+/** Of the bytes for what is kept, what records have; results have the rest. */
+const recordShare = 0.75;
+
+interface EmbeddedStoreArgs {
+  readonly db: Database;
+  readonly database: string;
+  readonly pending: PendingRecords;
+  readonly results: ResultCache;
+  readonly log?: Pick<Log, 'warn'> | undefined;
+  readonly metrics?: Pick<Metrics, 'batch'> | undefined;
+}
+
+/**
+ * The store of a process that has its engine to itself. A write is acknowledged when it is in a write-ahead log; the
+ * table follows. Reads are answered from rows in memory, from kept results, and by statements.
+ */
+export class EmbeddedStore implements RecordStore {
+  readonly alone = true;
+  readonly db: Database;
+  readonly table: RecordsTable;
+  readonly results: ResultCache;
+  readonly keys: KeyFilter;
+  readonly insert: RecordWrites['insert'];
+  readonly change: RecordWrites['change'];
+  readonly #lock = new ReadWriteLock();
+  readonly #pending: PendingRecords;
+  readonly #lookups: RecordLookups;
+  readonly #batches: FindBatches;
+
+  /** Brings what an earlier process left in its log into the table first. */
+  static async open(args: {
+    readonly db: Database;
+    readonly database: string;
+    readonly config: { readonly dataDir: string; readonly recordCacheBytes: number };
+    readonly log: Pick<Log, 'error' | 'warn' | 'info'>;
+    readonly metrics?: Pick<Metrics, 'batch' | 'cache'> | undefined;
+  }): Promise<EmbeddedStore> {
+    const { db, database, config, log, metrics } = args;
+    const bytes = config.recordCacheBytes;
+    const pending = await PendingRecords.open({
+      ...{ db, log },
+      table: new RecordsTable(db, database),
+      directory: join(config.dataDir, 'record-log'),
+      cacheBytes: bytes * recordShare,
+    });
+    const results = new ResultCache(bytes * (1 - recordShare), metrics?.cache('records'));
+    return new EmbeddedStore({ db, database, pending, results, log, metrics });
+  }
+
+  constructor({ db: engine, database, pending, results, log, metrics }: EmbeddedStoreArgs) {
+    const db = afterPending(engine, pending);
+    const table = new RecordsTable(db, database);
+    this.db = db;
+    this.table = table;
+    this.results = results;
+    this.keys = new KeyFilter({ db, table, log });
+    this.#pending = pending;
+    const statements = { db, table, metrics };
+    this.#lookups = new RecordLookups(statements);
+    this.#batches = new FindBatches(statements);
+    const lock = this.#lock;
+    const writes = new LoggedWrites({
+      ...{ pending, results, lock },
+      lookUp: (...asked) => this.lookUp(...asked),
+      statements: createStatementWrites({ ...statements, lock, beginWrite: results.beginWrite }),
+    });
+    this.insert = (records) => writes.insert(records);
+    this.change = (change) => writes.change(change);
+  }
+
+  async lookUp(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]> {
+    const known = this.#pending.find(space.id, wanted);
+    if (known?.complete) return known.rows;
+    // no write of the value has begun, or ended
+    if ('slot' in wanted && !this.keys.mayHave(space.id, hashOf(wanted.slot, wanted.value))) return [];
+    this.#pending.lookedUp(space, wanted);
+    const stored = await this.#lookups.find(space, wanted, signal);
+    return known === null ? stored : stored.filter(({ _id }) => !known.outdated.has(_id));
+  }
+
+  findNow({ id }: RecordSpace, plan: ReadPlan): FoundNow | null {
+    const table = this.#pending.tables.find(id);
+    const numbers = table?.find(plan);
+    return table && numbers ? { table, numbers } : null;
+  }
+
+  find<Result>(space: RecordSpace, plan: ReadPlan, signal: AbortSignal, answers: FindAnswers<Result>) {
+    this.#pending.searched(space, plan);
+    return this.#batches.find(space, plan, signal, answers);
+  }
+
+  rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {
+    const rewrite = () => this.#pending.tables.rewrite(spaceId, work);
+    return this.tidy(spaceId, () => whileWriting(this.results.beginWrite, spaceId, rewrite));
+  }
+
+  tidy<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {
+    return this.#lock.alone(spaceId, work);
+  }
+
+  async invalidate(spaceId: string): Promise<void> {
+    this.results.begin(spaceId, null)();
+  }
+
+  async close(): Promise<void> {
+    await this.#pending.close();
+  }
+}

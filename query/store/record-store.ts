@@ -1,0 +1,129 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
+import type { ReadPlan } from '../input/read-plan.ts';
+import type { KeyOfRecord, NewRecord } from '../sql/new-record.ts';
+import type { RecordsTable } from '../sql/records-table.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import type { Assignment } from '../sql/update-sql.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import type { Structure } from '../structure/structure.ts';
+import type { ReadCache } from './kept-results.ts';
+
+/**
+ * Where the records of all spaces are. There are two: `store-embedded/` for a process that has its store to itself, and
+ * `store-shared/` for processes that share one. Nothing else knows which of them there is.
+ */
+export interface RecordStore extends RecordWrites {
+  /** Whether no other process writes to the store. */
+  readonly alone: boolean;
+  /** The engine. A statement that names a space finds all its records in the table. */
+  readonly db: Database;
+  readonly table: RecordsTable;
+  /** Answers from before, and for how long they are right. */
+  readonly results: ReadCache;
+  readonly keys: StoredKeys;
+
+  /** The records with an id, or with a value of a keyed slot, in the order of their ids. */
+  lookUp(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]>;
+
+  /** The records of a plan, if they are in memory; null: ask `find`. */
+  findNow(space: RecordSpace, plan: ReadPlan): FoundNow | null;
+
+  /** The records of a plan, by a statement that requests may share. */
+  find<Result>(
+    space: RecordSpace,
+    plan: ReadPlan,
+    signal: AbortSignal,
+    answers: FindAnswers<Result>,
+  ): Promise<Result>;
+
+  /**
+   * Does work that changes records of a space by statements, while nobody writes to it here. Until it is done, and where
+   * nobody knows what it did, nothing is answered from what was kept of them.
+   */
+  rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result>;
+
+  /** The same for work that changes only what nobody sees: what was kept stays right. */
+  tidy<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result>;
+
+  /** What was kept of answers counts no more: the space has another structure. Rejects when others can't hear of it. */
+  invalidate(spaceId: string): Promise<void>;
+
+  close(): Promise<void>;
+}
+
+/** One record by its id, or those that have a value of a keyed slot. */
+export type LookupKey =
+  | { readonly id: string }
+  | { readonly slot: string; readonly value: string | number | boolean };
+
+/** Records in memory, until the event loop goes on. */
+export interface FoundNow {
+  readonly numbers: readonly number[];
+  readonly table: {
+    /** A JSON array; null: it is too large to be made at once. */
+    list(structure: Structure, numbers: readonly number[]): Uint8Array | null;
+    record(structure: Structure, number: number): Uint8Array;
+    rows(numbers: readonly number[]): readonly StoredRow[];
+  };
+}
+
+export interface FindAnswers<Result> {
+  /** From rows of a statement that others share. */
+  shared(rows: readonly StoredRow[]): Result;
+  /** By a statement of its own, where nobody waits to share one, or it may have many records. */
+  alone(): Promise<Result>;
+}
+
+/** Which values of unique fields may be stored. */
+export interface StoredKeys {
+  /** False: no record of the space has the value, and none had. @param hash of the value (`hashOf`) */
+  mayHave(spaceId: string, hash: string): boolean;
+  /** To be called before a key is written. */
+  add(spaceId: string, hash: string): void;
+  /** To be called when statements wrote keys of a space, and before their records are there. */
+  addSpace(spaceId: string): Promise<void>;
+}
+
+/**
+ * Writes are durable, and every read sees them. One settles when its outcome is known and not before, whatever its signal
+ * says. Changes of one record come one after the other.
+ */
+export interface RecordWrites {
+  /** Stores the records, all or none. Resolves with what must be waited for before they are acknowledged. */
+  insert(records: NewRecords): Promise<{ readonly told: Promise<void> }>;
+  change(change: RecordChange): Promise<Changed>;
+}
+
+/** The records of one insert. */
+export interface NewRecords {
+  readonly space: RecordSpace;
+  /** One at least. */
+  readonly records: readonly NewRecord[];
+  /** What they have in unique fields. */
+  readonly unique: readonly KeyOfRecord[];
+  /** Aborted: nothing is stored if that has not begun. */
+  readonly signal: AbortSignal;
+  /** Asked when the write begins; without it nothing is stored. */
+  readonly permit: WritePermit | null;
+}
+
+/** A change of one stored record. */
+export interface RecordChange {
+  /** As the request sees it: its structure says which fields the answer has. */
+  readonly space: RecordSpace;
+  readonly id: string;
+  /** In an order that depends on the set of slots only; null: the record is removed. */
+  readonly assignments: readonly Assignment[] | null;
+  /** Aborted: the change is left out when that has not begun. */
+  readonly signal: AbortSignal;
+  /** Asked when the write begins; without it the change is left out. */
+  readonly permit?: WritePermit | null;
+}
+
+export interface Changed {
+  /** The record as it is after an update or was before a removal; null: there is no such record. */
+  readonly row: StoredRow | null;
+  /** Resolves when nobody goes by what the space held before: only then is the write acknowledged. */
+  readonly told: Promise<void>;
+}

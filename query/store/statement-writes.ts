@@ -1,0 +1,119 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import { createGroupCommit } from '../../common/clickhouse/group-commit.ts';
+import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import type { Metrics } from '../../common/metrics/create-metrics.ts';
+import { idsSql } from '../sql/conditions-sql.ts';
+import { type NewRecord, newCompactLines, newKeyLines, newRecordLines } from '../sql/new-record.ts';
+import { keyLines } from '../sql/record-row.ts';
+import type { RecordsTable } from '../sql/records-table.ts';
+import { uniqueSlots } from '../structure/unique-slots.ts';
+import { createChangeCommit } from './change-commit.ts';
+import type { Changed, RecordChange, RecordWrites } from './record-store.ts';
+
+/**
+ * To be called before a write can be seen, so that nothing that was kept of results contradicts it. Rejects with 503
+ * when other processes can't be told; then nothing may be written. What it answers is to be called when the write can be
+ * seen, or nobody knows; that resolves when the write may be acknowledged, and never rejects.
+ */
+export type BeginWrite = (spaceId: string) => Promise<() => Promise<void>>;
+
+/** Records that are worth an INSERT of their own, of just their columns: fewer share one with those of other structures. */
+export const manyRecords = 200;
+
+/** Bytes of rows: what waits to be stored in this process, and what is gathered for one INSERT. */
+const insertLimits = { pendingLimit: 128 * 1024 * 1024, insertLimit: 16 * 1024 * 1024 };
+/** Characters of changes that wait in this process, and characters and records of one UPDATE. */
+const changeLimits = { pendingLimit: 64 * 1024 * 1024, statementLimit: 4 * 1024 * 1024, recordLimit: 200 };
+/**
+ * In a cluster a statement lies in Keeper until all servers made it, and ZooKeeper takes a megabyte at most. Most values
+ * stand in it twice: for their column, and for the map of all values.
+ */
+const clusterStatementLimit = 128 * 1024;
+
+/** Writes by statements that those of other requests share: for a store that several processes write to, and for large inserts. */
+export function createStatementWrites(deps: {
+  readonly db: Database;
+  readonly table: RecordsTable;
+  /** By space; shared with others that change the same rows. */
+  readonly lock: ReadWriteLock;
+  readonly beginWrite: BeginWrite;
+  /** Absent: nobody measures. */
+  readonly metrics?: Pick<Metrics, 'batch'> | undefined;
+}): RecordWrites {
+  const { db, table, beginWrite, metrics } = deps;
+  const groupCommit = createGroupCommit({
+    ...{ ...deps, ...insertLimits },
+    onStatement: metrics?.batch('record_inserts'),
+  });
+  const statementLimit = db.cluster === undefined ? changeLimits.statementLimit : clusterStatementLimit;
+  const changeCommit = createChangeCommit({ ...deps, ...changeLimits, statementLimit });
+
+  /** The keys come before the values: a key without its value is harmless, a value without its key is not found. */
+  const addKeys = async ({ space, id, assignments, permit, signal }: RecordChange): Promise<void> => {
+    const set = (assignments ?? []).flatMap(({ slot, value }) =>
+      value === null ? [] : [[slot, String(value)]],
+    );
+    const row = { _id: id, _doc: Object.fromEntries(set) };
+    const keyed = { spaceId: space.id, slots: uniqueSlots(space.structure), row };
+    const lines = await keyLines([keyed], signal);
+    if (lines.byteLength === 0) return;
+    await db.insert({ ...table.keyRows, lines, home: table.homeOf(space.id), permit: permit ?? undefined });
+  };
+
+  return {
+    async insert({ space, records, unique, signal, permit }) {
+      const rows =
+        records.length > manyRecords
+          ? await newCompactLines(space, records, signal)
+          : { lines: await newRecordLines(space, records, signal) };
+      const keys = await newKeyLines(space, records, unique, signal);
+      const proof = { columns: '1', where: idsSql([(records[0] as NewRecord).id]), tail: 'LIMIT 1' };
+      const end = await beginWrite(space.id);
+      try {
+        await groupCommit.write({
+          ...table.recordRows,
+          ...rows,
+          // a key without a record is harmless, a record without its key would not be found
+          before: keys.byteLength === 0 ? undefined : { ...table.keyRows, lines: keys },
+          home: table.homeOf(space.id),
+          account: space.ownerId,
+          lockKey: space.id,
+          proof: table.select(space.id, proof).sql,
+          signal,
+          permit,
+        });
+      } catch (error) {
+        // of most failures nobody knows what they did
+        await end();
+        throw error;
+      }
+      return { told: end() };
+    },
+    async change(change): Promise<Changed> {
+      await addKeys(change);
+      const end = await beginWrite(change.space.id);
+      try {
+        const row = await changeCommit.commit(change);
+        return { row, told: end() };
+      } catch (error) {
+        await end();
+        throw error;
+      }
+    },
+  };
+}
+
+/** Does work while nothing that was kept of a space counts. */
+export async function whileWriting<Result>(
+  beginWrite: BeginWrite,
+  spaceId: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const end = await beginWrite(spaceId);
+  try {
+    return await work();
+  } finally {
+    // also when nobody knows what was done
+    await end();
+  }
+}
