@@ -21,10 +21,9 @@ const maxBodyBytes = 16 * 1024;
 /** Every address of the dashboard. */
 export function consoleRoutes(deps: ConsoleRouteDeps): Route[] {
   const operations = consoleOperations().map((operation) => ({
-    operation: operation.api.id,
+    operation: operation.operation,
     method: operation.method,
     path: operation.path,
-    api: operation.api,
     withoutCors: true,
     handler: handlerOf(operation, deps),
   }));

@@ -165,6 +165,8 @@ export const operations: readonly Operation[] = [
 
 /** What `scope` of a structure's `authOptions` may list: families, and operations that are of one. */
 export const scopes: readonly string[] = [
-  ...new Set(operations.flatMap(({ family }) => family ?? [])),
-  ...operations.flatMap(({ name, family }) => (family === null ? [] : name)),
+  ...new Set([
+    ...operations.flatMap(({ family }) => family ?? []),
+    ...operations.flatMap(({ name, family }) => (family === null ? [] : name)),
+  ]),
 ];

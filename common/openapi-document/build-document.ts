@@ -1,13 +1,10 @@
 import type { Route } from '../http/http-types.ts';
 import { slugPattern } from '../metadata/slug.ts';
 import type { ApiAnswer, ApiHeader, ApiMedia, ApiOperation, ApiParameter } from '../openapi/api-operation.ts';
-import { errorAnswers } from '../openapi/error-answers.ts';
+import { errorAnswer, errorStatuses } from '../openapi/error-answers.ts';
 import { nameSchema } from '../openapi/name-schema.ts';
-import { type Schema, target } from '../openapi/schema.ts';
-
-/** JSON of an OpenAPI document. */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
-export type JsonObject = { readonly [key: string]: Json };
+import type { Schema } from '../openapi/schema.ts';
+import { Components, type Json, type JsonObject } from './components.ts';
 
 export interface DocumentInfo {
   readonly title: string;
@@ -30,13 +27,6 @@ const securitySchemes: JsonObject = {
     description:
       'An access token, as `npm run token` makes them. It must not be in code that runs at clients.',
   },
-  session: {
-    type: 'apiKey',
-    in: 'cookie',
-    name: '__Host-sluice_session',
-    description:
-      'Of the dashboard. Without TLS, which is for this machine alone, it is called `sluice_session`.',
-  },
   metricsToken: { type: 'http', scheme: 'bearer', description: 'METRICS_TOKEN, where that is set' },
 };
 
@@ -49,7 +39,7 @@ const requestId: ApiHeader = {
 /** The description of some routes, as OpenAPI 3.1. */
 export function buildDocument(info: DocumentInfo, routes: readonly Route[]): JsonObject {
   const paths: Record<string, Record<string, Json>> = {};
-  const schemas = new Map<string, Schema>();
+  const components = new Components();
   const tags = new Set<string>();
   for (const { method, path, api } of routes) {
     if (api === undefined) continue;
@@ -57,8 +47,8 @@ export function buildDocument(info: DocumentInfo, routes: readonly Route[]): Jso
     const address = addressOf(path, info);
     const item = paths[address] ?? {};
     paths[address] = item;
-    item[methodKey(method)] = operationObject(api, path, info, schemas);
-    if (api.head !== undefined) item.head = operationObject(headOf(api, api.head), path, info, schemas);
+    item[methodKey(method)] = operationObject(api, path, info, components);
+    if (api.head !== undefined) item.head = operationObject(headOf(api, api.head), path, info, components);
   }
   return {
     openapi: '3.1.0',
@@ -71,7 +61,7 @@ export function buildDocument(info: DocumentInfo, routes: readonly Route[]): Jso
     servers: [{ url: info.server }],
     tags: [...tags].map((name) => ({ name })),
     paths,
-    components: { schemas: namedSchemas(schemas), securitySchemes },
+    components: { ...components.objects(), securitySchemes },
   };
 }
 
@@ -91,14 +81,17 @@ function operationObject(
   api: ApiOperation,
   path: string,
   info: DocumentInfo,
-  schemas: Map<string, Schema>,
+  components: Components,
 ): JsonObject {
-  const plain = (schema: Schema): Json => collect(schema, schemas);
+  const plain = (schema: Schema): Json => components.schema(schema);
   const parameters = [
     ...pathParameters(api, path, info, plain),
     ...(api.parameters ?? []).map((parameter) => parameterObject(parameter, plain)),
-  ];
-  const answers = { ...api.answers, ...errorAnswers(api.errors) };
+  ].map((parameter) => components.shared('parameters', `${parameter.in}.${parameter.name}`, parameter));
+  const errors = errorStatuses(api.errors).map((status): [string, Json] => {
+    const answer = answerObject(errorAnswer(status), components);
+    return [String(status), components.shared('responses', `Error${status}`, answer)];
+  });
   return {
     operationId: api.id,
     tags: [api.tag],
@@ -112,10 +105,15 @@ function operationObject(
           requestBody: {
             description: api.body.description,
             required: true,
-            content: contentObject(api.body.content, plain),
+            content: contentObject(api.body.content, components),
           },
         }),
-    responses: mapValues(answers, (answer) => answerObject(answer, plain)),
+    responses: {
+      ...mapValues(api.answers, (answer) => answerObject(answer, components)),
+      ...Object.fromEntries(errors),
+    },
+    // of those of each status the ones that this operation has
+    'x-error-codes': [...new Set(api.errors)].sort(),
     ...(api.sample === undefined
       ? {}
       : { 'x-codeSamples': [{ lang: 'Shell', label: 'curl', source: api.sample(info.base) }] }),
@@ -130,8 +128,6 @@ function security(access: ApiOperation['access']): Json {
       return [{}, { accessToken: [] }];
     case 'metrics':
       return [{}, { metricsToken: [] }];
-    case 'session':
-      return [{ session: [] }];
     case 'none':
       return [];
   }
@@ -176,37 +172,36 @@ function parameterObject(parameter: ApiParameter, plain: (schema: Schema) => Jso
   return { ...rest, required, ...style, schema: plain(schema as Schema), ...shown };
 }
 
-function contentObject(
-  content: Readonly<Record<string, ApiMedia>>,
-  plain: (schema: Schema) => Json,
-): JsonObject {
+function contentObject(content: Readonly<Record<string, ApiMedia>>, components: Components): JsonObject {
   return mapValues(content, ({ schema, example, partHeaders }) => ({
-    schema: plain(schema),
+    schema: components.schema(schema),
     ...(example === undefined ? {} : { example: example as Json }),
     ...(partHeaders === undefined
       ? {}
-      : { encoding: mapValues(partHeaders, (headers) => ({ headers: headersObject(headers, plain) })) }),
+      : { encoding: mapValues(partHeaders, (headers) => ({ headers: headersObject(headers, components) })) }),
   }));
 }
 
-function answerObject(answer: ApiAnswer, plain: (schema: Schema) => Json): JsonObject {
+function answerObject(answer: ApiAnswer, components: Components): JsonObject {
   const { description, headers, content } = answer;
   return {
     description,
-    headers: headersObject({ 'X-Request-Id': requestId, ...headers }, plain),
-    ...(content === undefined ? {} : { content: contentObject(content, plain) }),
+    headers: headersObject({ 'X-Request-Id': requestId, ...headers }, components),
+    ...(content === undefined ? {} : { content: contentObject(content, components) }),
   };
 }
 
-function headersObject(
-  headers: Readonly<Record<string, ApiHeader>>,
-  plain: (schema: Schema) => Json,
-): JsonObject {
-  return mapValues(headers, ({ description, schema, always }) => ({
-    description,
-    ...(always === true ? { required: true } : {}),
-    schema: plain(schema),
-  }));
+function headersObject(headers: Readonly<Record<string, ApiHeader>>, components: Components): JsonObject {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, { description, schema, always }]) => {
+      const header = {
+        description,
+        ...(always === true ? { required: true } : {}),
+        schema: components.schema(schema),
+      };
+      return [name, components.shared('headers', name, header)];
+    }),
+  );
 }
 
 function headOf(api: ApiOperation, head: NonNullable<ApiOperation['head']>): ApiOperation {
@@ -220,26 +215,6 @@ function headOf(api: ApiOperation, head: NonNullable<ApiOperation['head']>): Api
   // RFC 9110 section 14.2: Range means something for GET only
   const errors = api.errors.filter((code) => code !== 'range_not_satisfiable');
   return { ...rest, errors, id: `${api.id}Head`, summary: head.summary, answers };
-}
-
-/** The schema as JSON, with what it refers to added to the components. */
-function collect(schema: Schema, schemas: Map<string, Schema>): Json {
-  const visit = (part: unknown): void => {
-    if (typeof part !== 'object' || part === null) return;
-    const to = (part as Schema)[target];
-    if (to !== undefined && !schemas.has(to.name)) {
-      schemas.set(to.name, to.schema);
-      visit(to.schema);
-    }
-    for (const value of Object.values(part)) visit(value);
-  };
-  visit(schema);
-  return schema as Json;
-}
-
-function namedSchemas(schemas: ReadonlyMap<string, Schema>): JsonObject {
-  const byName = [...schemas].sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(byName) as unknown as JsonObject;
 }
 
 function mapValues<Value>(values: Readonly<Record<string, Value>>, map: (value: Value) => Json): JsonObject {

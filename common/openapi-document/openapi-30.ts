@@ -1,13 +1,13 @@
-import type { Json, JsonObject } from './build-document.ts';
+import type { Json, JsonObject } from './components.ts';
 
 /** The same document as OpenAPI 3.0.0, whose schemas are of a JSON Schema of its own. */
 export function asOpenApi30(document: JsonObject): JsonObject {
-  const components = document.components as JsonObject;
-  const converted = convertOutside({ ...document, components: {} }) as JsonObject;
+  const { schemas, ...others } = document.components as JsonObject;
+  const converted = convertOutside({ ...document, components: others as JsonObject }) as JsonObject;
   return {
     ...converted,
     openapi: '3.0.0',
-    components: { ...components, schemas: convertEach(components.schemas as JsonObject) },
+    components: { ...(converted.components as JsonObject), schemas: convertEach(schemas as JsonObject) },
   };
 }
 
@@ -31,6 +31,9 @@ function convertSchema(schema: Json): Json {
       switch (key) {
         case 'type':
           return Object.entries(typeOf(value));
+        case 'prefixItems':
+        case 'propertyNames':
+          return [];
         case 'contentMediaType':
           return [['format', 'binary']];
         case 'properties':

@@ -2,7 +2,7 @@ import { malformedRequest } from '../errors/catalogue.ts';
 import type { HttpRequest, HttpResponse } from '../http/http-types.ts';
 import type { ApiAnswer, ApiParameter } from '../openapi/api-operation.ts';
 import type { Schema } from '../openapi/schema.ts';
-import type { JsonObject } from './build-document.ts';
+import type { JsonObject } from './components.ts';
 import { asOpenApi30 } from './openapi-30.ts';
 
 export type OpenApiVersion = '3.0' | '3.1';

@@ -1,11 +1,8 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
 import type { Schema } from './schema.ts';
 
-/**
- * Who may ask. `optional`: with a token or without. `metrics`: with a token of its own, where one is set. `session`: with the
- * cookie of a session of the dashboard.
- */
-export type Access = 'token' | 'none' | 'optional' | 'metrics' | 'session';
+/** Who may ask. `optional`: with a token or without. `metrics`: with a token of its own, where one is set. */
+export type Access = 'token' | 'none' | 'optional' | 'metrics';
 
 export interface ApiParameter {
   readonly name: string;

@@ -73,25 +73,20 @@ function retryAfter(): ApiHeader {
   };
 }
 
-/** The answers to what goes wrong, by status. */
-export function errorAnswers(codes: readonly ErrorCode[]): Readonly<Record<number, ApiAnswer>> {
-  const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of new Set(codes)) {
-    const { status } = errorCodes[code];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  }
-  return Object.fromEntries([...byStatus].map(([status, own]) => [status, answerOf(status, own)]));
+export function errorStatuses(codes: readonly ErrorCode[]): number[] {
+  return [...new Set(codes.map((code) => errorCodes[code].status))].sort();
 }
 
-function answerOf(status: number, codes: readonly ErrorCode[]): ApiAnswer {
-  const only = { properties: { code: { type: 'string', enum: codes } } } as const;
+/** What a status answers, whatever the operation. */
+export function errorAnswer(status: number): ApiAnswer {
   const headers = headersByStatus[status];
+  const kinds = Object.entries(errorCodes).filter(([, kind]) => kind.status === status);
   return {
-    description: codes.map((code) => `\`${code}\`: ${errorCodes[code].title}`).join('\n\n'),
+    description: kinds.map(([code, { title }]) => `\`${code}\`: ${title}`).join('\n\n'),
     ...(headers === undefined ? {} : { headers }),
     content: {
-      'application/json': { schema: { allOf: [errorSchema, only] } },
-      'application/problem+json': { schema: { allOf: [problemSchema, only] } },
+      'application/json': { schema: errorSchema },
+      'application/problem+json': { schema: problemSchema },
     },
   };
 }

@@ -9,6 +9,10 @@ export interface Schema {
   readonly minProperties?: number;
   readonly maxProperties?: number;
   readonly items?: Schema;
+  /** OpenAPI 3.0 has none. */
+  readonly prefixItems?: readonly Schema[];
+  /** OpenAPI 3.0 has none. */
+  readonly propertyNames?: Schema;
   readonly minItems?: number;
   readonly maxItems?: number;
   readonly enum?: readonly (string | number | boolean | null)[];

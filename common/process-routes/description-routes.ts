@@ -1,7 +1,8 @@
 import type { Route } from '../http/http-types.ts';
 import { type ApiOperation, doorErrors } from '../openapi/api-operation.ts';
 import { curl } from '../openapi/curl.ts';
-import { buildDocument, type DocumentInfo, type JsonObject } from '../openapi-document/build-document.ts';
+import { buildDocument, type DocumentInfo } from '../openapi-document/build-document.ts';
+import type { JsonObject } from '../openapi-document/components.ts';
 import {
   documentText,
   type OpenApiVersion,
@@ -17,7 +18,8 @@ const description = `Uploads stream into an object store; records are kept in re
 Every request carries \`Authorization: Bearer <ACCESS_TOKEN>\`, over HTTPS. Examples are of a project \`demo\`, and work as they are
 with a token in \`TOKEN\`. Each answer carries \`X-Request-Id\`. An error is JSON in the form of \`Error\`, or problem details (RFC 9457) for who
 accepts \`application/problem+json\`. A path answers methods that it does not have with 405 \`method_not_allowed\` and \`Allow\`, HEAD like GET,
-and OPTIONS with 204 and \`Allow\`; an address that is not listed gets 404 \`not_found\`.
+and OPTIONS with 204 and \`Allow\`; an address that is not listed gets 404 \`not_found\`. The answers to errors are those of all operations:
+\`x-error-codes\` lists the codes of each.
 
 OpenAPI does not know the method \`QUERY\` yet: operations with it are under \`x-query\`.`;
 

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { nothingHere } from '../../common/errors/catalogue.ts';
 import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
-import { descriptions } from '../describe-operations.ts';
 import { type BuiltFile, type Coding, codings, indexFile, readBuiltFiles } from './built-files.ts';
 import { type OtherOrigins, pageHeaders } from './security-headers.ts';
 
@@ -40,18 +39,16 @@ export function webAppRoutes({ webApp, origins }: WebAppDeps): Route[] {
   };
   return [
     {
-      operation: descriptions.entrance.id,
+      operation: 'goToDashboard',
       method: 'GET',
       path: '/_console_',
-      api: descriptions.entrance,
       withoutCors: true,
       handler: () => ({ status: 302, headers: { location: '/_console_/' } }),
     },
     {
-      operation: descriptions.page.id,
+      operation: 'getDashboard',
       method: 'GET',
       path: '/_console_/:rest*',
-      api: descriptions.page,
       withoutCors: true,
       async handler(request) {
         const { rest = '' } = request.params;

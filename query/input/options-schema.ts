@@ -14,6 +14,13 @@ const name = { type: 'string', minLength: 1, maxLength: longestName } as const s
 const population: Schema = {
   type: 'object',
   required: ['fields'],
+  anyOf: [
+    { type: 'object', required: ['space'], properties: { space: name } },
+    {
+      type: 'object',
+      properties: { fields: { type: 'object', required: ['from'], properties: { from: name } } },
+    },
+  ],
   properties: {
     space: nullable({ ...name, description: 'Slug or name of another record space of the project' }),
     fields: {

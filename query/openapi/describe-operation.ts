@@ -112,7 +112,7 @@ function parametersOf(
     ...(asBody ? [] : (details.query?.(space) ?? [])),
     ...(opening === 'space' ? space.structureHeaders : []),
     ...(details.options === true ? [optionsHeader(space)] : []),
-    ...(details.ownHeaders ?? []),
+    ...(details.ownHeaders?.(space) ?? []),
     ...(family === null ? [] : [loginToken]),
     ...(opening === 'none' ? [] : space.creationHeaders),
   ];

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../common/errors/error-codes.ts';
 import type { ApiOperation, ApiParameter } from '../../common/openapi/api-operation.ts';
+import { nameSchema } from '../../common/openapi/name-schema.ts';
 import { exactObject, named, type Schema } from '../../common/openapi/schema.ts';
 import { openApiAnswers, versionParameter } from '../../common/openapi-document/openapi-answer.ts';
 import { storedStructureSchema } from '../structure/structure-schema.ts';
@@ -19,7 +20,7 @@ export interface OperationDetails {
   readonly answers?: ApiOperation['answers'];
   readonly errors?: readonly ErrorCode[];
   /** It names no space by path and headers. */
-  readonly ownHeaders?: readonly ApiParameter[];
+  readonly ownHeaders?: (space: SpaceModel) => readonly ApiParameter[];
 }
 
 const records = ({ record }: SpaceModel): Schema => ({ type: 'array', items: record });
@@ -48,7 +49,12 @@ const loginToken: ApiParameter = {
 };
 
 const sample: OperationDetails['body'] = () => ({
-  schema: named('SampleRecord', { type: 'object', minProperties: 1, additionalProperties: true }),
+  schema: named('SampleRecord', {
+    type: 'object',
+    minProperties: 1,
+    propertyNames: nameSchema,
+    additionalProperties: true,
+  }),
   example: { firstName: 'Ada', age: 36 },
 });
 
@@ -151,14 +157,14 @@ export const operationDetails: Readonly<Record<string, OperationDetails>> = {
   },
   getTokenOwner: {
     summary: 'Get the user of a login token',
-    ownHeaders: [loginToken],
+    ownHeaders: () => [loginToken],
     answer: ({ record }) => record,
   },
   login: {
     summary: 'Log a user in',
     description:
       'Finds the user whose fields have the values of the body. The token is good for `getTokenOwner` and `authOptions`. Fields that the structure names in `functionOptions.login.compulsoryParams` must be given.',
-    ownHeaders: [
+    ownHeaders: ({ structure }) => [
       {
         name: 'function-resources',
         in: 'header',
@@ -166,7 +172,7 @@ export const operationDetails: Readonly<Record<string, OperationDetails>> = {
         description: 'The structure of the one record space that holds the users',
         json: exactObject(
           {
-            mustExistSpaceStructures: { type: 'array', minItems: 1, maxItems: 1, items: { type: 'object' } },
+            mustExistSpaceStructures: { type: 'array', minItems: 1, maxItems: 1, items: structure },
           },
           { additionalProperties: true },
         ),

@@ -1,5 +1,6 @@
 import type { Route } from '../../common/http/http-types.ts';
-import { buildDocument, type JsonObject } from '../../common/openapi-document/build-document.ts';
+import { buildDocument } from '../../common/openapi-document/build-document.ts';
+import type { JsonObject } from '../../common/openapi-document/components.ts';
 import type { Operation } from '../operations/operation.ts';
 import { operations } from '../operations.ts';
 import type { Structure } from '../structure/structure.ts';

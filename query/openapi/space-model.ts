@@ -1,4 +1,5 @@
 import type { ApiParameter } from '../../common/openapi/api-operation.ts';
+import { nameSchema } from '../../common/openapi/name-schema.ts';
 import { dateTime, named, nullable, resolved, type Schema } from '../../common/openapi/schema.ts';
 import { optionsSchema } from '../input/options-schema.ts';
 import { longestText, maxSearchedFields } from '../input/parse-search.ts';
@@ -15,6 +16,7 @@ export interface SpaceModel {
   readonly conditionsBody: Schema;
   readonly search: readonly ApiParameter[];
   readonly options: Schema;
+  readonly structure: Schema;
   /** As a body has it. */
   readonly structureBody: Schema;
   /** As answers have it. */
@@ -93,7 +95,7 @@ export function conditionsBody(conditions: Schema): Schema {
       {
         type: 'array',
         description: 'Pairs of a field and its value; a field may come several times',
-        items: { type: 'array', minItems: 2, maxItems: 2, items: {} },
+        items: { type: 'array', minItems: 2, maxItems: 2, prefixItems: [nameSchema, {}], items: {} },
       },
     ],
   };
@@ -153,7 +155,12 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
         example: { name: 'Ada' },
       },
     ],
-    conditionsBody: conditionsBody({ type: 'object', maxProperties: 100, additionalProperties: true }),
+    conditionsBody: conditionsBody({
+      type: 'object',
+      maxProperties: 100,
+      propertyNames: nameSchema,
+      additionalProperties: true,
+    }),
     search: searchParameters({ type: 'string' }, ['name']),
     options: named(
       'Options',
@@ -162,6 +169,7 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
         description: 'A field by name or slug, `id`, `createdAt` or `updatedAt`',
       }),
     ),
+    structure,
     structureBody: named('StructureBody', structureBody),
     record,
     recordOrNull,

@@ -73,6 +73,7 @@ export function typedSpace({ fields }: Structure): SpaceModel {
       searchable.slice(0, 1).map(({ name }) => name),
     ),
     options: optionsSchema({ type: 'string', enum: [...systemKeys, ...namesOf(shown)] }),
+    structure: {},
     structureBody: {},
     record: named('Record', record),
     recordOrNull: named('RecordOrNull', nullable(record)),

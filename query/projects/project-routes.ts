@@ -132,21 +132,25 @@ function readSpace({ params }: HttpRequest, ownerId: string): { readonly id: str
   return { id: uuidV5(ownerId, projectSlug, slug), slug };
 }
 
-/** The stored structure in the form of the `structure` header. */
-function shown({ structure }: CatalogueEntry): { readonly recordStructure: unknown } {
-  return JSON.parse(structureText(structure)) as { recordStructure: unknown };
+interface ShownStructure {
+  readonly name: string;
+  readonly description: string;
+  readonly recordStructure: unknown;
 }
 
-function listed(entry: CatalogueEntry, figures = noFigures, { recordStructure } = shown(entry)) {
-  const { slug, name, description } = entry.structure;
+/** The stored structure in the form of the `structure` header. */
+function shown({ structure }: CatalogueEntry): ShownStructure {
+  return JSON.parse(structureText(structure)) as ShownStructure;
+}
+
+function listed(
+  entry: CatalogueEntry,
+  figures = noFigures,
+  { name, description, recordStructure: fields } = shown(entry),
+) {
+  const { slug } = entry.structure;
   return {
-    ...{
-      slug,
-      name,
-      description: description ?? '',
-      fields: recordStructure,
-      createdAt: entry.createdAt.toISOString(),
-    },
+    ...{ slug, name, description, fields, createdAt: entry.createdAt.toISOString() },
     ...figures,
   };
 }

@@ -105,6 +105,14 @@ t.test('projects and spaces are listed page by page, with what they hold', async
   t.match(await space('p1', 'nothing'), { status: 404, code: 'record_space_not_found' });
 });
 
+t.test('a space without a name is listed under its slug, and not under null', async (t) => {
+  const owner = 'unnamed';
+  const { spaces, space } = projectsOf(harness, owner);
+  await harness.call({ path: '/p/s/set-structure', body: { recordStructure: [] }, owner });
+  t.match((await space('p', 's')).body, { name: 's', description: '' });
+  t.match((await spaces('p')).body.spaces, [{ name: 's', description: '' }]);
+});
+
 t.test('a dropped space is gone, and one of the same slug begins empty', async (t) => {
   const { dropSpace, space, spaces } = projectsOf(harness);
   const structure = structureOf('drop', 's', fields, { initialData: [{ email: 'first@x', level: 0 }] });

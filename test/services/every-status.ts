@@ -70,8 +70,8 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
 }
 
 async function queryOf(names: ReadonlySet<string>, known: Known): Promise<string> {
-  if (names.has('conditions')) return '?name=Ada';
   if (names.has('searchText')) return '?searchText=ada&searchableFields[]=name';
+  if (names.has('conditions')) return '?name=Ada';
   return names.has('id') ? `?id=${await known.newId()}` : '';
 }
 

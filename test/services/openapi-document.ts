@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { Route } from '../../common/http/http-types.ts';
-import type { JsonObject } from '../../common/openapi-document/build-document.ts';
+import type { JsonObject } from '../../common/openapi-document/components.ts';
 import { descriptionRoutes } from '../../common/process-routes/description-routes.ts';
 import { frontPageRoute } from '../../common/process-routes/front-page.ts';
 import { healthRoutes } from '../../common/process-routes/health-routes.ts';
@@ -76,13 +76,30 @@ export interface FoundOperation {
   readonly operation: any;
 }
 
+/** The same document with what its operations refer to in its place, but for schemas. */
+export function inlined(document: JsonObject): JsonObject {
+  const replace = (part: unknown): unknown => {
+    if (typeof part !== 'object' || part === null) return part;
+    if (Array.isArray(part)) return part.map(replace);
+    const { $ref } = part as { readonly $ref?: unknown };
+    const [, kind = '', key = ''] =
+      /^#\/components\/(parameters|headers|responses)\/(.*)$/.exec(typeof $ref === 'string' ? $ref : '') ??
+      [];
+    const kinds = document.components as Record<string, Record<string, unknown>>;
+    if (kind !== '') return replace(kinds[kind]?.[key]);
+    return Object.fromEntries(Object.entries(part).map(([name, value]) => [name, replace(value)]));
+  };
+  return { ...document, paths: replace(document.paths) as JsonObject };
+}
+
 /** Every operation of a document, QUERY too. */
 export function operationsOf(document: JsonObject): FoundOperation[] {
-  return Object.entries(document.paths as Record<string, Record<string, unknown>>).flatMap(([path, item]) =>
-    Object.entries(item).map(([key, operation]) => ({
-      path,
-      method: key.replace(/^x-/, '').toUpperCase(),
-      operation,
-    })),
+  return Object.entries(inlined(document).paths as Record<string, Record<string, unknown>>).flatMap(
+    ([path, item]) =>
+      Object.entries(item).map(([key, operation]) => ({
+        path,
+        method: key.replace(/^x-/, '').toUpperCase(),
+        operation,
+      })),
   );
 }
