@@ -58,7 +58,7 @@ for (const page of ['README.md', 'docs/api.md', 'docs/uploads.md']) {
       await rm(folder, { recursive: true, force: true });
     });
     await writeFile(join(folder, 'photo.jpg'), Buffer.alloc(48_213));
-    await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+    await run('npm', ['init', '-y'], { cwd: folder });
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
     const env = { PATH: process.env.PATH ?? '', HOME: folder, TOKEN: sluice.token };
     const here = (text: string): string => text.replaceAll(shownUrl, sluice.baseUrl);
@@ -87,8 +87,8 @@ for (const page of ['README.md', 'docs/api.md', 'docs/uploads.md']) {
 
     const program = blocks.filter(({ language }) => language === 'ts').map(({ text }) => here(text));
     if (program.length === 0) return;
-    const file = join(folder, 'samples.ts');
-    await writeFile(file, `${program.join('\n')}\nexport {};\n`);
+    const file = join(folder, 'people.mts');
+    await writeFile(file, program.join('\n'));
     const compiled = ts.createProgram([file], {
       strict: true,
       noEmit: true,

@@ -1,0 +1,98 @@
+/**
+ * The samples of docs/uploads.md for browsers, as a reader would copy them, in Chromium (CHROMIUM, or /usr/bin/chromium):
+ * each uploads a file, and shows its address.
+ */
+
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { chromium } from 'playwright-core';
+import t from 'tap';
+import { removeData, startSluice } from '../services/start-sluice.ts';
+
+const root = join(import.meta.dirname, '../..');
+const content = 'x'.repeat(300_000);
+
+/** Headings and their samples. */
+async function samples(): Promise<readonly (readonly [heading: string, code: string])[]> {
+  const text = await readFile(join(root, 'docs/uploads.md'), 'utf8');
+  return text
+    .split(/^## /m)
+    .slice(1)
+    .flatMap((section) => {
+      const [, code] = /^```js\n([\s\S]*?)^```$/m.exec(section) ?? [];
+      return code === undefined ? [] : [[section.split('\n')[0] as string, code] as const];
+    });
+}
+
+/** A page whose script sees the given variables, and the sample behind them. */
+async function bundled(code: string, folder: string, variables: string): Promise<string> {
+  const imports = code.match(/^import .*$/gm) ?? [];
+  const rest = code.replaceAll(/^import .*$/gm, '');
+  const file = join(folder, 'sample.js');
+  await writeFile(file, `${imports.join('\n')}\n${variables}\n${rest}`);
+  const { outputFiles } = await build({
+    entryPoints: [file],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    logLevel: 'silent',
+    nodePaths: [join(import.meta.dirname, 'node_modules')],
+  });
+  return outputFiles[0]?.text ?? '';
+}
+
+t.test('every sample for browsers uploads a file', async (t) => {
+  const sluice = await startSluice();
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-uploads-'));
+  let script = '';
+  const pages = createServer((request, response) => {
+    const isScript = request.url === '/sample.js';
+    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
+    response.end(isScript ? script : '<!doctype html><body><script type="module" src="/sample.js"></script>');
+  });
+  await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
+  const address = `http://127.0.0.1:${(pages.address() as AddressInfo).port}/`;
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox'],
+  });
+  t.teardown(async () => {
+    await browser.close();
+    pages.close();
+    await sluice.stop();
+    await removeData(sluice);
+    await rm(folder, { recursive: true, force: true });
+  });
+  const found = await samples();
+  t.strictSame(
+    found.map(([heading]) => heading),
+    ['fetch', 'fetch with progress', 'axios', 'Uppy', 'Dropzone'],
+  );
+  for (const [heading, code] of found) {
+    const variables =
+      `const token = ${JSON.stringify(sluice.token)};\n` +
+      `const file = new File(['x'.repeat(${content.length})], ${JSON.stringify(`${heading}.txt`)}, { type: 'text/plain' });`;
+    script = await bundled(code.replaceAll('http://127.0.0.1:8080', sluice.baseUrl), folder, variables);
+    const page = await browser.newPage();
+    const problems: string[] = [];
+    const link = new Promise<string>((resolve, reject) => {
+      page.on('console', (message) => {
+        if (message.text().startsWith('http')) resolve(message.text());
+        else if (message.type() === 'error') problems.push(message.text());
+      });
+      page.on('pageerror', (error) => reject(error));
+      page.on('close', () => reject(new Error(`${heading} showed no link: ${problems.join(', ')}`)));
+    });
+    const wait = setTimeout(() => void page.close(), 20_000);
+    await page.goto(address);
+    const stored = await fetch(await link);
+    clearTimeout(wait);
+    t.equal(await stored.text(), content, heading);
+    t.ok(stored.url.includes(`${heading.replaceAll(' ', '-')}.txt`), stored.url);
+    await page.close();
+  }
+});
