@@ -7,7 +7,7 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 const files = (readdirSync(join(root, 'test'), { recursive: true }) as string[])
   .map((name) => join('test', name))
-  .filter((name) => /\.(?:test|full)\.ts$/.test(name));
+  .filter((name) => /\.(?:test|full)\.ts$/.test(name) && !name.includes('node_modules'));
 
 /** What scripts run that do not name it themselves. */
 const byOthers: Readonly<Record<string, string>> = {
