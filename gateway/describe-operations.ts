@@ -77,8 +77,8 @@ const versionHeaders = {
 
 function fileAnswer(description: string, more: Readonly<Record<string, ApiHeader>> = {}): ApiAnswer {
   const served = {
-    'Content-Disposition': header('inline for media that runs nothing, attachment for all else'),
-    'Content-Security-Policy': header('Nothing in the file may act'),
+    'Content-Disposition': header('inline for media that cannot run scripts, else attachment'),
+    'Content-Security-Policy': header('Scripts in the file cannot run'),
     'X-Content-Type-Options': header('nosniff'),
     'Accept-Ranges': header('bytes'),
   };
@@ -106,7 +106,7 @@ export const descriptions = {
     tag,
     summary: 'Upload a file',
     description:
-      'The file is durable when the answer comes. Other parts of the form are ignored. The project is made when it does not exist.',
+      'The file is durable when the answer comes. Other parts of the form are ignored. The project is created if it does not exist.',
     access: 'token',
     parameters: Object.entries(checksums).map(([name, more]) => ({ name, in: 'header', ...more })),
     body: {
@@ -122,7 +122,7 @@ export const descriptions = {
         },
       },
     },
-    answers: { 200: { description: 'What is known of the file', content: jsonContent(cloudFile) } },
+    answers: { 200: { description: 'The stored file', content: jsonContent(cloudFile) } },
     errors: [
       ...storeErrors,
       'invalid_slug',
@@ -143,12 +143,12 @@ export const descriptions = {
   link: {
     id: 'link',
     tag,
-    summary: 'Make a link that expires',
+    summary: 'Create a link that expires',
     description: 'Anyone who has the link can read this one file until then, also with FILE_LINKS=private.',
     access: 'token',
     pathParameters: fileName,
     body: {
-      description: 'How long the link is good',
+      description: 'How long the link is valid',
       content: jsonContent(
         {
           type: 'object',
@@ -218,7 +218,7 @@ export const descriptions = {
         type: 'string',
         pattern: afterPattern.source,
       }),
-      queryParameter('name', 'Part of the original name, in whatever case', {
+      queryParameter('name', 'Part of the original name; letter case is ignored', {
         type: 'string',
         minLength: 1,
         maxLength: longestName,
@@ -255,11 +255,11 @@ export const descriptions = {
     id: 'deleteFile',
     tag,
     summary: 'Delete a file',
-    description: 'Its bytes and what is known of it. Caches that keep the file for others keep it.',
+    description: 'Deletes its bytes and its metadata. Copies in caches and CDNs stay.',
     access: 'token',
     pathParameters: fileName,
     answers: {
-      204: { description: 'It is gone', headers: { 'Cache-Control': header('no-store') } },
+      204: { description: 'The file is deleted', headers: { 'Cache-Control': header('no-store') } },
     },
     errors: [...storeErrors, 'unauthorized', 'not_found', 'unavailable'],
     sample: (base) => nameOfUpload(base) + curl({ method: 'DELETE', url: `${base}/_f_/demo/$NAME` }),

@@ -87,7 +87,7 @@ export const registrationRefused = () =>
   new ApiError({
     code: 'registration_refused',
     status: 403,
-    message: 'No account was made: registration is closed here, or these details can not be used',
+    message: 'No account was created: registration is closed here, or these details cannot be used',
   });
 export const wrongPassword = () =>
   new ApiError({ code: 'wrong_password', status: 403, message: 'The current password is wrong' });

@@ -49,7 +49,7 @@ const problemSchema = named(
     },
     {
       description:
-        'The same as Error, as problem details (RFC 9457), for who accepts application/problem+json',
+        'The same as Error, as problem details (RFC 9457), for clients that accept application/problem+json',
     },
   ),
 );

@@ -23,7 +23,7 @@ function health(id: string, summary: string, more: readonly ErrorCode[], schema:
     summary,
     description: 'Needs neither a token nor HTTPS.',
     access: 'none',
-    answers: { 200: { description: 'It is', headers: noStore, content: jsonContent(schema) } },
+    answers: { 200: { description: 'Yes', headers: noStore, content: jsonContent(schema) } },
     errors: [...errors, ...more],
     sample: (base) => `curl -sS ${base}/${id}`,
   };
@@ -34,13 +34,12 @@ const text: Schema = { type: 'string' };
 export const frontPage: ApiOperation = {
   id: 'frontPage',
   tag: 'Description',
-  summary: 'Say what this is',
-  description:
-    'JSON. Browsers, which ask for HTML, get to the dashboard, or see a page where the process has none.',
+  summary: 'Name the service',
+  description: 'JSON. Browsers are sent to the dashboard, or see a page if the process has none.',
   access: 'none',
   answers: {
     200: {
-      description: 'What this is, and where more is said',
+      description: 'What the service is, and links',
       headers: {
         Vary: { description: 'accept', schema: text, always: true },
         'Content-Security-Policy': { description: 'Of the page: it runs nothing', schema: text },
@@ -79,7 +78,7 @@ export const readyz = health('readyz', 'Do the stores answer?', ['not_ready'], e
 export const metrics: ApiOperation = {
   id: 'metrics',
   tag,
-  summary: 'Read what the workers measure',
+  summary: 'Read the metrics of all workers',
   description:
     'For Prometheus. Without METRICS_TOKEN only the machine itself may ask; others get 404. Not for web pages.',
   access: 'metrics',

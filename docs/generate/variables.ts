@@ -49,12 +49,12 @@ export const variableGroups: readonly VariableGroup[] = [
       },
       REGISTRATION: {
         meaning:
-          'who may make an account in the dashboard: `first`, while there is none but the one that the first start makes; `open`, everybody; `closed`, nobody',
+          'who may register in the dashboard: `first`, the first person, while the only account is the one that the first start created; `open`, everybody; `closed`, nobody',
       },
       CONSOLE_API_URL: {
         default: 'its own address',
         meaning:
-          'the base address of the API for the dashboard, where the two have no address in common; CORS_ORIGINS has to allow that of the dashboard',
+          'the base address of the API, if the dashboard has another one; CORS_ORIGINS must then allow that of the dashboard',
       },
       LOGIN_TOKEN_SECRET: {
         default: 'a key in the store',

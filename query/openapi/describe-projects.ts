@@ -45,7 +45,7 @@ const headers: Readonly<Record<string, ApiHeader>> = {
   'Cache-Control': { description: 'no-store', schema: string, always: true },
 };
 const errors = [...usualErrors, ...databaseErrors, 'unauthorized'] as const;
-const dropped = { 204: { description: 'It is gone', headers } } as const;
+const dropped = { 204: { description: 'It is dropped', headers } } as const;
 
 /** A space of its own: other samples use theirs. */
 function making(base: string, space: string): string {
@@ -109,7 +109,7 @@ export const projectDescriptions = {
     parameters: [
       limitParameter,
       queryParameter('after', 'The `next` of the page before', nameSchema),
-      queryParameter('search', 'Part of the slug or of the name, in whatever case', {
+      queryParameter('search', 'Part of the slug or of the name; letter case is ignored', {
         ...string,
         minLength: 1,
         maxLength: longestName,
@@ -161,7 +161,7 @@ export const projectDescriptions = {
     id: 'dropSpace',
     tag,
     summary: 'Drop a record space',
-    description: 'With its records. A space that is made under the same slug begins without any.',
+    description: 'With its records. A space that is created again under the same slug starts empty.',
     access: 'token',
     answers: dropped,
     errors: [...errors, 'invalid_slug', 'record_space_not_found'],
@@ -173,7 +173,7 @@ export const projectDescriptions = {
     tag,
     summary: 'Drop a field of a record space',
     description:
-      'With its values. A request whose structure still has the field makes it again, without values, unless it says `mutate: false`.',
+      'With its values. A request whose structure still has the field creates it again, without values, unless it says `mutate: false`.',
     access: 'token',
     pathParameters: {
       field: { description: 'Slug or name of the field', schema: { type: 'string', minLength: 1 } },

@@ -66,7 +66,7 @@ const changedRecord: Pick<OperationDetails, 'body' | 'answer'> = {
 function missingFunction(summary: string): OperationDetails {
   return {
     summary,
-    description: 'There is no such function here: clients that call it get an answer which says so.',
+    description: 'Not available: always answers 501.',
     errors: ['not_implemented'],
   };
 }
@@ -124,7 +124,7 @@ export const operationDetails: Readonly<Record<string, OperationDetails>> = {
     errors: writeErrors,
   },
   updateOne: {
-    summary: 'Change the record that findOne would answer',
+    summary: 'Change the record that findOne would return',
     query: conditions,
     options: true,
     ...changedRecord,
@@ -138,7 +138,7 @@ export const operationDetails: Readonly<Record<string, OperationDetails>> = {
   },
   setKeys: {
     summary: 'Set keys of a key group',
-    description: 'Sets them in the one record of the space, which the first call makes.',
+    description: 'Sets them in the one record of the space, which the first call creates.',
     ...changedRecord,
     errors: writeErrors,
   },
@@ -163,7 +163,7 @@ export const operationDetails: Readonly<Record<string, OperationDetails>> = {
   login: {
     summary: 'Log a user in',
     description:
-      'Finds the user whose fields have the values of the body. The token is good for `getTokenOwner` and `authOptions`. Fields that the structure names in `functionOptions.login.compulsoryParams` must be given.',
+      'Finds the user whose fields have the values of the body. The token works for `getTokenOwner` and `authOptions`. Fields that the structure names in `functionOptions.login.compulsoryParams` must be given.',
     ownHeaders: ({ structure }) => [
       {
         name: 'function-resources',

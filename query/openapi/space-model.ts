@@ -51,17 +51,17 @@ export const clearAllSpaces = flagHeader(
   'Deletes all records of the project first; the server must allow it',
 );
 
-/** Makes what does not exist; the published client always sends them. */
+/** Creates what does not exist; the published client always sends them. */
 const creationHeaders: readonly ApiParameter[] = [
   flagHeader(
     'auto-create-project',
     true,
-    'Whether a write makes a project that does not exist; with false it gets 404',
+    'Whether a write creates a project that does not exist; with false it gets 404',
   ),
   flagHeader(
     'auto-create-record-space',
     true,
-    'Whether a write makes a record space that does not exist; with false it gets 404',
+    'Whether a write creates a record space that does not exist; with false it gets 404',
   ),
   clearAllSpaces,
   flagHeader(
@@ -72,7 +72,7 @@ const creationHeaders: readonly ApiParameter[] = [
 ];
 
 export const systemProperties = {
-  id: { type: 'string', description: 'Made by the service' },
+  id: { type: 'string', description: 'Assigned by the server' },
   createdAt: dateTime,
   updatedAt: dateTime,
 } as const satisfies Record<string, Schema>;
