@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import { endOfRow, idSpan, type Span } from '../sql/packed-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
+import { IndexBuilds, type Indexed } from './index-builds.ts';
 import { type IndexShape, lookupShape, shapeText } from './index-shape.ts';
 import { MemoryTable } from './memory-table.ts';
 
@@ -9,37 +9,19 @@ import { MemoryTable } from './memory-table.ts';
 const idleAfter = 60_000;
 /** Records that may be written while those of a space are read; with more the reading ends. */
 const mostWritten = 100_000;
-/** Indexes of one space beside that of ids, and shapes of requests whose number is counted. */
-const mostIndexes = 12;
-const mostShapes = 50;
-const mostSpaces = 1000;
-/** Building an index takes some two microseconds a row, a search by the engine eight thousand and more. */
-const rowsPerSearch = 5000;
 const rowsAtOnce = 100;
-/** Milliseconds for which work in the background keeps the event loop from everything else. */
-const busyFor = 2;
 /** What a table takes beside its rows and indexes. */
 const overhead = 2000;
 
-/** How often an index was lacking. */
-interface Asked {
-  readonly shape: IndexShape;
-  times: number;
-}
-
-interface Entry {
-  readonly spaceId: string;
+interface Entry extends Indexed {
   readonly account: string;
-  readonly table: MemoryTable;
   bytes: number;
   usedAt: number;
   /** Ids of records that were written while others are being added. */
   readonly written: Set<string>;
   /** How many are adding records: the one who reads the space at first, and large inserts. */
   adding: number;
-  /** Whether all records of the space are there; false: it is still read. */
   whole: boolean;
-  readonly dropped: AbortController;
   /** It was dropped because it does not fit. */
   isUnfit: boolean;
 }
@@ -72,11 +54,10 @@ export class MemoryTables {
   readonly #entries = new Map<string, Entry>();
   /** Spaces whose rows are changed in the table of the engine, and by how many at once. */
   readonly #rewritten = new Map<string, number>();
-  /** By space, and then by the text of the shape. */
-  readonly #asked = new LRUCache<string, Map<string, Asked>>({ max: mostSpaces });
-  /** Indexes that are to be built. */
-  readonly #wanted: { readonly entry: Entry; readonly shape: IndexShape }[] = [];
-  #building = false;
+  readonly #builds = new IndexBuilds<Entry>({
+    grown: (entry) => this.#measure(entry),
+    failed: (entry) => this.#drop(entry, true),
+  });
   #bytes = 0;
 
   /** @param options.mostCompared rows of a table that are compared one by one, where no index serves */
@@ -121,29 +102,17 @@ export class MemoryTables {
     return bytes <= free || (used.get(account) as number) + bytes <= share;
   }
 
-  /** Begins a table. Null: there is one, or the space is being rewritten. @param slots that records are looked up by */
-  begin(spaceId: string, account: string, slots: readonly string[]): TableLoad | null {
+  /** Begins a table. Null: there is one, or the space is being rewritten. @param unique slots that it is looked up by */
+  begin(spaceId: string, account: string, unique: readonly string[]): TableLoad | null {
     if (this.#entries.has(spaceId) || this.#rewritten.has(spaceId) || this.#limit === 0) return null;
     const entry: Entry = {
-      ...{
-        spaceId,
-        account,
-        bytes: overhead,
-        usedAt: this.#now(),
-        written: new Set<string>(),
-        adding: 1,
-        whole: false,
-      },
+      ...{ spaceId, account, bytes: overhead, usedAt: this.#now(), adding: 1, whole: false, isUnfit: false },
+      written: new Set(),
       dropped: new AbortController(),
-      isUnfit: false,
       table: new MemoryTable(this.#key, this.#mostCompared),
+      lasting: new Set(unique.map((slot) => shapeText(lookupShape(slot)))),
     };
-    const asked = [...(this.#asked.get(spaceId)?.values() ?? [])].filter(({ times }) => times > 1);
-    const often = asked.sort((a, b) => b.times - a.times).map(({ shape }) => shape);
-    // they get their rows as the table does
-    for (const shape of [...slots.map(lookupShape), ...often.slice(0, mostIndexes / 2)])
-      if (entry.table.beginIndex(shape)) entry.table.continueIndex(0);
-    this.#asked.delete(spaceId);
+    this.#builds.begin(spaceId, entry.table, unique);
     this.#entries.set(spaceId, entry);
     this.#bytes += overhead;
     return {
@@ -306,40 +275,6 @@ export class MemoryTables {
 
   /** A request for records of a space was not answered from memory: indexes of these shapes would have helped. */
   missed(spaceId: string, shapes: readonly IndexShape[]): void {
-    const entry = this.#entries.get(spaceId);
-    if (this.#limit === 0) return;
-    const asked = this.#asked.get(spaceId) ?? new Map<string, Asked>();
-    this.#asked.set(spaceId, asked);
-    for (const shape of shapes) {
-      const text = shapeText(shape);
-      const known = asked.get(text) ?? { shape, times: 0 };
-      if (asked.size < mostShapes) asked.set(text, known);
-      known.times++;
-      if (entry?.whole !== true || known.times < 2 + entry.table.size / rowsPerSearch) continue;
-      asked.delete(text);
-      this.#wanted.push({ entry, shape });
-      if (!this.#building) void this.#buildAll();
-    }
-  }
-
-  /** Builds what is wanted, one index after the other, and lets others run in between. */
-  async #buildAll(): Promise<void> {
-    this.#building = true;
-    for (let next = this.#wanted.shift(); next !== undefined; next = this.#wanted.shift()) {
-      const { entry, shape } = next;
-      const { table, dropped } = entry;
-      if (dropped.signal.aborted) continue;
-      if (table.indexes.length > mostIndexes) table.dropIndex(table.indexes[1] as IndexShape);
-      if (!table.beginIndex(shape)) continue;
-      let began = performance.now();
-      while (!dropped.signal.aborted && !table.continueIndex(rowsAtOnce)) {
-        if (performance.now() - began < busyFor) continue;
-        this.#measure(entry);
-        await new Promise<void>((resolve) => setImmediate(resolve));
-        began = performance.now();
-      }
-      this.#measure(entry);
-    }
-    this.#building = false;
+    if (this.#limit > 0) this.#builds.missed(spaceId, shapes, this.#entries.get(spaceId));
   }
 }

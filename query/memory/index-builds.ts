@@ -1,0 +1,105 @@
+import { LRUCache } from 'lru-cache';
+import { type IndexShape, lookupShape, shapeText } from './index-shape.ts';
+import type { MemoryTable } from './memory-table.ts';
+
+/** Indexes of one space beside that of ids, and shapes of requests whose number is counted. */
+const mostIndexes = 12;
+const mostShapes = 50;
+const mostSpaces = 1000;
+/** Building an index takes some two microseconds a row, a search by the engine eight thousand and more. */
+const rowsPerSearch = 5000;
+const rowsAtOnce = 100;
+/** Milliseconds for which work in the background keeps the event loop from everything else. */
+const busyFor = 2;
+
+/** A table that gets indexes. */
+export interface Indexed {
+  readonly spaceId: string;
+  readonly table: MemoryTable;
+  /** Texts of the shapes of those that are never dropped: unique fields are looked up by them. */
+  readonly lasting: ReadonlySet<string>;
+  /** Whether all records of the space are there; false: it is still read. */
+  readonly whole: boolean;
+  readonly dropped: AbortController;
+}
+
+/** How often an index was lacking. */
+interface Asked {
+  readonly shape: IndexShape;
+  times: number;
+}
+
+/** Counts which indexes are lacking, and builds those that are often: one after the other, while others run in between. */
+export class IndexBuilds<Entry extends Indexed> {
+  /** By space, and then by the text of the shape. */
+  readonly #asked = new LRUCache<string, Map<string, Asked>>({ max: mostSpaces });
+  readonly #wanted: { readonly entry: Entry; readonly shape: IndexShape }[] = [];
+  readonly #grown: (entry: Entry) => void;
+  readonly #failed: (entry: Entry) => void;
+  #building = false;
+
+  /** @param args.grown its memory is to be counted @param args.failed what was built of it is good for nothing */
+  constructor(args: { readonly grown: (entry: Entry) => void; readonly failed: (entry: Entry) => void }) {
+    this.#grown = args.grown;
+    this.#failed = args.failed;
+  }
+
+  /** Begins the indexes of a table that has no rows yet: they get theirs as it does. @param unique slots of unique fields */
+  begin(spaceId: string, table: MemoryTable, unique: readonly string[]): void {
+    const asked = [...(this.#asked.get(spaceId)?.values() ?? [])].filter(({ times }) => times > 1);
+    const often = asked.sort((a, b) => b.times - a.times).map(({ shape }) => shape);
+    for (const shape of [...unique.map(lookupShape), ...often.slice(0, mostIndexes / 2)])
+      if (table.beginIndex(shape)) table.continueIndex(0);
+    this.#asked.delete(spaceId);
+  }
+
+  /** A request for records of a space was not answered from memory: indexes of these shapes would have helped. */
+  missed(spaceId: string, shapes: readonly IndexShape[], entry: Entry | undefined): void {
+    const asked = this.#asked.get(spaceId) ?? new Map<string, Asked>();
+    this.#asked.set(spaceId, asked);
+    for (const shape of shapes) {
+      const text = shapeText(shape);
+      const known = asked.get(text) ?? { shape, times: 0 };
+      if (asked.size < mostShapes) asked.set(text, known);
+      known.times++;
+      if (entry?.whole !== true || known.times < 2 + entry.table.size / rowsPerSearch) continue;
+      asked.delete(text);
+      this.#wanted.push({ entry, shape });
+      if (!this.#building) void this.#buildAll();
+    }
+  }
+
+  async #buildAll(): Promise<void> {
+    this.#building = true;
+    for (let next = this.#wanted.shift(); next !== undefined; next = this.#wanted.shift()) {
+      const { entry, shape } = next;
+      try {
+        await this.#build(entry, shape);
+      } catch {
+        // no memory for it
+        this.#failed(entry);
+      }
+    }
+    this.#building = false;
+  }
+
+  async #build(entry: Entry, shape: IndexShape): Promise<void> {
+    const { table, dropped, lasting } = entry;
+    if (dropped.signal.aborted || table.hasIndex(shape)) return;
+    const [, ...indexes] = table.indexes;
+    if (indexes.length >= mostIndexes) {
+      const oldest = indexes.find((index) => !lasting.has(shapeText(index)));
+      if (oldest === undefined) return;
+      table.dropIndex(oldest);
+    }
+    if (!table.beginIndex(shape)) return;
+    let began = performance.now();
+    while (!dropped.signal.aborted && !table.continueIndex(rowsAtOnce)) {
+      if (performance.now() - began < busyFor) continue;
+      this.#grown(entry);
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      began = performance.now();
+    }
+    this.#grown(entry);
+  }
+}

@@ -1,0 +1,82 @@
+/** Which indexes the tables in memory build, and which they drop for them. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import t from 'tap';
+import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
+import { type IndexShape, lookupShape, shapeText } from '../../query/memory/index-shape.ts';
+import { MemoryTable } from '../../query/memory/memory-table.ts';
+import { MemoryTables } from '../../query/memory/memory-tables.ts';
+
+const newId = createUuidV7();
+const spaceId = 'space';
+const time = '2026-01-01T00:00:00.000Z';
+const most = 12;
+
+/** Tables that hold a space with records. @param unique slots that it is looked up by */
+function tablesWith(records: number, unique: readonly string[]): MemoryTables {
+  const tables = new MemoryTables(1e9);
+  const load = tables.begin(spaceId, 'owner', unique);
+  for (let i = 0; i < records; i++) {
+    const id = newId();
+    const _doc = { t0: `a${i}`, t1: `b${i}` };
+    tables.written(spaceId, id, { _id: id, _created_at: time, _updated_at: time, _doc });
+  }
+  load?.end();
+  return tables;
+}
+
+/** Asks for an index as often as it takes until it is wanted. */
+function want(tables: MemoryTables, shape: IndexShape, records: number): void {
+  for (let times = 0; times < 2 + records / 5000; times++) tables.missed(spaceId, [shape]);
+}
+
+const namesOf = (tables: MemoryTables): readonly string[] =>
+  tables.find(spaceId)?.indexes.map(shapeText) ?? [];
+
+async function built(tables: MemoryTables, name: string): Promise<void> {
+  for (let turn = 0; turn < 10_000 && !namesOf(tables).includes(name); turn++) await nextTurn();
+  await nextTurn();
+}
+
+t.test('the index of a unique field is not dropped for those that requests want', async (t) => {
+  const tables = tablesWith(10, ['t0']);
+  const wanted = Array.from({ length: 2 * most }, (_, i) => lookupShape(`n${i}`));
+  for (const shape of wanted) want(tables, shape, 10);
+  await built(tables, shapeText(wanted[2 * most - 1] as IndexShape));
+  t.ok(namesOf(tables).includes(shapeText(lookupShape('t0'))));
+  t.equal(namesOf(tables).length, 1 + most);
+});
+
+t.test('no index is dropped for one that is there already', async (t) => {
+  const records = 40_000;
+  const tables = tablesWith(records, []);
+  for (let i = 0; i < most - 2; i++) {
+    want(tables, lookupShape(`n${i}`), records);
+    await built(tables, shapeText(lookupShape(`n${i}`)));
+  }
+  // while the first is built the other one is wanted twice
+  want(tables, lookupShape('t0'), records);
+  want(tables, lookupShape('t1'), records);
+  want(tables, lookupShape('t1'), records);
+  await built(tables, shapeText(lookupShape('t1')));
+  for (let turn = 0; turn < 100; turn++) await nextTurn();
+  t.equal(namesOf(tables).length, 1 + most);
+});
+
+t.test('an index that can not be built ends with its table, and others are built', async (t) => {
+  const tables = tablesWith(10, []);
+  const { continueIndex } = MemoryTable.prototype;
+  MemoryTable.prototype.continueIndex = () => {
+    throw new RangeError('Array buffer allocation failed');
+  };
+  t.teardown(() => {
+    MemoryTable.prototype.continueIndex = continueIndex;
+  });
+  want(tables, lookupShape('n0'), 10);
+  await nextTurn();
+  t.notOk(tables.has(spaceId), 'what is half built is not used');
+  MemoryTable.prototype.continueIndex = continueIndex;
+  tables.begin(spaceId, 'owner', [])?.end();
+  want(tables, lookupShape('n0'), 10);
+  await nextTurn();
+  t.ok(namesOf(tables).includes(shapeText(lookupShape('n0'))));
+});
