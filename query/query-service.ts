@@ -18,7 +18,6 @@ import { UsageCounts } from '../common/usage/usage-counts.ts';
 import { queryExamples } from './examples.ts';
 import { createStructureCache } from './input/structure-cache.ts';
 import { createAuthorize } from './login/authorize.ts';
-import { createVerifyCredentials } from './login/verify-credentials.ts';
 import { describeOperation } from './openapi/describe-operation.ts';
 import { describeSpace } from './openapi/space-document.ts';
 import { anySpace } from './openapi/space-model.ts';
@@ -27,6 +26,7 @@ import type { Operation, OperationDeps } from './operations/operation.ts';
 import { operationRoute } from './operations/operation-route.ts';
 import { operations, scopes } from './operations.ts';
 import { projectRoutes } from './projects/project-routes.ts';
+import { Candidates } from './records/candidates.ts';
 import { HashChecks } from './records/hash-checks.ts';
 import { createRecordInserts } from './records/insert-records.ts';
 import { RecordChanges } from './records/record-changes.ts';
@@ -176,7 +176,8 @@ export function queryRoutes(args: QueryDeps): Route[] {
   };
   const throttle = new LoginThrottle(loginThrottleDefaults, { shared: args.sharedFailures });
   const checks = new HashChecks({ hasher, throttle });
-  const reading = { ...deps, checks, reader: new RecordReader({ store, checks }) };
+  const candidates = new Candidates({ store, checks });
+  const reading = { ...deps, candidates, reader: new RecordReader({ store, candidates }) };
   const spaces = new Spaces({ ...deps, maxSpaces: config.maxSpaces });
   const { maxStoredRecordBytes: limit = 0 } = config;
   const quota = limit === 0 ? null : new RecordQuota({ limit, count: countRecordBytes(deps), log: args.log });
@@ -197,7 +198,6 @@ export function queryRoutes(args: QueryDeps): Route[] {
     authorize,
     records: createRecordInserts({ ...reading, writes }),
     changes: new RecordChanges({ ...deps, writes }),
-    verifyCredentials: createVerifyCredentials(reading),
     describeSpace: (structure) => describeSpace(structure, config.publicUrl ?? '/'),
   };
   const model = anySpace(scopes);

@@ -18,7 +18,7 @@ export const findOne: RunOperation = (call, deps) =>
         conditions: plan.conditions,
         populate: preparePopulate(deps, request, space),
         now: () => reader.firstNow(space, plan),
-        read: () => reader.first(space, plan.conditions, plan, request.signal),
+        read: () => reader.first(space, plan, request.signal),
       };
     });
   });

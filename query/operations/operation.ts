@@ -3,7 +3,7 @@ import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts'
 import type { JsonObject } from '../../common/openapi-document/components.ts';
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
-import type { VerifyCredentials } from '../login/verify-credentials.ts';
+import type { Candidates } from '../records/candidates.ts';
 import type { RecordInserts } from '../records/insert-records.ts';
 import type { RecordChanges } from '../records/record-changes.ts';
 import type { RecordReader } from '../records/record-reader.ts';
@@ -22,7 +22,7 @@ export interface OperationDeps extends PopulateDeps {
   readonly changes: RecordChanges;
   readonly structures: StructureCache;
   readonly loginTokens: LoginTokens;
-  readonly verifyCredentials: VerifyCredentials;
+  readonly candidates: Candidates;
   readonly announce: Announce;
   /** The OpenAPI document of a space with this structure. */
   readonly describeSpace: (structure: Structure) => JsonObject;

@@ -19,7 +19,7 @@ export const updateOne: RunOperation = async ({ request, open, body }, { reader,
   if (query.length === 0) throw noConditions();
   const wanted = validateChanges(await body(), space.structure);
   for (;;) {
-    const id = await reader.firstId(space, conditions, options, signal);
+    const id = await reader.firstId(space, { ...options, conditions }, signal);
     if (id === null) throw noMatch('No record matches the conditions');
     const stillWanted = (): Promise<boolean> => reader.matches(space, conditions, id, signal);
     const record = await changes.update(space, { id, stillWanted }, wanted, signal);

@@ -7,9 +7,9 @@ import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { readPath } from '../input/space-reference.ts';
 import { projectDescriptions as descriptions } from '../openapi/describe-projects.ts';
 import type { CatalogueEntry } from '../space/space-catalogue.ts';
+import { type SpaceFigures, SpaceSizes } from '../space/space-figures.ts';
 import { structureText } from '../structure/structure.ts';
 import { type DropDeps, dropField, dropProject, dropSpace } from './drop-space.ts';
-import { type SpaceFigures, SpaceSizes } from './space-figures.ts';
 
 const noFigures: SpaceFigures = { records: 0, bytes: 0 };
 

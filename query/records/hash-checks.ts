@@ -2,8 +2,14 @@ import { randomBytes } from 'node:crypto';
 import type { Hasher } from '../../common/login/hasher.ts';
 import { identityKeys, recordIdentity } from '../input/credentials.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import type { Candidate } from './record-reader.ts';
+
+/** A record with the hashes of the conditions on hashed fields, in their order. */
+export interface Candidate {
+  readonly row: StoredRow;
+  readonly hashes: readonly (string | null)[];
+}
 
 /** Slows down who guesses; null counts as a failure (common/login/login-throttle.ts). */
 export interface Throttle {

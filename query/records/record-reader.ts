@@ -1,41 +1,20 @@
-import { invalidCondition } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
 import { type Conditions, equals } from '../input/parse-conditions.ts';
 import type { Options, Page } from '../input/parse-options.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
-import {
-  afterSql,
-  conditionsSql,
-  firstByValueSql,
-  idsSql,
-  keyedConditions,
-  orderSql,
-} from '../sql/conditions-sql.ts';
+import { afterSql, firstByValueSql, idsSql, orderSql } from '../sql/conditions-sql.ts';
 import { rowColumns, storedJson } from '../sql/record-row.ts';
 import type { Selection } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
-import { recordExpression, valueSql } from '../sql/value-sql.ts';
+import { recordExpression } from '../sql/value-sql.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
-import type { HashChecks } from './hash-checks.ts';
+import type { Candidates, Narrowed } from './candidates.ts';
 import { asJsonArray } from './json-array.ts';
 import { lookupOf, matchesAll } from './match-conditions.ts';
 
 export type Ordering = Pick<Options, 'sort' | 'page'>;
-/** Which records: what can be said without looking at hashes. `nothing`: there can be none. */
-export type Narrowed = Pick<Selection, 'where' | 'keyed'> | 'nothing';
-
-/** A record with the hashes of the conditions on hashed fields, in their order. */
-export interface Candidate {
-  readonly row: StoredRow;
-  readonly hashes: readonly (string | null)[];
-}
-
-/** Checking one takes milliseconds of a core. */
-const maxCandidates = 10;
-
 /** A page with no more of them is read in one piece, unless they are large. */
 const fewRecords = 1000;
 
@@ -45,11 +24,11 @@ export const oldest: ReadPlan = { conditions: all, sort: null, page: null };
 /** Reads records of one space, as a request sees it. */
 export class RecordReader {
   readonly #store: RecordStore;
-  readonly #checks: HashChecks;
+  readonly #candidates: Candidates;
 
-  constructor({ store, checks }: { store: RecordStore; checks: HashChecks }) {
+  constructor({ store, candidates }: { store: RecordStore; candidates: Candidates }) {
     this.#store = store;
-    this.#checks = checks;
+    this.#candidates = candidates;
   }
 
   /** What `stream` would answer, if it can be made of rows in memory at once; null: it can't. */
@@ -67,43 +46,28 @@ export class RecordReader {
   }
 
   /** The first record that matches, as JSON text; null when none does. The limit of a page does not matter. */
-  async first(
-    space: RecordSpace,
-    conditions: Conditions,
-    ordering: Ordering,
-    signal: AbortSignal,
-  ): Promise<string | null> {
-    const row = await this.#firstRow<StoredRow>(
-      space,
-      conditions,
-      { ...ordering, columns: rowColumns },
-      signal,
-    );
+  async first(space: RecordSpace, plan: ReadPlan, signal: AbortSignal): Promise<string | null> {
+    const row = await this.#firstRow<StoredRow>(space, plan, rowColumns, signal);
     return row === null ? null : storedJson(space.structure, row);
   }
 
   /** The oldest record of the space, as JSON text. */
   oldest(space: RecordSpace, signal: AbortSignal): Promise<string | null> {
-    return this.first(space, all, oldest, signal);
+    return this.first(space, oldest, signal);
   }
 
   byId(space: RecordSpace, id: string, signal: AbortSignal): Promise<string | null> {
-    return this.first(space, { ...all, plain: [equals('id', id)] }, oldest, signal);
+    return this.first(space, { ...oldest, conditions: { ...all, plain: [equals('id', id)] } }, signal);
   }
 
   /** The id of the record that `first` would answer; null when none matches. */
-  async firstId(
-    space: RecordSpace,
-    conditions: Conditions,
-    ordering: Ordering,
-    signal: AbortSignal,
-  ): Promise<string | null> {
-    const row = await this.#firstRow(space, conditions, { ...ordering, columns: '_id' }, signal);
+  async firstId(space: RecordSpace, plan: ReadPlan, signal: AbortSignal): Promise<string | null> {
+    const row = await this.#firstRow(space, plan, '_id', signal);
     return row?._id ?? null;
   }
 
   oldestId(space: RecordSpace, signal: AbortSignal): Promise<string | null> {
-    return this.firstId(space, all, oldest, signal);
+    return this.firstId(space, oldest, signal);
   }
 
   /** Whether the record with an id matches the conditions. */
@@ -122,7 +86,7 @@ export class RecordReader {
         : plain.some((condition) => matchesAll([condition], row));
     }
     // with the id among them, conditions on hashed fields have one record to check
-    const narrowed = await this.narrow(
+    const narrowed = await this.#candidates.narrow(
       space,
       relationship === 'And' ? { ...conditions, plain: [...plain, equals('id', id)] } : conditions,
       signal,
@@ -180,27 +144,6 @@ export class RecordReader {
     return row?._records ?? 0;
   }
 
-  /** The first records by plain conditions, oldest first, with what conditions on hashed fields are checked against. */
-  async candidates(
-    space: RecordSpace,
-    conditions: Conditions,
-    limit: number,
-    signal: AbortSignal,
-  ): Promise<readonly Candidate[]> {
-    const hashes = conditions.hashed.map(({ field }) => valueSql(field));
-    const rows = await this.#rows<StoredRow & { _hashes: (string | null)[] }>(
-      space,
-      {
-        columns: `${rowColumns}, [${hashes.join(', ')}] AS _hashes`,
-        where: conditionsSql(conditions),
-        keyed: keyedConditions(conditions),
-        tail: `ORDER BY _id LIMIT ${limit}`,
-      },
-      signal,
-    );
-    return rows.map((row) => ({ row, hashes: row._hashes }));
-  }
-
   /**
    * The bytes of a JSON array of records. Many come as the engine makes them: they are never parsed, and memory does not
    * grow with their number. Rejects when the statement fails before its first record.
@@ -213,7 +156,7 @@ export class RecordReader {
     const found = await this.#lookUp(space, plan, signal);
     if (found !== null) return listOf(pageOf(found, plan));
     const alone = async (): Promise<AsyncIterable<Uint8Array>> => {
-      const narrowed = await this.narrow(space, plan.conditions, signal);
+      const narrowed = await this.#candidates.narrow(space, plan.conditions, signal);
       return narrowed === 'nothing' ? asJsonArray([]) : this.#streamRows(space, narrowed, plan, signal);
     };
     return this.#store.find(space, plan, signal, { shared: listOf, alone });
@@ -242,38 +185,15 @@ export class RecordReader {
     // conditions mostly leave few, and without a sort no more is computed than they leave
     const few = ordering.sort === null && Boolean(narrowed.where);
     const fewRows = ordering.page === null ? few : ordering.page.limit <= fewRecords;
-    return asJsonArray(
-      await this.#store.db.stream({
-        ...statement,
-        format: 'TSVRaw',
-        fewRows,
-        signal,
-        account: space.ownerId,
-      }),
-    );
+    const read = { ...statement, fewRows, signal, account: space.ownerId };
+    return asJsonArray(await this.#store.db.stream({ ...read, format: 'TSVRaw' }));
   }
 
-  /** Conditions on hashed fields are checked here, and become one on ids. Throws a 400 when they leave too many. */
-  async narrow(space: RecordSpace, conditions: Conditions, signal: AbortSignal): Promise<Narrowed> {
-    const where = conditionsSql(conditions);
-    const keyed = keyedConditions(conditions);
-    if (conditions.hashed.length === 0) return { where, keyed };
-    const few = async (): Promise<readonly Candidate[]> => {
-      const found = await this.candidates(space, conditions, maxCandidates + 1, signal);
-      if (found.length > maxCandidates) throw tooManyCandidates(conditions);
-      return found;
-    };
-    const right = await this.#checks.verified(space, conditions, few, signal);
-    const ids = right.map(({ row }) => row._id);
-    // the other conditions stay: a record may have changed in between
-    return ids.length === 0 ? 'nothing' : { where: `${where} AND ${idsSql(ids)}` };
-  }
-
-  /** @param args.columns `_id`, or all of `rowColumns` */
+  /** @param columns `_id`, or all of `rowColumns` */
   async #firstRow<Row extends Pick<StoredRow, '_id'>>(
     space: RecordSpace,
-    conditions: Conditions,
-    { sort, page, columns }: Ordering & { readonly columns: string },
+    { conditions, sort, page }: ReadPlan,
+    columns: string,
     signal: AbortSignal,
   ): Promise<Row | null> {
     const offset = page?.offset ?? 0;
@@ -284,7 +204,7 @@ export class RecordReader {
     if (found !== null) return (found[offset] as Row | undefined) ?? null;
     const shared = (rows: readonly StoredRow[]): Row | null => (rows[0] as Row | undefined) ?? null;
     const alone = async (): Promise<Row | null> => {
-      const narrowed = await this.narrow(space, conditions, signal);
+      const narrowed = await this.#candidates.narrow(space, conditions, signal);
       if (narrowed === 'nothing') return null;
       const tail = tailOf({ sort, page: { limit: 1, offset } });
       const selection = { ...narrowed, ...behind(narrowed, { sort, page }), columns, tail };
@@ -324,13 +244,6 @@ function firstOf({ page }: Pick<ReadPlan, 'page'>): Page {
 
 async function* oneChunk(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
   yield chunk;
-}
-
-function tooManyCandidates({ hashed }: Conditions): Error {
-  const names = hashed.map(({ field }) => shownName(field.name)).join(', ');
-  return invalidCondition([
-    `Query field: ${names} is hashed, and the other conditions leave more than ${maxCandidates} records to check`,
-  ]);
 }
 
 function tailOf({ sort, page }: Ordering): string {

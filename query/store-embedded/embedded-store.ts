@@ -6,9 +6,10 @@ import type { Metrics } from '../../common/metrics/create-metrics.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import { hashOf, RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
-import { FindBatches } from '../store/find-batches.ts';
-import { RecordLookups } from '../store/record-lookups.ts';
+import type { FindBatches } from '../store/find-batches.ts';
+import type { RecordLookups } from '../store/record-lookups.ts';
 import type { FindAnswers, FoundNow, LookupKey, RecordStore, RecordWrites } from '../store/record-store.ts';
+import { sharedStatements } from '../store/shared-statements.ts';
 import { createStatementWrites, whileWriting } from '../store/statement-writes.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { KeyFilter } from './key-filter.ts';
@@ -67,15 +68,15 @@ export class EmbeddedStore implements RecordStore {
 
   constructor({ db: engine, database, pending, results, log, metrics }: EmbeddedStoreArgs) {
     const db = afterPending(engine, pending);
-    const table = new RecordsTable(db, database);
+    const statements = sharedStatements({ db, database, metrics });
+    const { table } = statements;
     this.db = db;
     this.table = table;
     this.results = results;
     this.keys = new KeyFilter({ db, table, log });
     this.#pending = pending;
-    const statements = { db, table, metrics };
-    this.#lookups = new RecordLookups(statements);
-    this.#batches = new FindBatches(statements);
+    this.#lookups = statements.lookups;
+    this.#batches = statements.batches;
     const lock = this.#lock;
     const writes = new LoggedWrites({
       ...{ pending, results, lock },

@@ -41,7 +41,7 @@ export class LoggedWrites implements RecordWrites {
   }
 
   async insert(args: NewRecords): Promise<{ readonly told: Promise<void> }> {
-    const { space, records, signal } = args;
+    const { space, records, signal, permit } = args;
     if (records.length > manyRecords) return this.#insertMany(args);
     const unique = uniqueSlots(space.stored);
     const rows = records.map((record) => rowOf(space, record));
@@ -51,9 +51,10 @@ export class LoggedWrites implements RecordWrites {
     }));
     const effects = rows.map(({ row }) => effectOf(row));
     const seen = (): void => this.#results.begin(space.id, effects)();
-    await this.#lock.whenShared(space.id, signal, () =>
-      this.#pending.write(writes, { account: space.ownerId, signal, seen }),
-    );
+    await this.#lock.whenShared(space.id, signal, async () => {
+      permit?.check();
+      await this.#pending.write(writes, { account: space.ownerId, signal, seen });
+    });
     return { told: nobodyToTell };
   }
 
@@ -68,7 +69,7 @@ export class LoggedWrites implements RecordWrites {
     return this.#pending.tables.insert(space.id, { insert, rows: rows(), pause });
   }
 
-  async change({ space, id, assignments, signal }: RecordChange): Promise<Changed> {
+  async change({ space, id, assignments, signal, permit }: RecordChange): Promise<Changed> {
     const row = await this.#lock.whenShared(space.id, signal, async () => {
       const [before] = await this.#lookUp(space, { id }, signal);
       if (before === undefined) return null;
@@ -83,6 +84,7 @@ export class LoggedWrites implements RecordWrites {
       };
       const effects = (after === null ? [before] : [before, after]).map(effectOf);
       const seen = (): void => this.#results.begin(space.id, effects)();
+      permit?.check();
       await this.#pending.write([{ write, before }], { account: space.ownerId, signal, seen });
       return after ?? before;
     });

@@ -1,10 +1,10 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Metrics } from '../../common/metrics/create-metrics.ts';
-import { RecordsTable } from '../sql/records-table.ts';
-import { FindBatches } from '../store/find-batches.ts';
-import { RecordLookups } from '../store/record-lookups.ts';
+import type { FindBatches } from '../store/find-batches.ts';
+import type { RecordLookups } from '../store/record-lookups.ts';
 import type { LookupKey, RecordStore, RecordWrites, StoredKeys } from '../store/record-store.ts';
+import { sharedStatements } from '../store/shared-statements.ts';
 import { createStatementWrites, whileWriting } from '../store/statement-writes.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { SpaceVersions } from './space-versions.ts';
@@ -20,7 +20,7 @@ const anyKeys: StoredKeys = { mayHave: () => true, add() {}, async addSpace() {}
 export class SharedStore implements RecordStore {
   readonly alone = false;
   readonly db: Database;
-  readonly table: RecordsTable;
+  readonly table: RecordStore['table'];
   readonly results: VersionedCache;
   readonly keys = anyKeys;
   readonly insert: RecordWrites['insert'];
@@ -39,15 +39,13 @@ export class SharedStore implements RecordStore {
     readonly metrics?: Pick<Metrics, 'batch' | 'cache'> | undefined;
   }) {
     const { db, versions, cacheBytes: bytes, metrics } = args;
-    const table = new RecordsTable(db, args.database);
+    const statements = sharedStatements({ ...args, db });
     this.db = db;
-    this.table = table;
+    this.table = statements.table;
     this.#versions = versions;
     this.results = new VersionedCache({ versions, bytes, counts: metrics?.cache('records') });
-    const statements = { db, table, metrics };
-    this.#lookups = new RecordLookups(statements);
-    const batches = new FindBatches(statements);
-    this.find = (...args) => batches.find(...args);
+    this.#lookups = statements.lookups;
+    this.find = (...asked) => statements.batches.find(...asked);
     const beginWrite = (spaceId: string) => versions.begin(spaceId);
     const writes = createStatementWrites({ ...statements, lock: this.#lock, beginWrite });
     this.insert = writes.insert;

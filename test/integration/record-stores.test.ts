@@ -13,6 +13,7 @@ import { migrations } from '../../common/metadata/migrations.ts';
 import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
 import { equals } from '../../query/input/parse-conditions.ts';
 import type { ReadPlan } from '../../query/input/read-plan.ts';
+import { Candidates } from '../../query/records/candidates.ts';
 import type { HashChecks } from '../../query/records/hash-checks.ts';
 import { RecordReader } from '../../query/records/record-reader.ts';
 import type { NewRecord } from '../../query/sql/new-record.ts';
@@ -69,7 +70,10 @@ class Client {
 
   constructor(store: RecordStore) {
     this.store = store;
-    this.reader = new RecordReader({ store, checks: {} as HashChecks });
+    this.reader = new RecordReader({
+      store,
+      candidates: new Candidates({ store, checks: {} as HashChecks }),
+    });
   }
 
   async insert(
@@ -182,8 +186,6 @@ for (const [name, open] of Object.entries(stores)) {
     });
 
     t.test('what may not be written any more is not', async (t) => {
-      // nobody else can reserve what a process that is alone has
-      if (store.alone) return;
       const space = newSpace();
       const check = (): never => {
         throw new Error('too late');

@@ -40,6 +40,9 @@ const rooms = {
   gateway: ['memory', 'receive', 'multipart', 'download'],
 } as const;
 
+/** How many pairs of rooms import from one to the other. Less is welcome: then lower the limit. */
+const mostArrows = { common: 100, query: 45 } as const;
+
 /** Packages that one folder alone imports. */
 const keepers: readonly (readonly [RegExp, string])[] = [
   [/^uWebSockets\.js$/, 'common/http/'],
@@ -95,6 +98,17 @@ t.test('nothing imports upward', async (t) => {
 t.test('every room of common and query has its place in the order', async (t) => {
   for (const folder of ['common', 'query'] as const) {
     t.strictSame(readdirSync(join(root, folder)).sort(), [...rooms[folder]].sort());
+  }
+});
+
+t.test('rooms know few others', async (t) => {
+  const room = (path: string): string | undefined => path.split('/')[2] && path.split('/')[1];
+  for (const [folder, most] of Object.entries(mostArrows)) {
+    const inside = imports.filter(({ from, to }) => [from, to].every((at) => at.startsWith(`${folder}/`)));
+    const pairs = inside.map(({ from, to }) => [room(from), room(to)] as const);
+    const arrows = new Set(pairs.filter(([from, to]) => from && to && from !== to).map(String));
+    t.ok(arrows.size <= most, `${folder}: ${arrows.size} arrows, at most ${most}`);
+    t.ok(arrows.size > most - 10, `the limit of ${folder} is not far from what there is`);
   }
 });
 

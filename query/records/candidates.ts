@@ -1,0 +1,82 @@
+import { invalidCondition } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
+import type { Conditions } from '../input/parse-conditions.ts';
+import { conditionsSql, idsSql, keyedConditions } from '../sql/conditions-sql.ts';
+import { rowColumns } from '../sql/record-row.ts';
+import type { Selection } from '../sql/records-table.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import { valueSql } from '../sql/value-sql.ts';
+import type { RecordStore } from '../store/record-store.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import type { Candidate, HashChecks } from './hash-checks.ts';
+
+/** Which records: what can be said without looking at hashes. `nothing`: there can be none. */
+export type Narrowed = Pick<Selection, 'where' | 'keyed'> | 'nothing';
+
+/** Checking one takes milliseconds of a core. */
+const maxCandidates = 10;
+
+/** Finds records by conditions on hashed fields: among the few that the other conditions leave. */
+export class Candidates {
+  readonly #store: RecordStore;
+  readonly #checks: HashChecks;
+
+  constructor({ store, checks }: { store: RecordStore; checks: HashChecks }) {
+    this.#store = store;
+    this.#checks = checks;
+  }
+
+  /**
+   * The record that credentials stand for; null when there is none, or a hashed value is wrong. Neither the answer nor its
+   * time tells which. Where several records have the values, the oldest is meant.
+   */
+  async login(space: RecordSpace, conditions: Conditions, signal: AbortSignal): Promise<StoredRow | null> {
+    const oldest = () => this.#find(space, conditions, 1, signal);
+    const [right] = await this.#checks.verified(space, conditions, oldest, signal);
+    return right?.row ?? null;
+  }
+
+  /** Conditions on hashed fields are checked here, and become one on ids. Throws a 400 when they leave too many. */
+  async narrow(space: RecordSpace, conditions: Conditions, signal: AbortSignal): Promise<Narrowed> {
+    const where = conditionsSql(conditions);
+    const keyed = keyedConditions(conditions);
+    if (conditions.hashed.length === 0) return { where, keyed };
+    const few = async (): Promise<readonly Candidate[]> => {
+      const found = await this.#find(space, conditions, maxCandidates + 1, signal);
+      if (found.length > maxCandidates) throw tooManyCandidates(conditions);
+      return found;
+    };
+    const right = await this.#checks.verified(space, conditions, few, signal);
+    const ids = right.map(({ row }) => row._id);
+    // the other conditions stay: a record may have changed in between
+    return ids.length === 0 ? 'nothing' : { where: `${where} AND ${idsSql(ids)}` };
+  }
+
+  /** The first records by plain conditions, oldest first, with what conditions on hashed fields are checked against. */
+  async #find(
+    space: RecordSpace,
+    conditions: Conditions,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<readonly Candidate[]> {
+    const { db, table } = this.#store;
+    const hashes = conditions.hashed.map(({ field }) => valueSql(field));
+    const statement = table.select(space.id, {
+      columns: `${rowColumns}, [${hashes.join(', ')}] AS _hashes`,
+      where: conditionsSql(conditions),
+      keyed: keyedConditions(conditions),
+      tail: `ORDER BY _id LIMIT ${limit}`,
+    });
+    const rows = await db.rows<StoredRow & { _hashes: (string | null)[] }>({
+      ...{ ...statement, signal, account: space.ownerId },
+    });
+    return rows.map((row) => ({ row, hashes: row._hashes }));
+  }
+}
+
+function tooManyCandidates({ hashed }: Conditions): Error {
+  const names = hashed.map(({ field }) => shownName(field.name)).join(', ');
+  return invalidCondition([
+    `Query field: ${names} is hashed, and the other conditions leave more than ${maxCandidates} records to check`,
+  ]);
+}
