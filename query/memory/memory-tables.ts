@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { endOfRow, idSpan, type Span } from '../sql/packed-row.ts';
+import { idSpan, type PackedRows, type Span } from '../sql/packed-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { IndexBuilds, type Indexed } from './index-builds.ts';
 import { type IndexShape, lookupShape, shapeText } from './index-shape.ts';
@@ -30,8 +30,8 @@ interface Entry extends Indexed {
 export interface TableLoad {
   /** Aborted: nobody wants the rest. */
   readonly signal: AbortSignal;
-  /** Adds the next rows, in the form of `packed-row.ts`. @returns where the last one ends; 0: none is whole */
-  add(rows: Buffer): number;
+  /** Adds some of the rows. False: there are no more of them, or nobody wants them. */
+  add(rows: PackedRows): boolean;
   /** All were added: from now on the table answers. False: it was given up. */
   end(): boolean;
   /** Whether it was given up because there is no room for it. */
@@ -214,18 +214,18 @@ export class MemoryTables {
     if (--entry.adding === 0) entry.written.clear();
   }
 
-  #addPacked(entry: Entry, rows: Buffer): number {
-    let start = 0;
-    let left = rowsAtOnce;
-    for (let end = endOfRow(rows, start); !Number.isNaN(end); end = endOfRow(rows, start)) {
-      if (left-- === 0 || entry.dropped.signal.aborted) break;
-      idSpan(rows, start, span);
-      const id = rows.toString('latin1', span.start, span.end);
-      if (!entry.written.has(id) && !entry.table.putPacked(rows, start, end)) this.#drop(entry, true);
-      start = end;
+  #addPacked(entry: Entry, rows: PackedRows): boolean {
+    let more = true;
+    for (let left = rowsAtOnce; left > 0 && !entry.dropped.signal.aborted; left--) {
+      more = rows.next();
+      if (!more) break;
+      const { bytes, start, end } = rows;
+      idSpan(bytes, start, span);
+      const id = bytes.toString('latin1', span.start, span.end);
+      if (!entry.written.has(id) && !entry.table.putPacked(bytes, start, end)) this.#drop(entry, true);
     }
     this.#measure(entry);
-    return start;
+    return more && !entry.dropped.signal.aborted;
   }
 
   #drop(entry: Entry, isUnfit = false): void {

@@ -3,7 +3,7 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { kindOf, type SlotKind, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
 import { joinedText } from './joined-text.ts';
-import { engineTime, type RecordRow } from './record-row.ts';
+import { engineTime, type RecordRow, recordLines } from './record-row.ts';
 import { keyText } from './records-table.ts';
 
 /** A record about to be stored. */
@@ -35,19 +35,19 @@ export function rowOf({ structure }: RecordSpace, { id, createdAt, values }: New
   return { row: { _id: id, _created_at: createdAt, _updated_at: createdAt, _doc: doc }, hashes };
 }
 
-/** Lines that store records: those that `recordLines` makes of their rows, without making the rows. */
+/** Lines that store records: JSONEachRow. */
 export function newRecordLines(
-  { id, structure }: RecordSpace,
+  space: RecordSpace,
   records: readonly NewRecord[],
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  const parts = partsOf(structure);
-  return joinedText(records, (record) => `${newRecordLine(id, parts, record, true)}\n`, signal);
+  const rows = records.map((record) => ({ spaceId: space.id, ...rowOf(space, record) }));
+  return recordLines(rows, signal);
 }
 
 /**
- * The same as JSONCompactEachRow, which costs the engine less, with the columns that it has. Only for records of one
- * structure: the INSERT has these columns alone.
+ * The same as JSONCompactEachRow, which costs the engine less, with the columns that it has, and without making rows.
+ * Only for records of one structure: the INSERT has these columns alone.
  */
 export async function newCompactLines(
   { id, structure }: RecordSpace,
@@ -55,30 +55,26 @@ export async function newCompactLines(
   signal: AbortSignal,
 ): Promise<{ readonly columns: readonly string[]; readonly lines: Uint8Array }> {
   const parts = partsOf(structure);
-  const lines = await joinedText(records, (record) => `${newRecordLine(id, parts, record, false)}\n`, signal);
+  const lines = await joinedText(records, (record) => compactLine(id, parts, record), signal);
   const slots = parts.filter(({ kind }) => hasColumn(kind)).map(({ slot }) => slot);
   const columns = ['space', '_id', '_created_at', '_updated_at', ...slots, '_doc', '_hashes'];
   return { columns, lines };
 }
 
-/** @param named columns by name, only those with a value; otherwise all of the structure's by position */
-function newRecordLine(
+function compactLine(
   spaceId: string,
   parts: readonly FieldParts[],
   { id, createdAt, values }: NewRecord,
-  named: boolean,
 ): string {
   const time = engineTime(createdAt);
-  let columns = named
-    ? `{"space":"${spaceId}","_id":"${id}","_created_at":"${time}","_updated_at":"${time}"`
-    : `["${spaceId}","${id}","${time}","${time}"`;
+  let columns = `["${spaceId}","${id}","${time}","${time}"`;
   let doc = '';
   let hashes = '';
   for (let index = 0; index < parts.length; index++) {
-    const { kind, column, key, nextKey } = parts[index] as FieldParts;
+    const { kind, key, nextKey } = parts[index] as FieldParts;
     const value = values[index] ?? null;
     if (value === null) {
-      if (!named && hasColumn(kind)) columns += ',null';
+      if (hasColumn(kind)) columns += ',null';
       continue;
     }
     const text = typeof value === 'string';
@@ -91,9 +87,9 @@ function newRecordLine(
     }
     doc += (doc === '' ? key : nextKey) + inMap;
     // numbers and booleans are kept as JSON writes them
-    if (kind !== 'm') columns += (named ? column : ',') + json;
+    if (kind !== 'm') columns += `,${json}`;
   }
-  return named ? `${columns},"_doc":{${doc}},"_hashes":{${hashes}}}` : `${columns},{${doc}},{${hashes}}]`;
+  return `${columns},{${doc}},{${hashes}}]\n`;
 }
 
 /** Rows for the table of keys, as `keyLines` makes them. @param unique what the records have in unique fields */
@@ -150,8 +146,7 @@ interface FieldParts {
   readonly hashed: boolean;
   readonly slot: string;
   readonly kind: SlotKind;
-  /** Before its value in a row: as a column, and in a map. */
-  readonly column: string;
+  /** Before its value in a map. */
   readonly key: string;
   /** The same behind another one. */
   readonly nextKey: string;
@@ -168,7 +163,7 @@ function partsOf(structure: Structure): readonly FieldParts[] {
       const slot = slotOf(field);
       return {
         ...{ type: field.type, hashed: field.hashed, slot, kind: kindOf(slot) },
-        ...{ column: `,"${slot}":`, key: `"${slot}":`, nextKey: `,"${slot}":` },
+        ...{ key: `"${slot}":`, nextKey: `,"${slot}":` },
         ...{ answer: `,${JSON.stringify(field.name)}:` },
       };
     });

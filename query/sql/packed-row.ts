@@ -86,7 +86,7 @@ function slotText(first: number, second: number): string {
 }
 
 /** Where the row ends that begins at a place; NaN: the bytes end before it. */
-export function endOfRow(bytes: Buffer, at: number): number {
+function endOfRow(bytes: Buffer, at: number): number {
   cursor.begin(bytes, at);
   cursor.skipText();
   cursor.skip(2 * timeBytes);
@@ -95,6 +95,34 @@ export function endOfRow(bytes: Buffer, at: number): number {
     cursor.skipText();
   }
   return cursor.at;
+}
+
+/** Rows of a stream, whose pieces end anywhere. */
+export class PackedRows {
+  bytes: Buffer = Buffer.alloc(0);
+  /** Where the row lies that was gone on to. */
+  start = 0;
+  end = 0;
+
+  add(piece: Uint8Array): void {
+    this.bytes = Buffer.concat([this.bytes.subarray(this.end), piece]);
+    this.start = 0;
+    this.end = 0;
+  }
+
+  /** Goes on to the next row; false: it is not there as a whole. */
+  next(): boolean {
+    const end = endOfRow(this.bytes, this.end);
+    if (Number.isNaN(end)) return false;
+    this.start = this.end;
+    this.end = end;
+    return true;
+  }
+
+  /** Bytes of a row that is not there as a whole. */
+  get rest(): number {
+    return this.bytes.byteLength - this.end;
+  }
 }
 
 export function idSpan(bytes: Buffer, at: number, span: Span): void {

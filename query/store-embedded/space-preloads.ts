@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { TableLoad } from '../memory/memory-tables.ts';
+import { PackedRows } from '../sql/packed-row.ts';
 import { rowColumns } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -117,27 +118,17 @@ export class SpacePreloads {
     try {
       const { signal } = load;
       const { sql, home } = table.select(id, { columns: rowColumns });
-      let rest: Buffer = Buffer.alloc(0);
-      for await (const piece of await db.stream({
-        sql,
-        home,
-        format: 'RowBinary',
-        signal,
-        account: ownerId,
-      })) {
-        const rows = Buffer.concat([rest, piece]);
-        let began = performance.now();
-        for (let at = 0; ; ) {
-          const end = load.add(rows.subarray(at));
-          at += end;
-          rest = rows.subarray(at);
-          if (end === 0) break;
+      const rows = new PackedRows();
+      const read = { sql, home, format: 'RowBinary', signal, account: ownerId } as const;
+      for await (const piece of await db.stream(read)) {
+        rows.add(piece);
+        for (let began = performance.now(); load.add(rows); ) {
           if (performance.now() - began < busyFor) continue;
           // other work comes in between
           await new Promise<void>((resolve) => setImmediate(resolve));
           began = performance.now();
         }
-        if (rest.byteLength > largestRest) return false;
+        if (rows.rest > largestRest) return false;
         if (signal.aborted) break;
       }
       load.end();

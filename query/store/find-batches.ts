@@ -5,7 +5,7 @@ import type { Metrics } from '../../common/metrics/create-metrics.ts';
 import type { Condition } from '../input/parse-conditions.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import { anyOfSql } from '../sql/conditions-sql.ts';
-import { endOfRow, readRow } from '../sql/packed-row.ts';
+import { PackedRows, readRow } from '../sql/packed-row.ts';
 import { rowColumns } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
@@ -118,18 +118,13 @@ export class FindBatches {
     const found = new Map<string, StoredRow[]>();
     const signal = AbortSignal.timeout(timeout);
     const statement = { ...this.#table.select(space.id, selection), account: space.ownerId, signal };
-    let rest = Buffer.alloc(0);
+    const rows = new PackedRows();
     let bytes = 0;
     for await (const piece of await this.#db.stream({ ...statement, format: 'RowBinary', fewRows: true })) {
       bytes += piece.byteLength;
       if (bytes > mostBytes) return null;
-      const rows = Buffer.concat([rest, piece]);
-      let start = 0;
-      for (let end = endOfRow(rows, start); !Number.isNaN(end); end = endOfRow(rows, start)) {
-        addRow(found, fields, readRow(rows, start));
-        start = end;
-      }
-      rest = rows.subarray(start);
+      rows.add(piece);
+      while (rows.next()) addRow(found, fields, readRow(rows.bytes, rows.start));
     }
     return found;
   }

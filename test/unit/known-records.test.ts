@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { MemoryTables, type TableLoad } from '../../query/memory/memory-tables.ts';
-import { RowWriter } from '../../query/sql/packed-row.ts';
+import { PackedRows, RowWriter } from '../../query/sql/packed-row.ts';
 import type { StoredRow } from '../../query/sql/stored-row.ts';
 import { KnownRecords } from '../../query/store-embedded/known-records.ts';
 import { sized } from '../services/test-size.ts';
@@ -34,8 +34,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 const writer = new RowWriter();
-const packed = (rows: readonly StoredRow[]): Buffer =>
-  Buffer.concat(rows.map((row) => Buffer.from(writer.write(row, 10_000) as Buffer)));
+function packed(rows: readonly StoredRow[]): PackedRows {
+  const all = new PackedRows();
+  for (const row of rows) all.add(Buffer.from(writer.write(row, 10_000) as Buffer));
+  return all;
+}
 
 /** Does the steps beside a table that is always right, and says where an answer would have been wrong. */
 function problemOf(bytes: number, steps: readonly Step[], loads: { count: number }): string | null {
@@ -44,7 +47,7 @@ function problemOf(bytes: number, steps: readonly Step[], loads: { count: number
   let table = new Map<string, StoredRow>();
   let number = 0;
   let pending = new Set<string>();
-  let load: { readonly of: TableLoad; readonly rows: Buffer } | null = null;
+  let load: { readonly of: TableLoad; readonly rows: PackedRows } | null = null;
   const check = (): string | null => {
     for (const wanted of ids) {
       const found = known.find(spaceId, { id: wanted });
@@ -87,7 +90,7 @@ function problemOf(bytes: number, steps: readonly Step[], loads: { count: number
       // what the table has when the reading begins is the oldest that it may answer
       if (begun !== null) load = { of: begun, rows: packed([...table.values()]) };
     } else if (next.kind === 'endLoad' && load !== null) {
-      load.of.add(load.rows);
+      while (load.of.add(load.rows));
       if (load.of.end()) loads.count++;
       load = null;
     }

@@ -68,11 +68,6 @@ t.test('lines and answers are those of the rows', async (t) => {
     slots: uniqueSlots(structure),
   }));
   const parsed = (lines: Uint8Array): unknown[] => textOf(lines).trimEnd().split('\n').map(asJson);
-  t.strictSame(
-    parsed(await newRecordLines(space, records, idle)),
-    parsed(await recordLines(rows, idle)),
-    'records',
-  );
   const compact = await newCompactLines(space, records, idle);
   const byName = (line: unknown): unknown =>
     Object.fromEntries(
