@@ -1,37 +1,18 @@
 /** What went wrong, in words for the person in front of it. */
 export class Problem extends Error {
   /** HTTP status; 0 when no answer came. */
-  readonly status: number;
+  declare readonly status: number;
   /** The service's machine code, such as `payload_too_large`; see docs/errors.md. */
-  readonly code: string;
+  declare readonly code: string;
   /** One line for each thing that is wrong with the input. */
-  readonly details: readonly string[];
-  readonly requestId: string | undefined;
+  declare readonly details: readonly string[];
+  declare readonly requestId: string | undefined;
   /** Seconds after which another try makes sense. */
-  readonly retryAfter: number | undefined;
+  declare readonly retryAfter: number | undefined;
 
-  constructor(
-    message: string,
-    {
-      status = 0,
-      code = 'no_answer',
-      details = [],
-      requestId,
-      retryAfter,
-    }: {
-      status?: number;
-      code?: string;
-      details?: readonly string[];
-      requestId?: string | undefined;
-      retryAfter?: number | undefined;
-    } = {},
-  ) {
+  constructor(message: string, parts: Partial<Omit<Problem, keyof Error>> = {}) {
     super(message);
-    this.status = status;
-    this.code = code;
-    this.details = details;
-    this.requestId = requestId;
-    this.retryAfter = retryAfter;
+    Object.assign(this, { status: 0, code: 'no_answer', details: [], ...parts });
   }
 }
 

@@ -46,7 +46,7 @@ t.test('a project, a space, its fields and a record are made, and the API has th
   await page.getByRole('button', { name: 'New project' }).first().click();
   await dialog.getByLabel('Name', { exact: true }).fill(project);
   await dialog.getByLabel('Name of the record space').fill('People');
-  await button('Make the project').click();
+  await button('Create the project').click();
   await page.getByText('No fields yet').waitFor();
   const fields = [
     ['fullName', 'TEXT', 'Required'],
@@ -88,7 +88,7 @@ t.test('what the API refuses stands at its field; a change sends what was change
   await rowOf('Ada Lovelace').waitFor();
   const body = { fullName: 'Grace Hopper', email: 'grace@example.com' };
   await api('POST', `/${project}/people/_single_`, { body });
-  await button('Read the records again').click();
+  await button('Reload the records').click();
   await rowOf('Grace Hopper').getByText('Grace Hopper').click();
   await field('email').fill('ada@example.com');
   t.match(page.url(), /record=/);

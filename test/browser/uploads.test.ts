@@ -139,7 +139,7 @@ t.test('dropped files', async () => {
     for (const name of ['a.txt', 'b.txt']) data.items.add(new File([name], name, { type: 'text/plain' }));
     data`);
   for (const event of ['dragenter', 'dragover', 'drop']) {
-    await page.dispatchEvent('.drop-zone', event, { dataTransfer: transfer });
+    await page.dispatchEvent('header', event, { dataTransfer: transfer });
   }
   await page.getByText('2 files uploaded to dropped.').waitFor();
 });

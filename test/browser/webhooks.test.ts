@@ -36,7 +36,7 @@ t.test('calls are listed, and one is made again', async (t) => {
   await row.getByText('answered 204').waitFor();
   t.equal(await page.locator('main img').count(), 0, 'an address is text');
   await row.getByRole('button', { name: /^Send again/ }).click();
-  await page.getByText('The call is made again.').waitFor();
+  await page.getByText('The call is sent again.').waitFor();
   await receiver.count(2);
   t.equal(receiver.received[1]?.text, receiver.received[0]?.text);
   await page.getByRole('button', { name: 'Signing key' }).click();

@@ -61,11 +61,11 @@ t.test('usage: a value for each day and project, the smallest projects as one', 
   t.end();
 });
 
-t.test('a scale ends at a round number', (t) => {
+t.test('a scale ends at a round number, and says nothing of 1.5 files in its middle', (t) => {
   for (const [largest, top] of [
     [0, 1],
     [1, 1],
-    [3, 3],
+    [3, 4],
     [41, 60],
     [99, 100],
     [586e6, 6e8],

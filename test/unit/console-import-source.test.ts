@@ -19,7 +19,7 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 t.test('a preview says what a file is', async (t) => {
   const csv = await previewFile(pieces('\ufeffname;a', 'ge\nAda;36\n'));
   t.strictSame(csv, {
-    format: { kind: 'csv', delimiter: ';' },
+    format: { kind: 'csv', delimiter: ';', headRows: 1 },
     columns: ['name', 'age'],
     rows: [{ line: 2, cells: ['Ada', '36'] }],
   });
@@ -37,7 +37,7 @@ t.test('a preview says what a file is', async (t) => {
 
 t.test('rows come without the header, and with how far they are', async (t) => {
   const seen: number[] = [];
-  const format = { kind: 'csv', delimiter: ',' } as const;
+  const format = { kind: 'csv', delimiter: ',', headRows: 1 } as const;
   const rows = await collect(sourceRows(pieces('a,b\n1', ',2\n3,4'), format, (read) => void seen.push(read)));
   t.strictSame(rows, [
     { line: 2, cells: ['1', '2'] },

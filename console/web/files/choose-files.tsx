@@ -1,5 +1,5 @@
-import type { ComponentChildren, JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { toast, toastProblem } from '../parts/toast.tsx';
@@ -48,47 +48,42 @@ export function ChooseFiles({ project }: { readonly project: string }): JSX.Elem
   );
 }
 
-/** Takes files that are dropped anywhere on it. */
-export function DropZone({
-  project,
-  children,
-}: {
-  readonly project: string;
-  readonly children: ComponentChildren;
-}): JSX.Element {
-  // dragenter and dragleave come for each element inside
-  const depth = useRef(0);
+const hasFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes('Files') ?? false;
+
+/** Takes files that are dropped anywhere on the page. */
+export function DropZone({ project }: { readonly project: string }): JSX.Element | null {
   const [over, setOver] = useState(false);
-  const hasFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes('Files') ?? false;
-  const move = (step: number) => (event: DragEvent) => {
-    if (!hasFiles(event)) return;
-    depth.current += step;
-    setOver(depth.current > 0);
-  };
+  useEffect(() => {
+    // dragenter and dragleave come for each element below the pointer
+    let depth = 0;
+    const move = (event: DragEvent): void => {
+      if (!hasFiles(event)) return;
+      // without it the browser opens the file
+      if (event.type === 'dragover') event.preventDefault();
+      else depth += event.type === 'dragenter' ? 1 : -1;
+      setOver(depth > 0);
+    };
+    const drop = (event: DragEvent): void => {
+      depth = 0;
+      setOver(false);
+      if (event.dataTransfer === null || !hasFiles(event)) return;
+      event.preventDefault();
+      droppedFiles(event.dataTransfer).then((chosen) => take(project, chosen), toastProblem);
+    };
+    const listeners = new AbortController();
+    for (const type of ['dragenter', 'dragleave', 'dragover'] as const) {
+      document.addEventListener(type, move, listeners);
+    }
+    document.addEventListener('drop', drop, listeners);
+    return () => listeners.abort();
+  }, [project]);
+  if (!over) return null;
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the keyboard has the buttons
-    <div
-      class={`drop-zone${over ? ' over' : ''}`}
-      onDragEnter={move(1)}
-      onDragLeave={move(-1)}
-      onDragOver={(event) => {
-        if (hasFiles(event)) event.preventDefault();
-      }}
-      onDrop={(event) => {
-        depth.current = 0;
-        setOver(false);
-        if (event.dataTransfer === null || !hasFiles(event)) return;
-        event.preventDefault();
-        droppedFiles(event.dataTransfer).then((chosen) => take(project, chosen), toastProblem);
-      }}
-    >
-      {children}
-      {over && (
-        <p class="drop-hint" aria-hidden="true">
-          <Icon name="upload" />
-          Drop to upload to {project}
-        </p>
-      )}
+    <div class="drop-zone" aria-hidden="true">
+      <p class="drop-hint">
+        <Icon name="upload" />
+        Drop to upload to {project}
+      </p>
     </div>
   );
 }

@@ -1,5 +1,8 @@
 import { address, apiAddress, callApi, callJson } from '../api.ts';
+import type { ShowProgress } from '../parts/form-dialog.tsx';
+import { inParallel } from '../parts/in-parallel.ts';
 import type { KeysetPage } from '../parts/load.ts';
+import { toProblem } from '../problem.ts';
 
 /** A CloudFile as the list has it. */
 export interface StoredFile {
@@ -12,6 +15,12 @@ export interface StoredFile {
   readonly size: number;
 }
 
+/** Of what shows one file. */
+export interface FileProps {
+  readonly project: string;
+  readonly file: StoredFile;
+}
+
 export interface FileFilter {
   /** Part of the name. */
   readonly name: string;
@@ -22,28 +31,49 @@ export interface FileFilter {
   readonly to: string;
 }
 
-const pageSize = 50;
+export const noFilter: FileFilter = { name: '', type: '', from: '', to: '' };
 
+/** By the parameters of the list, the first of them without any. */
+export const fileOrders = {
+  newest: { label: 'Newest first', query: {} },
+  oldest: { label: 'Oldest first', query: { order: 'asc' } },
+  name: { label: 'By name, A to Z', query: { sort: 'name', order: 'asc' } },
+  'name-back': { label: 'By name, Z to A', query: { sort: 'name' } },
+} as const;
+export type FileOrder = keyof typeof fileOrders;
+
+interface ListOptions {
+  readonly after: string | null;
+  readonly order?: FileOrder;
+  readonly signal: AbortSignal;
+}
+
+const pageSize = 100;
+
+/** A page; the first one says how many there are. A project that does not exist yet has none. */
 export async function listFiles(
   project: string,
   filter: FileFilter,
-  { after, signal }: { after: string | null; signal: AbortSignal },
+  { after, order = 'newest', signal }: ListOptions,
 ): Promise<KeysetPage<StoredFile>> {
-  const { files, next } = await callJson<{ files: StoredFile[]; next: string | null }>(
-    address`/_f_/${project}`,
-    {
-      query: {
-        limit: pageSize,
-        after: after ?? undefined,
-        name: filter.name || undefined,
-        type: filter.type || undefined,
-        from: filter.from === '' ? undefined : momentOf(filter.from),
-        to: filter.to === '' ? undefined : momentOf(filter.to, { end: true }),
-      },
-      signal,
-    },
-  );
-  return { items: files, next };
+  const query = {
+    ...fileOrders[order].query,
+    limit: pageSize,
+    after: after ?? undefined,
+    count: after === null ? 'true' : undefined,
+    name: filter.name || undefined,
+    type: filter.type || undefined,
+    from: filter.from === '' ? undefined : momentOf(filter.from),
+    to: filter.to === '' ? undefined : momentOf(filter.to, { end: true }),
+  };
+  try {
+    type Answer = { files: StoredFile[]; next: string | null; count?: number };
+    const { files, next, count } = await callJson<Answer>(address`/_f_/${project}`, { query, signal });
+    return { items: files, next, total: count };
+  } catch (thrown) {
+    if (toProblem(thrown).status === 404) return { items: [], next: null, total: 0 };
+    throw thrown;
+  }
 }
 
 /** The first or the last moment of a day as this person knows it. */
@@ -52,8 +82,46 @@ function momentOf(day: string, { end = false }: { end?: boolean } = {}): string 
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
 
-export async function deleteFile(project: string, name: string): Promise<void> {
-  await callApi(address`/_f_/${project}/${name}`, { method: 'DELETE' });
+interface Work {
+  readonly signal: AbortSignal;
+  readonly progress: ShowProgress;
+  /** Called with each that is gone. */
+  readonly gone?: (name: string) => void;
+}
+
+/** Browsers have six connections to a server. */
+const deletionsAtOnce = 5;
+
+/** Deletes these one by one; one that somebody else has deleted is fine. */
+export async function deleteNamed(project: string, names: readonly string[], work: Work): Promise<void> {
+  const { signal, progress, gone } = work;
+  let done = 0;
+  progress(0, names.length);
+  await inParallel(names, deletionsAtOnce, signal, async (name) => {
+    try {
+      await callApi(address`/_f_/${project}/${name}`, { method: 'DELETE', signal });
+    } catch (thrown) {
+      if (toProblem(thrown).status !== 404) throw thrown;
+    }
+    gone?.(name);
+    progress(++done, names.length);
+  });
+}
+
+/** Deletes all that match, a page at a time, and what is uploaded meanwhile. */
+export async function deleteFiles(project: string, filter: FileFilter, work: Work): Promise<void> {
+  for (let before = 0; ; ) {
+    const { items, total = 0 } = await listFiles(project, filter, { after: null, signal: work.signal });
+    if (items.length === 0) return;
+    const all = before + Math.max(total, items.length);
+    const progress = (done: number): void => work.progress(before + done, all);
+    await deleteNamed(
+      project,
+      items.map(({ name }) => name),
+      { ...work, progress },
+    );
+    before += items.length;
+  }
 }
 
 export interface ExpiringLink {
@@ -62,7 +130,7 @@ export interface ExpiringLink {
 }
 
 /** @param expiresIn seconds, a week at most */
-export function makeLink(
+export function createLink(
   project: string,
   name: string,
   expiresIn: number,
@@ -72,7 +140,7 @@ export function makeLink(
 }
 
 const previewLife = 3600;
-/** Made again well before it ends. */
+/** Created again well before it ends. */
 const usableMs = (previewLife / 2) * 1000;
 const mostKept = 500;
 const kept = new Map<string, { source: Promise<string>; until: number }>();
@@ -83,7 +151,7 @@ export function mediaSource(project: string, name: string): Promise<string> {
   const known = kept.get(file);
   if (known !== undefined && known.until > Date.now()) return known.source;
   // at the API's address as this page knows it: its policy allows no other origin
-  const source = makeLink(project, name, previewLife).then(
+  const source = createLink(project, name, previewLife).then(
     ({ link }) => apiAddress(file) + new URL(link).search,
   );
   source.catch(() => kept.delete(file));
@@ -97,7 +165,7 @@ export async function readBeginning(
   project: string,
   name: string,
   { bytes, signal }: { bytes: number; signal: AbortSignal },
-): Promise<Uint8Array> {
+): Promise<Uint8Array<ArrayBuffer>> {
   const response = await callApi(address`/_f_/${project}/${name}`, {
     headers: { range: `bytes=0-${bytes - 1}`, accept: '*/*' },
     signal,

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
-import { SelectField, TextField } from '../parts/field.tsx';
+import { SearchField, SelectField, TextField } from '../parts/field.tsx';
+import { useDraft } from '../parts/use-draft.ts';
 import { place, setQuery } from '../router.ts';
-import type { FileFilter } from './file-api.ts';
+import { type FileFilter, type FileOrder, fileOrders } from './file-api.ts';
 
 const types = [
   { value: '', label: 'All types' },
@@ -27,6 +27,11 @@ export function currentFilter(): FileFilter {
   };
 }
 
+export function currentOrder(): FileOrder {
+  const order = place.value.query.get('order') ?? '';
+  return Object.hasOwn(fileOrders, order) ? (order as FileOrder) : 'newest';
+}
+
 function day(text: string | null): string {
   return text !== null && /^\d{4}-\d\d-\d\d$/.test(text) ? text : '';
 }
@@ -41,33 +46,21 @@ export function clearFilter(): void {
 
 const typingMs = 300;
 
+/** What is looked for, and in which order it comes. */
 export function FilterRow({ filter }: { readonly filter: FileFilter }): JSX.Element {
-  const [name, setName] = useState(filter.name);
-  const sent = useRef(filter.name);
-  useEffect(() => {
-    // the back button, or "clear"; what was typed here may have gone on since
-    if (sent.current !== filter.name) setName(filter.name);
-    sent.current = filter.name;
-  }, [filter.name]);
-  useEffect(() => {
-    if (name === sent.current) return;
-    const timer = setTimeout(() => {
-      sent.current = name;
-      setQuery({ name: name || null });
-    }, typingMs);
-    return () => clearTimeout(timer);
-  }, [name]);
+  const name = useDraft(filter.name, (text) => setQuery({ name: text || null }), typingMs);
+  const day = (key: 'from' | 'to', label: string): JSX.Element => (
+    <TextField
+      label={label}
+      hideLabel
+      type="date"
+      value={filter[key]}
+      onInput={(value) => setQuery({ [key]: value || null })}
+    />
+  );
   return (
     <search class="filters">
-      <TextField
-        label="Search by name"
-        hideLabel
-        type="search"
-        placeholder="Search by name"
-        maxLength={200}
-        value={name}
-        onInput={setName}
-      />
+      <SearchField label="Search by name" value={name.text} onInput={name.setText} />
       <SelectField
         label="Type"
         hideLabel
@@ -76,24 +69,19 @@ export function FilterRow({ filter }: { readonly filter: FileFilter }): JSX.Elem
         onChange={(value) => setQuery({ type: value || null })}
       />
       <span class="dates">
-        <TextField
-          label="Uploaded from"
-          hideLabel
-          type="date"
-          value={filter.from}
-          onInput={(value) => setQuery({ from: value || null })}
-        />
+        {day('from', 'Uploaded from')}
         <span class="quiet" aria-hidden="true">
           –
         </span>
-        <TextField
-          label="Uploaded until"
-          hideLabel
-          type="date"
-          value={filter.to}
-          onInput={(value) => setQuery({ to: value || null })}
-        />
+        {day('to', 'Uploaded until')}
       </span>
+      <SelectField
+        label="Order"
+        hideLabel
+        value={currentOrder()}
+        options={Object.entries(fileOrders).map(([value, { label }]) => ({ value, label }))}
+        onChange={(value) => setQuery({ order: value === 'newest' ? null : value })}
+      />
       {isFiltered(filter) && (
         <Button kind="quiet" onClick={clearFilter}>
           Clear

@@ -1,15 +1,18 @@
 import type { JSX } from 'preact';
-import { Button } from '../parts/button.tsx';
+import { IconButton } from '../parts/button.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
-import { formatBytes, formatSince, formatTime } from '../parts/format.ts';
-import { Icon } from '../parts/icon.tsx';
+import { formatBytes } from '../parts/format.ts';
+import { Time } from '../parts/time.tsx';
 import type { StoredFile } from './file-api.ts';
 import { Thumbnail } from './thumbnail.tsx';
+
+/** Names of files, or all that match the filter. */
+export type Selected = ReadonlySet<string> | 'all';
 
 export interface FileTableProps {
   readonly project: string;
   readonly files: readonly StoredFile[] | null;
-  readonly selected: ReadonlySet<string>;
+  readonly selected: Selected;
   readonly onSelect: (name: string, selected: boolean) => void;
   readonly onOpen: (file: StoredFile) => void;
   readonly onLink: (file: StoredFile) => void;
@@ -19,39 +22,22 @@ export interface FileTableProps {
 export function FileTable(props: FileTableProps): JSX.Element {
   const { project, files, onLink, onDelete } = props;
   const columns: readonly Column<StoredFile>[] = [
-    {
-      key: 'name',
-      label: 'Name',
-      cell: (file) => <NameCell {...props} file={file} />,
-    },
+    { key: 'name', label: 'Name', cell: (file) => <NameCell {...props} file={file} /> },
     { key: 'type', label: 'Type', cell: (file) => <span class="quiet">{file.contentType}</span> },
     { key: 'size', label: 'Size', numeric: true, cell: (file) => formatBytes(file.size) },
-    {
-      key: 'created',
-      label: 'Uploaded',
-      cell: (file) => (
-        <time dateTime={file.createdAt} title={formatTime(file.createdAt)} class="nowrap">
-          {formatSince(file.createdAt)}
-        </time>
-      ),
-    },
+    { key: 'created', label: 'Uploaded', cell: ({ createdAt }) => <Time date={createdAt} /> },
     {
       key: 'tools',
       label: 'Actions',
       tools: true,
       cell: (file) => (
         <>
-          <Button
-            kind="quiet"
-            small
+          <IconButton
+            icon="link"
             label={`Copy a link to ${file.originalName}`}
             onClick={() => onLink(file)}
-          >
-            <Icon name="link" />
-          </Button>
-          <Button kind="quiet" small label={`Delete ${file.originalName}`} onClick={() => onDelete(file)}>
-            <Icon name="trash" />
-          </Button>
+          />
+          <IconButton icon="trash" label={`Delete ${file.originalName}`} onClick={() => onDelete(file)} />
         </>
       ),
     },
@@ -79,7 +65,7 @@ function NameCell({
       <input
         type="checkbox"
         aria-label={`Select ${file.originalName}`}
-        checked={selected.has(file.name)}
+        checked={selected === 'all' || selected.has(file.name)}
         onChange={(event) => onSelect(file.name, event.currentTarget.checked)}
       />
       <Thumbnail project={project} file={file} />

@@ -3,18 +3,19 @@ import { useEffect, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { confirmed } from '../parts/confirm.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
-import { type KeysetPage, usePages } from '../parts/load.ts';
+import { CheckboxField } from '../parts/field.tsx';
+import { countOf, formatNumber } from '../parts/format.ts';
+import { type Pages, usePages } from '../parts/load.ts';
 import { More } from '../parts/more.tsx';
 import { Page } from '../parts/page.tsx';
-import { ProjectTabs } from '../parts/project-tabs.tsx';
-import { toast, toastProblem } from '../parts/toast.tsx';
-import { Problem } from '../problem.ts';
+import { toast } from '../parts/toast.tsx';
+import { ProjectTabs } from '../projects/tabs.tsx';
 import { to } from '../router.ts';
 import type { PageProps } from '../routes.tsx';
 import { ChooseFiles, DropZone } from './choose-files.tsx';
-import { deleteFile, listFiles, type StoredFile } from './file-api.ts';
-import { clearFilter, currentFilter, FilterRow, isFiltered } from './file-filter.tsx';
-import { FileTable } from './file-table.tsx';
+import { deleteFiles, deleteNamed, listFiles, type StoredFile } from './file-api.ts';
+import { clearFilter, currentFilter, currentOrder, FilterRow, isFiltered } from './file-filter.tsx';
+import { FileTable, type Selected } from './file-table.tsx';
 import { LinkDialog } from './link-fields.tsx';
 import { PreviewDialog } from './preview-dialog.tsx';
 import { UploadPanel } from './upload-panel.tsx';
@@ -22,37 +23,67 @@ import { onStored } from './uploads.ts';
 
 type Open = { readonly what: 'preview' | 'links'; readonly file: StoredFile } | null;
 
+const nothing: Selected = new Set();
+
 /** The files of a project: upload, find, see, link, delete. */
 export function FilesPage({ params }: PageProps): JSX.Element {
   const project = params.project ?? '';
   const filter = currentFilter();
   const filtered = isFiltered(filter);
+  const order = currentOrder();
+  const inputs = [order, ...Object.values(filter)];
   const files = usePages(
-    (after, signal) => filesOrNone(project, filter, after, signal),
-    [project, ...Object.values(filter)],
+    (after, signal) => listFiles(project, filter, { after, order, signal }),
+    [project, ...inputs],
   );
-  const { selected, select, clear } = useSelection();
+  const [selected, setSelected] = useState<Selected>(nothing);
   const [open, setOpen] = useState<Open>(null);
+  useEffect(() => setSelected(nothing), [project, ...inputs]);
   useEffect(
     () =>
       onStored((where, file) => {
-        // whether a filter lets it through is the server's to say
+        // whether a filter lets it through, and where it stands, is the server's to say
         if (where !== project) return;
-        if (filtered) files.reload();
+        if (filtered || order !== 'newest') files.reload();
         else files.change((known) => [file, ...known.filter(({ name }) => name !== file.name)]);
       }),
-    [project, filtered],
+    [project, filtered, order],
   );
 
-  const remove = async (doomed: readonly StoredFile[]): Promise<void> => {
-    if (!(await confirmed(deletionOf(doomed)))) return;
-    const gone = await deleteAll(project, doomed);
-    files.change((known) => known.filter(({ name }) => !gone.has(name)));
-    clear();
-    setOpen(null);
-    if (gone.size > 0) toast(`${count(gone.size)} deleted.`);
+  const items = files.items ?? [];
+  const select = (name: string, on: boolean): void => {
+    const next = new Set(selected === 'all' ? items.map((file) => file.name) : selected);
+    if (on) next.add(name);
+    else next.delete(name);
+    setSelected(next);
   };
-  const chosen = (files.items ?? []).filter(({ name }) => selected.has(name));
+  const remove = async (doomed: Selected): Promise<void> => {
+    const gone = new Set<string>();
+    const all = doomed === 'all';
+    await confirmed({
+      ...deletionOf(
+        all ? files.total : doomed.size,
+        items.find(({ name }) => !all && doomed.has(name)),
+      ),
+      async run(signal, progress) {
+        const work = { signal, progress, gone: (name: string) => void gone.add(name) };
+        if (all) await deleteFiles(project, filter, work);
+        else
+          await deleteNamed(
+            project,
+            [...doomed].filter((name) => !gone.has(name)),
+            work,
+          );
+      },
+    });
+    // some may be gone where it was stopped
+    if (gone.size === 0) return;
+    toast(`${countOf(gone.size, 'file')} deleted.`);
+    setSelected(nothing);
+    setOpen(null);
+    if (items.every(({ name }) => gone.has(name))) files.reload();
+    else files.change((known) => known.filter(({ name }) => !gone.has(name)));
+  };
   const empty = files.items?.length === 0 && !files.loading;
 
   return (
@@ -62,57 +93,83 @@ export function FilesPage({ params }: PageProps): JSX.Element {
       actions={<ChooseFiles project={project} />}
     >
       <ProjectTabs project={project} current="files" />
-      <DropZone project={project}>
-        <UploadPanel project={project} />
-        {(filtered || !empty) && <FilterRow filter={filter} />}
-        <SelectionBar chosen={chosen} onDelete={() => void remove(chosen)} onClear={clear} />
-        {empty ? (
-          <NoFiles filtered={filtered} />
-        ) : (
-          (files.items !== null || files.problem === null) && (
-            <FileTable
-              project={project}
-              files={files.items}
-              selected={selected}
-              onSelect={select}
-              onOpen={(file) => setOpen({ what: 'preview', file })}
-              onLink={(file) => setOpen({ what: 'links', file })}
-              onDelete={(file) => void remove([file])}
-            />
-          )
-        )}
-        <More pages={files} />
-      </DropZone>
+      <DropZone project={project} />
+      <UploadPanel project={project} />
+      {(filtered || !empty) && <FilterRow filter={filter} />}
+      {items.length > 0 && (
+        <SelectionBar
+          files={files}
+          selected={selected}
+          onSelect={setSelected}
+          onDelete={() => void remove(selected)}
+        />
+      )}
+      {empty ? (
+        <NoFiles filtered={filtered} />
+      ) : (
+        (files.items !== null || files.problem === null) && (
+          <FileTable
+            project={project}
+            files={files.items}
+            selected={selected}
+            onSelect={select}
+            onOpen={(file) => setOpen({ what: 'preview', file })}
+            onLink={(file) => setOpen({ what: 'links', file })}
+            onDelete={({ name }) => void remove(new Set([name]))}
+          />
+        )
+      )}
+      <More pages={files} />
       <OpenDialog
         project={project}
         open={open}
         onClose={() => setOpen(null)}
-        onDelete={(file) => void remove([file])}
+        onDelete={({ name }) => void remove(new Set([name]))}
       />
     </Page>
   );
 }
 
-function SelectionBar({
-  chosen,
-  onDelete,
-  onClear,
-}: {
-  readonly chosen: readonly StoredFile[];
+interface SelectionBarProps {
+  readonly files: Pages<StoredFile>;
+  readonly selected: Selected;
+  readonly onSelect: (selected: Selected) => void;
   readonly onDelete: () => void;
-  readonly onClear: () => void;
-}): JSX.Element | null {
-  if (chosen.length === 0) return null;
+}
+
+/** How many there are, and what can be done with those that are selected. */
+function SelectionBar({ files, selected, onSelect, onDelete }: SelectionBarProps): JSX.Element {
+  const { items, total = 0 } = files;
+  const shown = items?.length ?? 0;
+  const count = selected === 'all' ? total : selected.size;
   return (
-    <div class="row selection">
-      <span>{count(chosen.length)} selected</span>
-      <Button small onClick={onDelete}>
-        Delete {count(chosen.length)}
-      </Button>
-      <Button small kind="quiet" onClick={onClear}>
-        Clear the selection
-      </Button>
-    </div>
+    <fieldset class={`row${count > 0 ? ' selection' : ''}`}>
+      <legend class="unseen">Selected files</legend>
+      <CheckboxField
+        label={
+          count === 0
+            ? countOf(total, 'file')
+            : `${formatNumber(count)} of ${countOf(total, 'file')} selected`
+        }
+        checked={count >= shown}
+        onChange={(on) => onSelect(on ? new Set(items?.map(({ name }) => name)) : nothing)}
+      />
+      {count > 0 && (
+        <Button small onClick={onDelete}>
+          Delete {countOf(count, 'file')}
+        </Button>
+      )}
+      {count >= shown && count < total && (
+        <Button small onClick={() => onSelect('all')}>
+          Select all {countOf(total, 'file')}
+        </Button>
+      )}
+      {count > 0 && (
+        <Button small kind="quiet" onClick={() => onSelect(nothing)}>
+          Clear the selection
+        </Button>
+      )}
+    </fieldset>
   );
 }
 
@@ -136,35 +193,6 @@ function OpenDialog({
   );
 }
 
-/** A project that does not exist yet has no files; the first upload makes it. */
-async function filesOrNone(
-  project: string,
-  filter: ReturnType<typeof currentFilter>,
-  after: string | null,
-  signal: AbortSignal,
-): Promise<KeysetPage<StoredFile>> {
-  try {
-    return await listFiles(project, filter, { after, signal });
-  } catch (thrown) {
-    if (thrown instanceof Problem && thrown.status === 404) return { items: [], next: null };
-    throw thrown;
-  }
-}
-
-function useSelection(): {
-  selected: ReadonlySet<string>;
-  select: (name: string, on: boolean) => void;
-  clear: () => void;
-} {
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  return {
-    selected,
-    select: (name, on) =>
-      setSelected((last) => new Set(on ? [...last, name] : [...last].filter((other) => other !== name))),
-    clear: () => setSelected(new Set()),
-  };
-}
-
 function NoFiles({ filtered }: { readonly filtered: boolean }): JSX.Element {
   return filtered ? (
     <EmptyState icon="search" title="No file matches">
@@ -173,41 +201,15 @@ function NoFiles({ filtered }: { readonly filtered: boolean }): JSX.Element {
     </EmptyState>
   ) : (
     <EmptyState icon="upload" title="No files yet">
-      <p>Drop files or a folder here, or use the buttons above. The project is made with its first file.</p>
+      <p>Drop files or a folder here, or use the buttons above. The first file creates the project.</p>
     </EmptyState>
   );
 }
 
-const count = (files: number): string => `${files} ${files === 1 ? 'file' : 'files'}`;
-
-function deletionOf(files: readonly StoredFile[]): { title: string; body: JSX.Element; confirm: string } {
-  const [first] = files;
-  const words = files.length === 1 ? (first?.originalName ?? '') : count(files.length);
+function deletionOf(count = 0, first?: StoredFile): { title: string; body: JSX.Element; confirm: string } {
   return {
-    title: `Delete ${words}?`,
-    body: <p>The stored bytes are removed and every link stops working. This can't be undone.</p>,
-    confirm: `Delete ${count(files.length)}`,
+    title: `Delete ${count === 1 ? (first?.originalName ?? '') : countOf(count, 'file')}?`,
+    body: <p>The stored bytes are removed, and every link stops working. This can’t be undone.</p>,
+    confirm: `Delete ${countOf(count, 'file')}`,
   };
-}
-
-const deletionsAtOnce = 3;
-
-/** @returns the names that are gone; says what was not deleted */
-async function deleteAll(project: string, files: readonly StoredFile[]): Promise<Set<string>> {
-  const gone = new Set<string>();
-  const left = [...files];
-  const work = async (): Promise<void> => {
-    for (let file = left.pop(); file !== undefined; file = left.pop()) {
-      try {
-        await deleteFile(project, file.name);
-        gone.add(file.name);
-      } catch (thrown) {
-        // somebody else was faster
-        if (thrown instanceof Problem && thrown.status === 404) gone.add(file.name);
-        else toastProblem(thrown);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: deletionsAtOnce }, work));
-  return gone;
 }

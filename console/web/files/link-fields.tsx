@@ -6,7 +6,7 @@ import { Dialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/field.tsx';
 import { formatTime } from '../parts/format.ts';
 import { toast, toastProblem } from '../parts/toast.tsx';
-import { type ExpiringLink, makeLink, type StoredFile } from './file-api.ts';
+import { createLink, type ExpiringLink, type FileProps } from './file-api.ts';
 
 const lives = [
   { value: '3600', label: '1 hour' },
@@ -15,23 +15,17 @@ const lives = [
 ];
 
 /** The address of a file, and links to it that expire. */
-export function LinkFields({
-  project,
-  file,
-}: {
-  readonly project: string;
-  readonly file: StoredFile;
-}): JSX.Element {
+export function LinkFields({ project, file }: FileProps): JSX.Element {
   const [life, setLife] = useState('3600');
-  const [made, setMade] = useState<ExpiringLink | null>(null);
+  const [created, setCreated] = useState<ExpiringLink | null>(null);
   const [busy, setBusy] = useState(false);
-  const make = async (): Promise<void> => {
+  const create = async (): Promise<void> => {
     setBusy(true);
     try {
-      const link = await makeLink(project, file.name, Number(life));
-      setMade(link);
+      const link = await createLink(project, file.name, Number(life));
+      setCreated(link);
       await copyText(link.link);
-      toast('The link is made and copied.');
+      toast('The link was created and copied.');
     } catch (thrown) {
       toastProblem(thrown);
     } finally {
@@ -52,14 +46,14 @@ export function LinkFields({
           <div class="grow">
             <SelectField label="Good for" hideLabel value={life} onChange={setLife} options={lives} />
           </div>
-          <Button busy={busy} onClick={() => void make()}>
-            Make and copy
+          <Button busy={busy} onClick={() => void create()}>
+            Create and copy
           </Button>
         </div>
-        {made !== null && (
+        {created !== null && (
           <>
-            <CodeBlock code={made.link} label="Copy the link that expires" />
-            <p class="hint">Until {formatTime(made.expiresAt)}.</p>
+            <CodeBlock code={created.link} label="Copy the link that expires" />
+            <p class="hint">Until {formatTime(created.expiresAt)}.</p>
           </>
         )}
       </div>
@@ -71,11 +65,7 @@ export function LinkDialog({
   project,
   file,
   onClose,
-}: {
-  readonly project: string;
-  readonly file: StoredFile;
-  readonly onClose: () => void;
-}): JSX.Element {
+}: FileProps & { readonly onClose: () => void }): JSX.Element {
   return (
     <Dialog title={`Links to ${file.originalName}`} onClose={onClose}>
       <LinkFields project={project} file={file} />

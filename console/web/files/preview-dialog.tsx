@@ -7,14 +7,9 @@ import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
-import { mediaSource, readBeginning, type StoredFile } from './file-api.ts';
+import { type FileProps, mediaSource, readBeginning } from './file-api.ts';
 import { LinkFields } from './link-fields.tsx';
 import { mediaKind } from './media-kind.ts';
-
-interface FileProps {
-  readonly project: string;
-  readonly file: StoredFile;
-}
 
 /** What a file is: shown as far as a browser can, its facts, its links. */
 export function PreviewDialog({

@@ -19,6 +19,17 @@ export async function sendFile<T>(project: string, file: File, options: SendOpti
   throw problemOf(last.status, last.responseText, (name) => last.getResponseHeader(name));
 }
 
+/** A browser says the same of a connection that broke and of a file that is not what it was when it was chosen. */
+async function whyUnsent(file: File): Promise<Problem> {
+  try {
+    await file.slice(0, 1).arrayBuffer();
+    return noAnswer();
+  } catch {
+    const message = 'The file can’t be read: it was changed, moved or deleted since. Choose it again.';
+    return new Problem(message, { code: 'unreadable' });
+  }
+}
+
 function post(
   project: string,
   file: File,
@@ -57,7 +68,7 @@ function post(
       finish();
       resolve(request);
     };
-    request.onerror = () => giveUp(noAnswer());
+    request.onerror = () => void whyUnsent(file).then(giveUp);
     request.open('POST', apiAddress(address`/_f_/${project}/upload`));
     request.setRequestHeader('authorization', `Bearer ${token}`);
     request.setRequestHeader('accept', 'application/json');

@@ -1,53 +1,72 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../parts/icon.tsx';
-import { mediaSource, type StoredFile } from './file-api.ts';
+import { embeddedThumbnail } from './embedded-thumbnail.ts';
+import { type FileProps, mediaSource, readBeginning } from './file-api.ts';
 import { mediaKind } from './media-kind.ts';
 
-/** A list of photographs straight from a camera would be gigabytes: larger ones have an icon. */
-const largestBytes = 8_000_000;
+/** A list of large pictures would be gigabytes: what has no smaller picture inside has an icon. */
+const largestBytes = 1_000_000;
+/** Where a camera's small picture ends: an Exif segment has 64 KiB at most, and stands first. */
+const beginningBytes = 68_000;
+
+interface Picture {
+  readonly address: string;
+  readonly degrees: number;
+}
 
 /** A small picture of an image, loaded when it comes into view; of anything else an icon. */
-export function Thumbnail({
-  project,
-  file,
-}: {
-  readonly project: string;
-  readonly file: StoredFile;
-}): JSX.Element {
+export function Thumbnail({ project, file }: FileProps): JSX.Element {
   const box = useRef<HTMLSpanElement>(null);
-  const [source, setSource] = useState<string | null>(null);
+  const [picture, setPicture] = useState<Picture | null>(null);
   const kind = mediaKind(file);
-  const shown = kind === 'image' && file.size <= largestBytes;
   useEffect(() => {
-    if (!shown || box.current === null) return;
-    let gone = false;
+    if (kind !== 'image' || box.current === null) return;
+    const gone = new AbortController();
     const observer = new IntersectionObserver(
       ([entry]) => {
         if (!entry?.isIntersecting) return;
         observer.disconnect();
-        mediaSource(project, file.name).then(
-          (address) => !gone && setSource(address),
-          // the icon stays
-          () => undefined,
-        );
+        // where it fails, the icon stays
+        pictureOf({ project, file }, gone.signal).then(setPicture, () => undefined);
       },
       { rootMargin: '200px' },
     );
     observer.observe(box.current);
     return () => {
-      gone = true;
+      gone.abort();
       observer.disconnect();
     };
-  }, [project, file.name, shown]);
+  }, [project, file.name]);
+  // what it shows is said by the name beside it
   return (
     <span class="thumbnail" ref={box}>
-      {source === null ? (
+      {picture === null ? (
         <Icon name={kind} />
       ) : (
-        // what it shows is said by the name beside it
-        <img src={source} alt="" decoding="async" onError={() => setSource(null)} />
+        <img
+          src={picture.address}
+          alt=""
+          decoding="async"
+          style={{ rotate: `${picture.degrees}deg` }}
+          onError={() => setPicture(null)}
+        />
       )}
     </span>
   );
+}
+
+async function pictureOf({ project, file }: FileProps, signal: AbortSignal): Promise<Picture | null> {
+  if (file.contentType === 'image/jpeg' && file.size > beginningBytes) {
+    const found = embeddedThumbnail(
+      await readBeginning(project, file.name, { bytes: beginningBytes, signal }),
+    );
+    if (found !== null) {
+      const address = `data:image/jpeg;base64,${btoa(String.fromCharCode(...found.bytes))}`;
+      return { address, degrees: found.degrees };
+    }
+  }
+  if (file.size > largestBytes) return null;
+  const address = await mediaSource(project, file.name);
+  return signal.aborted ? null : { address, degrees: 0 };
 }

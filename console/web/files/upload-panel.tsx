@@ -1,10 +1,18 @@
 import type { JSX } from 'preact';
-import { Button } from '../parts/button.tsx';
-import { formatBytes, formatDuration } from '../parts/format.ts';
+import { Button, IconButton } from '../parts/button.tsx';
+import { countOf, formatBytes, formatDuration } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { ProgressBar } from '../parts/progress.tsx';
 import { to } from '../router.ts';
-import { cancelUpload, forgetFinished, isActive, retryUpload, type Upload, uploads } from './uploads.ts';
+import {
+  cancelUpload,
+  canRetry,
+  forgetFinished,
+  isActive,
+  retryUpload,
+  type Upload,
+  uploads,
+} from './uploads.ts';
 
 /** A folder of thousands: the bars of those that matter now. */
 const mostBars = 100;
@@ -14,21 +22,16 @@ export function UploadPanel({ project }: { readonly project: string }): JSX.Elem
   const mine = uploads.value.filter((upload) => upload.project === project);
   if (mine.length === 0) return null;
   const active = mine.filter(isActive);
-  const failed = mine.filter(({ state }) => state.value === 'failed');
+  const failed = mine.filter((upload) => upload.state.value === 'failed' && canRetry(upload));
   const done = mine.filter(({ state }) => state.value === 'done');
-  // what is under way or has failed first, what is done last
-  const bars = [
-    ...failed,
-    ...active,
-    ...mine.filter((upload) => !failed.includes(upload) && !isActive(upload)),
-  ];
+  // in the order in which they were chosen; of too many, from the first on that is not done
+  const first = mine.findIndex(({ state }) => state.value !== 'done');
+  const bars = mine.slice(Math.min(Math.max(0, first), Math.max(0, mine.length - mostBars)));
   return (
     <section class="card uploads" aria-label="Uploads">
       <div class="row apart">
         <h2>
-          {active.length > 0
-            ? `Uploading: ${done.length} of ${mine.length}`
-            : `Uploaded: ${done.length} of ${mine.length}`}
+          {active.length > 0 ? 'Uploading' : 'Uploaded'}: {done.length} of {mine.length}
         </h2>
         <div class="row">
           {failed.length > 1 && (
@@ -53,7 +56,7 @@ export function UploadPanel({ project }: { readonly project: string }): JSX.Elem
           <Bar upload={upload} key={upload.id} />
         ))}
       </ul>
-      {bars.length > mostBars && <p class="quiet">… and {bars.length - mostBars} more</p>}
+      {mine.length > mostBars && <p class="quiet">… and {mine.length - mostBars} more</p>}
     </section>
   );
 }
@@ -68,24 +71,18 @@ function Bar({ upload }: { readonly upload: Upload }): JSX.Element {
       </span>
       <span class="bar-tool">
         {active && (
-          <Button
-            kind="quiet"
-            small
+          <IconButton
+            icon="close"
             label={`Cancel the upload of ${path}`}
             onClick={() => cancelUpload(upload)}
-          >
-            <Icon name="close" />
-          </Button>
+          />
         )}
-        {(state.value === 'failed' || state.value === 'cancelled') && (
-          <Button
-            kind="quiet"
-            small
+        {canRetry(upload) && (
+          <IconButton
+            icon="retry"
             label={`Retry the upload of ${path}`}
             onClick={() => retryUpload(upload)}
-          >
-            <Icon name="retry" />
-          </Button>
+          />
         )}
         {state.value === 'done' && <Icon name="check" />}
       </span>
@@ -126,9 +123,7 @@ export function UploadStatus(): JSX.Element | null {
   const sent = active.reduce((sum, upload) => sum + upload.sent.value, 0);
   return (
     <a class="upload-status" href={to`/projects/${first.project}/files`}>
-      <span>
-        {active.length} {active.length === 1 ? 'upload' : 'uploads'}
-      </span>
+      <span>{countOf(active.length, 'upload')}</span>
       <ProgressBar label="Uploads" done={sent} total={total} />
     </a>
   );

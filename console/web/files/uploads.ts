@@ -1,4 +1,5 @@
 import { effect, type Signal, signal } from '@preact/signals';
+import { countOf } from '../parts/format.ts';
 import { announce, toast } from '../parts/toast.tsx';
 import { type Problem, toProblem } from '../problem.ts';
 import { session } from '../session.ts';
@@ -63,19 +64,26 @@ export function addUploads(project: string, chosen: readonly ChosenFile[]): void
 }
 
 export function cancelUpload(upload: Upload): void {
-  if (upload.state.value !== 'waiting' && upload.state.value !== 'sending') return;
+  if (!isActive(upload)) return;
   upload.state.value = 'cancelled';
   running.get(upload)?.abort();
   startNext();
 }
 
 export function retryUpload(upload: Upload): void {
-  if (upload.state.value !== 'failed' && upload.state.value !== 'cancelled') return;
+  if (!canRetry(upload)) return;
   upload.sent.value = 0;
   upload.rate.value = 0;
   upload.problem.value = null;
   upload.state.value = 'waiting';
   startNext();
+}
+
+/** Whether another try may end in another way: not where the server refuses this file as it is. */
+export function canRetry({ state, problem }: Upload): boolean {
+  if (state.value !== 'failed') return state.value === 'cancelled';
+  const { status = 0, code = '' } = problem.value ?? {};
+  return code !== 'unreadable' && (status === 0 || status >= 500 || [401, 403, 408, 429].includes(status));
 }
 
 /** Takes those away that are over. */
@@ -141,7 +149,7 @@ function sayWhatBecame(project: string): void {
   const mine = uploads.value.filter((upload) => upload.project === project);
   const done = mine.filter(({ state }) => state.value === 'done').length;
   const failed = mine.filter(({ state }) => state.value === 'failed').length;
-  const words = `${done} ${done === 1 ? 'file' : 'files'} uploaded`;
+  const words = `${countOf(done, 'file')} uploaded`;
   if (failed === 0 && done > 0) toast(`${words} to ${project}.`);
   else if (failed > 0) announce(`${words}, ${failed} failed.`);
 }

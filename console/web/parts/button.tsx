@@ -1,4 +1,5 @@
-import type { ComponentChildren, JSX, Ref } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
+import { Icon, type IconName } from './icon.tsx';
 
 export interface ButtonProps {
   readonly children?: ComponentChildren;
@@ -12,8 +13,6 @@ export interface ButtonProps {
   /** What it does, where its text is an icon. */
   readonly label?: string | undefined;
   readonly onClick?: ((event: MouseEvent) => void) | undefined;
-  readonly buttonRef?: Ref<HTMLButtonElement>;
-  readonly expanded?: boolean;
   readonly pressed?: boolean;
 }
 
@@ -26,8 +25,6 @@ export function Button({
   busy = false,
   label,
   onClick,
-  buttonRef,
-  expanded,
   pressed,
 }: ButtonProps): JSX.Element {
   return (
@@ -40,9 +37,7 @@ export function Button({
       aria-busy={busy || undefined}
       aria-label={label}
       title={label}
-      aria-expanded={expanded}
       aria-pressed={pressed}
-      ref={buttonRef ?? null}
       onClick={(event) => {
         if (busy) event.preventDefault();
         else onClick?.(event);
@@ -50,5 +45,19 @@ export function Button({
     >
       {children}
     </button>
+  );
+}
+
+interface IconButtonProps extends Pick<ButtonProps, 'busy' | 'disabled' | 'onClick'> {
+  readonly icon: IconName;
+  readonly label: string;
+}
+
+/** Beside others, without a border; what it does is said to screen readers, and when it is pointed at. */
+export function IconButton({ icon, ...props }: IconButtonProps): JSX.Element {
+  return (
+    <Button kind="quiet" small {...props}>
+      <Icon name={icon} />
+    </Button>
   );
 }

@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { Button } from './button.tsx';
-import { Dialog } from './dialog.tsx';
 import { TextField } from './field.tsx';
+import { FormDialog, type FormDialogProps } from './form-dialog.tsx';
+import { toast } from './toast.tsx';
 
 export interface Question {
   readonly title: string;
@@ -13,11 +13,15 @@ export interface Question {
   readonly confirm: string;
   /** For what destroys much: has to be typed first. */
   readonly typed?: string;
+  /** What is done then, while the dialog is open. */
+  readonly run?: FormDialogProps['send'];
+  /** Said afterwards. */
+  readonly done?: string;
 }
 
 const open = signal<{ question: Question; answer: (yes: boolean) => void } | null>(null);
 
-/** Asks before something is destroyed. `if (await confirmed({...})) …` */
+/** Asks before something is destroyed, and destroys it. @returns whether that is done */
 export function confirmed(question: Question): Promise<boolean> {
   open.value?.answer(false);
   return new Promise((resolve) => {
@@ -31,46 +35,46 @@ export function confirmed(question: Question): Promise<boolean> {
   });
 }
 
-export function ConfirmHost(): JSX.Element | null {
-  const current = open.value;
-  if (current === null) return null;
-  return <ConfirmDialog question={current.question} answer={current.answer} />;
+/** Closes at once, or when edits may be thrown away. */
+export async function closeUnlessEdited(edited: boolean, close: () => void): Promise<void> {
+  const question = {
+    title: 'Discard your changes?',
+    body: <p>What you entered has not been saved.</p>,
+    confirm: 'Discard',
+  };
+  if (!edited || (await confirmed(question))) close();
 }
 
-function ConfirmDialog({
-  question,
-  answer,
-}: {
-  question: Question;
-  answer: (yes: boolean) => void;
-}): JSX.Element {
+export function ConfirmHost(): JSX.Element | null {
+  return open.value && <ConfirmDialog {...open.value} />;
+}
+
+function ConfirmDialog({ question, answer }: NonNullable<typeof open.value>): JSX.Element {
   const [typed, setTyped] = useState('');
-  const blocked = question.typed !== undefined && typed !== question.typed;
+  const { title, body, confirm, run, done } = question;
   return (
-    <Dialog title={question.title} onClose={() => answer(false)}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!blocked) answer(true);
-        }}
-      >
-        <div>{question.body}</div>
-        {question.typed !== undefined && (
-          <TextField
-            label={`Type ${question.typed} to confirm`}
-            value={typed}
-            onInput={setTyped}
-            autoComplete="off"
-          />
-        )}
-        <div class="dialog-actions">
-          <Button onClick={() => answer(false)}>Cancel</Button>
-          <Button kind="danger" type="submit" disabled={blocked}>
-            {question.confirm}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={title}
+      verb={confirm}
+      kind="danger"
+      blocked={question.typed !== undefined && typed !== question.typed}
+      send={async (signal, progress) => {
+        await run?.(signal, progress);
+        if (done !== undefined) toast(done);
+        answer(true);
+      }}
+      onClose={() => answer(false)}
+    >
+      <div>{body}</div>
+      {question.typed !== undefined && (
+        <TextField
+          label={`Type ${question.typed} to confirm`}
+          required
+          value={typed}
+          onInput={setTyped}
+          autoComplete="off"
+        />
+      )}
+    </FormDialog>
   );
 }

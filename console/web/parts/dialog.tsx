@@ -1,7 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
-import { Button } from './button.tsx';
-import { Icon } from './icon.tsx';
+import { IconButton } from './button.tsx';
 
 export interface DialogProps {
   readonly title: string;
@@ -45,9 +44,7 @@ export function Dialog({ title, children, actions, wide = false, onClose }: Dial
       <div class="dialog-box">
         <header class="dialog-head">
           <h2 id={titleId}>{title}</h2>
-          <Button kind="quiet" small label="Close" onClick={onClose}>
-            <Icon name="close" />
-          </Button>
+          <IconButton icon="close" label="Close" onClick={onClose} />
         </header>
         <div class="dialog-body">{children}</div>
         {actions !== undefined && <footer class="dialog-actions">{actions}</footer>}

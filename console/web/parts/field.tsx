@@ -3,7 +3,9 @@ import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 
 interface Labelled {
-  readonly label: string;
+  readonly label: ComponentChildren;
+  /** Beside the label. */
+  readonly aside?: ComponentChildren;
   /** Below the label: what is expected. */
   readonly hint?: ComponentChildren;
   /** What is wrong, and what to do. */
@@ -32,33 +34,45 @@ export interface TextFieldProps extends Labelled {
   readonly pattern?: string;
 }
 
-/** Joins label, hint and error to the control that `children` makes. */
-function Labels({
-  label,
-  hint,
-  error,
-  required = false,
-  hideLabel = false,
-  children,
-}: Labelled & {
-  children: (ids: { id: string; describedBy: string | undefined }) => ComponentChildren;
-}): JSX.Element {
+/** What joins a control to its label, hint and error. */
+export interface ControlIds {
+  readonly id: string;
+  readonly 'aria-describedby': string | undefined;
+  readonly 'aria-invalid': true | undefined;
+}
+
+/** Joins label, hint and error to the control that `children` renders. */
+export function Labels(props: Labelled & { children: (ids: ControlIds) => ComponentChildren }): JSX.Element {
+  const { label, aside, hint, error, required = false, hideLabel = false, children } = props;
   const id = useId();
-  const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(
-    Boolean,
+  const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`];
+  const ids: ControlIds = {
+    id,
+    'aria-describedby': described.filter(Boolean).join(' ') || undefined,
+    'aria-invalid': error === undefined ? undefined : true,
+  };
+  const text = (
+    <label for={id} class={hideLabel ? 'unseen' : undefined}>
+      {label}
+      {!required && !hideLabel && <span class="optional"> (optional)</span>}
+    </label>
   );
   return (
     <div class={`field${error === undefined ? '' : ' wrong'}`}>
-      <label for={id} class={hideLabel ? 'unseen' : undefined}>
-        {label}
-        {!required && !hideLabel && <span class="optional"> (optional)</span>}
-      </label>
+      {!aside ? (
+        text
+      ) : (
+        <div class="row apart">
+          {text}
+          {aside}
+        </div>
+      )}
       {hint !== undefined && (
         <div class="hint" id={`${id}-hint`}>
           {hint}
         </div>
       )}
-      {children({ id, describedBy: described.join(' ') || undefined })}
+      {children(ids)}
       {error !== undefined && (
         <div class="field-error" id={`${id}-error`}>
           {error}
@@ -81,9 +95,9 @@ export function TextField(props: TextFieldProps): JSX.Element {
   }, []);
   return (
     <Labels {...props}>
-      {({ id, describedBy }) => {
+      {(ids) => {
         const common = {
-          id,
+          ...ids,
           value,
           class: mono ? 'mono' : undefined,
           required: props.required,
@@ -92,8 +106,6 @@ export function TextField(props: TextFieldProps): JSX.Element {
           maxLength: props.maxLength,
           spellcheck: props.spellcheck ?? !mono,
           autocomplete: props.autoComplete,
-          'aria-describedby': describedBy,
-          'aria-invalid': props.error === undefined ? undefined : true,
           onInput: (event: Event) => onInput((event.currentTarget as HTMLInputElement).value),
         };
         if (rows !== undefined) return <textarea ref={control} rows={rows} {...common} />;
@@ -128,6 +140,12 @@ export function TextField(props: TextFieldProps): JSX.Element {
   );
 }
 
+type SearchFieldProps = Pick<TextFieldProps, 'value' | 'onInput' | 'maxLength'> & { readonly label: string };
+
+export function SearchField(props: SearchFieldProps): JSX.Element {
+  return <TextField hideLabel type="search" maxLength={200} placeholder={props.label} {...props} />;
+}
+
 export interface SelectFieldProps extends Labelled {
   readonly value: string;
   readonly onChange: (value: string) => void;
@@ -137,12 +155,11 @@ export interface SelectFieldProps extends Labelled {
 export function SelectField(props: SelectFieldProps): JSX.Element {
   return (
     <Labels required {...props}>
-      {({ id, describedBy }) => (
+      {(ids) => (
         <select
-          id={id}
+          {...ids}
           value={props.value}
           disabled={props.disabled}
-          aria-describedby={describedBy}
           onChange={(event) => props.onChange(event.currentTarget.value)}
         >
           {props.options.map(({ value, label }) => (

@@ -22,6 +22,11 @@ export function formatNumber(value: number): string {
   return numbers.format(value);
 }
 
+/** 1 file, 2,000 files */
+export function countOf(count: number, noun: string): string {
+  return `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** 1.2M */
 export function formatCompact(value: number): string {
   return compact.format(value);
@@ -51,7 +56,7 @@ export function formatSince(date: string | Date, now = Date.now()): string {
   const [length, name] = spans.find(([limit]) => distance >= limit) ?? [1, ''];
   if (name === '') return seconds < 0 ? 'in less than a minute' : 'just now';
   const count = Math.floor(distance / length);
-  const words = `${count} ${name}${count === 1 ? '' : 's'}`;
+  const words = countOf(count, name);
   return seconds < 0 ? `in ${words}` : `${words} ago`;
 }
 

@@ -34,11 +34,14 @@ export interface KeysetPage<Item> {
   readonly items: readonly Item[];
   /** What the next page is asked for with; null at the end. */
   readonly next: string | null;
+  /** How many there are in all, where the first page says it. */
+  readonly total?: number | undefined;
 }
 
 export interface Pages<Item> {
   /** null until the first page is there. */
   readonly items: readonly Item[] | null;
+  readonly total: number | undefined;
   readonly problem: Problem | null;
   readonly loading: boolean;
   readonly hasMore: boolean;
@@ -48,11 +51,8 @@ export interface Pages<Item> {
   readonly change: (change: (items: readonly Item[]) => readonly Item[]) => void;
 }
 
-interface PagesState<Item> {
-  readonly items: readonly Item[] | null;
+interface PagesState<Item> extends Pick<Pages<Item>, 'items' | 'total' | 'problem' | 'loading'> {
   readonly next: string | null;
-  readonly problem: Problem | null;
-  readonly loading: boolean;
 }
 
 /** Loads a list page by page, from its beginning when `inputs` change. */
@@ -61,10 +61,7 @@ export function usePages<Item>(
   inputs: readonly unknown[],
 ): Pages<Item> {
   const [state, setState] = useState<PagesState<Item>>({
-    items: null,
-    next: null,
-    problem: null,
-    loading: true,
+    ...{ items: null, total: undefined, next: null, problem: null, loading: true },
   });
   const [round, setRound] = useState(0);
   /** Of the page that is on its way. */
@@ -81,6 +78,7 @@ export function usePages<Item>(
         request.current = null;
         setState((last) => ({
           items: after === null ? page.items : [...(last.items ?? []), ...page.items],
+          total: page.total ?? last.total,
           next: page.next,
           problem: null,
           loading: false,
@@ -100,9 +98,7 @@ export function usePages<Item>(
   }, [...inputs, round]);
 
   return {
-    items: state.items,
-    problem: state.problem,
-    loading: state.loading,
+    ...state,
     hasMore: state.next !== null,
     loadMore: () => {
       if (state.next !== null && !state.loading) loadAfter(state.next);
@@ -111,7 +107,12 @@ export function usePages<Item>(
     change(change) {
       // it may be from before the change
       if (request.current !== null) setRound((last) => last + 1);
-      setState((last) => ({ ...last, items: last.items === null ? null : change(last.items) }));
+      setState((last) => {
+        if (last.items === null) return last;
+        const items = change(last.items);
+        const more = items.length - last.items.length;
+        return { ...last, items, total: last.total === undefined ? undefined : last.total + more };
+      });
     },
   };
 }

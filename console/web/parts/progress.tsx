@@ -1,21 +1,30 @@
 import type { JSX } from 'preact';
+import { formatNumber } from './format.ts';
 
-/** How far something is. */
-export function ProgressBar({
-  label,
-  done,
-  total,
-}: {
+export interface ProgressProps {
   /** What it is the progress of, for screen readers. */
   readonly label: string;
   readonly done: number;
   /** null when nobody knows. */
   readonly total: number | null;
-}): JSX.Element {
+}
+
+/** How far something is. */
+export function ProgressBar({ label, done, total }: ProgressProps): JSX.Element {
+  if (total === null) return <progress aria-label={label} />;
   // without max an empty file would be at 0 of 0
-  return total === null ? (
-    <progress aria-label={label} />
-  ) : (
-    <progress aria-label={label} value={total === 0 ? 1 : done} max={total === 0 ? 1 : total} />
+  return <progress aria-label={label} value={total === 0 ? 1 : Math.min(done, total)} max={total || 1} />;
+}
+
+/** The same with its figures below. */
+export function ProgressNote(props: ProgressProps): JSX.Element {
+  const { done, total } = props;
+  return (
+    <>
+      <ProgressBar {...props} />
+      <p class="quiet" role="status">
+        {formatNumber(done)} {total === null ? 'so far' : `of ${formatNumber(total)}`}
+      </p>
+    </>
   );
 }

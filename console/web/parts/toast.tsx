@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { toProblem } from '../problem.ts';
-import { Button } from './button.tsx';
+import { Button, IconButton } from './button.tsx';
 import { Icon } from './icon.tsx';
 
 interface Toast {
@@ -29,8 +29,8 @@ export function toast(text: string, { action }: { action?: ToastAction } = {}): 
 }
 
 /** Says what went wrong; stays until it is closed. */
-export function toastProblem(thrown: unknown, { action }: { action?: ToastAction } = {}): void {
-  add(toProblem(thrown).message, 'failed', action);
+export function toastProblem(thrown: unknown): void {
+  add(toProblem(thrown).message, 'failed');
 }
 
 /** For screen readers alone: "20 more files". */
@@ -39,7 +39,7 @@ export function announce(text: string): void {
   spoken.value = spoken.value === text ? `${text}\u00a0` : text;
 }
 
-function add(text: string, kind: Toast['kind'], action: ToastAction | undefined): void {
+function add(text: string, kind: Toast['kind'], action?: ToastAction): void {
   lastId += 1;
   const id = lastId;
   shown.value = [...shown.value, { id, text, kind, action }].slice(-mostShown);
@@ -78,9 +78,7 @@ function showToast({ id, text, kind, action }: Toast): JSX.Element {
           {action.label}
         </Button>
       )}
-      <Button kind="quiet" small label="Dismiss" onClick={() => remove(id)}>
-        <Icon name="close" />
-      </Button>
+      <IconButton icon="close" label="Dismiss" onClick={() => remove(id)} />
     </div>
   );
 }

@@ -1,30 +1,21 @@
-import { Button } from '../parts/button.tsx';
+import { IconButton } from '../parts/button.tsx';
 import type { Column } from '../parts/data-table.tsx';
-import { formatSince } from '../parts/format.ts';
-import { Icon } from '../parts/icon.tsx';
+import { Time } from '../parts/time.tsx';
 
-interface Made {
+interface Created {
   readonly slug: string;
   readonly createdAt: string;
 }
 
-/** The last columns of a list of what has a slug: when it was made, and a button that drops it. */
-export function madeAndDrop<Row extends Made>(drop: (row: Row) => void): readonly Column<Row>[] {
+/** The last columns of a list of what has a slug: when it was created, and a button that drops it. */
+export function createdAndDrop<Row extends Created>(drop: (row: Row) => void): readonly Column<Row>[] {
   return [
-    {
-      key: 'made',
-      label: 'Made',
-      cell: ({ createdAt }) => <time dateTime={createdAt}>{formatSince(createdAt)}</time>,
-    },
+    { key: 'created', label: 'Created', cell: ({ createdAt }) => <Time date={createdAt} /> },
     {
       key: 'tools',
       label: 'Actions',
       tools: true,
-      cell: (row) => (
-        <Button kind="quiet" small label={`Drop ${row.slug}`} onClick={() => drop(row)}>
-          <Icon name="trash" />
-        </Button>
-      ),
+      cell: (row) => <IconButton icon="trash" label={`Drop ${row.slug}`} onClick={() => drop(row)} />,
     },
   ];
 }

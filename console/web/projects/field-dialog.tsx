@@ -1,30 +1,13 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { Button } from '../parts/button.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { closeUnlessEdited } from '../parts/confirm.tsx';
 import { CheckboxField, SelectField, TextField } from '../parts/field.tsx';
-import { useForm } from '../parts/form.ts';
-import { ProblemNote } from '../parts/problem-note.tsx';
+import { FormDialog } from '../parts/form-dialog.tsx';
 import { toast } from '../parts/toast.tsx';
 import { Problem } from '../problem.ts';
 import { readText } from '../records/record-form.ts';
-import { changeFields } from './projects-api.ts';
-import {
-  type Field,
-  type FieldType,
-  fieldTypes,
-  hasDefault,
-  type Structure,
-  trainCase,
-} from './structure.ts';
-
-const typeWords: Readonly<Record<FieldType, string>> = {
-  TEXT: 'TEXT: any text',
-  NUMBER: 'NUMBER: 36 or 1.5',
-  BOOLEAN: 'BOOLEAN: true or false',
-  ARRAY: 'ARRAY: a JSON array',
-  OBJECT: 'OBJECT: a JSON object',
-};
+import { changeStructure } from './projects-api.ts';
+import { type Field, type FieldType, fieldSlug, hasDefault, type Structure, typeWords } from './structure.ts';
 
 interface FieldDialogProps {
   readonly project: string;
@@ -40,86 +23,106 @@ const blank: Field = { name: '', slug: '', type: 'TEXT', required: false, unique
 export function FieldDialog({ project, structure, field, onClose, onSaved }: FieldDialogProps): JSX.Element {
   const [draft, setDraft] = useState<Field>(field ?? blank);
   const [defaultText, setDefaultText] = useState(field === null ? '' : textOfDefault(field));
-  const change = (part: Partial<Field>): void => setDraft((last) => ({ ...last, ...part }));
-  const form = useForm(async () => {
-    const made = {
+  const [edited, setEdited] = useState(false);
+  const change = (part: Partial<Field>): void => {
+    setEdited(true);
+    setDraft((last) => ({ ...last, ...part }));
+  };
+  const send = async (): Promise<void> => {
+    const changed = {
       ...draft,
-      slug: field?.slug ?? trainCase(draft.name),
+      slug: field?.slug ?? fieldSlug(draft.name),
       ...readDefault(draft.type, defaultText),
     };
-    const clash = structure.fields.find(({ slug, name }) => slug === made.slug || name === made.name);
+    const clash = structure.fields.find(({ slug, name }) => slug === changed.slug || name === changed.name);
     if (field === null && clash !== undefined) {
-      throw new Problem(`There is a field ${clash.name} already, with the slug ${clash.slug}.`);
+      throw new Problem(`There is already a field ${clash.name}, with the slug ${clash.slug}.`);
     }
-    await changeFields(project, structure, [made]);
-    toast(field === null ? `The field ${made.name} is added.` : `The field ${made.name} is changed.`);
+    await changeStructure(project, structure, [changed]);
+    toast(`The field ${changed.name} is ${field === null ? 'added' : 'changed'}.`);
     onSaved();
-  });
+  };
   return (
-    <Dialog title={field === null ? 'Add a field' : `Change ${field.name}`} onClose={onClose}>
-      <form class="stack" onSubmit={form.submit}>
-        {form.problem !== null && <ProblemNote problem={form.problem} />}
-        <TextField
-          label="Name"
-          hint={`Records have it as their key. Slug: ${field?.slug ?? (trainCase(draft.name) || '–')}`}
-          required
-          autoFocus
-          autoComplete="off"
-          maxLength={200}
-          spellcheck={false}
-          value={draft.name}
-          onInput={(name) => change({ name })}
-        />
-        <SelectField
-          label="Type"
-          hint={field === null ? 'It can’t be changed later.' : 'The type of a field can’t be changed.'}
-          disabled={field !== null}
-          value={draft.type}
-          onChange={(type) => change({ type: type as FieldType })}
-          options={fieldTypes.map((value) => ({ value, label: typeWords[value] }))}
-        />
-        <CheckboxField
-          label="Required"
-          hint="A record without a value is refused. Older records stay as they are."
-          checked={draft.required}
-          onChange={(required) => change({ required })}
-        />
-        <CheckboxField
-          label="Unique"
-          hint="No two records have the same value. Not together with Hashed."
-          checked={draft.unique}
-          disabled={draft.hashed}
-          onChange={(unique) => change({ unique })}
-        />
-        <CheckboxField
-          label="Hashed"
-          hint="For passwords: the value is stored as its hash, and never shown. It can’t be changed later."
-          checked={draft.hashed}
-          disabled={field !== null || draft.unique}
-          onChange={(hashed) => change({ hashed })}
-        />
-        <TextField
-          label="Default value"
-          hint="Taken when a record brings no value."
-          autoComplete="off"
-          mono
-          value={defaultText}
-          onInput={setDefaultText}
-        />
-        <TextField
-          label="Description"
-          value={draft.description ?? ''}
-          onInput={(description) => change({ description })}
-        />
-        <div class="dialog-actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" busy={form.busy}>
-            {field === null ? 'Add the field' : 'Save'}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={field === null ? 'Add a field' : `Change ${field.name}`}
+      verb={field === null ? 'Add the field' : 'Save'}
+      send={send}
+      onClose={() => void closeUnlessEdited(edited, onClose)}
+    >
+      <TextField
+        label="Name"
+        hint={`Records have it as their key. Slug: ${field?.slug ?? (fieldSlug(draft.name) || '–')}`}
+        required
+        autoFocus
+        autoComplete="off"
+        maxLength={200}
+        spellcheck={false}
+        value={draft.name}
+        onInput={(name) => change({ name })}
+      />
+      <SelectField
+        label="Type"
+        hint={field !== null && field.type !== draft.type ? conversion(field, draft.type) : undefined}
+        value={draft.type}
+        onChange={(type) => change({ type: type as FieldType })}
+        options={Object.entries(typeWords).map(([value, label]) => ({ value, label }))}
+      />
+      <CheckboxField
+        label="Required"
+        hint={`A record without a value is refused. ${
+          field === null
+            ? 'Records that are already stored keep having none.'
+            : 'This can only be switched on if every stored record has a value.'
+        }`}
+        checked={draft.required}
+        onChange={(required) => change({ required })}
+      />
+      <CheckboxField
+        label="Unique"
+        hint="No two records have the same value. It can’t be combined with Hashed."
+        checked={draft.unique}
+        disabled={draft.hashed}
+        onChange={(unique) => change({ unique })}
+      />
+      <CheckboxField
+        label="Hashed"
+        hint="For passwords: the value is stored as its hash, and never shown. It can’t be changed later."
+        checked={draft.hashed}
+        disabled={field !== null || draft.unique}
+        onChange={(hashed) => change({ hashed })}
+      />
+      <TextField
+        label="Default value"
+        hint="Used when a record has no value."
+        autoComplete="off"
+        mono
+        value={defaultText}
+        onInput={(text) => {
+          setEdited(true);
+          setDefaultText(text);
+        }}
+      />
+      <TextField
+        label="Description"
+        value={draft.description ?? ''}
+        onInput={(description) => change({ description })}
+      />
+    </FormDialog>
   );
+}
+
+const conversions: Readonly<Record<string, string>> = {
+  'NUMBER TEXT': 'All values convert.',
+  'BOOLEAN TEXT': 'All values convert.',
+  'TEXT NUMBER': 'Every stored text has to be a number, such as 12 or -0.50.',
+  'TEXT BOOLEAN': 'Every stored text has to be true or false.',
+};
+
+/** What the API asks of stored values before it changes their type. It refuses a change with what is in the way. */
+function conversion({ type, hashed }: Field, to: FieldType): string {
+  const rule = hashed ? undefined : conversions[`${type} ${to}`];
+  if (rule === undefined) return 'Stored values do not convert: no record may have a value in this field.';
+  return rule === conversions['NUMBER TEXT'] ? rule : `${rule} If one is not, nothing changes.`;
 }
 
 function textOfDefault(field: Field): string {

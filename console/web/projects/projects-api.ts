@@ -1,6 +1,6 @@
 import { address, callApi, callJson } from '../api.ts';
 import type { KeysetPage } from '../parts/load.ts';
-import { type Field, type Structure, structureBody } from './structure.ts';
+import type { Field, SpaceName, SpaceSettings, Structure } from './structure.ts';
 
 export interface Project {
   readonly slug: string;
@@ -14,7 +14,12 @@ export interface Space extends Structure {
   /** As the engine knows them without counting. */
   readonly records: number;
   readonly bytes: number;
+  /** Of one that is asked for by itself. */
+  readonly structure?: SpaceSettings;
 }
+
+/** A change of a field's type rewrites the records, for up to a minute. */
+const changeMs = 90_000;
 
 /** The most that the lists of the API answer at once. */
 const pageLimit = 200;
@@ -59,15 +64,13 @@ export async function dropField(project: string, space: string, field: string): 
   await callApi(address`/_projects_/${project}/spaces/${space}/fields/${field}`, { method: 'DELETE' });
 }
 
-/** Adds fields or changes them. Those that are not named stay as they are. */
-export async function changeFields(
+/** Adds fields or changes them. Those that are not named stay as they are, and so do settings. */
+export async function changeStructure(
   project: string,
-  structure: Structure,
-  fields: readonly Field[],
+  { slug, name, description }: SpaceName,
+  recordStructure: readonly Field[],
+  settings: SpaceSettings = {},
 ): Promise<void> {
-  await callApi(address`/${project}/${structure.slug}/set-structure`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: structureBody(structure, fields),
-  });
+  const json = { name, description, recordStructure, ...settings };
+  await callApi(address`/${project}/${slug}/set-structure`, { method: 'POST', json, timeoutMs: changeMs });
 }

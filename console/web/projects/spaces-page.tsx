@@ -1,41 +1,32 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
-import { TextField } from '../parts/field.tsx';
+import { SearchField } from '../parts/field.tsx';
 import { formatBytes, formatNumber } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { usePages } from '../parts/load.ts';
 import { More } from '../parts/more.tsx';
 import { Page } from '../parts/page.tsx';
-import { ProjectTabs } from '../parts/project-tabs.tsx';
+import { useDraft } from '../parts/use-draft.ts';
 import { place, setQuery, to } from '../router.ts';
 import type { PageProps } from '../routes.tsx';
-import { madeAndDrop } from './columns.tsx';
+import { createdAndDrop } from './columns.tsx';
 import { dropSpaceIfConfirmed } from './drop-space.tsx';
 import { NewSpaceDialog } from './new-space-dialog.tsx';
 import { listSpaces, type Space } from './projects-api.ts';
+import { ProjectTabs } from './tabs.tsx';
 
 const settleMs = 250;
 
-/** The text once nobody has typed for a moment. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(setSettled, settleMs, text);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return settled;
-}
-
 export function SpacesPage({ params: { project = '' } }: PageProps): JSX.Element {
   const search = place.value.query.get('search') ?? '';
-  const asked = useSettled(search.trim());
+  const draft = useDraft(search, (text) => setQuery({ search: text || null }), settleMs);
+  const asked = search.trim();
   const pages = usePages((after, signal) => listSpaces(project, asked, after, signal), [project, asked]);
-  const [making, setMaking] = useState(false);
+  const [creating, setCreating] = useState(false);
   const none = pages.items?.length === 0;
-  // a project that is not there yet begins with its first space
   const missing = pages.problem?.status === 404;
 
   const drop = async (space: Space): Promise<void> => {
@@ -43,31 +34,29 @@ export function SpacesPage({ params: { project = '' } }: PageProps): JSX.Element
       pages.change((spaces) => spaces.filter(({ slug }) => slug !== space.slug));
   };
 
-  const makeButton = (
-    <Button kind="primary" onClick={() => setMaking(true)}>
+  const createButton = (
+    <Button kind="primary" onClick={() => setCreating(true)}>
       <Icon name="plus" /> New record space
     </Button>
   );
   return (
-    <Page title={project} crumbs={[{ label: 'Projects', href: to`/projects` }]} actions={makeButton}>
+    <Page title={project} crumbs={[{ label: 'Projects', href: to`/projects` }]} actions={createButton}>
       <ProjectTabs project={project} current="spaces" />
       {!missing && (!none || asked !== '') && (
         <div class="list-tools">
-          <TextField
-            label="Search record spaces"
-            hideLabel
-            type="search"
-            maxLength={200}
-            placeholder="Search record spaces"
-            value={search}
-            onInput={(text) => setQuery({ search: text === '' ? null : text })}
-          />
+          <SearchField label="Search record spaces" value={draft.text} onInput={draft.setText} />
         </div>
       )}
       {missing || (none && asked === '') ? (
-        <EmptyState icon="projects" title="No record spaces yet">
-          <p>A record space is a list of records with the same fields, such as People or Orders.</p>
-          {makeButton}
+        <EmptyState
+          icon="projects"
+          title={missing ? `There is no project ${project}` : 'No record spaces yet'}
+        >
+          <p>
+            {missing && 'Its first record space or file creates it. '}A record space is a list of records with
+            the same fields, such as People or Orders.
+          </p>
+          {createButton}
         </EmptyState>
       ) : none ? (
         <p role="status">No record space’s name contains “{asked}”.</p>
@@ -80,7 +69,7 @@ export function SpacesPage({ params: { project = '' } }: PageProps): JSX.Element
         />
       )}
       {!missing && <More pages={pages} />}
-      {making && <NewSpaceDialog project={project} onClose={() => setMaking(false)} />}
+      {creating && <NewSpaceDialog project={project} onClose={() => setCreating(false)} />}
     </Page>
   );
 }
@@ -113,6 +102,6 @@ function spaceColumns(project: string, drop: (space: Space) => void): readonly C
     },
     { key: 'records', label: 'Records', numeric: true, cell: ({ records }) => formatNumber(records) },
     { key: 'bytes', label: 'Size', numeric: true, cell: ({ bytes }) => formatBytes(bytes) },
-    ...madeAndDrop(drop),
+    ...createdAndDrop(drop),
   ];
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { Button } from '../parts/button.tsx';
+import { Button, IconButton } from '../parts/button.tsx';
 import { confirmed } from '../parts/confirm.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
@@ -13,16 +13,17 @@ import { navigate, to } from '../router.ts';
 import type { PageProps } from '../routes.tsx';
 import { dropSpaceIfConfirmed } from './drop-space.tsx';
 import { FieldDialog } from './field-dialog.tsx';
-import { changeFields, dropField, getSpace, type Space } from './projects-api.ts';
-import { SpaceTabs } from './space-tabs.tsx';
+import { changeStructure, dropField, getSpace } from './projects-api.ts';
+import { SpaceDialog } from './space-dialog.tsx';
 import { type Field, hasDefault } from './structure.ts';
+import { SpaceTabs } from './tabs.tsx';
 
 type Flag = 'required' | 'unique';
 
 /** Fields of a record space: what they are, and what may be changed. */
 export function StructurePage({ params: { project = '', space = '' } }: PageProps): JSX.Element {
   const loaded = useLoad((signal) => getSpace(project, space, signal), [project, space]);
-  const [edited, setEdited] = useState<Field | 'new' | null>(null);
+  const [edited, setEdited] = useState<Field | 'new' | 'space' | null>(null);
   const [changing, setChanging] = useState<string | null>(null);
   const structure = loaded.data;
 
@@ -31,7 +32,7 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
     if (structure === null || changing !== null) return;
     setChanging(field.slug);
     try {
-      await changeFields(project, structure, [{ ...field, [flag]: value }]);
+      await changeStructure(project, structure, [{ ...field, [flag]: value }]);
       const text = `${field.name} is ${value ? flag : `not ${flag}`} now.`;
       const back = {
         label: 'Undo',
@@ -47,20 +48,22 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
   };
 
   const drop = async (field: Field): Promise<void> => {
-    const agreed = await confirmed({
+    const dropped = await confirmed({
       title: `Drop the field ${field.name}?`,
       body: <p>This deletes the field and all its values. It can’t be undone.</p>,
       confirm: 'Drop the field',
       typed: field.name,
+      run: () => dropField(project, space, field.slug),
+      done: `The field ${field.name} is dropped.`,
     });
-    if (!agreed) return;
-    try {
-      await dropField(project, space, field.slug);
-      toast(`The field ${field.name} is dropped.`);
-      loaded.reload();
-    } catch (thrown) {
-      toastProblem(thrown);
-    }
+    if (dropped) loaded.reload();
+  };
+  const dropAll = async (): Promise<void> => {
+    if (await dropSpaceIfConfirmed(project, space)) navigate(to`/projects/${project}`);
+  };
+  const saved = (): void => {
+    setEdited(null);
+    loaded.reload();
   };
 
   const addButton = (
@@ -77,7 +80,14 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
         { label: project, href: to`/projects/${project}` },
       ]}
       intro={structure?.description || undefined}
-      actions={addButton}
+      actions={
+        <>
+          <Button onClick={() => setEdited('space')} disabled={structure === null}>
+            <Icon name="edit" /> Edit the record space
+          </Button>
+          {addButton}
+        </>
+      }
     >
       <SpaceTabs project={project} space={space} current="structure" />
       {loaded.problem !== null && <ProblemNote problem={loaded.problem} onRetry={loaded.reload} />}
@@ -96,17 +106,24 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
           />
         )
       )}
-      {structure !== null && <DropSpace project={project} space={structure} />}
-      {edited !== null && structure !== null && (
+      {structure !== null && (
+        <div class="row apart">
+          <p class="quiet">Dropping the record space deletes all its records.</p>
+          <Button onClick={() => void dropAll()}>
+            <Icon name="trash" /> Drop the record space
+          </Button>
+        </div>
+      )}
+      {structure !== null && edited === 'space' && (
+        <SpaceDialog project={project} space={structure} onClose={() => setEdited(null)} onSaved={saved} />
+      )}
+      {structure !== null && edited !== null && edited !== 'space' && (
         <FieldDialog
           project={project}
           structure={structure}
           field={edited === 'new' ? null : edited}
           onClose={() => setEdited(null)}
-          onSaved={() => {
-            setEdited(null);
-            loaded.reload();
-          }}
+          onSaved={saved}
         />
       )}
     </Page>
@@ -169,28 +186,10 @@ function fieldColumns({ setFlag, drop, edit }: FieldActions): readonly Column<Fi
       tools: true,
       cell: (field) => (
         <>
-          <Button kind="quiet" small label={`Edit ${field.name}`} onClick={() => edit(field)}>
-            <Icon name="edit" />
-          </Button>
-          <Button kind="quiet" small label={`Drop ${field.name}`} onClick={() => void drop(field)}>
-            <Icon name="trash" />
-          </Button>
+          <IconButton icon="edit" label={`Edit ${field.name}`} onClick={() => edit(field)} />
+          <IconButton icon="trash" label={`Drop ${field.name}`} onClick={() => void drop(field)} />
         </>
       ),
     },
   ];
-}
-
-function DropSpace({ project, space }: { readonly project: string; readonly space: Space }): JSX.Element {
-  const drop = async (): Promise<void> => {
-    if (await dropSpaceIfConfirmed(project, space.slug)) navigate(to`/projects/${project}`);
-  };
-  return (
-    <div class="row apart">
-      <p class="quiet">Dropping the record space deletes all its records.</p>
-      <Button onClick={() => void drop()}>
-        <Icon name="trash" /> Drop the record space
-      </Button>
-    </div>
-  );
 }

@@ -1,7 +1,14 @@
 /** A record space as `GET /_projects_/{project}/spaces` answers it, as far as the pages use it. */
 
-export const fieldTypes = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT'] as const;
-export type FieldType = (typeof fieldTypes)[number];
+export type FieldType = 'TEXT' | 'NUMBER' | 'BOOLEAN' | 'ARRAY' | 'OBJECT';
+
+export const typeWords: Readonly<Record<FieldType, string>> = {
+  TEXT: 'TEXT: any text',
+  NUMBER: 'NUMBER: 36 or 1.5',
+  BOOLEAN: 'BOOLEAN: true or false',
+  ARRAY: 'ARRAY: a JSON array',
+  OBJECT: 'OBJECT: a JSON object',
+};
 
 export interface Field {
   readonly name: string;
@@ -15,23 +22,42 @@ export interface Field {
   readonly defaultValue?: unknown;
 }
 
-export interface Structure {
+/** What a record space is called. */
+export interface SpaceName {
   readonly slug: string;
   readonly name: string;
   readonly description: string;
+}
+
+export interface Structure extends SpaceName {
   readonly fields: readonly Field[];
+}
+
+/** What a structure says beside its fields; what it leaves out stays as it is stored. */
+export interface SpaceSettings {
+  readonly webhooks?: { readonly onInsertUrl?: string | null; readonly onUpdateUrl?: string | null };
+  readonly authOptions?: {
+    readonly active: boolean;
+    readonly space: string;
+    readonly scope: readonly string[];
+  };
 }
 
 export const systemKeys = ['id', 'createdAt', 'updatedAt'] as const;
 
-/** As the published client makes slugs: `firstName` becomes `first-name`. */
+/** As the published client writes slugs: `firstName` becomes `first-name`. */
 export function trainCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** The body of set-structure that changes these fields. The service leaves alone what it does not name. */
-export function structureBody({ name, description }: Structure, fields: readonly Field[]): string {
-  return JSON.stringify({ name, description, recordStructure: fields });
+/** The same, but a name of several words gets none with spaces. */
+export function fieldSlug(name: string): string {
+  return /\s/.test(name.trim()) ? suggestedSlug(name) : trainCase(name.trim());
+}
+
+/** In lower case, as the published client writes them, and without spaces, which addresses would escape. */
+export function suggestedSlug(name: string): string {
+  return name.trim().toLowerCase().replace(/\s+/g, '-');
 }
 
 /** Whether a field has a value of its own to begin with. */

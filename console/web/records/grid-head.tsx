@@ -1,6 +1,6 @@
 import type { CSSProperties, JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../parts/icon.tsx';
+import { useDraft } from '../parts/use-draft.ts';
 import type { GridColumn } from './grid-columns.ts';
 import { selectWidth } from './grid-row.tsx';
 import type { RecordView } from './record-view.ts';
@@ -36,7 +36,7 @@ export function GridHead(props: GridHeadProps): JSX.Element {
         <div role="columnheader" aria-colindex={1} class="grid-cell select">
           <input
             type="checkbox"
-            aria-label="Select all records that are read"
+            aria-label="Select all loaded records"
             checked={props.allSelected}
             onChange={(event) => props.onSelectAll(event.currentTarget.checked)}
           />
@@ -63,7 +63,6 @@ export function GridHead(props: GridHeadProps): JSX.Element {
               column={column}
               text={view.filters.get(column.name) ?? ''}
               problem={props.problems.get(column.name)}
-              disabled={view.search !== ''}
               onFilter={(text) => props.onFilter(column.name, text)}
             />
           </div>
@@ -89,7 +88,7 @@ function NameCell({ column, at, style, view, onSort }: NameCellProps): JSX.Eleme
     // biome-ignore lint/a11y: a table can't leave out the columns that are not seen
     <div
       role="columnheader"
-      class="grid-cell"
+      class={`grid-cell ${column.type.toLowerCase()}`}
       aria-colindex={at + 2}
       aria-sort={order === null ? 'none' : order === 'asc' ? 'ascending' : 'descending'}
       style={style}
@@ -111,42 +110,20 @@ interface FilterProps {
   readonly column: GridColumn;
   readonly text: string;
   readonly problem: string | undefined;
-  readonly disabled: boolean;
   readonly onFilter: (text: string) => void;
 }
 
 const settleMs = 500;
-const placeholders: Readonly<Record<string, string>> = { NUMBER: '= 36', ARRAY: '= ["a"]', OBJECT: '= {…}' };
 
 /** A condition by the type of its column. It counts when Enter is pressed, or nobody types any more. */
-function Filter({ column, text, problem, disabled, onFilter }: FilterProps): JSX.Element | null {
-  const [draft, setDraft] = useState(text);
-  const sent = useRef(text);
-  useEffect(() => {
-    // Back, or a link, has changed it
-    if (sent.current !== text) setDraft(text);
-    sent.current = text;
-  }, [text]);
-  const send = (value: string): void => {
-    if (sent.current === value) return;
-    sent.current = value;
-    onFilter(value);
-  };
-  useEffect(() => {
-    const timer = setTimeout(send, settleMs, draft);
-    return () => clearTimeout(timer);
-  }, [draft]);
+function Filter({ column, text, problem, onFilter }: FilterProps): JSX.Element | null {
+  const draft = useDraft(text, onFilter, settleMs);
   const label = `${column.name} equals`;
   // a time in milliseconds equals none that anybody would type
   if (column.type === 'TIME') return null;
   if (column.type === 'BOOLEAN') {
     return (
-      <select
-        aria-label={label}
-        value={text}
-        disabled={disabled}
-        onChange={(event) => onFilter(event.currentTarget.value)}
-      >
+      <select aria-label={label} value={text} onChange={(event) => onFilter(event.currentTarget.value)}>
         <option value="">any</option>
         <option value="true">true</option>
         <option value="false">false</option>
@@ -158,16 +135,15 @@ function Filter({ column, text, problem, disabled, onFilter }: FilterProps): JSX
       type="text"
       aria-label={label}
       aria-invalid={problem === undefined ? undefined : true}
-      title={problem ?? (disabled ? 'The API has no filters beside a search' : label)}
+      title={problem ?? label}
       inputMode={column.type === 'NUMBER' ? 'decimal' : undefined}
-      placeholder={placeholders[column.type] ?? '='}
+      placeholder="equals …"
       autocomplete="off"
       spellcheck={false}
-      disabled={disabled}
-      value={draft}
-      onInput={(event) => setDraft(event.currentTarget.value)}
+      value={draft.text}
+      onInput={(event) => draft.setText(event.currentTarget.value)}
       onKeyDown={(event) => {
-        if (event.key === 'Enter') send(draft);
+        if (event.key === 'Enter') draft.send();
       }}
     />
   );

@@ -1,7 +1,7 @@
 /** What a key does in the grid (WAI-ARIA Authoring Practices, "Grid Pattern"). */
 export type GridKey =
   | { readonly kind: 'move'; readonly rows: number; readonly columns: number; readonly extend: boolean }
-  | { readonly kind: 'select' | 'selectAll' | 'clear' | 'open' | 'delete' };
+  | { readonly kind: 'select' | 'selectAll' | 'clear' | 'open' | 'delete' | 'end' };
 
 interface Pressed {
   readonly key: string;
@@ -29,7 +29,7 @@ export function gridKey(event: Pressed, { pageRows, lastRow, lastColumn }: Exten
   });
   if (control) {
     if (event.key === 'Home') return move(-lastRow, -lastColumn);
-    if (event.key === 'End') return move(lastRow, lastColumn);
+    if (event.key === 'End') return { kind: 'end' };
     return event.key.toLowerCase() === 'a' ? { kind: 'selectAll' } : null;
   }
   switch (event.key) {

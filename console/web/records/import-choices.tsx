@@ -2,7 +2,8 @@ import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { CheckboxField } from '../parts/field.tsx';
-import type { Field } from '../projects/structure.ts';
+import { countOf, formatNumber } from '../parts/format.ts';
+import { type Field, type FieldType, typeWords } from '../projects/structure.ts';
 import { cellText } from './cell-text.ts';
 import {
   type ColumnMap,
@@ -13,8 +14,10 @@ import {
   type SourceRow,
 } from './import-rows.ts';
 import type { ImportPreview } from './import-source.ts';
+import { inferFields } from './infer-fields.ts';
 
 export interface ImportChoicesProps {
+  /** None: the space gets those that the file suggests. */
   readonly fields: readonly Field[];
   readonly name: string;
   readonly preview: ImportPreview;
@@ -25,32 +28,60 @@ export interface ImportChoicesProps {
 const shownRows = 8;
 
 /** The first rows of the file, and the field that each of its columns goes to. */
-export function ImportChoices({ fields, name, preview, onBack, onStart }: ImportChoicesProps): JSX.Element {
+export function ImportChoices(props: ImportChoicesProps): JSX.Element {
+  const { name, preview, onBack, onStart } = props;
+  const isNew = props.fields.length === 0;
+  const [fields, setFields] = useState(() => (isNew ? inferFields(preview) : props.fields));
   const [columns, setColumns] = useState<ColumnMap>(() => mapColumns(preview.columns, fields));
   const [unguard, setUnguard] = useState(true);
-  const reader = { fields, columns, unguard };
-  const used = columns.filter(({ field }) => field !== null).length;
+  const used = columns.filter(({ field }) => field !== null);
+  const taken = new Set(used.map(({ field }) => field));
+  const reader = {
+    fields: isNew ? fields.filter((field) => taken.has(field.name)) : fields,
+    columns,
+    unguard,
+  };
   const bad = useMemo(
-    () =>
-      preview.rows.map((row) => readRow(row, { fields, columns, unguard })).filter((row) => 'problem' in row),
+    () => preview.rows.map((row) => readRow(row, reader)).filter((row) => 'problem' in row),
     [preview, fields, columns, unguard],
   );
-  const choose = (index: number, field: string): void =>
-    setColumns((last) =>
-      last.map((entry, at) => {
+  const choose = (index: number, choice: string): void => {
+    const { column = '' } = columns[index] ?? {};
+    const field = isNew && choice !== '' ? column.trim() : choice;
+    const type = choice as FieldType;
+    if (isNew) setFields(fields.map((last) => (last.name === field ? { ...last, type } : last)));
+    setColumns(
+      columns.map((entry, at) => {
         if (at === index) return { ...entry, field: field === '' ? null : field };
         // a field takes one column
         return entry.field === field ? { ...entry, field: null } : entry;
       }),
     );
+  };
+  const options = (column: string): readonly (readonly [value: string, label: string])[] => {
+    if (!isNew) return fields.map((field) => [field.name, `${field.name} (${field.type})`]);
+    return fields.some((field) => field.name === column.trim()) ? Object.entries(typeWords) : [];
+  };
+  const json = preview.format.kind === 'json';
+  const noun = json ? 'key' : 'column';
+  const repeated = preview.columns.filter(
+    (column, index) => column !== '' && preview.columns.indexOf(column) < index,
+  );
   return (
     <div class="stack">
       <p>
-        <strong>{name}</strong>: {preview.format.kind === 'json' ? 'JSON' : 'CSV'}.{' '}
+        <strong>{name}</strong>: {json ? 'JSON' : 'CSV'}.{' '}
         {columns.length === 0
           ? 'There is nothing in it to import.'
-          : `${used} of ${columns.length} ${preview.format.kind === 'json' ? 'keys' : 'columns'} go to a field; the others are left out.`}
+          : `${used.length} of ${countOf(columns.length, noun)} ${isNew ? 'become fields' : 'go to a field'}; the others are left out.`}
       </p>
+      {repeated.length > 0 && (
+        <div class="note" role="status">
+          The first line names{' '}
+          {[...new Set(repeated)].map((column) => `“${cellText(column)?.text}”`).join(', ')} more than once. A
+          field takes one column: choose which.
+        </div>
+      )}
       {columns.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
         <section class="import-preview" tabIndex={0} aria-label="The first rows">
@@ -60,16 +91,16 @@ export function ImportChoices({ fields, name, preview, onBack, onStart }: Import
                 <th scope="col">Line</th>
                 {columns.map(({ column, field }, index) => (
                   <th scope="col" key={index}>
-                    <div class="cut">{column || '(no name)'}</div>
+                    <div class="cut">{cellText(column || '(no name)')?.text}</div>
                     <select
-                      aria-label={`Field for ${column || `column ${index + 1}`}`}
-                      value={field ?? ''}
+                      aria-label={`${isNew ? 'Type of' : 'Field for'} ${cellText(column || `column ${index + 1}`)?.text}`}
+                      value={(isNew ? fields.find((one) => one.name === field)?.type : field) ?? ''}
                       onChange={(event) => choose(index, event.currentTarget.value)}
                     >
                       <option value="">{isSystemColumn(column) ? 'set by the service' : 'leave out'}</option>
-                      {fields.map(({ name, type }) => (
-                        <option key={name} value={name}>
-                          {name} ({type})
+                      {options(column).map(([value, label]) => (
+                        <option key={value} value={value}>
+                          {label}
                         </option>
                       ))}
                     </select>
@@ -92,15 +123,15 @@ export function ImportChoices({ fields, name, preview, onBack, onStart }: Import
           </table>
         </section>
       )}
-      {bad.length > 0 && (
+      {bad[0] !== undefined && 'problem' in bad[0] && (
         <div class="note" role="status">
-          Of the first {preview.rows.length} rows {bad.length} can’t be imported. Line {bad[0]?.line}:{' '}
-          {bad[0] !== undefined && 'problem' in bad[0] ? bad[0].problem : ''}
+          Of the first {countOf(preview.rows.length, 'row')} {formatNumber(bad.length)} can’t be imported.
+          Line {bad[0].line}: {bad[0].problem}
         </div>
       )}
-      {preview.format.kind === 'csv' && (
+      {!json && (
         <CheckboxField
-          label="Take off apostrophes before formulas"
+          label="Remove apostrophes before formulas"
           hint="An export writes '=1 for =1, so that no spreadsheet runs it. Switch this off for a file where such apostrophes belong to the text."
           checked={unguard}
           onChange={setUnguard}
@@ -108,8 +139,8 @@ export function ImportChoices({ fields, name, preview, onBack, onStart }: Import
       )}
       <div class="dialog-actions">
         <Button onClick={onBack}>Another file</Button>
-        <Button kind="primary" disabled={used === 0} onClick={() => onStart(reader)}>
-          Import
+        <Button kind="primary" disabled={used.length === 0} onClick={() => onStart(reader)}>
+          {isNew ? 'Create the fields and import' : 'Import'}
         </Button>
       </div>
     </div>

@@ -4,7 +4,7 @@ import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { type Problem, toProblem } from '../problem.ts';
-import type { Space } from '../projects/projects-api.ts';
+import { changeStructure, type Space } from '../projects/projects-api.ts';
 import { ImportChoices } from './import-choices.tsx';
 import { type ImportReport, importRecords } from './import-records.ts';
 import { ImportReportView } from './import-report.tsx';
@@ -13,6 +13,7 @@ import { filePieces, type ImportPreview, previewFile, sourceRows } from './impor
 import type { RecordsApi } from './records-api.ts';
 
 export interface ImportDialogProps {
+  readonly project: string;
   readonly api: RecordsApi;
   readonly space: Space;
   readonly onClose: () => void;
@@ -34,7 +35,8 @@ export interface ImportState {
 const nothingYet: ImportReport = { stored: 0, badCount: 0, bad: [], stopped: null };
 
 /** From a file to records: choose it, see what becomes of its columns, and what became of its rows. */
-export function ImportDialog({ api, space, onClose, onImported }: ImportDialogProps): JSX.Element {
+export function ImportDialog(props: ImportDialogProps): JSX.Element {
+  const { project, api, space, onClose, onImported } = props;
   const [chosen, setChosen] = useState<ChosenFile | null>(null);
   const [state, setState] = useState<ImportState | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -54,6 +56,12 @@ export function ImportDialog({ api, space, onClose, onImported }: ImportDialogPr
     const controller = new AbortController();
     abort.current = controller;
     const { signal } = controller;
+    try {
+      setProblem(null);
+      if (space.fields.length === 0) await changeStructure(project, space, reader.fields);
+    } catch (thrown) {
+      return setProblem(toProblem(thrown));
+    }
     let read = 0;
     let report = nothingYet;
     const show = (over = false): void => setState({ report, read, over });
@@ -74,10 +82,10 @@ export function ImportDialog({ api, space, onClose, onImported }: ImportDialogPr
         show();
       },
       wait: (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000)),
-      batchRecords: batchRecords(space),
+      batchRecords: batchRecords(reader),
     });
     show(true);
-    if (report.stored > 0) onImported();
+    if (report.stored > 0 || space.fields.length === 0) onImported();
   };
   return (
     <Dialog title={`Import records into ${space.slug}`} wide onClose={onClose}>
@@ -107,7 +115,7 @@ export function ImportDialog({ api, space, onClose, onImported }: ImportDialogPr
 }
 
 /** A request may have a thousand hashed values, and each takes some milliseconds. */
-function batchRecords({ fields }: Space): number {
+function batchRecords({ fields }: RowReader): number {
   const hashed = fields.filter((field) => field.hashed).length;
   return hashed === 0 ? 1000 : Math.max(1, Math.floor(100 / hashed));
 }

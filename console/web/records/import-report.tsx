@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { Button } from '../parts/button.tsx';
-import { formatNumber } from '../parts/format.ts';
+import { countOf, formatNumber } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { ProgressBar } from '../parts/progress.tsx';
 import { csvLine, guardFormula } from './csv-writer.ts';
@@ -26,9 +26,8 @@ export function ImportReportView({ state, size, onStop, onClose }: ImportReportP
       <ProgressBar label="Import" done={over && report.stopped === null ? size : read} total={size} />
       <p role="status">
         {over ? (report.stopped === null ? 'Done: ' : 'Stopped: ') : 'Importing: '}
-        <strong>{formatNumber(report.stored)}</strong> {report.stored === 1 ? 'record' : 'records'} stored,{' '}
-        <strong>{formatNumber(report.badCount)}</strong> bad {report.badCount === 1 ? 'row' : 'rows'} left
-        out.
+        <strong>{countOf(report.stored, 'record')}</strong> stored,{' '}
+        <strong>{countOf(report.badCount, 'bad row')}</strong> left out.
       </p>
       {report.stopped !== null && <Stopped stopped={report.stopped} />}
       {report.bad.length > 0 && over && <BadRows report={report} />}
@@ -60,7 +59,7 @@ function Stopped({ stopped }: { readonly stopped: NonNullable<ImportReport['stop
         {unsure !== null && (
           <p>
             Whether the rows from line {formatNumber(unsure[0])} to {formatNumber(unsure[1])} are stored is
-            not known: there was no answer. Look for them before you import them again.
+            not known: there was no answer. Search for them before you import them again.
           </p>
         )}
       </div>

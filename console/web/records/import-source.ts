@@ -3,7 +3,15 @@ import { CsvReader, sniffDelimiter } from './csv-reader.ts';
 import type { SourceRow } from './import-rows.ts';
 import { JsonRecordsReader } from './json-records-reader.ts';
 
-export type ImportFormat = { readonly kind: 'json' } | { readonly kind: 'csv'; readonly delimiter: string };
+export type ImportFormat =
+  | { readonly kind: 'json' }
+  | { readonly kind: 'csv'; readonly delimiter: string; readonly headRows: number };
+
+/** How workbooks begin: those of today are ZIP archives, older ones compound files. */
+const workbooks = [
+  [0x50, 0x4b, 0x03, 0x04],
+  [0xd0, 0xcf, 0x11, 0xe0],
+];
 
 /** The text of a file in pieces, and how many bytes have been read. */
 export async function* filePieces(
@@ -23,6 +31,11 @@ export async function* filePieces(
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
+      if (read === 0 && workbooks.some((start) => start.every((byte, at) => value[at] === byte))) {
+        throw new Error(
+          'This is a spreadsheet’s own format. Save it there as “CSV UTF-8”, then import that file.',
+        );
+      }
       read += value.byteLength;
       yield { text: decode(value), read };
     }
@@ -34,17 +47,17 @@ export async function* filePieces(
 
 export type Pieces = AsyncIterable<{ readonly text: string; readonly read: number }>;
 
-/** Of CSV the first row, which names the columns, is passed over. */
+/** Of CSV the row that names the columns is passed over, and what stands before it. */
 export async function* sourceRows(
   pieces: Pieces,
   format: ImportFormat,
   progress: (read: number) => void = () => undefined,
 ): AsyncGenerator<SourceRow> {
   const parser = format.kind === 'json' ? new JsonRecordsReader() : new CsvReader(format);
-  let header = format.kind === 'csv';
+  let headRows = format.kind === 'csv' ? format.headRows : 0;
   const rows = function* (found: ReturnType<typeof parser.feed>): Generator<SourceRow> {
     for (const row of found) {
-      if (header) header = false;
+      if (headRows > 0) headRows--;
       else yield 'text' in row ? parsed(row) : row;
     }
   };
@@ -90,13 +103,16 @@ export async function previewFile(pieces: Pieces): Promise<ImportPreview> {
   }
   const beginning = text.replace(/^\ufeff/, '');
   if (/^\s*[[{]/.test(beginning)) return previewJson(beginning, whole);
-  const delimiter = sniffDelimiter(beginning);
+  // a line by which spreadsheets know the separator, and which is no row of theirs
+  const named = /^sep=(.)\r?\n/i.exec(beginning)?.[1];
+  const delimiter = named ?? sniffDelimiter(beginning);
+  const headRows = named === undefined ? 1 : 2;
   const reader = new CsvReader({ delimiter });
   const rows = reader.feed(beginning);
   if (whole) rows.push(...reader.end());
-  const [header, ...others] = rows;
-  const columns = (header?.cells ?? []).map((cell) => cell ?? '');
-  return { format: { kind: 'csv', delimiter }, columns, rows: others.slice(0, previewRows) };
+  const columns = (rows[headRows - 1]?.cells ?? []).map((cell) => cell ?? '');
+  const format = { kind: 'csv', delimiter, headRows } as const;
+  return { format, columns, rows: rows.slice(headRows, headRows + previewRows) };
 }
 
 function previewJson(text: string, whole: boolean): ImportPreview {

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
+import { closeUnlessEdited } from '../parts/confirm.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
@@ -28,12 +29,14 @@ export interface RecordDialogProps {
 /** One record: as a form, and as JSON. The table has only what its cells show, so it is read anew. */
 export function RecordDialog(props: RecordDialogProps): JSX.Element {
   const { api, id, onClose } = props;
+  const edited = useRef(false);
+  const close = (): void => void closeUnlessEdited(edited.current, onClose);
   const loaded = useLoad(async (signal) => (id === null ? null : api.one(id, signal)), [id]);
   const [tab, setTab] = useState<'form' | 'json'>('form');
   const record = loaded.data;
   const missing = id !== null && !loaded.loading && loaded.problem === null && record === null;
   return (
-    <Dialog title={id === null ? 'Add a record' : 'Record'} wide onClose={onClose}>
+    <Dialog title={id === null ? 'Add a record' : 'Record'} wide onClose={close}>
       <div class="stack">
         {record !== null && (
           <div class="row apart">
@@ -54,8 +57,20 @@ export function RecordDialog(props: RecordDialogProps): JSX.Element {
         {missing && <p role="status">There is no such record any more.</p>}
         {id !== null && loaded.loading && record === null && <Skeleton lines={6} />}
         {record !== null && tab === 'json' && <JsonView record={record} />}
-        {(id === null || record !== null) && tab === 'form' && (
-          <RecordFormView {...props} key={String(record?.updatedAt)} record={record} />
+        {(id === null || record !== null) && (
+          // what was edited stays while the JSON is shown
+          <div hidden={tab !== 'form'}>
+            <RecordFormView
+              {...props}
+              key={String(record?.updatedAt)}
+              record={record}
+              onEdit={() => {
+                edited.current = true;
+              }}
+              onClose={close}
+              onSaved={onClose}
+            />
+          </div>
         )}
       </div>
     </Dialog>

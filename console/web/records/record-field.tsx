@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
-import { useId, useLayoutEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
+import { type ControlIds, Labels } from '../parts/field.tsx';
 import { type Field, hasDefault } from '../projects/structure.ts';
 import { shownSize } from './cell-text.ts';
 import type { FormEntry } from './record-form.ts';
@@ -18,154 +19,87 @@ export interface RecordFieldProps {
 const largeText = 100_000;
 
 /** A field of the form, by its type, with a way to say that it has no value. */
-export function RecordField({
-  field,
-  index,
-  isNew,
-  entry,
-  problem,
-  onChange,
-}: RecordFieldProps): JSX.Element {
-  const id = useId();
+export function RecordField(props: RecordFieldProps): JSX.Element {
+  const { field, index, isNew, entry, problem, onChange } = props;
   const [unfolded, setUnfolded] = useState(false);
   // the button that had the focus is gone
   useLayoutEffect(() => {
-    if (unfolded) document.getElementById(id)?.focus();
+    if (unfolded) document.querySelector<HTMLElement>(`[data-field="${index}"]`)?.focus();
   }, [unfolded]);
   const large = entry.text.length > largeText && !unfolded;
-  const hint = hintOf(field, isNew);
-  const described = [hint !== null && `${id}-hint`, problem !== undefined && `${id}-error`].filter(Boolean);
-  const common: Common = {
-    id,
-    'data-field': index,
-    'aria-required': field.required,
-    'aria-invalid': problem === undefined ? undefined : true,
-    'aria-describedby': described.join(' ') || undefined,
-  };
+  const canClear = !entry.none && (!field.required || hasDefault(field));
+  const label = (
+    <>
+      <strong>{field.name}</strong> <span class="badge">{field.type}</span>
+      {field.required && <span class="quiet"> required</span>}
+      {field.unique && <span class="quiet"> unique</span>}
+    </>
+  );
+  const clear = (
+    <Button
+      small
+      kind="quiet"
+      label={`Clear ${field.name}: it then has no value`}
+      onClick={() => onChange({ text: '', none: true })}
+    >
+      Clear
+    </Button>
+  );
   return (
-    <div class={`field${problem === undefined ? '' : ' wrong'}`}>
-      <div class="row apart">
-        <label for={id}>
-          <strong>{field.name}</strong> <span class="badge">{field.type}</span>
-          {field.required && <span class="quiet"> required</span>}
-          {field.unique && <span class="quiet"> unique</span>}
-        </label>
-        {!entry.none && (!field.required || hasDefault(field)) && (
-          <Button
-            small
-            kind="quiet"
-            label={`${field.name}: no value`}
-            onClick={() => onChange({ text: '', none: true })}
-          >
-            No value
-          </Button>
-        )}
-      </div>
-      {hint !== null && (
-        <div class="hint" id={`${id}-hint`}>
-          {hint}
-        </div>
-      )}
-      {large ? (
-        <div class="row">
-          <code class="cut">{entry.text.slice(0, 200)}…</code>
-          <button
-            type="button"
-            class="button small"
-            id={id}
-            data-field={index}
-            aria-label={`Edit all ${shownSize(entry.text.length)} of ${field.name}`}
-            onClick={() => setUnfolded(true)}
-          >
-            Edit all {shownSize(entry.text.length)}
-          </button>
-        </div>
-      ) : (
-        <Control field={field} entry={entry} common={common} onChange={onChange} />
-      )}
-      {problem !== undefined && (
-        <div class="field-error" id={`${id}-error`}>
-          {problem}
-        </div>
-      )}
-    </div>
+    <Labels label={label} aside={canClear && clear} hint={hintOf(field, isNew)} error={problem} required>
+      {(ids) => {
+        const common = { ...ids, 'data-field': index, 'aria-required': field.required };
+        return large ? (
+          <div class="row">
+            <code class="cut">{entry.text.slice(0, 200)}…</code>
+            <button
+              type="button"
+              class="button small"
+              id={ids.id}
+              data-field={index}
+              aria-label={`Edit all ${shownSize(entry.text.length)} of ${field.name}`}
+              onClick={() => setUnfolded(true)}
+            >
+              Edit all {shownSize(entry.text.length)}
+            </button>
+          </div>
+        ) : (
+          <Control field={field} entry={entry} common={common} onChange={onChange} />
+        );
+      }}
+    </Labels>
   );
 }
 
-/** What all controls have. */
-interface Common {
-  readonly id: string;
-  readonly 'data-field': number;
-  readonly 'aria-required': boolean;
-  readonly 'aria-invalid': boolean | undefined;
-  readonly 'aria-describedby': string | undefined;
-}
-
-interface ControlProps {
-  readonly field: Field;
-  readonly entry: FormEntry;
-  readonly common: Common;
-  readonly onChange: (entry: FormEntry) => void;
+interface ControlProps extends Pick<RecordFieldProps, 'field' | 'entry' | 'onChange'> {
+  /** What all controls have. */
+  readonly common: ControlIds & { readonly 'data-field': number; readonly 'aria-required': boolean };
 }
 
 function Control({ field, entry, common, onChange }: ControlProps): JSX.Element {
-  const onInput = (event: Event): void =>
-    onChange({ text: (event.currentTarget as HTMLInputElement).value, none: false });
+  const plainText = field.type === 'TEXT' && !field.hashed;
+  const onInput = (event: Event): void => {
+    const text = (event.currentTarget as HTMLInputElement).value;
+    // the empty text is a value of TEXT alone
+    onChange({ text, none: text === '' && !plainText });
+  };
   if (field.type === 'BOOLEAN') {
     return (
-      <select
-        {...common}
-        value={entry.none ? '' : entry.text}
-        onChange={(event) =>
-          onChange({ text: event.currentTarget.value, none: event.currentTarget.value === '' })
-        }
-      >
+      <select {...common} value={entry.none ? '' : entry.text} onChange={onInput}>
         <option value="">no value</option>
         <option value="true">true</option>
         <option value="false">false</option>
       </select>
     );
   }
-  const placeholder = entry.none ? (field.hashed ? 'stays as it is' : 'no value') : 'empty text';
-  if (field.hashed) {
-    return (
-      <input
-        {...common}
-        type="password"
-        autocomplete="new-password"
-        value={entry.text}
-        onInput={(event) => {
-          const text = event.currentTarget.value;
-          onChange({ text, none: text === '' });
-        }}
-      />
-    );
-  }
+  const shown = { ...common, value: entry.text, onInput };
+  if (field.hashed) return <input {...shown} type="password" autocomplete="new-password" />;
+  const placeholder = entry.none ? 'no value' : 'empty text';
   if (field.type === 'NUMBER') {
-    return (
-      <input
-        {...common}
-        type="text"
-        inputMode="decimal"
-        autocomplete="off"
-        placeholder={placeholder}
-        value={entry.text}
-        onInput={onInput}
-      />
-    );
+    return <input {...shown} type="text" inputMode="decimal" autocomplete="off" placeholder={placeholder} />;
   }
-  const json = field.type !== 'TEXT';
-  return (
-    <textarea
-      {...common}
-      rows={json ? 4 : lines(entry.text)}
-      class={json ? 'mono' : undefined}
-      spellcheck={!json}
-      placeholder={placeholder}
-      value={entry.text}
-      onInput={onInput}
-    />
-  );
+  const look = plainText ? { rows: lines(entry.text) } : { rows: 4, class: 'mono', spellcheck: false };
+  return <textarea {...shown} {...look} placeholder={placeholder} />;
 }
 
 function lines(text: string): number {
@@ -175,7 +109,7 @@ function lines(text: string): number {
   );
 }
 
-function hintOf(field: Field, isNew: boolean): string | null {
+function hintOf(field: Field, isNew: boolean): string | undefined {
   const parts = [field.description ?? ''];
   if (field.hashed)
     parts.push(
@@ -183,5 +117,5 @@ function hintOf(field: Field, isNew: boolean): string | null {
     );
   if (field.type === 'ARRAY') parts.push('JSON, such as ["a", "b"].');
   if (field.type === 'OBJECT') parts.push('JSON, such as {"city": "London"}.');
-  return parts.filter(Boolean).join(' ') || null;
+  return parts.filter(Boolean).join(' ') || undefined;
 }

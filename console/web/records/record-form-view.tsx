@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { useForm } from '../parts/form.ts';
 import { formatTime } from '../parts/format.ts';
@@ -13,24 +13,27 @@ import { type FormEntry, formOf, type ReadRecord, readForm } from './record-form
 
 interface RecordFormProps extends RecordDialogProps {
   readonly record: ReadRecord | null;
+  readonly onEdit: () => void;
+  /** Closes it whatever was edited. */
+  readonly onSaved: () => void;
 }
 
-/** A form made from the structure. What the API refuses stands at its field. */
+/** A form by the structure. What the API refuses stands at its field. */
 export function RecordFormView(props: RecordFormProps): JSX.Element {
   const { api, fields, record, focus } = props;
   const [values, setValues] = useState(() => formOf(fields, record));
   const [problems, setProblems] = useState<ReadonlyMap<string, string>>(new Map());
   const element = useRef<HTMLFormElement>(null);
   const set = (name: string, entry: FormEntry): void => {
+    props.onEdit();
     setValues((last) => new Map(last).set(name, entry));
     setProblems((last) => new Map([...last].filter(([field]) => field !== name)));
   };
   const form = useForm(async (signal) => {
     const reading = readForm(fields, values, record);
-    setProblems(reading.problems);
-    if (reading.problems.size > 0) return announce('Some fields have to be corrected.');
+    if (reading.problems.size > 0) return refuse(reading.problems);
     if (Object.keys(reading.body).length === 0) {
-      if (record !== null) return props.onClose();
+      if (record !== null) return props.onSaved();
       throw new Problem('Fill in at least one field.');
     }
     try {
@@ -45,22 +48,25 @@ export function RecordFormView(props: RecordFormProps): JSX.Element {
     } catch (thrown) {
       if (!(thrown instanceof Problem)) throw thrown;
       const { byField, others } = fieldProblems(thrown.details, fields);
-      setProblems(byField);
+      refuse(byField);
       if (byField.size === 0 || others.length > 0) throw thrown;
-      return announce('Some fields have to be corrected.');
+      return;
     }
-    props.onClose();
+    props.onSaved();
   });
+  /** Says what is wrong at the fields, and leads to the first of them. */
+  const refuse = (found: ReadonlyMap<string, string>): void => {
+    setProblems(found);
+    const index = fields.findIndex(({ name }) => found.has(name));
+    if (index < 0) return;
+    announce('Some fields have to be corrected.');
+    focusField(element.current, index);
+  };
   // the field that was opened, or the first; a key that follows at once goes there
   useLayoutEffect(() => {
     const index = fields.findIndex(({ name }) => name === focus);
     focusField(element.current, Math.max(0, index));
   }, []);
-  // the first that is wrong
-  useEffect(() => {
-    const index = fields.findIndex(({ name }) => problems.has(name));
-    if (index >= 0 && !element.current?.contains(document.activeElement)) focusField(element.current, index);
-  }, [problems]);
   return (
     <form ref={element} class="stack" onSubmit={form.submit} noValidate>
       {form.problem !== null && <ProblemNote problem={form.problem} />}
@@ -77,7 +83,7 @@ export function RecordFormView(props: RecordFormProps): JSX.Element {
       ))}
       {record !== null && (
         <p class="quiet">
-          <code>{String(record.id)}</code> · made {formatTime(String(record.createdAt))} · changed{' '}
+          <code>{String(record.id)}</code> · created {formatTime(String(record.createdAt))} · changed{' '}
           {formatTime(String(record.updatedAt))}
         </p>
       )}

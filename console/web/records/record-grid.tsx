@@ -9,7 +9,7 @@ import { GridRow, selectWidth } from './grid-row.tsx';
 import type { RecordPages } from './record-pages.ts';
 import type { RecordView } from './record-view.ts';
 import { columnSpan, columnStarts, placedRows, placeRows, rowSpan, scrollToRow } from './row-window.ts';
-import { extended, toggled } from './selection.ts';
+import { extended, type Selected, toggled } from './selection.ts';
 import { useViewport } from './use-viewport.ts';
 
 const rowHeight = 34;
@@ -27,8 +27,12 @@ export interface RecordGridProps {
   readonly problems: ReadonlyMap<string, string>;
   readonly onSort: (column: string) => void;
   readonly onFilter: (column: string, text: string) => void;
-  readonly selected: ReadonlySet<string>;
+  readonly selected: Selected;
   readonly onSelect: (selected: ReadonlySet<string>) => void;
+  /** How many records there are; null when that is not known. */
+  readonly total: number | null;
+  /** Grows when the last record is to be shown. */
+  readonly jumps: number;
   readonly onOpen: (id: string, column: string) => void;
   readonly onDelete: (ids: readonly string[]) => void;
 }
@@ -40,7 +44,9 @@ interface Place {
 
 /** Records in a grid of the WAI-ARIA kind: one stop of the Tab key, arrows within; only what is seen is drawn. */
 export function RecordGrid(props: RecordGridProps): JSX.Element {
-  const { pages, columns, selected, onSelect } = props;
+  const { pages, columns, onSelect } = props;
+  const loaded = (): ReadonlySet<string> => new Set([...pages.rows()].map(({ id }) => id));
+  const selected = props.selected === 'all' ? loaded() : props.selected;
   const grid = useRef<HTMLDivElement>(null);
   const { width, height, scrollTop, scrollLeft, read } = useViewport(grid);
   const [base, setBase] = useState(0);
@@ -67,12 +73,30 @@ export function RecordGrid(props: RecordGridProps): JSX.Element {
   }, [pages]);
   useLayoutEffect(() => {
     const placed = placeRows({ base, scrollTop, rowHeight, rows });
-    if (placed.base === base) return;
+    if (placed.base === base || jumping) return;
     // both at once, so that the rows are drawn again where they were
     grid.current?.scrollBy({ top: placed.scrollBy });
     read();
     setBase(placed.base);
   }, [base, scrollTop, rows]);
+
+  const [jumping, setJumping] = useState(false);
+  const jump = (): void => {
+    pages.toEnd(props.total);
+    setJumping(true);
+  };
+  useEffect(() => {
+    if (props.jumps > 0) jump();
+  }, [props.jumps]);
+  useLayoutEffect(() => {
+    if (!jumping || !(pages.complete || pages.error !== null)) return;
+    const last = pages.known - 1;
+    const lastBase = Math.max(0, rows - placedRows);
+    // the rows around the last one have to have a place before it can be scrolled to
+    if (base !== lastBase) setBase(lastBase);
+    else if (active.row !== last) moveTo({ row: last, column: active.column });
+    else if (pages.row(last) !== null || pages.error !== null) setJumping(false);
+  });
 
   const idAt = (row: number): string | null => {
     const found = pages.row(row);
@@ -100,7 +124,8 @@ export function RecordGrid(props: RecordGridProps): JSX.Element {
     announce(`${formatNumber(next.size)} selected`);
   };
   const run = (key: GridKey): void => {
-    if (key.kind === 'move') {
+    if (key.kind === 'end') jump();
+    else if (key.kind === 'move') {
       const to = { row: active.row + key.rows, column: active.column + key.columns };
       if (key.extend) {
         anchor.current = active.row;
@@ -108,7 +133,7 @@ export function RecordGrid(props: RecordGridProps): JSX.Element {
       }
       moveTo(to);
     } else if (key.kind === 'select') select(active.row, false);
-    else if (key.kind === 'selectAll') onSelect(new Set([...pages.rows()].map(({ id }) => id)));
+    else if (key.kind === 'selectAll') onSelect(loaded());
     else if (key.kind === 'clear') onSelect(new Set());
     else {
       const id = idAt(active.row);

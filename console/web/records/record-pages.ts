@@ -28,6 +28,8 @@ interface Page {
   count: number;
   readonly after: Cursor | null;
   readonly lastId: string;
+  /** From 1, of a page that was not come to from the one before. */
+  readonly number?: number;
   /** Null while nobody sees it. */
   rows: Row[] | null;
 }
@@ -56,6 +58,9 @@ export class RecordPages {
   #complete = false;
   #wanted: Span = { first: 0, end: 1 };
   #loading = false;
+  #readsOn = false;
+  /** Rows of a page that is found by its number; null while pages follow each other. */
+  #spreadLimit: number | null = null;
   #error: unknown = null;
 
   constructor(input: RecordPagesInput) {
@@ -100,6 +105,28 @@ export class RecordPages {
     if (!this.#loading && this.#error === null) void this.#loadAll();
   }
 
+  /**
+   * Gives the last row a place: where it is known how many there are, all pages get theirs, and are read by their numbers
+   * when they are seen; or it is read on to the end.
+   */
+  toEnd(total: number | null): void {
+    if (this.#complete) return;
+    if (total !== null && total > this.#known) this.#spread(total, this.#limit);
+    else this.#readsOn = true;
+    this.want(this.#wanted);
+  }
+
+  #spread(total: number, limit: number): void {
+    this.#pages = Array.from({ length: Math.ceil(total / limit) }, (_, index) => ({
+      ...{ start: index * limit, count: Math.min(limit, total - index * limit), number: index + 1 },
+      ...{ after: null, lastId: '', rows: null },
+    }));
+    this.#known = total;
+    this.#complete = true;
+    this.#spreadLimit = limit;
+    this.#input.changed();
+  }
+
   retry(): void {
     this.#error = null;
     this.want(this.#wanted);
@@ -125,6 +152,8 @@ export class RecordPages {
       return moved;
     });
     this.#known = start;
+    // the records behind are in other pages now
+    if (this.#spreadLimit !== null) this.#spread(start, this.#spreadLimit);
     this.#input.changed();
     this.want(this.#wanted);
   }
@@ -153,7 +182,8 @@ export class RecordPages {
       while (!this.#abort.signal.aborted) {
         const forgotten = this.#forgottenPage();
         if (forgotten !== undefined) await this.#reload(forgotten);
-        else if (!this.#complete && this.#wanted.end + ahead > this.#known) await this.#loadNext();
+        else if (!this.#complete && (this.#readsOn || this.#wanted.end + ahead > this.#known))
+          await this.#loadNext();
         else break;
         this.#forget();
         this.#input.changed();
@@ -176,7 +206,10 @@ export class RecordPages {
 
   async #loadNext(): Promise<void> {
     const after = this.#next;
+    const pages = this.#pages;
     const { records, size } = await this.#input.load({ limit: this.#limit, after }, this.#abort.signal);
+    // some were deleted meanwhile, or all pages have places now
+    if (this.#pages !== pages) return;
     const last = records.at(-1);
     this.#complete = records.length < this.#limit;
     if (last === undefined) return;
@@ -189,12 +222,23 @@ export class RecordPages {
   }
 
   async #reload(page: Page): Promise<void> {
-    const request = { limit: page.count, after: page.after };
+    const { count, after, number } = page;
+    const request = number
+      ? { limit: this.#spreadLimit ?? count, after, page: number }
+      : { limit: count, after };
     const { records } = await this.#input.load(request, this.#abort.signal);
     // where some were deleted, the answer goes on into the page behind
     const last = records.findIndex(({ id }) => id === page.lastId);
     const own = last < 0 ? records : records.slice(0, last + 1);
-    page.rows = own.map((record) => this.#rowOf(record));
+    page.rows = own.slice(0, count).map((record) => this.#rowOf(record));
+    if (number !== undefined && records.length < count) this.#endAt(page, records.length);
+  }
+
+  /** There are fewer than were expected. */
+  #endAt(page: Page, count: number): void {
+    page.count = count;
+    this.#pages = this.#pages.slice(0, this.#pages.indexOf(page) + 1);
+    this.#known = page.start + count;
   }
 
   /** Forgets pages, the farthest first, until few enough cells are left. */

@@ -1,4 +1,5 @@
 import { type Field, systemKeys } from '../projects/structure.ts';
+import { readText } from './record-form.ts';
 
 export interface Sort {
   readonly by: string;
@@ -10,7 +11,7 @@ export interface RecordView {
   /** Texts of conditions by the name of their field, in the order of the address. */
   readonly filters: ReadonlyMap<string, string>;
   readonly match: 'all' | 'any';
-  /** Looked for in all TEXT fields. The API has no conditions beside it. */
+  /** Looked for in all TEXT fields, among the records that match the filters. */
   readonly search: string;
   /** Null: newest first. */
   readonly sort: Sort | null;
@@ -53,49 +54,19 @@ export function nextSort(sort: Sort | null, by: string): Sort | null {
   return sort.order === 'asc' ? { by, order: 'desc' } : null;
 }
 
-export function canFilter(field: Field): boolean {
-  // a hash can only be compared when other conditions left a few records
-  return !field.hashed;
-}
-
-/** What is wrong with the text of a condition, or null. The words are the same as under a field of the form. */
-export function filterProblem(type: Field['type'] | 'ID', text: string): string | null {
-  switch (type) {
-    case 'NUMBER':
-      return text.trim() !== '' && Number.isFinite(Number(text))
-        ? null
-        : 'Write a number, such as 36 or 1.5.';
-    case 'BOOLEAN':
-      return text === 'true' || text === 'false' ? null : 'Choose true or false.';
-    case 'ARRAY':
-    case 'OBJECT':
-      return isJson(text, type)
-        ? null
-        : `Write JSON, such as ${type === 'ARRAY' ? '["a"]' : '{"city":"London"}'}.`;
-    default:
-      return null;
-  }
-}
-
-function isJson(text: string, type: 'ARRAY' | 'OBJECT'): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && Array.isArray(value) === (type === 'ARRAY');
-  } catch {
-    return false;
-  }
-}
-
 /** The filters that the API would refuse, by name. */
 export function filterProblems(view: RecordView, fields: readonly Field[]): ReadonlyMap<string, string> {
   const problems = new Map<string, string>();
   for (const [name, text] of view.filters) {
     const field = fields.find((field) => field.name === name);
-    const problem =
-      field === undefined && !(systemKeys as readonly string[]).includes(name)
-        ? 'There is no such field any more.'
-        : filterProblem(field?.type ?? 'ID', text);
-    if (problem !== null) problems.set(name, problem);
+    if (field === undefined) {
+      if (!(systemKeys as readonly string[]).includes(name))
+        problems.set(name, 'There is no such field any more.');
+      continue;
+    }
+    // the words are the same as under a field of the form
+    const reading = readText(field.type, text);
+    if ('problem' in reading) problems.set(name, reading.problem);
   }
   return problems;
 }
@@ -116,6 +87,8 @@ export interface Cursor {
 export interface PageRequest {
   readonly limit: number;
   readonly after: Cursor | null;
+  /** Its number from 1, where the record before it is not known. */
+  readonly page?: number;
 }
 
 /** The order that a request asks for; the newest records come first unless the reader sorts. */
@@ -124,12 +97,12 @@ export function effectiveSort({ sort }: RecordView): Sort {
 }
 
 /** The options header of find and search. */
-export function viewOptions(view: RecordView, page: PageRequest | { readonly limit: number }): object {
-  const after = 'after' in page && page.after !== null ? { after: page.after } : {};
+export function viewOptions(view: RecordView, page: Partial<PageRequest>): object {
+  const { limit, after = null, page: number } = page;
   return {
-    ...(view.search === '' && view.match === 'any' ? { paramRelationship: 'Or' } : {}),
+    ...(view.match === 'any' ? { paramRelationship: 'Or' } : {}),
     sort: effectiveSort(view),
-    pagination: { limit: page.limit, ...after },
+    pagination: { limit, ...(after === null ? {} : { after }), ...(number ? { page: number } : {}) },
   };
 }
 
@@ -139,10 +112,14 @@ export function viewPath(view: RecordView, fields: readonly Field[]): string {
   if (view.search !== '') {
     query.set('searchText', view.search);
     for (const { name } of searchedFields(fields)) query.append('searchableFields[]', name);
-    return `/search?${query}`;
   }
   for (const [name, text] of view.filters) query.append(name, text);
-  return view.filters.size === 0 ? '' : `?${query}`;
+  return `${view.search === '' ? '' : '/search'}${query.size === 0 ? '' : `?${query}`}`;
+}
+
+/** Whether it shows all records of the space. */
+export function isBare({ filters, search }: RecordView): boolean {
+  return filters.size === 0 && search === '';
 }
 
 /** JSON for a header, which holds no characters beyond Latin-1. */

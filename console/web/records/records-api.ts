@@ -8,7 +8,7 @@ import { headerJson, type PageRequest, type RecordView, viewOptions, viewPath } 
 
 const headers = {
   'use-pre-stored-structure': 'true',
-  // a page that looks at what somebody has dropped meanwhile does not make it again
+  // a page that looks at what somebody has dropped meanwhile does not create it again
   'auto-create-project': 'false',
   'auto-create-record-space': 'false',
 };
@@ -79,6 +79,12 @@ export class RecordsApi {
     } catch (thrown) {
       if (toProblem(thrown).code !== 'no_match') throw thrown;
     }
+  }
+
+  /** Deletes all records of the space. */
+  async clear(signal: AbortSignal): Promise<void> {
+    const call = { method: 'DELETE', headers, signal, timeoutMs: readMs };
+    await callApi(`${this.#path}/clear-records`, call);
   }
 
   /** Stores all records of the body, a JSON array, or none. */

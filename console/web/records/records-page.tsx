@@ -1,15 +1,17 @@
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
+import { EmptyState } from '../parts/empty-state.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
 import { getSpace, type Space } from '../projects/projects-api.ts';
-import { SpaceTabs } from '../projects/space-tabs.tsx';
+import { SpaceTabs } from '../projects/tabs.tsx';
 import { to } from '../router.ts';
 import type { PageProps } from '../routes.tsx';
+import { ImportDialog } from './import-dialog.tsx';
 import { RecordsApi } from './records-api.ts';
 import { RecordsTable } from './records-table.tsx';
 
@@ -22,7 +24,7 @@ export function RecordsPage({ params: { project = '', space = '' } }: PageProps)
   const api = useMemo(() => new RecordsApi(project, space), [project, space]);
   const [dialog, setDialog] = useState<OpenDialog>(null);
   const structure = loaded.data;
-  const usable = structure !== null && structure.fields.length > 0;
+  const { reload } = loaded;
   return (
     <Page
       title={structure?.name || space}
@@ -31,64 +33,54 @@ export function RecordsPage({ params: { project = '', space = '' } }: PageProps)
         { label: 'Projects', href: to`/projects` },
         { label: project, href: to`/projects/${project}` },
       ]}
-      actions={<Actions disabled={!usable} open={setDialog} />}
+      actions={<Actions space={structure} open={setDialog} />}
     >
       <SpaceTabs project={project} space={space} current="records" />
       <div class="records">
         {loaded.problem !== null ? (
-          <ProblemNote problem={loaded.problem} onRetry={loaded.reload} />
+          <ProblemNote problem={loaded.problem} onRetry={reload} />
         ) : structure === null ? (
           <Skeleton lines={8} />
+        ) : structure.fields.length === 0 ? (
+          <EmptyState icon="projects" title="No fields yet">
+            <p>Add the fields of a record, or import a file: its columns become fields once you agree.</p>
+            <div class="row">
+              <a class="button primary" href={to`/projects/${project}/spaces/${space}/structure`}>
+                Go to the structure
+              </a>
+              <Button onClick={() => setDialog('import')}>Import a file</Button>
+            </div>
+          </EmptyState>
         ) : (
-          <Records project={project} space={structure} api={api} dialog={dialog} setDialog={setDialog} />
+          <RecordsTable {...{ project, api, dialog, setDialog, reload }} space={structure} />
         )}
       </div>
+      {dialog === 'import' && structure !== null && (
+        <ImportDialog
+          project={project}
+          api={api}
+          space={structure}
+          onClose={() => setDialog(null)}
+          onImported={reload}
+        />
+      )}
     </Page>
   );
 }
 
-interface RecordsProps {
-  readonly project: string;
-  readonly space: Space;
-  readonly api: RecordsApi;
-  readonly dialog: OpenDialog;
-  readonly setDialog: (dialog: OpenDialog) => void;
-}
-
-function Records(props: RecordsProps): JSX.Element {
-  const { project, space } = props;
-  // a space without fields has nothing that a form could be made of
-  useEffect(() => {
-    if (space.fields.length === 0) props.setDialog(null);
-  }, [space]);
-  if (space.fields.length > 0) return <RecordsTable {...props} />;
-  return (
-    <div class="empty">
-      <Icon name="projects" />
-      <h2>No fields yet</h2>
-      <div class="stack">
-        <p>Records need fields: say first what a record of this space has.</p>
-        <a class="button primary" href={to`/projects/${project}/spaces/${space.slug}/structure`}>
-          Go to the structure
-        </a>
-      </div>
-    </div>
-  );
-}
-
-function Actions({
-  disabled,
-  open,
-}: {
-  readonly disabled: boolean;
+interface ActionsProps {
+  readonly space: Space | null;
   readonly open: (dialog: OpenDialog) => void;
-}): JSX.Element {
+}
+
+function Actions({ space, open }: ActionsProps): JSX.Element {
+  const disabled = space === null || space.fields.length === 0;
   return (
     <>
       <Button disabled={disabled} onClick={() => open('code')}>
         <Icon name="text" /> Code
       </Button>
-      <Button disabled={disabled} onClick={() => open('import')}>
+      <Button disabled={space === null} onClick={() => open('import')}>
         <Icon name="upload" /> Import
       </Button>
       <Button disabled={disabled} onClick={() => open('export')}>

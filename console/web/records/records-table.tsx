@@ -8,7 +8,6 @@ import type { Space } from '../projects/projects-api.ts';
 import { place, setQuery } from '../router.ts';
 import { ExportDialog } from './export-dialog.tsx';
 import { gridColumns } from './grid-columns.ts';
-import { ImportDialog } from './import-dialog.tsx';
 import { RecordDialog } from './record-dialog.tsx';
 import { RecordGrid } from './record-grid.tsx';
 import { RecordPages } from './record-pages.ts';
@@ -16,6 +15,7 @@ import {
   effectiveSort,
   emptyView,
   filterProblems,
+  isBare,
   nextSort,
   type RecordView,
   viewOfQuery,
@@ -23,7 +23,8 @@ import {
 import type { RecordsApi } from './records-api.ts';
 import type { OpenDialog } from './records-page.tsx';
 import { RecordsToolbar } from './records-toolbar.tsx';
-import { RemoveDialog } from './remove-dialog.tsx';
+import { removeRecords } from './remove-records.tsx';
+import type { Selected } from './selection.ts';
 import { showView } from './show-view.ts';
 import { SnippetsDialog } from './snippets-dialog.tsx';
 
@@ -33,14 +34,16 @@ export interface RecordsTableProps {
   readonly api: RecordsApi;
   readonly dialog: OpenDialog;
   readonly setDialog: (dialog: OpenDialog) => void;
+  readonly reload: () => void;
 }
 
-const nothing: ReadonlySet<string> = new Set();
+const nothing: Selected = new Set();
 
 /** The record that is open, by its address: the Back button closes it. */
 const openKey = 'record';
 
-export function RecordsTable({ project, space, api, dialog, setDialog }: RecordsTableProps): JSX.Element {
+export function RecordsTable(props: RecordsTableProps): JSX.Element {
+  const { project, space, api, dialog, setDialog, reload } = props;
   const { fields } = space;
   const query = new URLSearchParams(place.value.query);
   const opened = query.get(openKey);
@@ -49,23 +52,26 @@ export function RecordsTable({ project, space, api, dialog, setDialog }: Records
   const view = useMemo(() => viewOfQuery(new URLSearchParams(address)), [address]);
   const problems = useMemo(() => filterProblems(view, fields), [view, fields]);
   const columns = useMemo(() => gridColumns(fields), [fields]);
-  const { pages, reload } = usePagesOfView(view, space, api, problems.size > 0);
-  const [selected, setSelected] = useState(nothing);
+  const pages = usePagesOfView(view, space, api, problems.size > 0);
+  const [selected, setSelected] = useState<Selected>(nothing);
+  const [jumps, setJumps] = useState(0);
   const [openField, setOpenField] = useState<string | null>(null);
-  const [removing, setRemoving] = useState<readonly string[] | null>(null);
   useEffect(() => setSelected(nothing), [view]);
 
   const open = (id: string, column: string): void => {
     setOpenField(column);
     setQuery({ [openKey]: id }, { replace: false });
   };
-  const removed = (ids: readonly string[]): void => {
-    pages.remove(new Set(ids));
+  const remove = async (doomed: Selected): Promise<void> => {
+    const gone = await removeRecords({ api, space, view }, doomed);
+    if (doomed === 'all') reload();
+    if (doomed !== 'all' && gone.size === 0) return;
+    pages.remove(gone);
     setSelected(nothing);
-    setRemoving(null);
+    if (opened !== null && gone.has(opened)) setQuery({ [openKey]: null });
   };
   const none = pages.complete && pages.known === 0;
-  const bare = view.filters.size === 0 && view.search === '';
+  const bare = isBare(view);
   return (
     <>
       <RecordsToolbar
@@ -74,10 +80,12 @@ export function RecordsTable({ project, space, api, dialog, setDialog }: Records
         pages={pages}
         problems={problems}
         selected={selected}
+        onSelectAll={() => setSelected('all')}
         onClear={() => setSelected(nothing)}
         onExport={() => setDialog('export')}
-        onDelete={() => setRemoving([...selected])}
+        onDelete={() => void remove(selected)}
         onReload={reload}
+        onJump={() => setJumps(jumps + 1)}
       />
       {pages.error !== null && <ProblemNote problem={toProblem(pages.error)} onRetry={() => pages.retry()} />}
       {none && bare ? (
@@ -103,7 +111,9 @@ export function RecordsTable({ project, space, api, dialog, setDialog }: Records
           selected={selected}
           onSelect={setSelected}
           onOpen={open}
-          onDelete={setRemoving}
+          onDelete={(ids) => void remove(new Set(ids))}
+          total={bare ? space.records : null}
+          jumps={jumps}
         />
       )}
       {none && !bare && (
@@ -124,18 +134,7 @@ export function RecordsTable({ project, space, api, dialog, setDialog }: Records
           onClose={() => (dialog === 'add' ? setDialog(null) : setQuery({ [openKey]: null }))}
           onAdded={reload}
           onChanged={(record) => pages.replace(record)}
-          onDelete={(id) => setRemoving([id])}
-        />
-      )}
-      {removing !== null && (
-        <RemoveDialog
-          api={api}
-          ids={removing}
-          onClose={() => setRemoving(null)}
-          onRemoved={(ids) => {
-            removed(ids);
-            if (opened !== null && ids.includes(opened)) setQuery({ [openKey]: null });
-          }}
+          onDelete={(id) => void remove(new Set([id]))}
         />
       )}
       {dialog === 'export' && (
@@ -143,12 +142,9 @@ export function RecordsTable({ project, space, api, dialog, setDialog }: Records
           api={api}
           space={space}
           view={view}
-          selected={[...selected]}
+          selected={selected}
           onClose={() => setDialog(null)}
         />
-      )}
-      {dialog === 'import' && (
-        <ImportDialog api={api} space={space} onClose={() => setDialog(null)} onImported={reload} />
       )}
       {dialog === 'code' && (
         <SnippetsDialog project={project} space={space} view={view} onClose={() => setDialog(null)} />
@@ -165,13 +161,7 @@ function withFilter(view: RecordView, column: string, text: string): RecordView 
 }
 
 /** Pages of a view, from their beginning when it changes. A filter that the API would refuse is not sent. */
-function usePagesOfView(
-  view: RecordView,
-  space: Space,
-  api: RecordsApi,
-  refused: boolean,
-): { readonly pages: RecordPages; readonly reload: () => void } {
-  const [round, reload] = useReducer<number, void>((round) => round + 1, 0);
+function usePagesOfView(view: RecordView, space: Space, api: RecordsApi, refused: boolean): RecordPages {
   const [, changed] = useReducer<number, void>((count) => count + 1, 0);
   const pages = useMemo(() => {
     const { fields } = space;
@@ -182,7 +172,7 @@ function usePagesOfView(
         refused ? { records: [], size: 0 } : api.page(view, fields, request, signal),
       changed,
     });
-  }, [view, space, api, refused, round]);
+  }, [view, space, api, refused]);
   useEffect(() => () => pages.close(), [pages]);
-  return { pages, reload };
+  return pages;
 }

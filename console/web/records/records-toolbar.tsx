@@ -1,12 +1,13 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { Button } from '../parts/button.tsx';
-import { SelectField, TextField } from '../parts/field.tsx';
-import { formatNumber } from '../parts/format.ts';
+import { Button, IconButton } from '../parts/button.tsx';
+import { SearchField, SelectField } from '../parts/field.tsx';
+import { countOf, formatNumber } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
+import { useDraft } from '../parts/use-draft.ts';
 import type { Space } from '../projects/projects-api.ts';
 import type { RecordPages } from './record-pages.ts';
-import { emptyView, type RecordView, searchedFields } from './record-view.ts';
+import { emptyView, isBare, type RecordView, searchedFields } from './record-view.ts';
+import type { Selected } from './selection.ts';
 import { showView } from './show-view.ts';
 
 export interface RecordsToolbarProps {
@@ -14,37 +15,26 @@ export interface RecordsToolbarProps {
   readonly view: RecordView;
   readonly pages: RecordPages;
   readonly problems: ReadonlyMap<string, string>;
-  readonly selected: ReadonlySet<string>;
+  readonly selected: Selected;
+  readonly onSelectAll: () => void;
   readonly onClear: () => void;
   readonly onExport: () => void;
   readonly onDelete: () => void;
   readonly onReload: () => void;
+  readonly onJump: () => void;
 }
 
 /** Search, how filters are joined, what is on the screen, and what can be done with the selected records. */
 export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
-  const { space, view, selected } = props;
-  const searched = searchedFields(space.fields).length > 0;
+  const { space, view, pages, selected } = props;
   return (
     <div class="records-tools">
-      {selected.size > 0 ? (
-        <fieldset class="row selection">
-          <legend class="unseen">Selected records</legend>
-          <strong>{formatNumber(selected.size)} selected</strong>
-          <Button small onClick={props.onExport}>
-            <Icon name="download" /> Export
-          </Button>
-          <Button small onClick={props.onDelete}>
-            <Icon name="trash" /> Delete
-          </Button>
-          <Button small kind="quiet" onClick={props.onClear}>
-            Clear the selection
-          </Button>
-        </fieldset>
+      {selected === 'all' || selected.size > 0 ? (
+        <SelectionBar {...props} />
       ) : (
         <div class="row finders">
-          {searched && <Search view={view} />}
-          {view.search === '' && view.filters.size > 1 && (
+          {searchedFields(space.fields).length > 0 && <Search view={view} />}
+          {view.filters.size > 1 && (
             <SelectField
               label="Filters"
               hideLabel
@@ -56,7 +46,7 @@ export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
               ]}
             />
           )}
-          {(view.filters.size > 0 || view.search !== '') && (
+          {!isBare(view) && (
             <Button small kind="quiet" onClick={() => showView(({ sort }) => ({ ...emptyView, sort }))}>
               Clear
             </Button>
@@ -64,10 +54,16 @@ export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
         </div>
       )}
       <div class="row state">
-        <Known {...props} />
-        <Button small kind="quiet" label="Read the records again" onClick={props.onReload}>
-          <Icon name="retry" />
-        </Button>
+        <span class="quiet" role="status">
+          {known(props)}
+        </span>
+        <IconButton icon="retry" label="Reload the records" onClick={props.onReload} />
+        <IconButton
+          icon="down"
+          label="Go to the last record"
+          disabled={pages.known === 0}
+          onClick={props.onJump}
+        />
       </div>
       {props.problems.size > 0 && (
         <div role="alert" class="field-error">
@@ -84,51 +80,53 @@ export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
   );
 }
 
-/** How much has been read; how much there is, as the engine knows it without counting. */
-function Known({ space, view, pages }: RecordsToolbarProps): JSX.Element {
-  const known = formatNumber(pages.known);
-  const bare = view.filters.size === 0 && view.search === '';
-  const all = bare && space.records > pages.known ? ` of about ${formatNumber(space.records)}` : ' so far';
+function SelectionBar(props: RecordsToolbarProps): JSX.Element {
+  const { space, view, pages, selected, onSelectAll, onExport, onDelete, onClear } = props;
+  const bare = isBare(view);
+  const all = bare ? `all ${countOf(space.records, 'record')}` : 'all that match';
+  const canSelectAll =
+    selected !== 'all' && selected.size >= pages.kept && !(pages.complete && pages.kept === pages.known);
   return (
-    <span class="quiet" role="status">
-      {pages.known === 0 && !pages.complete
-        ? 'Reading…'
-        : pages.complete
-          ? `${known} ${pages.known === 1 ? 'record' : 'records'}`
-          : `${known} read${all}`}
-    </span>
+    <fieldset class="row selection">
+      <legend class="unseen">Selected records</legend>
+      <strong>{selected === 'all' ? all : formatNumber(selected.size)} selected</strong>
+      {canSelectAll && (
+        <Button small onClick={onSelectAll}>
+          Select {all}
+        </Button>
+      )}
+      <Button small onClick={onExport}>
+        <Icon name="download" /> Export
+      </Button>
+      <Button small onClick={onDelete}>
+        <Icon name="trash" /> Delete
+      </Button>
+      <Button small kind="quiet" onClick={onClear}>
+        Clear the selection
+      </Button>
+    </fieldset>
   );
+}
+
+/** How much is here, and how much there is. */
+function known({ space, view, pages }: RecordsToolbarProps): string {
+  if (pages.complete) return countOf(pages.known, 'record');
+  if (pages.known === 0) return 'Loading…';
+  const count = formatNumber(pages.known);
+  const more = isBare(view) && space.records > pages.known;
+  return more ? `${count} of ${countOf(space.records, 'record')} loaded` : `${count} loaded so far`;
 }
 
 const settleMs = 400;
 
 function Search({ view }: { readonly view: RecordView }): JSX.Element {
-  const [draft, setDraft] = useState(view.search);
-  const sent = useRef(view.search);
-  useEffect(() => {
-    if (sent.current !== view.search) setDraft(view.search);
-    sent.current = view.search;
-  }, [view.search]);
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      if (sent.current === draft) return;
-      sent.current = draft;
-      // the API has no filters beside a search
-      showView((last) =>
-        draft === '' ? { ...last, search: '' } : { ...emptyView, sort: last.sort, search: draft },
-      );
-    }, settleMs);
-    return () => clearTimeout(timer);
-  }, [draft]);
+  const draft = useDraft(view.search, (search) => showView((last) => ({ ...last, search })), settleMs);
   return (
-    <TextField
+    <SearchField
       label="Search in all text fields"
-      hideLabel
-      type="search"
-      placeholder="Search in all text fields"
       maxLength={1000}
-      value={draft}
-      onInput={setDraft}
+      value={draft.text}
+      onInput={draft.setText}
     />
   );
 }

@@ -1,3 +1,6 @@
+/** Ids of records, or all that match the view. */
+export type Selected = ReadonlySet<string> | 'all';
+
 /** Rows that a click or a key adds to a selection: with Shift from the last one on. */
 export function toggled(selected: ReadonlySet<string>, id: string): ReadonlySet<string> {
   const next = new Set(selected);

@@ -47,7 +47,7 @@ export function SnippetsDialog({
         {kind === 'client' &&
           ('code' in client ? <CodeBlock code={client.code} /> : <p role="status">{client.problem}</p>)}
         <p class="quiet">
-          Put an access token in the place of <code>ACCESS_TOKEN</code>. <a href={to`/tokens`}>Make one</a>.
+          Put an access token in the place of <code>ACCESS_TOKEN</code>. <a href={to`/tokens`}>Create one</a>.
         </p>
       </div>
     </Dialog>

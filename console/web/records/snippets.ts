@@ -17,7 +17,7 @@ export interface SnippetInput {
   readonly limit: number;
 }
 
-/** Stands where the access token belongs: tokens are shown once, when they are made. */
+/** Stands where the access token belongs: tokens are shown once, when they are created. */
 const token = 'ACCESS_TOKEN';
 
 function address({ apiUrl, project, space, fields, view }: SnippetInput): string {

@@ -5,9 +5,8 @@ import { Button } from '../parts/button.tsx';
 import { CodeBlock } from '../parts/copy.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
-import { useForm } from '../parts/form.ts';
+import { FormDialog } from '../parts/form-dialog.tsx';
 import { formatDate } from '../parts/format.ts';
-import { ProblemNote } from '../parts/problem-note.tsx';
 import { createToken, type NewToken } from './token-api.ts';
 
 const lives = [
@@ -19,43 +18,24 @@ const lives = [
 ];
 const dayMs = 86_400_000;
 
-/** Asks for a name and an expiry, then shows the token once. */
-export function NewTokenDialog({
-  onCreated,
-  onClose,
-}: {
+interface NewTokenDialogProps {
   readonly onCreated: () => void;
   readonly onClose: () => void;
-}): JSX.Element {
-  const [made, setMade] = useState<NewToken | null>(null);
-  if (made !== null) return <ShownOnce token={made} onClose={onClose} />;
-  return (
-    <Dialog title="New access token" onClose={onClose}>
-      <TokenForm
-        onCancel={onClose}
-        onMade={(token) => {
-          setMade(token);
-          onCreated();
-        }}
-      />
-    </Dialog>
-  );
 }
 
-function TokenForm({
-  onMade,
-  onCancel,
-}: {
-  readonly onMade: (token: NewToken) => void;
-  readonly onCancel: () => void;
-}): JSX.Element {
+/** Asks for a name and an expiry, then shows the token once. */
+export function NewTokenDialog({ onCreated, onClose }: NewTokenDialogProps): JSX.Element {
+  const [created, setCreated] = useState<NewToken | null>(null);
   const [name, setName] = useState('');
   const [life, setLife] = useState('90');
   const [day, setDay] = useState('');
-  const form = useForm(async (signal) => onMade(await createToken(name, expiryOf(life, day), signal)));
+  if (created !== null) return <ShownOnce token={created} onClose={onClose} />;
+  const send = async (signal: AbortSignal): Promise<void> => {
+    setCreated(await createToken(name, expiryOf(life, day), signal));
+    onCreated();
+  };
   return (
-    <form class="stack" onSubmit={form.submit}>
-      {form.problem !== null && <ProblemNote problem={form.problem} />}
+    <FormDialog title="New access token" verb="Create the token" send={send} onClose={onClose}>
       <TextField
         label="Name"
         hint="What it is for, so that you know it again: “backup script”."
@@ -70,13 +50,7 @@ function TokenForm({
       {life === 'date' && (
         <TextField label="Last day" type="date" required min={isoDay(1)} value={day} onInput={setDay} />
       )}
-      <div class="dialog-actions">
-        <Button onClick={onCancel}>Cancel</Button>
-        <Button kind="primary" type="submit" busy={form.busy}>
-          Create the token
-        </Button>
-      </div>
-    </form>
+    </FormDialog>
   );
 }
 
@@ -90,13 +64,12 @@ function expiryOf(life: string, day: string): string | null {
   return new Date(Date.now() + Number(life) * dayMs).toISOString();
 }
 
-function ShownOnce({
-  token,
-  onClose,
-}: {
+interface ShownOnceProps {
   readonly token: NewToken;
   readonly onClose: () => void;
-}): JSX.Element {
+}
+
+function ShownOnce({ token, onClose }: ShownOnceProps): JSX.Element {
   const start = useRef<HTMLParagraphElement>(null);
   // the button that was pressed is gone
   useLayoutEffect(() => start.current?.focus(), []);
@@ -113,13 +86,13 @@ function ShownOnce({
     >
       <div class="stack">
         <p ref={start} tabIndex={-1}>
-          This is the only time that <strong>{token.name}</strong> is shown. Keep it where you keep passwords.{' '}
+          The token <strong>{token.name}</strong> is shown only once. Keep it where you keep passwords.{' '}
           {token.expiresAt === null ? 'It never expires.' : `It expires on ${formatDate(token.expiresAt)}.`}
         </p>
         <CodeBlock code={token.token} label="Copy the token" />
         <div class="field">
           <h3>Try it in a terminal</h3>
-          <p class="hint">Uploads a small file to the project “demo”, which is made with it.</p>
+          <p class="hint">Uploads a small file to the project “demo”, which is created with it.</p>
           <CodeBlock code={curlLine(token.token)} label="Copy the command" />
         </div>
       </div>

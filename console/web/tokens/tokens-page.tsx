@@ -4,33 +4,27 @@ import { Button } from '../parts/button.tsx';
 import { confirmed } from '../parts/confirm.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
-import { formatSince, formatTime } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
-import { toast, toastProblem } from '../parts/toast.tsx';
+import { Time } from '../parts/time.tsx';
 import { NewTokenDialog } from './new-token-dialog.tsx';
 import { type AccessToken, listTokens, revokeToken, tokenState } from './token-api.ts';
 
-/** The access tokens of the account: make, list, revoke. */
+/** The access tokens of the account: create, list, revoke. */
 export function TokensPage(): JSX.Element {
   const { data, problem, reload } = useLoad(listTokens, []);
   const [creating, setCreating] = useState(false);
   const revoke = async (token: AccessToken): Promise<void> => {
-    const yes = await confirmed({
+    const revoked = await confirmed({
       title: `Revoke ${token.name || 'this token'}?`,
-      body: <p>Whatever uses it stops working within a second. This can't be undone.</p>,
+      body: <p>Whatever uses it stops working within a second. This can’t be undone.</p>,
       confirm: 'Revoke the token',
+      run: () => revokeToken(token.id),
+      done: `${token.name || 'The token'} is revoked.`,
     });
-    if (!yes) return;
-    try {
-      await revokeToken(token.id);
-      toast(`${token.name || 'The token'} is revoked.`);
-    } catch (thrown) {
-      toastProblem(thrown);
-    }
-    reload();
+    if (revoked) reload();
   };
   const create = (
     <Button kind="primary" onClick={() => setCreating(true)}>
@@ -47,7 +41,7 @@ export function TokensPage(): JSX.Element {
       {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
       {data?.length === 0 ? (
         <EmptyState icon="tokens" title="No access tokens yet">
-          <p>Make one to call the API from a program or a terminal.</p>
+          <p>Create one to call the API from a program or a terminal.</p>
           {create}
         </EmptyState>
       ) : (
@@ -78,9 +72,9 @@ function columnsOf(onRevoke: (token: AccessToken) => void): readonly Column<Acce
         </span>
       ),
     },
-    { key: 'created', label: 'Created', cell: ({ createdAt }) => <Moment date={createdAt} /> },
-    { key: 'used', label: 'Last used', cell: ({ lastUsedAt }) => <Moment date={lastUsedAt} /> },
-    { key: 'expires', label: 'Expires', cell: ({ expiresAt }) => <Moment date={expiresAt} /> },
+    { key: 'created', label: 'Created', cell: ({ createdAt }) => <Time date={createdAt} /> },
+    { key: 'used', label: 'Last used', cell: ({ lastUsedAt }) => <Time date={lastUsedAt} /> },
+    { key: 'expires', label: 'Expires', cell: ({ expiresAt }) => <Time date={expiresAt} /> },
     {
       key: 'tools',
       label: 'Actions',
@@ -99,13 +93,4 @@ function StateBadge({ token }: { readonly token: AccessToken }): JSX.Element | n
   const state = tokenState(token);
   if (state === 'active') return null;
   return <span class={`badge ${state === 'revoked' ? 'bad' : 'warn'}`}>{state}</span>;
-}
-
-function Moment({ date }: { readonly date: string | null }): JSX.Element {
-  if (date === null) return <span class="quiet">never</span>;
-  return (
-    <time dateTime={date} title={formatTime(date)}>
-      {formatSince(date)}
-    </time>
-  );
 }

@@ -60,10 +60,10 @@ export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** A round number at or above the largest, whose half is round as well. */
+/** A round number at or above the largest, whose half is a whole number as well. */
 export function niceTop(largest: number): number {
   if (largest <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(largest));
-  const step = [1, 2, 3, 4, 6, 8, 10].find((factor) => factor * power >= largest) ?? 10;
+  const step = [1, 2, 4, 6, 8, 10].find((factor) => factor * power >= largest) ?? 10;
   return step * power;
 }

@@ -3,17 +3,18 @@ import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
-import { formatSince, formatTime } from '../parts/format.ts';
+import { formatSince } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
+import { Time } from '../parts/time.tsx';
 import { toast, toastProblem } from '../parts/toast.tsx';
 import { to } from '../router.ts';
 import { SigningKeyDialog } from './signing-key-dialog.tsx';
 import { type Delivery, listDeliveries, sendAgain, shownDeliveries } from './webhook-api.ts';
 
-/** The newest calls of webhooks: what became of each, and a way to make it again. */
+/** The newest calls of webhooks: what became of each, and a way to send it again. */
 export function WebhooksPage(): JSX.Element {
   const { data, problem, loading, reload } = useLoad(listDeliveries, []);
   const [sending, setSending] = useState<string | null>(null);
@@ -22,7 +23,7 @@ export function WebhooksPage(): JSX.Element {
     setSending(delivery.id);
     try {
       await sendAgain(delivery.id);
-      toast('The call is made again.');
+      toast('The call is sent again.');
     } catch (thrown) {
       toastProblem(thrown);
     } finally {
@@ -33,7 +34,7 @@ export function WebhooksPage(): JSX.Element {
   return (
     <Page
       title="Webhooks"
-      intro="Calls that record spaces made after a write, newest first."
+      intro="Calls that record spaces send after a write, newest first."
       actions={
         <>
           <Button onClick={() => setKeyShown(true)}>Signing key</Button>
@@ -89,15 +90,7 @@ function columnsOf(
       ),
     },
     { key: 'state', label: 'State', cell: (delivery) => <State delivery={delivery} /> },
-    {
-      key: 'created',
-      label: 'Made',
-      cell: ({ createdAt }) => (
-        <time class="nowrap" dateTime={createdAt} title={formatTime(createdAt)}>
-          {formatSince(createdAt)}
-        </time>
-      ),
-    },
+    { key: 'created', label: 'Created', cell: ({ createdAt }) => <Time date={createdAt} /> },
     {
       key: 'tools',
       label: 'Actions',

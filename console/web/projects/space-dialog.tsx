@@ -1,0 +1,100 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { closeUnlessEdited } from '../parts/confirm.tsx';
+import { CheckboxField, TextField } from '../parts/field.tsx';
+import { FormDialog } from '../parts/form-dialog.tsx';
+import { toast } from '../parts/toast.tsx';
+import { changeStructure, type Space } from './projects-api.ts';
+
+interface SpaceDialogProps {
+  readonly project: string;
+  readonly space: Space;
+  readonly onClose: () => void;
+  readonly onSaved: () => void;
+}
+
+const families = ['find', 'insert', 'update', 'delete'];
+
+/** What a record space is called, whom it calls, and who may use it. */
+export function SpaceDialog({ project, space, onClose, onSaved }: SpaceDialogProps): JSX.Element {
+  const { webhooks, authOptions } = space.structure ?? {};
+  const [draft, setDraft] = useState({
+    name: space.name,
+    description: space.description,
+    onInsertUrl: webhooks?.onInsertUrl ?? '',
+    onUpdateUrl: webhooks?.onUpdateUrl ?? '',
+    active: authOptions?.active ?? false,
+    users: authOptions?.space ?? '',
+    scope: authOptions?.scope ?? families,
+  });
+  const [edited, setEdited] = useState(false);
+  const change = (part: Partial<typeof draft>): void => {
+    setEdited(true);
+    setDraft((last) => ({ ...last, ...part }));
+  };
+  const text = (key: 'name' | 'description' | 'onInsertUrl' | 'onUpdateUrl' | 'users') => ({
+    value: draft[key],
+    onInput: (value: string) => change({ [key]: value }),
+  });
+  const send = async (): Promise<void> => {
+    const { name, description, onInsertUrl, onUpdateUrl, active, users, scope } = draft;
+    const called = [webhooks?.onInsertUrl, webhooks?.onUpdateUrl, onInsertUrl, onUpdateUrl].some(Boolean);
+    await changeStructure(project, { slug: space.slug, name: name.trim(), description }, [], {
+      ...(called ? { webhooks: { onInsertUrl, onUpdateUrl } } : {}),
+      ...(active || authOptions ? { authOptions: { active, space: users.trim(), scope } } : {}),
+    });
+    toast(`The record space ${space.slug} is changed.`);
+    onSaved();
+  };
+  return (
+    <FormDialog
+      title={`Edit ${space.slug}`}
+      verb="Save"
+      send={send}
+      onClose={() => void closeUnlessEdited(edited, onClose)}
+    >
+      <TextField label="Name" required autoFocus autoComplete="off" maxLength={200} {...text('name')} />
+      <TextField label="Description" {...text('description')} />
+      <TextField
+        label="Call after inserts"
+        hint="An address that gets each new record: a webhook."
+        type="url"
+        {...text('onInsertUrl')}
+      />
+      <TextField label="Call after updates" type="url" {...text('onUpdateUrl')} />
+      <CheckboxField
+        label="For logged-in users only"
+        hint="Operations then need the login token of a user of your application, beside the access token."
+        checked={draft.active}
+        onChange={(active) => change({ active })}
+      />
+      {draft.active && (
+        <>
+          <TextField
+            label="Record space of the users"
+            required
+            autoComplete="off"
+            maxLength={200}
+            {...text('users')}
+          />
+          <fieldset class="row">
+            <legend class="hint">Operations that need a login</legend>
+            {families.map((family) => (
+              <CheckboxField
+                key={family}
+                label={family}
+                checked={draft.scope.includes(family)}
+                onChange={(on) =>
+                  // a scope may name single operations, too: those stay
+                  change({
+                    scope: on ? [...draft.scope, family] : draft.scope.filter((one) => one !== family),
+                  })
+                }
+              />
+            ))}
+          </fieldset>
+        </>
+      )}
+    </FormDialog>
+  );
+}

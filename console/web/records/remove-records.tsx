@@ -1,0 +1,61 @@
+import { confirmed } from '../parts/confirm.tsx';
+import type { ShowProgress } from '../parts/form-dialog.tsx';
+import { countOf } from '../parts/format.ts';
+import { inParallel } from '../parts/in-parallel.ts';
+import type { Space } from '../projects/projects-api.ts';
+import { pagesOfView } from './export-records.ts';
+import { effectiveSort, isBare, type RecordView } from './record-view.ts';
+import type { RecordsApi } from './records-api.ts';
+import type { Selected } from './selection.ts';
+
+const atOnce = 4;
+
+/**
+ * Asks, then deletes records: all of a space at once, others one by one, because the API has no call for some of them.
+ * @returns the ids of those that are gone; after it was stopped, of some
+ */
+export async function removeRecords(
+  { api, space, view }: { readonly api: RecordsApi; readonly space: Space; readonly view: RecordView },
+  selected: Selected,
+): Promise<ReadonlySet<string>> {
+  const gone = new Set<string>();
+  const clears = selected === 'all' && isBare(view);
+  const count = clears ? space.records : selected === 'all' ? null : selected.size;
+  const what =
+    count === null ? 'all records that match' : count === 1 ? 'the record' : countOf(count, 'record');
+  const remove = (ids: readonly string[], signal: AbortSignal, progress: ShowProgress): Promise<void> =>
+    inParallel(ids, atOnce, signal, async (id) => {
+      await api.remove(id, signal);
+      gone.add(id);
+      progress(gone.size, count);
+    });
+  await confirmed({
+    title: `Delete ${what}?`,
+    body: <p>This can’t be undone.</p>,
+    confirm: `Delete ${what}`,
+    ...(clears ? { typed: space.slug } : {}),
+    async run(signal, progress) {
+      if (clears) return api.clear(signal);
+      progress(gone.size, count);
+      if (selected !== 'all')
+        return remove(
+          [...selected].filter((id) => !gone.has(id)),
+          signal,
+          progress,
+        );
+      const pages = pagesOfView(
+        (request) => api.page(view, space.fields, request, signal),
+        effectiveSort(view).by,
+        signal,
+      );
+      for await (const page of pages)
+        await remove(
+          page.map(({ id }) => String(id)),
+          signal,
+          progress,
+        );
+    },
+    done: count === 1 ? 'The record is deleted.' : 'The records are deleted.',
+  });
+  return gone;
+}

@@ -1,0 +1,154 @@
+/** Work on hundreds of records and files at once, and edits that were thrown away. */
+import t from 'tap';
+import { closeByEscape, makeToken } from '../services/console-browser.ts';
+import { eventuallyEqual } from '../services/eventually-equal.ts';
+import { upload } from '../services/fill-console.ts';
+import { makeSpace, openRecords, project } from '../services/records-browser.ts';
+
+const { server, page, api, go } = await openRecords();
+t.teardown(() => server.close());
+
+const dialog = page.getByRole('dialog');
+const grid = page.getByRole('grid');
+const button = (name: string) => page.getByRole('button', { name, exact: true });
+const records = Array.from({ length: 1300 }, (_, n) => ({ n, word: `word ${n}`, even: n % 2 === 0 }));
+
+await makeSpace(api, 'words', [
+  { name: 'n', type: 'NUMBER' },
+  { name: 'word', type: 'TEXT', required: true },
+  { name: 'even', type: 'BOOLEAN' },
+]);
+await api('POST', `/${project}/words`, { body: records });
+
+t.test('Save on a record that is not right left the focus where it was', async (t) => {
+  await go('/spaces/words');
+  await button('Add a record').click();
+  await dialog.getByRole('textbox', { name: 'n NUMBER' }).fill('many');
+  await dialog.getByRole('button', { name: 'Add the record' }).click();
+  await eventuallyEqual(t, () => page.evaluate('document.activeElement.value'), 'many');
+  t.equal(await dialog.locator('[aria-invalid=true]').count(), 2);
+  await dialog.getByRole('textbox', { name: 'n NUMBER' }).fill('');
+  const placeholder = await dialog.getByRole('textbox', { name: 'n NUMBER' }).getAttribute('placeholder');
+  t.equal(placeholder, 'no value', 'a number is no empty text');
+});
+
+t.test('Escape threw away what was written', async (t) => {
+  const word = dialog.getByRole('textbox', { name: 'word TEXT' });
+  await word.fill('kept');
+  await page.keyboard.press('Escape');
+  const question = page.getByRole('dialog', { name: 'Discard your changes?' });
+  await closeByEscape(question);
+  t.equal(await word.inputValue(), 'kept');
+  await page.keyboard.press('Escape');
+  await question.getByRole('button', { name: 'Discard' }).click();
+  await dialog.waitFor({ state: 'detached' });
+});
+
+t.test('a look at the JSON threw away what was written', async (t) => {
+  await grid.getByText('word 1299').click();
+  const word = dialog.getByRole('textbox', { name: 'word TEXT' });
+  await word.fill('kept');
+  await dialog.getByRole('button', { name: 'JSON' }).click();
+  await dialog.getByText('"word 1299"').waitFor();
+  await dialog.getByRole('button', { name: 'Form' }).click();
+  t.equal(await word.inputValue(), 'kept');
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog', { name: 'Discard' }).getByRole('button', { name: 'Discard' }).click();
+  await dialog.waitFor({ state: 'detached' });
+});
+
+t.test('a search threw the filters away', async (t) => {
+  await page.getByLabel('even equals').selectOption('true');
+  await grid.getByText('word 1298').waitFor();
+  await page.getByLabel('Search in all text fields').fill('word 129');
+  await page.getByText('5 records', { exact: true }).waitFor();
+  t.match(page.url(), /search=word\+129&where.even=true/);
+  await page.getByLabel('Search in all text fields').fill('');
+  await page.getByText(/loaded so far/).waitFor();
+  t.equal(await page.getByLabel('even equals').inputValue(), 'true');
+});
+
+t.test('the last record was at the end of a long way', async (t) => {
+  await go('/spaces/words');
+  await page.getByText(/of 1,300 records loaded/).waitFor();
+  let requests = 0;
+  page.on('request', (request) => void (request.url().includes('/words') && requests++));
+  await page.getByRole('button', { name: 'Go to the last record' }).click();
+  await grid.getByText('word 0', { exact: true }).waitFor();
+  t.ok(requests < 5, `${requests} requests`);
+  await grid.evaluate((element) => element.scrollTo({ top: 700 * 34 }));
+  await grid.getByText('word 590', { exact: true }).waitFor();
+  await grid.focus();
+  await page.keyboard.press('Control+Home');
+  await grid.getByText('word 1299').waitFor();
+  // how many match a filter is not known beforehand
+  await page.getByLabel('even equals').selectOption('false');
+  await grid.getByText('word 1297').waitFor();
+  await grid.focus();
+  await page.keyboard.press('Control+End');
+  await grid.getByText('word 1', { exact: true }).waitFor();
+  await page.getByText('650 records', { exact: true }).waitFor();
+});
+
+t.test('only what was loaded could be selected', async (t) => {
+  await go('/spaces/words?where.even=false');
+  await grid.getByText('word 1297').waitFor();
+  await page.getByLabel('Select all loaded records').check();
+  await button('Select all that match').click();
+  await page.getByText('all that match selected').waitFor();
+  await button('Delete').click();
+  await dialog.getByRole('button', { name: 'Delete all records that match' }).click();
+  await page.getByText('No record matches.').waitFor();
+  await eventuallyEqual(t, async () => (await api<unknown[]>('GET', `/${project}/words`)).length, 650);
+  await go('/spaces/words');
+  await grid.getByText('word 1298').waitFor();
+  await page.getByLabel('Select all loaded records').check();
+  await button('Select all 650 records').click();
+  await button('Delete').click();
+  await dialog.getByLabel('Type words to confirm').fill('words');
+  await dialog.getByRole('button', { name: 'Delete 650 records' }).click();
+  await page.getByText('No records yet').waitFor();
+});
+
+const names = Array.from({ length: 230 }, (_, n) => `file-${String(n).padStart(3, '0')}.txt`);
+
+t.test('files came fifty by fifty, in one order, and nobody said how many there are', async (t) => {
+  const token = await makeToken(server, page, 'uploads');
+  const left = [...names];
+  const work = async (): Promise<void> => {
+    for (let name = left.pop(); name !== undefined; name = left.pop())
+      await upload(server, token, { project: 'album', file: new File([name], name) });
+  };
+  await Promise.all(Array.from({ length: 8 }, work));
+  await page.goto(server.url('/projects/album/files'));
+  await page.getByLabel('230 files').waitFor();
+  await page.getByLabel('Order').selectOption('By name, A to Z');
+  const first = page.getByRole('row').nth(1);
+  await first.filter({ hasText: 'file-000.txt' }).waitFor();
+  t.equal(await page.getByRole('row').count(), 101);
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await page.getByRole('row').filter({ hasText: 'file-199.txt' }).waitFor();
+  await page.getByLabel('Order').selectOption('By name, Z to A');
+  await first.filter({ hasText: 'file-229.txt' }).waitFor();
+  await page.getByLabel('230 files').check();
+  await page.getByText('100 of 230 files selected').waitFor();
+  await button('Delete 100 files').click();
+  await dialog.getByRole('button', { name: 'Delete 100 files' }).click();
+  await page.getByText('100 files deleted.').waitFor();
+  await page.getByLabel('130 files').waitFor();
+  await page.getByLabel('Search by name').fill('file-00');
+  await page.getByLabel('10 files').check();
+  await button('Delete 10 files').click();
+  await dialog.getByRole('button', { name: 'Delete 10 files' }).click();
+  await page.getByText('No file matches').waitFor();
+});
+
+t.test('a project with files could be dropped when each of them was deleted by hand', async (t) => {
+  await page.goto(server.url('/projects'));
+  await page.getByRole('button', { name: 'Drop album' }).click();
+  await dialog.getByLabel('Type album to confirm').fill('album');
+  t.notMatch(await dialog.textContent(), /optional/, 'what has to be typed is not optional');
+  await dialog.getByRole('button', { name: 'Drop the project' }).click();
+  await page.getByText('The project album is dropped.').waitFor();
+  t.match(await api('GET', '/_projects_'), { projects: [{ slug: project }] });
+});

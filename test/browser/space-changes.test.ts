@@ -1,0 +1,147 @@
+/** What only a program could do with a record space, and what a file said when it could not be imported. */
+import t, { type Test } from 'tap';
+import { makeSpace, openRecords, project } from '../services/records-browser.ts';
+
+const { server, page, problems, api, go } = await openRecords();
+t.teardown(() => server.close());
+
+/** What a person would not see. A refusal is written to the console by the browser itself. */
+const noProblems = (t: Test) =>
+  t.strictSame(
+    problems.splice(0).filter((text) => !/ 40[04] /.test(text)),
+    [],
+  );
+
+const dialog = page.getByRole('dialog');
+const closed = () => dialog.waitFor({ state: 'detached' });
+
+interface ShownSpace {
+  readonly name: string;
+  readonly description: string;
+  readonly fields: readonly { readonly name: string; readonly slug: string; readonly type: string }[];
+  readonly structure: { readonly webhooks?: object; readonly authOptions?: object };
+}
+const stored = (space: string) => api<ShownSpace>('GET', `/_projects_/${project}/spaces/${space}`);
+
+async function choose(name: string, content: string | Buffer): Promise<void> {
+  await page.getByRole('button', { name: 'Import', exact: true }).first().click();
+  const file = { name, mimeType: 'text/csv', buffer: Buffer.from(content) };
+  await dialog.locator('input[type=file]').setInputFiles(file);
+}
+
+t.test('the page said that the type of a field can’t be changed', async (t) => {
+  await makeSpace(api, 'types', [{ name: 'age', type: 'TEXT' }]);
+  const [, old] = await api<{ id: string }[]>('POST', `/${project}/types`, {
+    body: [{ age: '36' }, { age: 'old' }],
+  });
+  await go('/spaces/types/structure');
+  await page.getByRole('button', { name: 'age', exact: true }).click();
+  await dialog.getByLabel('Type').selectOption('NUMBER');
+  await dialog.getByText('Every stored text has to be a number').waitFor();
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog
+    .getByText(/1 of 2 stored values does not convert, such as 'old'/)
+    .first()
+    .waitFor();
+  await api('POST', `/${project}/types/update-by-id?id=${old?.id}`, { body: { age: '37' } });
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await closed();
+  await page.getByRole('row').filter({ hasText: 'NUMBER' }).waitFor();
+  t.match(await api('GET', `/${project}/types`), [{ age: 36 }, { age: 37 }]);
+  noProblems(t);
+});
+
+t.test('name, description, webhooks and authOptions could not be edited', async (t) => {
+  await makeSpace(api, 'user', [{ name: 'email', type: 'TEXT' }]);
+  await makeSpace(api, 'orders', [{ name: 'item', type: 'TEXT' }]);
+  await go('/spaces/orders/structure');
+  await page.getByRole('button', { name: 'Edit the record space' }).click();
+  await dialog.getByLabel('Name', { exact: true }).fill('Orders of today');
+  await dialog.getByLabel('Description').fill('what is to be sent');
+  await dialog.getByLabel('Call after inserts').fill('https://example.com/hook');
+  await dialog.getByLabel('For logged-in users only').check();
+  await dialog.getByLabel('Record space of the users').fill('user');
+  await dialog.getByLabel('find', { exact: true }).uncheck();
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await closed();
+  await page.getByRole('heading', { name: 'Orders of today' }).waitFor();
+  t.match(await stored('orders'), {
+    name: 'Orders of today',
+    description: 'what is to be sent',
+    fields: [{ name: 'item' }],
+    structure: {
+      webhooks: { onInsertUrl: 'https://example.com/hook', onUpdateUrl: null },
+      authOptions: { active: true, space: 'user', scope: ['insert', 'update', 'delete'] },
+    },
+  });
+  await page.getByRole('button', { name: 'Edit the record space' }).click();
+  await dialog.getByLabel('Call after inserts').fill('');
+  await dialog.getByLabel('For logged-in users only').uncheck();
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await closed();
+  const { webhooks, authOptions } = (await stored('orders')).structure;
+  t.match(webhooks, { onInsertUrl: null, onUpdateUrl: null });
+  t.match(authOptions, { active: false });
+  noProblems(t);
+});
+
+t.test('a space without fields took no file', async (t) => {
+  await api('POST', `/${project}/fresh/set-structure`, { body: { name: 'Fresh', recordStructure: [] } });
+  await go('/spaces/fresh');
+  await page.getByText('No fields yet').waitFor();
+  await choose(
+    'people.csv',
+    'id,Full Name,age,zip,active,tags\n1,Ada,36,007,true,"[""a""]"\n2,Grace,85,,false,\n',
+  );
+  await dialog.getByText('5 of 6 columns become fields').waitFor();
+  t.equal(await dialog.getByLabel('Type of age').inputValue(), 'NUMBER');
+  t.equal(await dialog.getByLabel('Type of zip').inputValue(), 'TEXT', 'no zero is lost');
+  await dialog.getByLabel('Type of active').selectOption('');
+  await dialog.getByText('4 of 6 columns become fields').waitFor();
+  await dialog.getByRole('button', { name: 'Create the fields and import' }).click();
+  await dialog.getByText('Done: 2 records stored, 0 bad rows left out.').waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).last().click();
+  await page.getByRole('grid').getByText('Grace').waitFor();
+  t.match((await stored('fresh')).fields, [
+    { name: 'Full Name', slug: 'full-name', type: 'TEXT' },
+    { name: 'age', type: 'NUMBER' },
+    { name: 'zip', type: 'TEXT' },
+    { name: 'tags', type: 'ARRAY' },
+  ]);
+  t.match(await api('GET', `/${project}/fresh`), [
+    { 'Full Name': 'Ada', age: 36, zip: '007', tags: ['a'] },
+    { 'Full Name': 'Grace', age: 85, zip: null },
+  ]);
+  noProblems(t);
+});
+
+t.test('a workbook, a line sep= and a name that comes twice were a riddle', async (t) => {
+  await makeSpace(api, 'files', [
+    { name: 'name', type: 'TEXT' },
+    { name: 'age', type: 'NUMBER' },
+  ]);
+  await go('/spaces/files');
+  await choose('people.xlsx', Buffer.from([0x50, 0x4b, 3, 4, 20, 0, 0xff, 0xfe]));
+  await dialog.getByText('Save it there as “CSV UTF-8”').waitFor();
+  const csv = (text: string) =>
+    dialog
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+  await csv('sep=;\r\nname;age;age\r\nAda;36;37\r\n');
+  await dialog.getByText('2 of 3 columns go to a field').waitFor();
+  await dialog.getByText('The first line names “age” more than once.').waitFor();
+  noProblems(t);
+});
+
+t.test('a name of two words suggested a slug with a space in it', async (t) => {
+  await go('');
+  await page.getByRole('button', { name: 'New record space' }).click();
+  await dialog.getByLabel('Name', { exact: true }).fill(' Order Items ');
+  t.equal(await dialog.getByLabel('Slug').inputValue(), 'order-items');
+});
+
+t.test('a project that does not exist seemed to be an empty one', async (t) => {
+  await page.goto(server.url('/projects/nowhere'));
+  await page.getByRole('heading', { name: 'There is no project nowhere' }).waitFor();
+  noProblems(t);
+});
