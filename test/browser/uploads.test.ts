@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { closeByEscape, openConsole, register } from '../services/console-browser.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
+import { jpegWithExif } from '../services/jpeg-with-exif.ts';
 
 const server = await openConsole();
 t.teardown(() => server.close());
@@ -32,7 +33,7 @@ t.test('a failed one says why, and can be tried again', async (t) => {
   await page.getByRole('row', { name: /once\.txt/ }).waitFor();
 });
 
-t.test('a refusal of the server is shown in its own words', async () => {
+t.test('a refusal of the server is shown in its own words, and another try is not offered', async (t) => {
   await page.goto(server.url('/projects/refused/files'));
   await page.route(
     '**/upload',
@@ -46,6 +47,7 @@ t.test('a refusal of the server is shown in its own words', async () => {
   );
   await input.setInputFiles(text('large.txt'));
   await page.getByText('The file exceeds 100 MB').waitFor();
+  t.equal(await page.getByRole('button', { name: /Retry/ }).count(), 0);
 });
 
 t.test('a cancelled one leaves nothing', async (t) => {
@@ -142,6 +144,37 @@ t.test('dropped files', async () => {
     await page.dispatchEvent('header', event, { dataTransfer: transfer });
   }
   await page.getByText('2 files uploaded to dropped.').waitFor();
+});
+
+t.test('thumbnails of a list of photographs cost the whole files', async (t) => {
+  const drawn = await page.evaluate<string>(`
+    Object.assign(document.createElement('canvas'), { width: 16, height: 16 }).toDataURL('image/jpeg')`);
+  const picture = Buffer.from(drawn.split(',')[1] ?? '', 'base64');
+  const rest = new Uint8Array(1_100_000);
+  const photo = Buffer.from(jpegWithExif({ picture, orientation: 6, rest }));
+  await page.goto(server.url('/projects/photos/files'));
+  const asked: (string | undefined)[] = [];
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url());
+    const reads = request.method() === 'GET' && /^\/_f_\/photos\/./.test(pathname);
+    if (reads) asked.push(request.headers().range);
+  });
+  await input.setInputFiles([
+    { name: 'photo.jpg', mimeType: 'image/jpeg', buffer: photo },
+    { name: 'large.png', mimeType: 'image/png', buffer: Buffer.concat([picture, rest]) },
+  ]);
+  await page.getByRole('row', { name: /large\.png/ }).waitFor();
+  const shown = page.getByRole('row', { name: /photo\.jpg/ }).locator('.thumbnail img');
+  t.equal(await shown.getAttribute('src'), drawn);
+  t.match(await shown.getAttribute('style'), /90deg/, 'it lay as the sensor did');
+  t.equal(
+    await page
+      .getByRole('row', { name: /large\.png/ })
+      .locator('.thumbnail img')
+      .count(),
+    0,
+  );
+  t.strictSame(asked, ['bytes=0-67999']);
 });
 
 t.test('deletes the chosen ones, after asking', async (t) => {
