@@ -1,5 +1,6 @@
 /** What only a program could do with a record space, and what a file said when it could not be imported. */
 import t, { type Test } from 'tap';
+import { closeByEscape } from '../services/console-browser.ts';
 import { makeSpace, openRecords, project } from '../services/records-browser.ts';
 
 const { server, page, problems, api, go } = await openRecords();
@@ -130,6 +131,25 @@ t.test('a workbook, a line sep= and a name that comes twice were a riddle', asyn
   await csv('sep=;\r\nname;age;age\r\nAda;36;37\r\n');
   await dialog.getByText('2 of 3 columns go to a field').waitFor();
   await dialog.getByText('The first line names “age” more than once.').waitFor();
+  noProblems(t);
+});
+
+t.test('a cell of 10 MB froze the page', async (t) => {
+  await makeSpace(api, 'large', [
+    { name: 'text', type: 'TEXT' },
+    { name: 'n', type: 'NUMBER' },
+  ]);
+  await go('/spaces/large');
+  await choose('large.csv', `text,n\n"${'a b\n'.repeat(2_500_000)}",1\nsmall,2\n`);
+  await dialog.getByText('2 of 2 columns go to a field').waitFor();
+  await dialog.getByRole('cell', { name: /^a b a b .*…$/ }).waitFor();
+  await dialog.getByRole('button', { name: 'Import', exact: true }).click();
+  await dialog.getByText('Done: 2 records stored').waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).last().click();
+  await page.getByRole('grid').getByText('a b a b').click();
+  await dialog.getByRole('button', { name: 'Edit all 10 MB of text' }).waitFor();
+  t.ok(((await page.textContent('body')) ?? '').length < 10_000, 'it is nowhere in full');
+  await closeByEscape(dialog);
   noProblems(t);
 });
 

@@ -54,3 +54,11 @@ t.test('a file is UTF-8, or refused', async (t) => {
   await t.rejects(collect(filePieces(new Blob([Buffer.from('größe', 'latin1')]))), /not UTF-8/);
   await t.rejects(collect(filePieces(new Blob([Buffer.from('größe').subarray(0, 3)]))), /not UTF-8/);
 });
+
+t.test('a file whose first record is large seemed to hold nothing', async (t) => {
+  const value = 'x '.repeat(2_500_000);
+  const csv = await previewFile(pieces('a,b\n"', value, '",1\nsmall,2\n'));
+  t.match(csv, { columns: ['a', 'b'], rows: [{ cells: [value, '1'] }, { cells: ['small', '2'] }] });
+  const json = await previewFile(pieces('[{"a":"', value, '"},{"b":2}]'));
+  t.match(json, { columns: ['a', 'b'], rows: [{ record: { a: value } }, { record: { b: 2 } }] });
+});

@@ -92,15 +92,22 @@ export interface ImportPreview {
 const previewRows = 100;
 const previewCharacters = 1_000_000;
 
-/** What a file begins with. Its first character says whether it is JSON: CSV that begins with a bracket is rare. */
+/** What a file begins with; more is read of one whose first record is large. */
 export async function previewFile(pieces: Pieces): Promise<ImportPreview> {
   let text = '';
-  let whole = true;
+  let enough = previewCharacters;
   for await (const piece of pieces) {
     text += piece.text;
-    whole = text.length <= previewCharacters;
-    if (!whole) break;
+    if (text.length <= enough) continue;
+    const preview = previewText(text, false);
+    if (preview.rows.length > 0) return preview;
+    enough *= 4;
   }
+  return previewText(text, true);
+}
+
+/** The first character says whether it is JSON: CSV that begins with a bracket is rare. */
+function previewText(text: string, whole: boolean): ImportPreview {
   const beginning = text.replace(/^\ufeff/, '');
   if (/^\s*[[{]/.test(beginning)) return previewJson(beginning, whole);
   // a line by which spreadsheets know the separator, and which is no row of theirs
