@@ -237,10 +237,11 @@ t.test('by keyboard alone: rows are walked, selected, opened, changed and delete
 
 t.test('a field is changed and dropped; spaces are found, and dropped with the project', async (t) => {
   await go('/spaces/import/structure');
-  await page.getByLabel('age is required').click();
-  await page.getByText('age is required now.').waitFor();
-  await button('Undo').click();
-  await page.getByText('age is not required now.').waitFor();
+  await button('Edit age').click();
+  await dialog.getByLabel('Required').check();
+  await button('Save').click();
+  await page.getByText('The field age is changed.').waitFor();
+  await page.getByRole('row', { name: 'age' }).getByRole('cell', { name: 'yes' }).waitFor();
   await page.getByRole('button', { name: 'Drop age' }).click();
   await dialog.getByLabel('Type age to confirm').fill('age');
   await button('Drop the field').click();

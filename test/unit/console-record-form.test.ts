@@ -1,7 +1,7 @@
 /** A form made from a structure: what it shows of a record, and what it sends. */
 import t from 'tap';
 import type { Field } from '../../console/web/projects/structure.ts';
-import { cellText, shownSize } from '../../console/web/records/cell-text.ts';
+import { cellText } from '../../console/web/records/cell-text.ts';
 import { fieldProblems } from '../../console/web/records/field-problems.ts';
 import { type Form, formOf, readForm } from '../../console/web/records/record-form.ts';
 
@@ -95,5 +95,4 @@ t.test('a cell never shows more than fits', async (t) => {
   let deep: unknown = 1;
   for (let level = 0; level < 100; level++) deep = [deep];
   t.equal(cellText(deep)?.cut, true);
-  t.strictSame(['a'.length, 1500, 2_500_000].map(shownSize), ['1 characters', '1.5 kB', '2.5 MB']);
 });

@@ -2,13 +2,12 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { apiBase } from '../api.ts';
 import { Button } from '../parts/button.tsx';
-import { TextField } from '../parts/field.tsx';
 import { useForm } from '../parts/form.ts';
 import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { toast } from '../parts/toast.tsx';
 import { callConsole, loadSession, session } from '../session.ts';
-import { passwordHint, passwordMin } from './password-rules.ts';
+import { PasswordField } from './credential-fields.tsx';
 
 export function AccountPage(): JSX.Element {
   const account = session.value?.account;
@@ -52,24 +51,8 @@ function PasswordForm(): JSX.Element {
       </div>
       <form class="stack" onSubmit={form.submit}>
         {form.problem !== null && <ProblemNote problem={form.problem} />}
-        <TextField
-          label="Current password"
-          type="password"
-          required
-          autoComplete="current-password"
-          value={current}
-          onInput={setCurrent}
-        />
-        <TextField
-          label="New password"
-          type="password"
-          required
-          autoComplete="new-password"
-          hint={passwordHint}
-          minLength={passwordMin}
-          value={next}
-          onInput={setNext}
-        />
+        <PasswordField label="Current password" value={current} onInput={setCurrent} />
+        <PasswordField label="New password" isNew value={next} onInput={setNext} />
         <div class="row">
           <Button kind="primary" type="submit" busy={form.busy}>
             Change the password

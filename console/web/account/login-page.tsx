@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
-import { TextField } from '../parts/field.tsx';
 import { useForm } from '../parts/form.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { to } from '../router.ts';
 import { callConsole, type Session, session } from '../session.ts';
+import { EmailField, PasswordField } from './credential-fields.tsx';
 import { Door } from './door.tsx';
 
 export function LoginPage(): JSX.Element {
@@ -29,24 +29,8 @@ export function LoginPage(): JSX.Element {
     >
       <form class="stack" onSubmit={form.submit}>
         {form.problem !== null && <ProblemNote problem={form.problem} />}
-        <TextField
-          label="Email"
-          type="email"
-          required
-          autoFocus
-          autoComplete="username"
-          maxLength={254}
-          value={email}
-          onInput={setEmail}
-        />
-        <TextField
-          label="Password"
-          type="password"
-          required
-          autoComplete="current-password"
-          value={password}
-          onInput={setPassword}
-        />
+        <EmailField autoFocus value={email} onInput={setEmail} />
+        <PasswordField value={password} onInput={setPassword} />
         <Button kind="primary" type="submit" busy={form.busy}>
           Log in
         </Button>

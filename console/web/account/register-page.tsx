@@ -6,8 +6,8 @@ import { useForm } from '../parts/form.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { to } from '../router.ts';
 import { callConsole, type Session, session } from '../session.ts';
+import { EmailField, PasswordField } from './credential-fields.tsx';
 import { Door } from './door.tsx';
-import { passwordHint, passwordMin } from './password-rules.ts';
 
 /** Makes an account, or claims the one that the first start made. */
 export function RegisterPage(): JSX.Element {
@@ -89,25 +89,8 @@ function RegisterForm({ claims }: { readonly claims: boolean }): JSX.Element {
         />
       )}
       <TextField label="Name" autoComplete="name" maxLength={100} value={name} onInput={setName} />
-      <TextField
-        label="Email"
-        type="email"
-        required
-        autoComplete="username"
-        maxLength={254}
-        value={email}
-        onInput={setEmail}
-      />
-      <TextField
-        label="Password"
-        type="password"
-        required
-        autoComplete="new-password"
-        hint={passwordHint}
-        minLength={passwordMin}
-        value={password}
-        onInput={setPassword}
-      />
+      <EmailField value={email} onInput={setEmail} />
+      <PasswordField isNew value={password} onInput={setPassword} />
       <Button kind="primary" type="submit" busy={form.busy}>
         {claims ? 'Claim the account' : 'Create the account'}
       </Button>

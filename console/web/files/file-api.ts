@@ -1,5 +1,5 @@
 import { address, apiAddress, callApi, callJson } from '../api.ts';
-import type { ShowProgress } from '../parts/form-dialog.tsx';
+import type { ShowProgress } from '../parts/confirmed.ts';
 import { inParallel } from '../parts/in-parallel.ts';
 import type { KeysetPage } from '../parts/load.ts';
 import { toProblem } from '../problem.ts';

@@ -15,12 +15,11 @@ export interface FileTableProps {
   readonly selected: Selected;
   readonly onSelect: (name: string, selected: boolean) => void;
   readonly onOpen: (file: StoredFile) => void;
-  readonly onLink: (file: StoredFile) => void;
   readonly onDelete: (file: StoredFile) => void;
 }
 
 export function FileTable(props: FileTableProps): JSX.Element {
-  const { project, files, onLink, onDelete } = props;
+  const { project, files, onOpen, onDelete } = props;
   const columns: readonly Column<StoredFile>[] = [
     { key: 'name', label: 'Name', cell: (file) => <NameCell {...props} file={file} /> },
     { key: 'type', label: 'Type', cell: (file) => <span class="quiet">{file.contentType}</span> },
@@ -32,11 +31,7 @@ export function FileTable(props: FileTableProps): JSX.Element {
       tools: true,
       cell: (file) => (
         <>
-          <IconButton
-            icon="link"
-            label={`Copy a link to ${file.originalName}`}
-            onClick={() => onLink(file)}
-          />
+          <IconButton icon="link" label={`Links to ${file.originalName}`} onClick={() => onOpen(file)} />
           <IconButton icon="trash" label={`Delete ${file.originalName}`} onClick={() => onDelete(file)} />
         </>
       ),

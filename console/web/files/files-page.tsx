@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
-import { confirmed } from '../parts/confirm.tsx';
+import { confirmed } from '../parts/confirmed.ts';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { CheckboxField } from '../parts/field.tsx';
 import { countOf, formatNumber } from '../parts/format.ts';
@@ -16,12 +16,9 @@ import { ChooseFiles, DropZone } from './choose-files.tsx';
 import { deleteFiles, deleteNamed, listFiles, type StoredFile } from './file-api.ts';
 import { clearFilter, currentFilter, currentOrder, FilterRow, isFiltered } from './file-filter.tsx';
 import { FileTable, type Selected } from './file-table.tsx';
-import { LinkDialog } from './link-fields.tsx';
 import { PreviewDialog } from './preview-dialog.tsx';
 import { UploadPanel } from './upload-panel.tsx';
 import { onStored } from './uploads.ts';
-
-type Open = { readonly what: 'preview' | 'links'; readonly file: StoredFile } | null;
 
 const nothing: Selected = new Set();
 
@@ -37,7 +34,7 @@ export function FilesPage({ params }: PageProps): JSX.Element {
     [project, ...inputs],
   );
   const [selected, setSelected] = useState<Selected>(nothing);
-  const [open, setOpen] = useState<Open>(null);
+  const [open, setOpen] = useState<StoredFile | null>(null);
   useEffect(() => setSelected(nothing), [project, ...inputs]);
   useEffect(
     () =>
@@ -59,21 +56,17 @@ export function FilesPage({ params }: PageProps): JSX.Element {
   };
   const remove = async (doomed: Selected): Promise<void> => {
     const gone = new Set<string>();
-    const all = doomed === 'all';
+    const count = doomed === 'all' ? (files.total ?? 0) : doomed.size;
+    const first = items.find(({ name }) => doomed !== 'all' && doomed.has(name));
     await confirmed({
-      ...deletionOf(
-        all ? files.total : doomed.size,
-        items.find(({ name }) => !all && doomed.has(name)),
-      ),
+      title: `Delete ${count === 1 && first ? first.originalName : countOf(count, 'file')}?`,
+      body: 'The stored bytes are removed, and every link stops working. This can’t be undone.',
+      confirm: `Delete ${countOf(count, 'file')}`,
       async run(signal, progress) {
         const work = { signal, progress, gone: (name: string) => void gone.add(name) };
-        if (all) await deleteFiles(project, filter, work);
-        else
-          await deleteNamed(
-            project,
-            [...doomed].filter((name) => !gone.has(name)),
-            work,
-          );
+        if (doomed === 'all') return deleteFiles(project, filter, work);
+        const left = [...doomed].filter((name) => !gone.has(name));
+        await deleteNamed(project, left, work);
       },
     });
     // some may be gone where it was stopped
@@ -113,19 +106,20 @@ export function FilesPage({ params }: PageProps): JSX.Element {
             files={files.items}
             selected={selected}
             onSelect={select}
-            onOpen={(file) => setOpen({ what: 'preview', file })}
-            onLink={(file) => setOpen({ what: 'links', file })}
+            onOpen={setOpen}
             onDelete={({ name }) => void remove(new Set([name]))}
           />
         )
       )}
       <More pages={files} />
-      <OpenDialog
-        project={project}
-        open={open}
-        onClose={() => setOpen(null)}
-        onDelete={({ name }) => void remove(new Set([name]))}
-      />
+      {open !== null && (
+        <PreviewDialog
+          project={project}
+          file={open}
+          onClose={() => setOpen(null)}
+          onDelete={() => void remove(new Set([open.name]))}
+        />
+      )}
     </Page>
   );
 }
@@ -173,26 +167,6 @@ function SelectionBar({ files, selected, onSelect, onDelete }: SelectionBarProps
   );
 }
 
-function OpenDialog({
-  project,
-  open,
-  onClose,
-  onDelete,
-}: {
-  readonly project: string;
-  readonly open: Open;
-  readonly onClose: () => void;
-  readonly onDelete: (file: StoredFile) => void;
-}): JSX.Element | null {
-  if (open === null) return null;
-  const { what, file } = open;
-  return what === 'links' ? (
-    <LinkDialog project={project} file={file} onClose={onClose} />
-  ) : (
-    <PreviewDialog project={project} file={file} onClose={onClose} onDelete={() => onDelete(file)} />
-  );
-}
-
 function NoFiles({ filtered }: { readonly filtered: boolean }): JSX.Element {
   return filtered ? (
     <EmptyState icon="search" title="No file matches">
@@ -204,12 +178,4 @@ function NoFiles({ filtered }: { readonly filtered: boolean }): JSX.Element {
       <p>Drop files or a folder here, or use the buttons above. The first file creates the project.</p>
     </EmptyState>
   );
-}
-
-function deletionOf(count = 0, first?: StoredFile): { title: string; body: JSX.Element; confirm: string } {
-  return {
-    title: `Delete ${count === 1 ? (first?.originalName ?? '') : countOf(count, 'file')}?`,
-    body: <p>The stored bytes are removed, and every link stops working. This can’t be undone.</p>,
-    confirm: `Delete ${countOf(count, 'file')}`,
-  };
 }

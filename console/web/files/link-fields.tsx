@@ -2,10 +2,11 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { CodeBlock, copyText } from '../parts/copy.tsx';
-import { Dialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/field.tsx';
+import { useForm } from '../parts/form.ts';
 import { formatTime } from '../parts/format.ts';
-import { toast, toastProblem } from '../parts/toast.tsx';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { toast } from '../parts/toast.tsx';
 import { createLink, type ExpiringLink, type FileProps } from './file-api.ts';
 
 const lives = [
@@ -18,20 +19,12 @@ const lives = [
 export function LinkFields({ project, file }: FileProps): JSX.Element {
   const [life, setLife] = useState('3600');
   const [created, setCreated] = useState<ExpiringLink | null>(null);
-  const [busy, setBusy] = useState(false);
-  const create = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      const link = await createLink(project, file.name, Number(life));
-      setCreated(link);
-      await copyText(link.link);
-      toast('The link was created and copied.');
-    } catch (thrown) {
-      toastProblem(thrown);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const form = useForm(async (signal) => {
+    const link = await createLink(project, file.name, Number(life), signal);
+    setCreated(link);
+    await copyText(link.link);
+    toast('The link was created and copied.');
+  });
   return (
     <div class="stack">
       <div class="field">
@@ -42,14 +35,15 @@ export function LinkFields({ project, file }: FileProps): JSX.Element {
       <div class="field">
         <h3>Link that expires</h3>
         <p class="hint">Opens this one file without a token until then. It can't be taken back.</p>
-        <div class="row">
+        {form.problem !== null && <ProblemNote problem={form.problem} />}
+        <form class="row" onSubmit={form.submit}>
           <div class="grow">
             <SelectField label="Good for" hideLabel value={life} onChange={setLife} options={lives} />
           </div>
-          <Button busy={busy} onClick={() => void create()}>
+          <Button type="submit" busy={form.busy}>
             Create and copy
           </Button>
-        </div>
+        </form>
         {created !== null && (
           <>
             <CodeBlock code={created.link} label="Copy the link that expires" />
@@ -58,17 +52,5 @@ export function LinkFields({ project, file }: FileProps): JSX.Element {
         )}
       </div>
     </div>
-  );
-}
-
-export function LinkDialog({
-  project,
-  file,
-  onClose,
-}: FileProps & { readonly onClose: () => void }): JSX.Element {
-  return (
-    <Dialog title={`Links to ${file.originalName}`} onClose={onClose}>
-      <LinkFields project={project} file={file} />
-    </Dialog>
   );
 }

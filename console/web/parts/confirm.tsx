@@ -1,55 +1,15 @@
-import { signal } from '@preact/signals';
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { type Asked, asked } from './confirmed.ts';
 import { TextField } from './field.tsx';
-import { FormDialog, type FormDialogProps } from './form-dialog.tsx';
+import { FormDialog } from './form-dialog.tsx';
 import { toast } from './toast.tsx';
 
-export interface Question {
-  readonly title: string;
-  /** What is lost, and that it can't be undone. */
-  readonly body: ComponentChildren;
-  /** The verb on the button: "Delete 3 files". */
-  readonly confirm: string;
-  /** For what destroys much: has to be typed first. */
-  readonly typed?: string;
-  /** What is done then, while the dialog is open. */
-  readonly run?: FormDialogProps['send'];
-  /** Said afterwards. */
-  readonly done?: string;
-}
-
-const open = signal<{ question: Question; answer: (yes: boolean) => void } | null>(null);
-
-/** Asks before something is destroyed, and destroys it. @returns whether that is done */
-export function confirmed(question: Question): Promise<boolean> {
-  open.value?.answer(false);
-  return new Promise((resolve) => {
-    open.value = {
-      question,
-      answer: (yes) => {
-        open.value = null;
-        resolve(yes);
-      },
-    };
-  });
-}
-
-/** Closes at once, or when edits may be thrown away. */
-export async function closeUnlessEdited(edited: boolean, close: () => void): Promise<void> {
-  const question = {
-    title: 'Discard your changes?',
-    body: <p>What you entered has not been saved.</p>,
-    confirm: 'Discard',
-  };
-  if (!edited || (await confirmed(question))) close();
-}
-
 export function ConfirmHost(): JSX.Element | null {
-  return open.value && <ConfirmDialog {...open.value} />;
+  return asked.value && <ConfirmDialog {...asked.value} />;
 }
 
-function ConfirmDialog({ question, answer }: NonNullable<typeof open.value>): JSX.Element {
+function ConfirmDialog({ question, answer }: Asked): JSX.Element {
   const [typed, setTyped] = useState('');
   const { title, body, confirm, run, done } = question;
   return (
@@ -57,6 +17,7 @@ function ConfirmDialog({ question, answer }: NonNullable<typeof open.value>): JS
       title={title}
       verb={confirm}
       kind="danger"
+      asks={false}
       blocked={question.typed !== undefined && typed !== question.typed}
       send={async (signal, progress) => {
         await run?.(signal, progress);
@@ -65,11 +26,12 @@ function ConfirmDialog({ question, answer }: NonNullable<typeof open.value>): JS
       }}
       onClose={() => answer(false)}
     >
-      <div>{body}</div>
+      <p>{body}</p>
       {question.typed !== undefined && (
         <TextField
           label={`Type ${question.typed} to confirm`}
           required
+          autoFocus
           value={typed}
           onInput={setTyped}
           autoComplete="off"

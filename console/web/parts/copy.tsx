@@ -5,24 +5,22 @@ import { Icon } from './icon.tsx';
 import { announce, toastProblem } from './toast.tsx';
 
 /** Copies text, and says that it did. */
-export async function copyText(text: string, what = 'Copied'): Promise<void> {
+export async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
     throw new Error('The browser does not let this page copy. Select the text and copy it by hand.');
   }
-  announce(what);
+  announce('Copied');
 }
 
 export function CopyButton({
   text,
-  label = 'Copy',
-  small = true,
+  label,
 }: {
-  readonly text: string | (() => string | Promise<string>);
+  readonly text: string;
   /** What it copies: "Copy the token". */
-  readonly label?: string;
-  readonly small?: boolean;
+  readonly label: string;
 }): JSX.Element {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
@@ -32,14 +30,14 @@ export function CopyButton({
   }, [copied]);
   const copy = async (): Promise<void> => {
     try {
-      await copyText(typeof text === 'string' ? text : await text());
+      await copyText(text);
       setCopied(true);
     } catch (thrown) {
       toastProblem(thrown);
     }
   };
   return (
-    <Button small={small} label={label} onClick={() => void copy()}>
+    <Button small label={label} onClick={() => void copy()}>
       <Icon name={copied ? 'check' : 'copy'} />
       <span>{copied ? 'Copied' : 'Copy'}</span>
     </Button>

@@ -17,7 +17,6 @@ export interface DataTableProps<Row> {
   /** null while the first page loads: rows of the same height stand there instead. */
   readonly rows: readonly Row[] | null;
   readonly rowKey: (row: Row) => string;
-  readonly skeletonRows?: number;
   /** On a narrow screen: each value on a line with its label, or all in one line where they speak for themselves. */
   readonly cards?: 'labelled' | 'plain';
 }
@@ -28,7 +27,6 @@ export function DataTable<Row>({
   columns,
   rows,
   rowKey,
-  skeletonRows = 5,
   cards = 'labelled',
 }: DataTableProps<Row>): JSX.Element {
   return (
@@ -46,7 +44,7 @@ export function DataTable<Row>({
         </thead>
         <tbody>
           {rows === null
-            ? Array.from({ length: skeletonRows }, (_, index) => (
+            ? Array.from({ length: 5 }, (_, index) => (
                 <tr key={index}>
                   {columns.map(({ key }) => (
                     <td key={key}>

@@ -19,16 +19,13 @@ interface Labelled {
 export interface TextFieldProps extends Labelled {
   readonly value: string;
   readonly onInput: (value: string) => void;
-  readonly type?: 'text' | 'email' | 'password' | 'search' | 'number' | 'date' | 'url';
+  readonly type?: 'text' | 'email' | 'password' | 'search' | 'date' | 'url';
   readonly autoComplete?: string;
   readonly autoFocus?: boolean;
   readonly placeholder?: string;
   readonly maxLength?: number;
   readonly minLength?: number;
   readonly min?: string;
-  readonly max?: string;
-  /** Several lines. */
-  readonly rows?: number;
   readonly mono?: boolean;
   readonly spellcheck?: boolean;
   readonly pattern?: string;
@@ -84,9 +81,9 @@ export function Labels(props: Labelled & { children: (ids: ControlIds) => Compon
 
 /** An input with its label. A password can be shown. */
 export function TextField(props: TextFieldProps): JSX.Element {
-  const { value, onInput, type = 'text', rows, mono = false, autoFocus = false } = props;
+  const { value, onInput, type = 'text', mono = false, autoFocus = false } = props;
   const [visible, setVisible] = useState(false);
-  const control = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
+  const control = useRef<HTMLInputElement>(null);
   // before the effect of a dialog around it, which opens with the focus on what has this attribute
   useLayoutEffect(() => {
     if (!autoFocus || control.current === null) return;
@@ -96,29 +93,23 @@ export function TextField(props: TextFieldProps): JSX.Element {
   return (
     <Labels {...props}>
       {(ids) => {
-        const common = {
-          ...ids,
-          value,
-          class: mono ? 'mono' : undefined,
-          required: props.required,
-          disabled: props.disabled,
-          placeholder: props.placeholder,
-          maxLength: props.maxLength,
-          spellcheck: props.spellcheck ?? !mono,
-          autocomplete: props.autoComplete,
-          onInput: (event: Event) => onInput((event.currentTarget as HTMLInputElement).value),
-        };
-        if (rows !== undefined) return <textarea ref={control} rows={rows} {...common} />;
         const input = (
           <input
             ref={control}
             // the types of JSX want a literal here
             type={(visible ? 'text' : type) as 'text'}
+            {...ids}
+            value={value}
+            class={mono ? 'mono' : undefined}
+            required={props.required}
+            placeholder={props.placeholder}
             min={props.min}
-            max={props.max}
             minLength={props.minLength}
+            maxLength={props.maxLength}
             pattern={props.pattern}
-            {...common}
+            spellcheck={props.spellcheck ?? !mono}
+            autocomplete={props.autoComplete}
+            onInput={(event) => onInput(event.currentTarget.value)}
           />
         );
         if (type !== 'password') return input;

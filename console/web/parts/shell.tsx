@@ -51,7 +51,7 @@ export function Shell({
         </nav>
         <div class="side-foot">
           <UploadStatus />
-          <p class="who" title={session.value?.account?.email}>
+          <p class="who cut" title={session.value?.account?.email}>
             {session.value?.account?.email}
           </p>
           <div class="side-tools">

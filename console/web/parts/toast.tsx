@@ -1,20 +1,13 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { toProblem } from '../problem.ts';
-import { Button, IconButton } from './button.tsx';
+import { IconButton } from './button.tsx';
 import { Icon } from './icon.tsx';
 
 interface Toast {
   readonly id: number;
   readonly text: string;
   readonly kind: 'done' | 'failed';
-  readonly action: ToastAction | undefined;
-}
-
-export interface ToastAction {
-  /** "Undo" */
-  readonly label: string;
-  readonly run: () => void;
 }
 
 const shown = signal<readonly Toast[]>([]);
@@ -24,8 +17,8 @@ const mostShown = 4;
 let lastId = 0;
 
 /** Says what was done, for a while. Screen readers say it, too. */
-export function toast(text: string, { action }: { action?: ToastAction } = {}): void {
-  add(text, 'done', action);
+export function toast(text: string): void {
+  add(text, 'done');
 }
 
 /** Says what went wrong; stays until it is closed. */
@@ -39,11 +32,11 @@ export function announce(text: string): void {
   spoken.value = spoken.value === text ? `${text}\u00a0` : text;
 }
 
-function add(text: string, kind: Toast['kind'], action?: ToastAction): void {
+function add(text: string, kind: Toast['kind']): void {
   lastId += 1;
   const id = lastId;
-  shown.value = [...shown.value, { id, text, kind, action }].slice(-mostShown);
-  if (kind === 'done') setTimeout(remove, action === undefined ? doneMs : 2 * doneMs, id);
+  shown.value = [...shown.value, { id, text, kind }].slice(-mostShown);
+  if (kind === 'done') setTimeout(remove, doneMs, id);
 }
 
 function remove(id: number): void {
@@ -62,22 +55,11 @@ export function Toasts(): JSX.Element {
   );
 }
 
-function showToast({ id, text, kind, action }: Toast): JSX.Element {
+function showToast({ id, text, kind }: Toast): JSX.Element {
   return (
     <div class={`toast ${kind}`} key={id}>
       <Icon name={kind === 'done' ? 'check' : 'warning'} />
       <span>{text}</span>
-      {action !== undefined && (
-        <Button
-          small
-          onClick={() => {
-            remove(id);
-            action.run();
-          }}
-        >
-          {action.label}
-        </Button>
-      )}
       <IconButton icon="close" label="Dismiss" onClick={() => remove(id)} />
     </div>
   );

@@ -1,11 +1,11 @@
-import { confirmed } from '../parts/confirm.tsx';
+import { confirmed } from '../parts/confirmed.ts';
 import { dropSpace } from './projects-api.ts';
 
 /** Drops a record space when that is really meant. @returns whether it is gone */
 export function dropSpaceIfConfirmed(project: string, space: string): Promise<boolean> {
   return confirmed({
     title: `Drop the record space ${space}?`,
-    body: <p>This deletes the space and all its records. It can’t be undone.</p>,
+    body: 'This deletes the space and all its records. It can’t be undone.',
     confirm: 'Drop the record space',
     typed: space,
     run: () => dropSpace(project, space),

@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { closeUnlessEdited } from '../parts/confirm.tsx';
 import { CheckboxField, SelectField, TextField } from '../parts/field.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { toast } from '../parts/toast.tsx';
@@ -23,11 +22,7 @@ const blank: Field = { name: '', slug: '', type: 'TEXT', required: false, unique
 export function FieldDialog({ project, structure, field, onClose, onSaved }: FieldDialogProps): JSX.Element {
   const [draft, setDraft] = useState<Field>(field ?? blank);
   const [defaultText, setDefaultText] = useState(field === null ? '' : textOfDefault(field));
-  const [edited, setEdited] = useState(false);
-  const change = (part: Partial<Field>): void => {
-    setEdited(true);
-    setDraft((last) => ({ ...last, ...part }));
-  };
+  const change = (part: Partial<Field>): void => setDraft((last) => ({ ...last, ...part }));
   const send = async (): Promise<void> => {
     const changed = {
       ...draft,
@@ -44,10 +39,10 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
   };
   return (
     <FormDialog
-      title={field === null ? 'Add a field' : `Change ${field.name}`}
+      title={field === null ? 'Add a field' : `Edit the field ${field.name}`}
       verb={field === null ? 'Add the field' : 'Save'}
       send={send}
-      onClose={() => void closeUnlessEdited(edited, onClose)}
+      onClose={onClose}
     >
       <TextField
         label="Name"
@@ -97,10 +92,7 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
         autoComplete="off"
         mono
         value={defaultText}
-        onInput={(text) => {
-          setEdited(true);
-          setDefaultText(text);
-        }}
+        onInput={setDefaultText}
       />
       <TextField
         label="Description"

@@ -2,11 +2,11 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { deleteFiles, noFilter } from '../files/file-api.ts';
 import { Button } from '../parts/button.tsx';
-import { confirmed } from '../parts/confirm.tsx';
+import { confirmed } from '../parts/confirmed.ts';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { SearchField } from '../parts/field.tsx';
-import { formatNumber } from '../parts/format.ts';
+import { countOf, formatNumber } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { usePages } from '../parts/load.ts';
 import { More } from '../parts/more.tsx';
@@ -29,14 +29,7 @@ export function ProjectsPage(): JSX.Element {
   const drop = async (project: Project): Promise<void> => {
     const dropped = await confirmed({
       title: `Drop the project ${project.slug}?`,
-      body: (
-        <p>
-          {project.spaces === 0
-            ? 'It has no record spaces.'
-            : `Its record spaces (${formatNumber(project.spaces)}) and all their records are deleted.`}{' '}
-          Its files are deleted first, which takes a while if there are thousands. This can’t be undone.
-        </p>
-      ),
+      body: `This deletes its files, which takes a while if there are thousands, and then ${countOf(project.spaces, 'record space')} with all records. It can’t be undone.`,
       confirm: 'Drop the project',
       typed: project.slug,
       async run(signal, progress) {

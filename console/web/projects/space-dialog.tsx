@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { closeUnlessEdited } from '../parts/confirm.tsx';
 import { CheckboxField, TextField } from '../parts/field.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { toast } from '../parts/toast.tsx';
@@ -27,11 +26,7 @@ export function SpaceDialog({ project, space, onClose, onSaved }: SpaceDialogPro
     users: authOptions?.space ?? '',
     scope: authOptions?.scope ?? families,
   });
-  const [edited, setEdited] = useState(false);
-  const change = (part: Partial<typeof draft>): void => {
-    setEdited(true);
-    setDraft((last) => ({ ...last, ...part }));
-  };
+  const change = (part: Partial<typeof draft>): void => setDraft((last) => ({ ...last, ...part }));
   const text = (key: 'name' | 'description' | 'onInsertUrl' | 'onUpdateUrl' | 'users') => ({
     value: draft[key],
     onInput: (value: string) => change({ [key]: value }),
@@ -47,12 +42,7 @@ export function SpaceDialog({ project, space, onClose, onSaved }: SpaceDialogPro
     onSaved();
   };
   return (
-    <FormDialog
-      title={`Edit ${space.slug}`}
-      verb="Save"
-      send={send}
-      onClose={() => void closeUnlessEdited(edited, onClose)}
-    >
+    <FormDialog title={`Edit ${space.slug}`} verb="Save" send={send} onClose={onClose}>
       <TextField label="Name" required autoFocus autoComplete="off" maxLength={200} {...text('name')} />
       <TextField label="Description" {...text('description')} />
       <TextField

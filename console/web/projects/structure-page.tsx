@@ -1,56 +1,32 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button, IconButton } from '../parts/button.tsx';
-import { confirmed } from '../parts/confirm.tsx';
+import { confirmed } from '../parts/confirmed.ts';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
-import { toast, toastProblem } from '../parts/toast.tsx';
 import { navigate, to } from '../router.ts';
 import type { PageProps } from '../routes.tsx';
 import { dropSpaceIfConfirmed } from './drop-space.tsx';
 import { FieldDialog } from './field-dialog.tsx';
-import { changeStructure, dropField, getSpace } from './projects-api.ts';
+import { dropField, getSpace } from './projects-api.ts';
 import { SpaceDialog } from './space-dialog.tsx';
 import { type Field, hasDefault } from './structure.ts';
 import { SpaceTabs } from './tabs.tsx';
-
-type Flag = 'required' | 'unique';
 
 /** Fields of a record space: what they are, and what may be changed. */
 export function StructurePage({ params: { project = '', space = '' } }: PageProps): JSX.Element {
   const loaded = useLoad((signal) => getSpace(project, space, signal), [project, space]);
   const [edited, setEdited] = useState<Field | 'new' | 'space' | null>(null);
-  const [changing, setChanging] = useState<string | null>(null);
   const structure = loaded.data;
-
-  /** Sets a flag, and offers to set it back. */
-  const setFlag = async (field: Field, flag: Flag, value: boolean, undo = false): Promise<void> => {
-    if (structure === null || changing !== null) return;
-    setChanging(field.slug);
-    try {
-      await changeStructure(project, structure, [{ ...field, [flag]: value }]);
-      const text = `${field.name} is ${value ? flag : `not ${flag}`} now.`;
-      const back = {
-        label: 'Undo',
-        run: () => void setFlag({ ...field, [flag]: value }, flag, !value, true),
-      };
-      toast(text, undo ? {} : { action: back });
-    } catch (thrown) {
-      toastProblem(thrown);
-    } finally {
-      setChanging(null);
-      loaded.reload();
-    }
-  };
 
   const drop = async (field: Field): Promise<void> => {
     const dropped = await confirmed({
       title: `Drop the field ${field.name}?`,
-      body: <p>This deletes the field and all its values. It can’t be undone.</p>,
+      body: 'This deletes the field and all its values. It can’t be undone.',
       confirm: 'Drop the field',
       typed: field.name,
       run: () => dropField(project, space, field.slug),
@@ -71,7 +47,6 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
       <Icon name="plus" /> Add a field
     </Button>
   );
-  const actions = { setFlag, drop, edit: setEdited };
   return (
     <Page
       title={structure?.name || space}
@@ -100,7 +75,7 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
         loaded.problem === null && (
           <DataTable
             caption={`Fields of ${space}`}
-            columns={fieldColumns(actions)}
+            columns={fieldColumns({ drop, edit: setEdited })}
             rows={structure?.fields ?? null}
             rowKey={({ slug }) => slug}
           />
@@ -131,30 +106,15 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
 }
 
 interface FieldActions {
-  readonly setFlag: (field: Field, flag: Flag, value: boolean) => Promise<void>;
   readonly drop: (field: Field) => Promise<void>;
   readonly edit: (field: Field) => void;
 }
 
-function fieldColumns({ setFlag, drop, edit }: FieldActions): readonly Column<Field>[] {
-  const flagColumn = (flag: Flag, label: string): Column<Field> => ({
-    key: flag,
+function fieldColumns({ drop, edit }: FieldActions): readonly Column<Field>[] {
+  const flag = (key: 'required' | 'unique' | 'hashed', label: string): Column<Field> => ({
+    key,
     label,
-    cell: (field) => (
-      <input
-        type="checkbox"
-        aria-label={`${field.name} is ${flag}`}
-        checked={field[flag]}
-        disabled={flag === 'unique' && field.hashed}
-        onChange={(event) => {
-          const box = event.currentTarget;
-          const value = box.checked;
-          // shows what is stored, until it is stored
-          box.checked = field[flag];
-          void setFlag(field, flag, value);
-        }}
-      />
-    ),
+    cell: (field) => (field[key] ? 'yes' : '–'),
   });
   return [
     {
@@ -171,9 +131,9 @@ function fieldColumns({ setFlag, drop, edit }: FieldActions): readonly Column<Fi
       ),
     },
     { key: 'type', label: 'Type', cell: ({ type }) => <span class="badge">{type}</span> },
-    flagColumn('required', 'Required'),
-    flagColumn('unique', 'Unique'),
-    { key: 'hashed', label: 'Hashed', cell: ({ hashed }) => (hashed ? 'yes, can only be written' : 'no') },
+    flag('required', 'Required'),
+    flag('unique', 'Unique'),
+    flag('hashed', 'Hashed'),
     {
       key: 'default',
       label: 'Default',

@@ -51,9 +51,3 @@ function nestedText(value: object): CellText {
   write(value);
   return cutText(text);
 }
-
-/** A count of characters for people: `950 characters`, `1.2 MB`. */
-export function shownSize(length: number): string {
-  if (length < 1000) return `${length} characters`;
-  return length < 1_000_000 ? `${(length / 1000).toFixed(1)} kB` : `${(length / 1_000_000).toFixed(1)} MB`;
-}

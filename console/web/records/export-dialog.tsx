@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { ShowProgress } from '../parts/confirmed.ts';
 import { CheckboxField, SelectField } from '../parts/field.tsx';
-import { FormDialog, type ShowProgress } from '../parts/form-dialog.tsx';
+import { FormDialog } from '../parts/form-dialog.tsx';
 import { countOf, formatNumber } from '../parts/format.ts';
 import { toast } from '../parts/toast.tsx';
 import type { Space } from '../projects/projects-api.ts';
@@ -54,7 +55,7 @@ export function ExportDialog({ api, space, view, selected, onClose }: ExportDial
     onClose();
   };
   return (
-    <FormDialog title="Export records" verb="Export" send={send} onClose={onClose}>
+    <FormDialog title="Export records" verb="Export" asks={false} send={send} onClose={onClose}>
       <SelectField
         label="Records"
         value={what}

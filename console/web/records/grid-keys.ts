@@ -3,6 +3,14 @@ export type GridKey =
   | { readonly kind: 'move'; readonly rows: number; readonly columns: number; readonly extend: boolean }
   | { readonly kind: 'select' | 'selectAll' | 'clear' | 'open' | 'delete' | 'end' };
 
+const kinds: Readonly<Record<string, 'select' | 'open' | 'clear' | 'delete'>> = {
+  ' ': 'select',
+  Enter: 'open',
+  F2: 'open',
+  Escape: 'clear',
+  Delete: 'delete',
+};
+
 interface Pressed {
   readonly key: string;
   readonly ctrlKey: boolean;
@@ -32,33 +40,12 @@ export function gridKey(event: Pressed, { pageRows, lastRow, lastColumn }: Exten
     if (event.key === 'End') return { kind: 'end' };
     return event.key.toLowerCase() === 'a' ? { kind: 'selectAll' } : null;
   }
-  switch (event.key) {
-    case 'ArrowDown':
-      return move(1, 0);
-    case 'ArrowUp':
-      return move(-1, 0);
-    case 'ArrowRight':
-      return move(0, 1);
-    case 'ArrowLeft':
-      return move(0, -1);
-    case 'PageDown':
-      return move(pageRows, 0);
-    case 'PageUp':
-      return move(-pageRows, 0);
-    case 'Home':
-      return move(0, -lastColumn);
-    case 'End':
-      return move(0, lastColumn);
-    case ' ':
-      return { kind: 'select' };
-    case 'Enter':
-    case 'F2':
-      return { kind: 'open' };
-    case 'Escape':
-      return { kind: 'clear' };
-    case 'Delete':
-      return { kind: 'delete' };
-    default:
-      return null;
-  }
+  const steps: Readonly<Record<string, readonly [rows: number, columns: number]>> = {
+    ...{ ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] },
+    ...{ PageDown: [pageRows, 0], PageUp: [-pageRows, 0], Home: [0, -lastColumn], End: [0, lastColumn] },
+  };
+  const step = steps[event.key];
+  if (step !== undefined) return move(...step);
+  const kind = kinds[event.key];
+  return kind === undefined ? null : { kind };
 }

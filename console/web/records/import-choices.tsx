@@ -84,11 +84,13 @@ export function ImportChoices(props: ImportChoicesProps): JSX.Element {
       )}
       {columns.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
-        <section class="import-preview" tabIndex={0} aria-label="The first rows">
+        <section class="scrolls import-preview" tabIndex={0} aria-label="The first rows">
           <table class="data-table">
             <thead>
               <tr>
-                <th scope="col">Line</th>
+                <th scope="col" class="numeric">
+                  Line
+                </th>
                 {columns.map(({ column, field }, index) => (
                   <th scope="col" key={index}>
                     <div class="cut">{cellText(column || '(no name)')?.text}</div>

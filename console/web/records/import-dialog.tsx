@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
+import { confirmed } from '../parts/confirmed.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { type Problem, toProblem } from '../problem.ts';
@@ -32,6 +33,12 @@ export interface ImportState {
   readonly over: boolean;
 }
 
+const stop = {
+  title: 'Stop the import?',
+  body: 'The records that are stored already stay.',
+  confirm: 'Stop the import',
+};
+
 const nothingYet: ImportReport = { stored: 0, badCount: 0, bad: [], stopped: null };
 
 /** From a file to records: choose it, see what becomes of its columns, and what became of its rows. */
@@ -42,6 +49,9 @@ export function ImportDialog(props: ImportDialogProps): JSX.Element {
   const [problem, setProblem] = useState<Problem | null>(null);
   const abort = useRef<AbortController | null>(null);
   useEffect(() => () => abort.current?.abort(), []);
+  const close = async (): Promise<void> => {
+    if (state === null || state.over || (await confirmed(stop))) onClose();
+  };
 
   const choose = async (file: File | undefined): Promise<void> => {
     if (file === undefined) return;
@@ -88,7 +98,7 @@ export function ImportDialog(props: ImportDialogProps): JSX.Element {
     if (report.stored > 0 || space.fields.length === 0) onImported();
   };
   return (
-    <Dialog title={`Import records into ${space.slug}`} wide onClose={onClose}>
+    <Dialog title={`Import records into ${space.slug}`} wide onClose={() => void close()}>
       <div class="stack">
         {problem !== null && <ProblemNote problem={problem} />}
         {state !== null && chosen !== null ? (

@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
 import { Button } from '../parts/button.tsx';
+import { type Column, DataTable } from '../parts/data-table.tsx';
 import { countOf, formatNumber } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { ProgressBar } from '../parts/progress.tsx';
 import { csvLine, guardFormula } from './csv-writer.ts';
 import type { ImportState } from './import-dialog.tsx';
-import type { ImportReport } from './import-records.ts';
+import type { BadRow, ImportReport } from './import-records.ts';
 import { saveFile } from './save-file.ts';
 
 export interface ImportReportProps {
@@ -67,30 +68,21 @@ function Stopped({ stopped }: { readonly stopped: NonNullable<ImportReport['stop
   );
 }
 
+const badColumns: readonly Column<BadRow>[] = [
+  { key: 'line', label: 'Line', numeric: true, cell: ({ line }) => line },
+  { key: 'problem', label: 'Problem', cell: ({ problem }) => problem },
+];
+
 function BadRows({ report }: { readonly report: ImportReport }): JSX.Element {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
-    <section class="import-preview" tabIndex={0} aria-label="Bad rows">
-      <table class="data-table">
-        <thead>
-          <tr>
-            <th scope="col" class="numeric">
-              Line
-            </th>
-            <th scope="col">Problem</th>
-          </tr>
-        </thead>
-        <tbody>
-          {report.bad.slice(0, shownRows).map(({ line, problem }) => (
-            <tr key={line}>
-              <th scope="row" class="numeric">
-                {line}
-              </th>
-              <td>{problem}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <section class="scrolls" tabIndex={0} aria-label="Bad rows">
+      <DataTable
+        caption="Bad rows"
+        columns={badColumns}
+        rows={report.bad.slice(0, shownRows)}
+        rowKey={({ line }) => String(line)}
+      />
       {report.badCount > shownRows && (
         <p class="quiet">
           The first {shownRows} of {formatNumber(report.badCount)}. The list to save has the first{' '}

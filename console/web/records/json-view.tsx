@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { CopyButton } from '../parts/copy.tsx';
-import { shownSize } from './cell-text.ts';
+import { formatBytes } from '../parts/format.ts';
 import type { ReadRecord } from './record-form.ts';
 
 /** More than this at once makes a page slow to scroll. */
@@ -27,7 +27,7 @@ export function JsonView({ record }: { readonly record: ReadRecord }): JSX.Eleme
         </pre>
         <CopyButton text={text} label="Copy the record" />
       </div>
-      {!whole && <Button onClick={showAll}>Show all {shownSize(text.length)}</Button>}
+      {!whole && <Button onClick={showAll}>Show all {formatBytes(text.length)}</Button>}
     </div>
   );
 }

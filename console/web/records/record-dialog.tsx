@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
-import { closeUnlessEdited } from '../parts/confirm.tsx';
+import { useEdits } from '../parts/confirmed.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
@@ -29,8 +29,7 @@ export interface RecordDialogProps {
 /** One record: as a form, and as JSON. The table has only what its cells show, so it is read anew. */
 export function RecordDialog(props: RecordDialogProps): JSX.Element {
   const { api, id, onClose } = props;
-  const edited = useRef(false);
-  const close = (): void => void closeUnlessEdited(edited.current, onClose);
+  const { edit, close } = useEdits(onClose);
   const loaded = useLoad(async (signal) => (id === null ? null : api.one(id, signal)), [id]);
   const [tab, setTab] = useState<'form' | 'json'>('form');
   const record = loaded.data;
@@ -64,9 +63,7 @@ export function RecordDialog(props: RecordDialogProps): JSX.Element {
               {...props}
               key={String(record?.updatedAt)}
               record={record}
-              onEdit={() => {
-                edited.current = true;
-              }}
+              onEdit={edit}
               onClose={close}
               onSaved={onClose}
             />

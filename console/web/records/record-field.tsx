@@ -2,8 +2,8 @@ import type { JSX } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { type ControlIds, Labels } from '../parts/field.tsx';
+import { formatBytes } from '../parts/format.ts';
 import { type Field, hasDefault } from '../projects/structure.ts';
-import { shownSize } from './cell-text.ts';
 import type { FormEntry } from './record-form.ts';
 
 export interface RecordFieldProps {
@@ -57,10 +57,10 @@ export function RecordField(props: RecordFieldProps): JSX.Element {
               class="button small"
               id={ids.id}
               data-field={index}
-              aria-label={`Edit all ${shownSize(entry.text.length)} of ${field.name}`}
+              aria-label={`Edit all ${formatBytes(entry.text.length)} of ${field.name}`}
               onClick={() => setUnfolded(true)}
             >
-              Edit all {shownSize(entry.text.length)}
+              Edit all {formatBytes(entry.text.length)}
             </button>
           </div>
         ) : (

@@ -1,10 +1,9 @@
-import { confirmed } from '../parts/confirm.tsx';
-import type { ShowProgress } from '../parts/form-dialog.tsx';
+import { confirmed, type ShowProgress } from '../parts/confirmed.ts';
 import { countOf } from '../parts/format.ts';
 import { inParallel } from '../parts/in-parallel.ts';
 import type { Space } from '../projects/projects-api.ts';
 import { pagesOfView } from './export-records.ts';
-import { effectiveSort, isBare, type RecordView } from './record-view.ts';
+import { effectiveSort, isBare, type PageRequest, type RecordView } from './record-view.ts';
 import type { RecordsApi } from './records-api.ts';
 import type { Selected } from './selection.ts';
 
@@ -31,29 +30,21 @@ export async function removeRecords(
     });
   await confirmed({
     title: `Delete ${what}?`,
-    body: <p>This can’t be undone.</p>,
+    body: 'This can’t be undone.',
     confirm: `Delete ${what}`,
     ...(clears ? { typed: space.slug } : {}),
     async run(signal, progress) {
       if (clears) return api.clear(signal);
       progress(gone.size, count);
-      if (selected !== 'all')
-        return remove(
-          [...selected].filter((id) => !gone.has(id)),
-          signal,
-          progress,
-        );
-      const pages = pagesOfView(
-        (request) => api.page(view, space.fields, request, signal),
-        effectiveSort(view).by,
-        signal,
-      );
-      for await (const page of pages)
-        await remove(
-          page.map(({ id }) => String(id)),
-          signal,
-          progress,
-        );
+      if (selected !== 'all') {
+        const left = [...selected].filter((id) => !gone.has(id));
+        return remove(left, signal, progress);
+      }
+      const load = (request: PageRequest) => api.page(view, space.fields, request, signal);
+      for await (const page of pagesOfView(load, effectiveSort(view).by, signal)) {
+        const ids = page.map(({ id }) => String(id));
+        await remove(ids, signal, progress);
+      }
     },
     done: count === 1 ? 'The record is deleted.' : 'The records are deleted.',
   });

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
-import { confirmed } from '../parts/confirm.tsx';
+import { confirmed } from '../parts/confirmed.ts';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -19,7 +19,7 @@ export function TokensPage(): JSX.Element {
   const revoke = async (token: AccessToken): Promise<void> => {
     const revoked = await confirmed({
       title: `Revoke ${token.name || 'this token'}?`,
-      body: <p>Whatever uses it stops working within a second. This can’t be undone.</p>,
+      body: 'Whatever uses it stops working within a second. This can’t be undone.',
       confirm: 'Revoke the token',
       run: () => revokeToken(token.id),
       done: `${token.name || 'The token'} is revoked.`,
@@ -51,7 +51,6 @@ export function TokensPage(): JSX.Element {
             columns={columnsOf((token) => void revoke(token))}
             rows={data}
             rowKey={(token) => token.id}
-            skeletonRows={3}
           />
         )
       )}

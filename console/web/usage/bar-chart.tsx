@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { type Column, DataTable } from '../parts/data-table.tsx';
 import { niceTop, type Series, sum } from './series.ts';
 
 const height = 190;
@@ -124,7 +125,7 @@ function Day({
         return (
           <rect
             key={colour}
-            class={`series-${colour}`}
+            style={{ fill: `var(--series-${colour})` }}
             x={x + gap / 2}
             y={to}
             width={Math.max(1, step - gap)}
@@ -165,31 +166,17 @@ function FiguresTable({
   const days = dates
     .map((date, index) => ({ date, index }))
     .filter(({ index }) => series.some((one) => one.values[index]));
+  const columns: readonly Column<(typeof days)[number]>[] = [
+    { key: '', label: 'Day', cell: ({ date }) => date },
+    ...series.map(({ project, values }) => ({
+      ...{ key: project, label: project, numeric: true },
+      cell: ({ index }: { readonly index: number }) => format(values[index] ?? 0),
+    })),
+  ];
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
-    <section class="figures" tabIndex={0} aria-label={`${title} as a table`}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Day</th>
-            {series.map(({ project }) => (
-              <th scope="col" key={project}>
-                {project}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {days.reverse().map(({ date, index }) => (
-            <tr key={date}>
-              <th scope="row">{date}</th>
-              {series.map(({ project, values }) => (
-                <td key={project}>{format(values[index] ?? 0)}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <section class="scrolls" tabIndex={0} aria-label={`${title} as a table`}>
+      <DataTable caption={title} columns={columns} rows={days.reverse()} rowKey={({ date }) => date} />
     </section>
   );
 }

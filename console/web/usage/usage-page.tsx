@@ -106,9 +106,7 @@ function Pictures({
             ...(all.some(({ series }) => series.some((one) => one.project === others)) ? [others] : []),
           ].map((name) => (
             <li key={name}>
-              <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
-                <rect class={`series-${colour(name)}`} width="10" height="10" rx="2" />
-              </svg>
+              <span class="swatch" style={{ background: `var(--series-${colour(name)})` }} />
               {name}
             </li>
           ))}

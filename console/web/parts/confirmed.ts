@@ -1,0 +1,56 @@
+import { signal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
+
+/** Shows how far something is. @param total null when nobody knows */
+export type ShowProgress = (done: number, total: number | null) => void;
+
+export interface Question {
+  readonly title: string;
+  /** What is lost, and that it can't be undone. */
+  readonly body: string;
+  /** The verb on the button: "Delete 3 files". */
+  readonly confirm: string;
+  /** For what destroys much: has to be typed first. */
+  readonly typed?: string;
+  /** What is done then, while the dialog is open. */
+  readonly run?: (signal: AbortSignal, progress: ShowProgress) => Promise<void>;
+  /** Said afterwards. */
+  readonly done?: string;
+}
+
+export interface Asked {
+  readonly question: Question;
+  readonly answer: (yes: boolean) => void;
+}
+
+export const asked = signal<Asked | null>(null);
+
+/** Asks before something is destroyed, and destroys it. @returns whether that is done */
+export function confirmed(question: Question): Promise<boolean> {
+  asked.value?.answer(false);
+  return new Promise((resolve) => {
+    const answer = (yes: boolean): void => {
+      asked.value = null;
+      resolve(yes);
+    };
+    asked.value = { question, answer };
+  });
+}
+
+const discard = {
+  title: 'Discard your changes?',
+  body: 'What you entered has not been saved.',
+  confirm: 'Discard',
+};
+
+/** For a dialog: `edit` notes that something was filled in, and `close` asks before that is thrown away. */
+export function useEdits(onClose: () => void): { readonly edit: () => void; readonly close: () => void } {
+  const edited = useRef(false);
+  const close = async (): Promise<void> => {
+    if (!edited.current || (await confirmed(discard))) onClose();
+  };
+  const edit = (): void => {
+    edited.current = true;
+  };
+  return { edit, close: () => void close() };
+}
