@@ -36,7 +36,7 @@ function Start(): JSX.Element {
       </main>
     );
   }
-  if (session.value === null) return <div class="starting" aria-busy="true" />;
+  if (session.value === null) return <div aria-busy="true" />;
   return <Pages />;
 }
 

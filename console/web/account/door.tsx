@@ -17,7 +17,7 @@ export function Door({
   }, [title]);
   return (
     <main class="door" id="main">
-      <div class="door-head">
+      <div class="row apart">
         <Brand />
         <ThemeSwitch />
       </div>

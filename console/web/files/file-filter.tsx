@@ -59,7 +59,7 @@ export function FilterRow({ filter }: { readonly filter: FileFilter }): JSX.Elem
     />
   );
   return (
-    <search class="filters">
+    <search class="row filters">
       <SearchField label="Search by name" value={name.text} onInput={name.setText} />
       <SelectField
         label="Type"

@@ -51,7 +51,7 @@ export function Page({
           <h1 tabIndex={-1}>{title}</h1>
           {intro !== undefined && <p class="intro">{intro}</p>}
         </div>
-        {actions !== undefined && <div class="actions">{actions}</div>}
+        {actions !== undefined && <div class="row">{actions}</div>}
       </div>
       {children}
     </main>

@@ -54,7 +54,7 @@ export function Shell({
           <p class="who cut" title={session.value?.account?.email}>
             {session.value?.account?.email}
           </p>
-          <div class="side-tools">
+          <div class="row apart">
             <ThemeSwitch />
             <Button kind="quiet" small onClick={() => void leave()}>
               Log out

@@ -35,7 +35,7 @@ export function UsagePage(): JSX.Element {
       title="Usage"
       intro="Of this account, by project and day (UTC): what each day brought. Figures are up to a minute behind."
     >
-      <div class="filters">
+      <div class="row filters">
         <SelectField
           label="Period"
           value={period}

@@ -1,7 +1,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
+import { CodeBlock } from '../parts/copy.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
+import { Dialog } from '../parts/dialog.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { formatSince } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
@@ -11,8 +13,7 @@ import { ProblemNote } from '../parts/problem-note.tsx';
 import { Time } from '../parts/time.tsx';
 import { toast, toastProblem } from '../parts/toast.tsx';
 import { to } from '../router.ts';
-import { SigningKeyDialog } from './signing-key-dialog.tsx';
-import { type Delivery, listDeliveries, sendAgain, shownDeliveries } from './webhook-api.ts';
+import { type Delivery, listDeliveries, sendAgain, shownDeliveries, signingKey } from './webhook-api.ts';
 
 /** The newest calls of webhooks: what became of each, and a way to send it again. */
 export function WebhooksPage(): JSX.Element {
@@ -125,5 +126,19 @@ function State({ delivery }: { readonly delivery: Delivery }): JSX.Element {
       <span class={`badge ${badges[state]}`}>{state}</span>
       {notes.length > 0 && <div class="quiet">{notes.join(' · ')}</div>}
     </div>
+  );
+}
+
+/** Shows the key by which a receiver checks that a call is ours. */
+function SigningKeyDialog({ onClose }: { readonly onClose: () => void }): JSX.Element {
+  const { data, problem, reload } = useLoad(signingKey, []);
+  return (
+    <Dialog title="Signing key" onClose={onClose}>
+      <div class="stack">
+        <p>Calls are signed with it as Standard Webhooks says. Keep it where you keep your passwords.</p>
+        {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
+        {data !== null && <CodeBlock code={data} label="Copy the signing key" />}
+      </div>
+    </Dialog>
   );
 }
