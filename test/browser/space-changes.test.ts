@@ -158,6 +158,10 @@ t.test('a name of two words suggested a slug with a space in it', async (t) => {
   await page.getByRole('button', { name: 'New record space' }).click();
   await dialog.getByLabel('Name', { exact: true }).fill(' Order Items ');
   t.equal(await dialog.getByLabel('Slug').inputValue(), 'order-items');
+  await page.goto(server.url('/projects'));
+  await page.getByRole('button', { name: 'New project' }).click();
+  await dialog.getByLabel('Name', { exact: true }).fill('my app');
+  t.equal(await dialog.getByLabel('Name', { exact: true }).inputValue(), 'my-app');
 });
 
 t.test('a project that does not exist seemed to be an empty one', async (t) => {

@@ -37,7 +37,7 @@ export function NewProjectDialog({ onClose }: { readonly onClose: () => void }):
         pattern={slugPattern}
         spellcheck={false}
         value={slug}
-        onInput={setSlug}
+        onInput={(text) => setSlug(text.replace(/\s+/g, '-'))}
       />
       <SelectField
         label="It begins with"

@@ -94,10 +94,10 @@ function Control({ field, entry, common, onChange }: ControlProps): JSX.Element 
   }
   const shown = { ...common, value: entry.text, onInput };
   if (field.hashed) return <input {...shown} type="password" autocomplete="new-password" />;
-  const placeholder = entry.none ? 'no value' : 'empty text';
   if (field.type === 'NUMBER') {
-    return <input {...shown} type="text" inputMode="decimal" autocomplete="off" placeholder={placeholder} />;
+    return <input {...shown} type="text" inputMode="decimal" autocomplete="off" placeholder="no value" />;
   }
+  const placeholder = entry.none ? 'no value' : 'empty text';
   const look = plainText ? { rows: lines(entry.text) } : { rows: 4, class: 'mono', spellcheck: false };
   return <textarea {...shown} {...look} placeholder={placeholder} />;
 }
