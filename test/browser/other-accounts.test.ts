@@ -23,7 +23,7 @@ t.test('the next account in the same window sees nothing of the one before', asy
   );
   const places: readonly (readonly [path: string, hers: string, none: string])[] = [
     ['/projects', 'hers', 'No projects yet'],
-    ['/projects/hers', 'people', 'No record spaces yet'],
+    ['/projects/hers', 'people', 'There is no project'],
     ['/projects/hers/files', 'secret.txt', 'No files yet'],
     ['/projects/hers/spaces/people', 'secret', 'does not exist'],
     ['/tokens', 'token of ada', 'No access tokens yet'],
