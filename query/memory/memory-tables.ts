@@ -137,7 +137,7 @@ export class MemoryTables {
     if (entry === undefined) return;
     const isBusy = entry.adding > 0 && entry.written.add(id).size > mostWritten;
     if (row === null) entry.table.remove(id);
-    if (isBusy || (row !== null && !entry.table.put(row))) this.#drop(entry, true);
+    if (isBusy || (row !== null && !this.#put(entry, row))) this.#drop(entry, true);
     this.#measure(entry);
   }
 
@@ -170,7 +170,7 @@ export class MemoryTables {
       for (const row of rows) {
         if (entry.dropped.signal.aborted) break;
         // somebody may have changed or removed it already
-        if (!entry.written.has(row._id) && !entry.table.put(row)) this.#drop(entry, true);
+        if (!entry.written.has(row._id) && !this.#put(entry, row)) this.#drop(entry, true);
         if (++added % rowsAtOnce === 0) await pause();
       }
       this.#measure(entry);
@@ -212,6 +212,16 @@ export class MemoryTables {
 
   #added(entry: Entry): void {
     if (--entry.adding === 0) entry.written.clear();
+  }
+
+  /** False: the table can't take it. The write is made all the same. */
+  #put({ table }: Entry, row: StoredRow): boolean {
+    try {
+      return table.put(row);
+    } catch {
+      // no memory for it
+      return false;
+    }
   }
 
   #addPacked(entry: Entry, rows: PackedRows): boolean {

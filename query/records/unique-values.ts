@@ -3,7 +3,7 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import type { KeyOfRecord } from '../sql/new-record.ts';
-import { hashOf } from '../sql/records-table.ts';
+import { hashOf } from '../sql/record-keys.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';

@@ -3,8 +3,8 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { kindOf, type SlotKind, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
 import { joinedText } from './joined-text.ts';
+import { keyText } from './record-keys.ts';
 import { engineTime, type RecordRow, recordLines } from './record-row.ts';
-import { keyText } from './records-table.ts';
 
 /** A record about to be stored. */
 export interface NewRecord {

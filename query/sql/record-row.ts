@@ -1,7 +1,7 @@
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
 import { joinedText } from './joined-text.ts';
-import { keyOf } from './records-table.ts';
+import { keyOf } from './record-keys.ts';
 import type { StoredRow } from './stored-row.ts';
 
 /** A record as it is stored: what find may answer of it, and the hashes of its hashed fields by slot. */

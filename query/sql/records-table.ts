@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { topologyOf } from '../../common/clickhouse/topology.ts';
@@ -7,6 +6,7 @@ import type { Condition } from '../input/parse-conditions.ts';
 import type { StoredValue } from '../structure/field.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Conversion } from './convert-sql.ts';
+import { keyOf } from './record-keys.ts';
 import { type RowUpdate, updateAssignments } from './update-sql.ts';
 
 /** A record of one of the spaces. */
@@ -168,7 +168,6 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceId), space: spaceId };
   }
 
-  /** How many records spaces of one home have, by the column `_space`; those without any are not there. */
   /** Bytes of the values of all records, as text. @param overhead what each record counts beside them */
   sumBytes(spaceIds: readonly string[], overhead: number): Sql {
     const among = spaceIds.map(textLiteral).join(', ');
@@ -177,6 +176,7 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceIds[0] as string), space: allSpaces };
   }
 
+  /** How many records spaces of one home have, by the column `_space`; those without any are not there. */
   countAll(spaceIds: readonly string[]): Sql {
     const among = spaceIds.map(textLiteral).join(', ');
     const sql = `SELECT toString(space) AS _space, toFloat64(count()) AS records FROM ${this.#records}
@@ -263,50 +263,4 @@ function areOfOneSpace(records: readonly { readonly spaceId: string }[]): boolea
 /** Pairs alone would do, but the engine finds the shards of a statement by a condition on the space itself. */
 function spacesSql(records: readonly { readonly spaceId: string }[]): string {
   return `space IN (${[...new Set(records.map(({ spaceId }) => textLiteral(spaceId)))].join(', ')})`;
-}
-
-/**
- * The key of a value, as a decimal number: 64 bits of a hash. Different values may have one key, so a reader that finds
- * a record by it compares the value as well.
- */
-export function keyOf(slot: string, value: StoredValue): string {
-  return keyText(hashOf(slot, value));
-}
-
-/** The same of a hash that was made before. */
-export function keyText(hash: string): string {
-  words[0] = wordOf(hash, 0);
-  words[1] = wordOf(hash, 4);
-  return (key[0] as bigint).toString();
-}
-
-/** Two words that stand for a key of a space. @param hash begins with the key, low byte first */
-export function keyWords(spaceId: string, hash: string): [low: number, high: number] {
-  const space = spaceWords(spaceId);
-  return [wordOf(hash, 0) ^ space.low, wordOf(hash, 4) ^ space.high];
-}
-
-/** A hash of a slot's value as a text of bytes, which is made four times as fast as a buffer. */
-export function hashOf(slot: string, value: StoredValue): string {
-  return hash('md5', `${slot}:${value}`, 'binary');
-}
-
-const words = new Uint32Array(2);
-const key = new BigUint64Array(words.buffer);
-
-/** Four bytes of a text of bytes, low byte first. */
-function wordOf(bytes: string, at: number): number {
-  const low = bytes.charCodeAt(at) | (bytes.charCodeAt(at + 1) << 8);
-  return low | (bytes.charCodeAt(at + 2) << 16) | (bytes.charCodeAt(at + 3) << 24);
-}
-
-/** Of the space that was asked for last: a request asks for many values of one. */
-let lastSpace = { id: '', low: 0, high: 0 };
-
-function spaceWords(id: string): { readonly low: number; readonly high: number } {
-  if (lastSpace.id !== id) {
-    const bytes = Buffer.from(id.slice(19).replace('-', ''), 'hex');
-    lastSpace = { id, low: bytes.readUInt32LE(0), high: bytes.readUInt32LE(4) };
-  }
-  return lastSpace;
 }

@@ -1,7 +1,8 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { StreamedFilter } from '../../common/clickhouse/streamed-filter.ts';
 import type { Log } from '../../common/log/log.ts';
-import { keyWords, type RecordsTable } from '../sql/records-table.ts';
+import { keyWords } from '../sql/record-keys.ts';
+import type { RecordsTable } from '../sql/records-table.ts';
 import type { StoredKeys } from '../store/record-store.ts';
 
 /** Keys that the filter is made for at least, and at most (40 MB). */

@@ -1,6 +1,7 @@
 /** Keys that the service makes of values, and those that the engine makes of what is stored: they are the same. */
 import t from 'tap';
-import { keyOf, RecordsTable } from '../../query/sql/records-table.ts';
+import { keyOf } from '../../query/sql/record-keys.ts';
+import { RecordsTable } from '../../query/sql/records-table.ts';
 import { hostileTexts } from '../services/hostile-texts.ts';
 import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';

@@ -80,3 +80,17 @@ t.test('an index that can not be built ends with its table, and others are built
   await nextTurn();
   t.ok(namesOf(tables).includes(shapeText(lookupShape('n0'))));
 });
+
+t.test('a write whose record finds no memory ends the table, and is made', async (t) => {
+  const tables = tablesWith(10, []);
+  const { put } = MemoryTable.prototype;
+  MemoryTable.prototype.put = () => {
+    throw new RangeError('Array buffer allocation failed');
+  };
+  t.teardown(() => {
+    MemoryTable.prototype.put = put;
+  });
+  const id = newId();
+  tables.written(spaceId, id, { _id: id, _created_at: time, _updated_at: time, _doc: {} });
+  t.notOk(tables.has(spaceId));
+});

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { keyOf, RecordsTable } from '../../query/sql/records-table.ts';
+import { keyOf } from '../../query/sql/record-keys.ts';
+import { RecordsTable } from '../../query/sql/records-table.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 
 const one = new RecordsTable({ cluster: undefined, servers: 1 }, 'd');
