@@ -170,7 +170,8 @@ t.test('texts that are no value of a type are no condition on it', async (t) => 
   }
   refused(t, await space.find([['number', '']]), 'no number', 'invalid_condition');
   t.strictSame((await space.find([['number', `1.${'0'.repeat(50_000)}`]])).body, [records[0]], 'a long one');
-  t.strictSame((await space.find([['number', '9'.repeat(308)]])).body, []);
+  t.strictSame((await space.find([['number', `9${'0'.repeat(307)}`]])).body, []);
+  refused(t, await space.find([['number', '9'.repeat(308)]]), 'rounded', 'invalid_condition');
   for (const text of ['', 'True', 'TRUE', '1', '0', 'yes', 'null', 'true ', 'true\0']) {
     refused(t, await space.find([['flag', text]]), `flag ${text}`, 'invalid_condition');
   }
@@ -199,8 +200,8 @@ t.test('options: every kind of value for every key', async (t) => {
   const right: Record<string, RegExp> = {
     paramRelationship: /^null$/,
     pagination: /^(null|object|empty object|nested objects|a prototype|an operator|repeated keys)$/,
-    'pagination.limit': /^(true-is-none)$/,
-    'pagination.page': /^(true-is-none)$/,
+    'pagination.limit': /^a number as text$/,
+    'pagination.page': /^a number as text$/,
     sort: /^(null|object|empty object|nested objects|a prototype|an operator|repeated keys)$/,
     'sort.by': /^(null|empty text)$/,
     'sort.order': /^(true-is-none)$/,
@@ -246,7 +247,8 @@ t.test('options: every kind of value for every key', async (t) => {
     'NaN',
     'Infinity',
     '1e999',
-    '"1"',
+    '"0"',
+    '"1.5"',
     '-0',
   ]) {
     for (const page of [`{"limit":${number}}`, `{"limit":1,"page":${number}}`]) {
@@ -328,6 +330,8 @@ t.test('searches: every text in every parameter', async (t) => {
       'field',
       'invalid_condition',
     );
+    // beside the text there may be conditions
+    if (text === 'id') continue;
     refused(
       t,
       await search([
