@@ -152,6 +152,14 @@ t.test('a file with bad rows is imported, and what is exported is the same again
   t.match(csv[1], /^[^,]+,'=1\+1,-5,,/);
   t.match(csv[2], /^[^,]+,"Person ""2499""",2499,"\[""t2499""\]",/);
   t.equal(csv.length, 2499 + 2);
+  await button('Export').click();
+  await dialog.getByLabel('Format').selectOption('csv');
+  await dialog.getByLabel('Put an apostrophe before formulas').uncheck();
+  await dialog.getByLabel('Begin with a byte order mark').check();
+  const plain = (await exported()).split('\r\n');
+  await closed();
+  t.equal(plain[0], '\ufeffid,name,age,tags,createdAt,updatedAt');
+  t.match(plain[1], /^[^,]+,=1\+1,-5,,/);
   for (const problem of problems.splice(0)) t.match(problem, /400/, 'halving finds what is not unique');
   noProblems(t);
 });
