@@ -1,0 +1,163 @@
+import { join } from 'node:path';
+import { startScript } from '../../upload/harness/child-process.ts';
+import { median, sampleOf } from '../../upload/harness/median.ts';
+import { cpuSeconds } from '../../upload/harness/process-usage.ts';
+import { progress } from '../../upload/harness/progress.ts';
+import { startEnvironment } from '../../upload/harness/start-environment.ts';
+import {
+  makeTemporaryDirectory,
+  removeTemporaryDirectory,
+} from '../../upload/harness/temporary-directory.ts';
+import type { Finding } from '../../upload/measures/measure.ts';
+import { benchToken } from '../direct-store.ts';
+import type { RequestKind } from '../requests.ts';
+import { storeRecords } from '../subject/sluice-store.ts';
+import { load, type Measured, type QueryBench, type QueryMeasure } from './query-bench.ts';
+
+/** Of each of these measures, whatever the others have. */
+const records = 100_000;
+
+interface Wanted {
+  readonly what: string;
+  readonly kind: RequestKind;
+  readonly connections?: number;
+  /** Requests a second; with one connection, milliseconds of the median. */
+  readonly first: number;
+  readonly aim: number;
+  /** What peers had on a machine of this kind, in a run of their own (shared/tools/peers). */
+  readonly peers: string;
+}
+
+/** Rounds of one kind of request after one that warms up. None of them asks what was asked before. */
+async function rates(
+  { store, rounds, seconds }: QueryBench,
+  measure: string,
+  wanted: readonly Wanted[],
+): Promise<Finding[]> {
+  const made = await store(records);
+  const child = await made.start();
+  const findings: Finding[] = [];
+  try {
+    for (const { what, kind, connections, first, aim, peers } of wanted) {
+      const runs: Measured[] = [];
+      for (let round = 0; round <= rounds; round++) {
+        const job = { kind, seconds, ids: made.ids, ...(connections !== undefined && { connections }) };
+        const result = await load(child, job);
+        progress(`${measure}: ${what}: ${Math.round(result.perSecond)}/s`);
+        if (round > 0) runs.push(result);
+      }
+      const alone = connections === 1;
+      const value = median(runs.map((run) => (alone ? run.p50 : run.perSecond)));
+      const bad = runs.reduce((sum, run) => sum + run.bad, 0);
+      findings.push({
+        ...{ measure, what, value, baseline: peers },
+        subject: `${Math.round(median(runs.map(({ cpuMicroseconds }) => cpuMicroseconds)))} us of CPU a request`,
+        goal: alone
+          ? { bound: 'at most', first, aim, unit: ' ms' }
+          : { bound: 'at least', first, aim, unit: '/s' },
+        shown: alone ? `${value.toFixed(1)} ms` : `${Math.round(value)}/s`,
+        problems: bad === 0 ? [] : [`${bad} answers that are not 200`],
+        details: { runs },
+      });
+    }
+  } finally {
+    await child.stop();
+  }
+  return findings;
+}
+
+/** How fast is a find by two fields that are not unique, when nobody has asked for it before? */
+export const q12: QueryMeasure = {
+  id: 'Q12',
+  run: (bench) =>
+    rates(bench, 'Q12', [
+      {
+        ...{ what: 'find by two fields, each asked once', kind: 'findByTwo', first: 12_700, aim: 25_000 },
+        peers: 'PocketBase 4,241/s, Parse Server 1,639/s',
+      },
+      {
+        ...{ what: 'the same, one caller, p50', kind: 'findByTwo', connections: 1, first: 1, aim: 0.3 },
+        peers: '-',
+      },
+    ]),
+};
+
+/** And when one of ten requests updates a record of the same space? */
+export const q13: QueryMeasure = {
+  id: 'Q13',
+  run: (bench) =>
+    rates(bench, 'Q13', [
+      {
+        ...{ what: 'nine finds by two fields to one updateOneById', kind: 'findByTwoMixed' },
+        ...{ first: 12_100, aim: 25_000, peers: 'PocketBase 3,646 - 4,037/s, Parse Server 1,698/s' },
+      },
+    ]),
+};
+
+/** How fast is a page of 20 by one field, sorted by another, alone and beside inserts? */
+export const q14: QueryMeasure = {
+  id: 'Q14',
+  run: (bench) =>
+    rates(bench, 'Q14', [
+      {
+        ...{ what: 'a sorted page of 20, 4,500 pages', kind: 'page', first: 3000, aim: 10_000 },
+        peers: 'Parse Server 933/s, PocketBase 107 - 114/s',
+      },
+      {
+        ...{ what: 'nine such pages to one insertOne', kind: 'pageMixed', first: 2500, aim: 5000 },
+        peers: 'Parse Server 840/s, PocketBase 125/s',
+      },
+    ]),
+};
+
+/** What do Q12 and Q14 cost an engine that is served over HTTP? It keeps nothing in memory for them. */
+export const q15: QueryMeasure = {
+  id: 'Q15',
+  async run({ rounds, seconds }) {
+    const folder = makeTemporaryDirectory();
+    const engine = await startScript('test/services/chdb-http-server.ts', {
+      args: [JSON.stringify({ keepAliveTimeout: 10_000, port: 0, path: join(folder, 'engine') })],
+      env: { UV_THREADPOOL_SIZE: '16' },
+      ready: /^listening on (\S+)$/m,
+    });
+    const child = await startScript('query/main.ts', {
+      env: {
+        ...startEnvironment(),
+        ...{ PORT: '0', DATA_DIR: join(folder, 'data'), BOOTSTRAP_TOKEN: benchToken, LOG_LEVEL: 'error' },
+        CLICKHOUSE_URL: engine.ready,
+      },
+      ready: /^Sluice listens on (\S+)$/m,
+    });
+    const findings: Finding[] = [];
+    try {
+      for (let from = 0; from < records; from += 5000) await storeRecords(child.ready, 'people', from, 5000);
+      for (const [what, kind, first, aim] of [
+        ['find by two fields, served', 'findByTwo', 0.5, 0.2],
+        ['a sorted page of 20, served', 'page', 1.5, 0.7],
+      ] as const) {
+        const runs: (Measured & { engine: number })[] = [];
+        for (let round = 0; round <= rounds; round++) {
+          const before = cpuSeconds([engine.pid]);
+          const result = await load(child, { kind, seconds });
+          const used = ((cpuSeconds([engine.pid]) - before) * 1000) / Math.max(1, result.good);
+          progress(`Q15: ${what}: ${Math.round(result.perSecond)}/s, ${used.toFixed(2)} ms of engine`);
+          if (round > 0) runs.push({ ...result, engine: used });
+        }
+        const value = sampleOf(runs.map((run) => run.engine)).median;
+        const bad = runs.reduce((sum, run) => sum + run.bad, 0);
+        findings.push({
+          ...{ measure: 'Q15', what, value, baseline: '-', shown: `${value.toFixed(2)} ms of engine CPU` },
+          subject: `${Math.round(median(runs.map(({ perSecond }) => perSecond)))}/s, ${Math.round(median(runs.map(({ cpuMicroseconds }) => cpuMicroseconds)))} us in the process`,
+          goal: { bound: 'at most', first, aim, unit: ' ms' },
+          problems: bad === 0 ? [] : [`${bad} answers that are not 200`],
+          details: { runs },
+        });
+      }
+    } finally {
+      await child.stop();
+      await engine.stop();
+      removeTemporaryDirectory(folder);
+    }
+    return findings;
+  },
+};
