@@ -136,6 +136,26 @@ t.test('a space that is looked up again and again is answered from memory', asyn
   t.equal(watch.preloads, 1);
 });
 
+t.test('a preload does not wait behind the finds that it is to replace', async (t) => {
+  const { harness, watch, spaceAt } = await open(t, { fewestMisses: 4 });
+  const space = spaceAt('s');
+  await fill(space);
+  harness.forget();
+  for (let index = 0; index < 3; index++) await byEmail(space, index);
+  t.equal(watch.preloads, 0);
+  const controller = new AbortController();
+  const sql = 'SELECT sum(cityHash64(number)) FROM numbers(60000000000)';
+  const finds = Array.from({ length: 12 }, () =>
+    harness.db.stream({ sql, signal: controller.signal, account: 'owner', format: 'TSVRaw' }),
+  );
+  const ended = Promise.allSettled(finds);
+  const last = byEmail(space, 3);
+  for (let waits = 0; watch.preloads === 0 && waits < 500; waits++) await sleep(20);
+  t.equal(watch.preloads, 1);
+  controller.abort(new Error('gone'));
+  await Promise.all([ended, last]);
+});
+
 t.test('what is written while a preload reads is not overwritten by it', async (t) => {
   const { harness, watch, spaceAt } = await open(t);
   const space = spaceAt('written');
