@@ -100,7 +100,7 @@ export class SpacePreloads {
     }
   }
 
-  async #sizeOf({ id, ownerId }: RecordSpace): Promise<{ records: number; bytes: number }> {
+  async #sizeOf({ id }: RecordSpace): Promise<{ records: number; bytes: number }> {
     const { db, table } = this.#deps;
     const [row] = await db.rows<{ _rows: number; _length: number }>({
       ...table.sizeOf(id),
