@@ -1,16 +1,13 @@
 import {
-  type ApiHeader,
   type ApiOperation,
-  databaseErrors,
+  accountErrors as errors,
+  noStore as headers,
   jsonContent,
-  usualErrors,
 } from '../common/openapi/api-operation.ts';
 import { curl, keeping } from '../common/openapi/curl.ts';
-import { dateTime, exactObject, named, nullable, type Schema } from '../common/openapi/schema.ts';
+import { count, dateTime, exactObject, named, nullable, string } from '../common/openapi/schema.ts';
 
 const tag = 'Webhooks';
-const string: Schema = { type: 'string' };
-const count: Schema = { type: 'integer', minimum: 0 };
 
 /** How many deliveries a list has. */
 export const listed = { usual: 50, most: 500 } as const;
@@ -33,11 +30,6 @@ const delivery = named(
     nextAttemptAt: nullable({ ...dateTime, description: 'Null: there will be none' }),
   }),
 );
-
-const headers: Readonly<Record<string, ApiHeader>> = {
-  'Cache-Control': { description: 'no-store', schema: string, always: true },
-};
-const errors = [...usualErrors, ...databaseErrors, 'unauthorized'] as const;
 
 function announcing(base: string): string {
   // a space of its own: other samples would call the address as well

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
-import type { Schema } from './schema.ts';
+import { type Schema, string } from './schema.ts';
 
 /** Who may ask. `optional`: with a token or without. `metrics`: with a token of its own, where one is set. */
 export type Access = 'token' | 'none' | 'optional' | 'metrics';
@@ -82,8 +82,15 @@ export const usualErrors: readonly ErrorCode[] = [
 /** Errors of looking at the database, which tells whose a token is. */
 export const databaseErrors: readonly ErrorCode[] = ['not_ready', 'storage_full'];
 
+/** Errors of what an account asks of the database. */
+export const accountErrors: readonly ErrorCode[] = [...usualErrors, ...databaseErrors, 'unauthorized'];
+
 /** Errors of reading a body of JSON. */
 export const bodyErrors: readonly ErrorCode[] = ['invalid_body', 'payload_too_large', 'request_timeout'];
+
+export const noStore: Readonly<Record<string, ApiHeader>> = {
+  'Cache-Control': { description: 'no-store', schema: string, always: true },
+};
 
 export function jsonContent(schema: Schema, example?: unknown): Readonly<Record<string, ApiMedia>> {
   return { 'application/json': { schema, ...(example === undefined ? {} : { example }) } };

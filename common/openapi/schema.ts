@@ -65,6 +65,9 @@ export function nullable(schema: Schema): Schema {
   };
 }
 
+export const string = { type: 'string' } as const satisfies Schema;
+export const boolean = { type: 'boolean' } as const satisfies Schema;
+export const count = { type: 'integer', minimum: 0 } as const satisfies Schema;
 export const bytes: Schema = { type: 'string', contentMediaType: 'application/octet-stream' };
 export const dateTime: Schema = { type: 'string', format: 'date-time' };
 

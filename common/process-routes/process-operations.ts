@@ -1,14 +1,11 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
-import { type ApiOperation, doorErrors, jsonContent } from '../openapi/api-operation.ts';
-import { dateTime, exactObject, type Schema } from '../openapi/schema.ts';
+import { type ApiOperation, doorErrors, jsonContent, noStore } from '../openapi/api-operation.ts';
+import { dateTime, exactObject, type Schema, string as text } from '../openapi/schema.ts';
 
 /** How the description of the API shows what every process answers of itself. */
 
 const tag = 'Health';
 const status: Schema = { type: 'string', enum: ['ok'] };
-const noStore = {
-  'Cache-Control': { description: 'no-store', schema: { type: 'string' }, always: true },
-} as const;
 const errors: readonly ErrorCode[] = [
   'malformed_request',
   'headers_too_large',
@@ -28,8 +25,6 @@ function health(id: string, summary: string, more: readonly ErrorCode[], schema:
     sample: (base) => `curl -sS ${base}/${id}`,
   };
 }
-
-const text: Schema = { type: 'string' };
 
 export const frontPage: ApiOperation = {
   id: 'frontPage',

@@ -1,23 +1,27 @@
 import { limitParameter, nextPage, queryParameter } from '../../common/http/list-schema.ts';
 import { longestName, slugPattern } from '../../common/metadata/slug.ts';
 import {
-  type ApiHeader,
   type ApiOperation,
-  databaseErrors,
+  accountErrors as errors,
+  noStore as headers,
   jsonContent,
-  usualErrors,
 } from '../../common/openapi/api-operation.ts';
 import { curl } from '../../common/openapi/curl.ts';
 import { nameSchema } from '../../common/openapi/name-schema.ts';
-import { dateTime, exactObject, named, type Schema } from '../../common/openapi/schema.ts';
+import {
+  boolean,
+  count,
+  dateTime,
+  exactObject,
+  named,
+  type Schema,
+  string,
+} from '../../common/openapi/schema.ts';
 import { exampleStructure } from '../structure/example-structure.ts';
 import { fieldTypes } from '../structure/field.ts';
 
 const tag = 'Projects';
-const string: Schema = { type: 'string' };
 const projectSlug: Schema = { type: 'string', pattern: slugPattern.source };
-const boolean: Schema = { type: 'boolean' };
-const count: Schema = { type: 'integer', minimum: 0 };
 
 const field = named(
   'StoredField',
@@ -41,10 +45,6 @@ const listedSpace = {
   bytes: { ...count, description: 'What the values take as text, by the size of some records' },
 } as const satisfies Readonly<Record<string, Schema>>;
 
-const headers: Readonly<Record<string, ApiHeader>> = {
-  'Cache-Control': { description: 'no-store', schema: string, always: true },
-};
-const errors = [...usualErrors, ...databaseErrors, 'unauthorized'] as const;
 const dropped = { 204: { description: 'It is dropped', headers } } as const;
 
 /** A space of its own: other samples use theirs. */

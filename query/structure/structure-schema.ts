@@ -1,6 +1,6 @@
 import { slugPattern } from '../../common/metadata/slug.ts';
 import { nameSchema } from '../../common/openapi/name-schema.ts';
-import { exactObject, named, nullable, type Schema } from '../../common/openapi/schema.ts';
+import { boolean, exactObject, named, nullable, type Schema, string } from '../../common/openapi/schema.ts';
 import { fieldTypes, systemKeys } from './field.ts';
 import { maxFields } from './parse-structure.ts';
 import { longestSpace, maxScopes } from './space-auth.ts';
@@ -8,8 +8,6 @@ import { longestUrl } from './webhooks.ts';
 
 /** What parseStructure takes, as JSON Schema. test/unit/schemas.test.ts holds the two against each other. */
 
-const boolean: Schema = { type: 'boolean' };
-const string: Schema = { type: 'string' };
 const anything: Schema = {};
 
 const fieldProperties = {

@@ -1,19 +1,18 @@
 import {
   type ApiOperation,
-  databaseErrors,
+  accountErrors,
   jsonContent,
-  usualErrors,
+  noStore,
 } from '../../common/openapi/api-operation.ts';
 import { curl } from '../../common/openapi/curl.ts';
-import { exactObject, named, type Schema } from '../../common/openapi/schema.ts';
+import { count, exactObject, named, type Schema, string } from '../../common/openapi/schema.ts';
 
 /** How many days an answer has at most, and without parameters. */
 export const mostDays = 366;
 export const usualDays = 30;
 
-const string: Schema = { type: 'string' };
 const date: Schema = { type: 'string', format: 'date' };
-const count = (description: string): Schema => ({ type: 'integer', minimum: 0, description });
+const counted = (description: string): Schema => ({ ...count, description });
 
 /** How the description of the API shows what an account used. */
 export const usageDescription: ApiOperation = {
@@ -36,7 +35,7 @@ export const usageDescription: ApiOperation = {
   answers: {
     200: {
       description: 'The figures',
-      headers: { 'Cache-Control': { description: 'no-store', schema: string, always: true } },
+      headers: noStore,
       content: jsonContent(
         named(
           'Usage',
@@ -48,11 +47,11 @@ export const usageDescription: ApiOperation = {
                 exactObject({
                   date,
                   project: string,
-                  requests: count('Requests with an access token whose path names the project'),
-                  bytesIn: count('Bytes of their bodies'),
-                  files: count('Files that were uploaded'),
-                  bytesStored: count('Bytes of these files'),
-                  recordsWritten: count('Records that were inserted, changed or deleted one by one'),
+                  requests: counted('Requests with an access token whose path names the project'),
+                  bytesIn: counted('Bytes of their bodies'),
+                  files: counted('Files that were uploaded'),
+                  bytesStored: counted('Bytes of these files'),
+                  recordsWritten: counted('Records that were inserted, changed or deleted one by one'),
                 }),
               ),
             },
@@ -61,6 +60,6 @@ export const usageDescription: ApiOperation = {
       ),
     },
   },
-  errors: [...usualErrors, ...databaseErrors, 'unauthorized', 'invalid_condition'],
+  errors: [...accountErrors, 'invalid_condition'],
   sample: (base) => curl({ url: `${base}/_usage_?from=2026-11-01&to=2026-11-30` }),
 };
