@@ -4,6 +4,8 @@ import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { Metrics } from '../../common/metrics/create-metrics.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
+import { lookupShape, shapesOf } from '../memory/index-shape.ts';
+import { MemoryTables } from '../memory/memory-tables.ts';
 import { hashOf } from '../sql/record-keys.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
@@ -14,9 +16,11 @@ import { sharedStatements } from '../store/shared-statements.ts';
 import { createStatementWrites, whileWriting } from '../store/statement-writes.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { KeyFilter } from './key-filter.ts';
+import { KnownRecords } from './known-records.ts';
 import { LoggedWrites } from './logged-writes.ts';
 import { afterPending, PendingRecords } from './pending-records.ts';
 import { ResultCache } from './result-cache.ts';
+import { SpacePreloads } from './space-preloads.ts';
 
 /** Of the bytes for what is kept, what records have; results have the rest. */
 const recordShare = 0.75;
@@ -24,7 +28,9 @@ const recordShare = 0.75;
 interface EmbeddedStoreArgs {
   readonly db: Database;
   readonly database: string;
+  readonly known: KnownRecords;
   readonly pending: PendingRecords;
+  readonly preloads: SpacePreloads;
   readonly results: ResultCache;
   readonly log?: Pick<Log, 'warn'> | undefined;
   readonly metrics?: Pick<Metrics, 'batch'> | undefined;
@@ -43,7 +49,10 @@ export class EmbeddedStore implements RecordStore {
   readonly insert: RecordWrites['insert'];
   readonly change: RecordWrites['change'];
   readonly #lock = new ReadWriteLock();
+  readonly #known: KnownRecords;
   readonly #pending: PendingRecords;
+  readonly #preloads: SpacePreloads;
+  readonly #tables: MemoryTables;
   readonly #lookups: RecordLookups;
   readonly #batches: FindBatches;
 
@@ -57,30 +66,34 @@ export class EmbeddedStore implements RecordStore {
   }): Promise<EmbeddedStore> {
     const { db, database, config, log, metrics } = args;
     const bytes = config.recordCacheBytes;
-    const pending = await PendingRecords.open({
-      ...{ db, log },
-      table: new RecordsTable(db, database),
-      directory: join(config.dataDir, 'record-log'),
-      cacheBytes: bytes * recordShare,
-    });
+    const table = new RecordsTable(db, database);
+    const known = new KnownRecords(new MemoryTables(bytes * recordShare));
+    const directory = join(config.dataDir, 'record-log');
+    const pending = await PendingRecords.open({ db, table, known, directory, log });
+    const preloads = new SpacePreloads({ db, table, known, log });
     const results = new ResultCache(bytes * (1 - recordShare), metrics?.cache('records'));
-    return new EmbeddedStore({ db, database, pending, results, log, metrics });
+    return new EmbeddedStore({ db, database, known, pending, preloads, results, log, metrics });
   }
 
-  constructor({ db: engine, database, pending, results, log, metrics }: EmbeddedStoreArgs) {
-    const db = afterPending(engine, pending);
+  constructor(args: EmbeddedStoreArgs) {
+    const { database, known, pending, results, log, metrics } = args;
+    const db = afterPending(args.db, pending);
     const statements = sharedStatements({ db, database, metrics });
     const { table } = statements;
     this.db = db;
     this.table = table;
     this.results = results;
     this.keys = new KeyFilter({ db, table, log });
+    this.#known = known;
     this.#pending = pending;
+    this.#preloads = args.preloads;
+    const { tables } = known;
+    this.#tables = tables;
     this.#lookups = statements.lookups;
     this.#batches = statements.batches;
     const lock = this.#lock;
     const writes = new LoggedWrites({
-      ...{ pending, results, lock },
+      ...{ pending, tables, results, lock },
       lookUp: (...asked) => this.lookUp(...asked),
       statements: createStatementWrites({ ...statements, lock, beginWrite: results.beginWrite }),
     });
@@ -89,28 +102,30 @@ export class EmbeddedStore implements RecordStore {
   }
 
   async lookUp(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]> {
-    const known = this.#pending.find(space.id, wanted);
+    const known = this.#known.find(space.id, wanted);
     if (known?.complete) return known.rows;
     // no write of the value has begun, or ended
     if ('slot' in wanted && !this.keys.mayHave(space.id, hashOf(wanted.slot, wanted.value))) return [];
-    this.#pending.lookedUp(space, wanted);
+    this.#preloads.missed(space, 'look-up');
+    if ('slot' in wanted) this.#tables.missed(space.id, [lookupShape(wanted.slot)]);
     const stored = await this.#lookups.find(space, wanted, signal);
     return known === null ? stored : stored.filter(({ _id }) => !known.outdated.has(_id));
   }
 
   findNow({ id }: RecordSpace, plan: ReadPlan): FoundNow | null {
-    const table = this.#pending.tables.find(id);
+    const table = this.#tables.find(id);
     const numbers = table?.find(plan);
     return table && numbers ? { table, numbers } : null;
   }
 
   find<Result>(space: RecordSpace, plan: ReadPlan, signal: AbortSignal, answers: FindAnswers<Result>) {
-    this.#pending.searched(space, plan);
+    this.#preloads.missed(space, 'search');
+    if (plan.conditions.hashed.length === 0) this.#tables.missed(space.id, shapesOf(plan));
     return this.#batches.find(space, plan, signal, answers);
   }
 
   rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {
-    const rewrite = () => this.#pending.tables.rewrite(spaceId, work);
+    const rewrite = () => this.#tables.rewrite(spaceId, work);
     return this.tidy(spaceId, () => whileWriting(this.results.beginWrite, spaceId, rewrite));
   }
 
@@ -123,6 +138,7 @@ export class EmbeddedStore implements RecordStore {
   }
 
   async close(): Promise<void> {
+    await this.#preloads.close();
     await this.#pending.close();
   }
 }

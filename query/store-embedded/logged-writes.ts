@@ -1,5 +1,6 @@
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import { letOthersRun } from '../../common/limits/yielding-loop.ts';
+import type { MemoryTables } from '../memory/memory-tables.ts';
 import { rowOf } from '../sql/new-record.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { Assignment } from '../sql/update-sql.ts';
@@ -20,6 +21,7 @@ const nobodyToTell = Promise.resolve();
  */
 export class LoggedWrites implements RecordWrites {
   readonly #pending: PendingRecords;
+  readonly #tables: MemoryTables;
   readonly #lookUp: RecordStore['lookUp'];
   readonly #lock: ReadWriteLock;
   readonly #results: ResultCache;
@@ -27,6 +29,7 @@ export class LoggedWrites implements RecordWrites {
 
   constructor(deps: {
     readonly pending: PendingRecords;
+    readonly tables: MemoryTables;
     readonly lookUp: RecordStore['lookUp'];
     readonly lock: ReadWriteLock;
     readonly results: ResultCache;
@@ -34,6 +37,7 @@ export class LoggedWrites implements RecordWrites {
     readonly statements: RecordWrites;
   }) {
     this.#pending = deps.pending;
+    this.#tables = deps.tables;
     this.#lookUp = deps.lookUp;
     this.#lock = deps.lock;
     this.#results = deps.results;
@@ -66,7 +70,7 @@ export class LoggedWrites implements RecordWrites {
     const insert = (): ReturnType<RecordWrites['insert']> => this.#statements.insert(args);
     // who asked may be gone: the outcome counts all the same
     const pause = (): Promise<void> => letOthersRun(neverAborted);
-    return this.#pending.tables.insert(space.id, { insert, rows: rows(), pause });
+    return this.#tables.insert(space.id, { insert, rows: rows(), pause });
   }
 
   async change({ space, id, assignments, signal, permit }: RecordChange): Promise<Changed> {

@@ -4,15 +4,9 @@ import { overloaded } from '../../common/errors/catalogue.ts';
 import type { Log } from '../../common/log/log.ts';
 import { FlushedLog, type FlushTimes } from '../../common/write-ahead-log/flushed-log.ts';
 import type { LogEntry } from '../../common/write-ahead-log/write-ahead-log.ts';
-import type { ReadPlan } from '../input/read-plan.ts';
-import { lookupShape, shapesOf } from '../memory/index-shape.ts';
-import { MemoryTables } from '../memory/memory-tables.ts';
 import { allSpaces, type RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
-import type { LookupKey } from '../store/record-store.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import { KnownRecords, type KnownRows, type RecordWrite } from './known-records.ts';
-import { SpacePreloads } from './space-preloads.ts';
+import type { KnownRecords, RecordWrite } from './known-records.ts';
 import { storeWrites } from './store-writes.ts';
 
 /** The writes of one request: a line of the log, which is there as a whole or not at all. */
@@ -40,13 +34,12 @@ const noBytes = new Uint8Array(0);
 /**
  * Writes to records that are durable in a write-ahead log before the table has them, for a process that has its store
  * to itself (docs/decisions/023-write-ahead-log-of-records.md). A write is acknowledged after one small write to a file
- * that it shares with all that wait; the table gets what has come in a few large statements. Until then the newest state
- * of a record is known here.
+ * that it shares with all that wait; the table gets what has come in a few large statements. Until then `KnownRecords` has
+ * the newest state of a record.
  */
 export class PendingRecords {
   readonly #log: FlushedLog<Entry>;
   readonly #known: KnownRecords;
-  readonly #preloads: SpacePreloads;
   readonly #limits: typeof usualLimits;
   readonly #bytesOf = new Map<string, number>();
   #bytes = 0;
@@ -54,12 +47,10 @@ export class PendingRecords {
   private constructor(args: {
     readonly log: FlushedLog<Entry>;
     readonly known: KnownRecords;
-    readonly preloads: SpacePreloads;
     readonly limits: typeof usualLimits;
   }) {
     this.#log = args.log;
     this.#known = args.known;
-    this.#preloads = args.preloads;
     this.#limits = args.limits;
   }
 
@@ -69,16 +60,12 @@ export class PendingRecords {
     readonly table: RecordsTable;
     readonly directory: string;
     readonly log: Pick<Log, 'error' | 'warn' | 'info'>;
-    /** What records may take that are kept although the table has them. */
-    readonly cacheBytes: number;
+    /** What hears of the writes. */
+    readonly known: KnownRecords;
     readonly limits?: Partial<typeof usualLimits>;
     readonly times?: Partial<FlushTimes>;
-    /** Absent: empty. */
-    readonly known?: KnownRecords;
-    /** Absent: as many as make a preload worth while. */
-    readonly fewestMisses?: number;
   }): Promise<PendingRecords> {
-    const { directory, log, times, cacheBytes } = args;
+    const { directory, log, times, known } = args;
     const flushed = await FlushedLog.open<Entry>({
       ...{ what: 'records', directory, entryOf, log, times },
       store: (entries, again) =>
@@ -90,33 +77,9 @@ export class PendingRecords {
       // nothing is written before it is open
       stored: (entries) => pending.#settle(entries),
     });
-    const { known = new KnownRecords(new MemoryTables(cacheBytes)) } = args;
-    const preloads = new SpacePreloads({ ...args, known });
     const limits = { ...usualLimits, ...args.limits };
-    const pending = new PendingRecords({ log: flushed, known, preloads, limits });
+    const pending = new PendingRecords({ log: flushed, known, limits });
     return pending;
-  }
-
-  /** Null: the table knows it all. */
-  find(spaceId: string, wanted: LookupKey): KnownRows | null {
-    return this.#known.find(spaceId, wanted);
-  }
-
-  /** A look-up has to ask the table. */
-  lookedUp(space: RecordSpace, wanted: LookupKey): void {
-    this.#preloads.missed(space, 'look-up');
-    if ('slot' in wanted) this.tables.missed(space.id, [lookupShape(wanted.slot)]);
-  }
-
-  /** The table has to be searched. */
-  searched(space: RecordSpace, plan: ReadPlan): void {
-    this.#preloads.missed(space, 'search');
-    if (plan.conditions.hashed.length === 0) this.tables.missed(space.id, shapesOf(plan));
-  }
-
-  /** The spaces that are held in memory. */
-  get tables(): MemoryTables {
-    return this.#known.tables;
   }
 
   /**
@@ -160,7 +123,6 @@ export class PendingRecords {
 
   /** Brings what there is into the table. What can't be stays in the log for the next start. */
   async close(): Promise<void> {
-    await this.#preloads.close();
     await this.#log.close();
   }
 

@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
+import { MemoryTables } from '../../query/memory/memory-tables.ts';
 import { keyOf } from '../../query/sql/record-keys.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import type { StoredRow } from '../../query/sql/stored-row.ts';
 import type { RecordWrite } from '../../query/store-embedded/known-records.ts';
+import { KnownRecords } from '../../query/store-embedded/known-records.ts';
 import { PendingRecords } from '../../query/store-embedded/pending-records.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { silentLog } from '../services/silent-log.ts';
@@ -22,8 +24,11 @@ const never = { flushAfter: 3_600_000, retryAfter: 3_600_000 };
 
 let directories = 0;
 const newDirectory = (): string => join(folder, `wal-${++directories}`);
-const open = (directory: string, more: Partial<Parameters<typeof PendingRecords.open>[0]> = {}) =>
-  PendingRecords.open({ db, table, directory, log: silentLog(), cacheBytes: 1e6, times: never, ...more });
+async function open(directory: string, more: Partial<Parameters<typeof PendingRecords.open>[0]> = {}) {
+  const known = new KnownRecords(new MemoryTables(1e6));
+  const args = { db, table, known, directory, log: silentLog(), times: never, ...more };
+  return Object.assign(await PendingRecords.open(args), { find: known.find.bind(known) });
+}
 
 interface Content {
   readonly text: string;

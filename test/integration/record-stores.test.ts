@@ -13,6 +13,7 @@ import { migrations } from '../../common/metadata/migrations.ts';
 import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
 import { equals } from '../../query/input/parse-conditions.ts';
 import type { ReadPlan } from '../../query/input/read-plan.ts';
+import { MemoryTables } from '../../query/memory/memory-tables.ts';
 import { Candidates } from '../../query/records/candidates.ts';
 import type { HashChecks } from '../../query/records/hash-checks.ts';
 import { RecordReader } from '../../query/records/record-reader.ts';
@@ -21,8 +22,10 @@ import { hashOf, keyOf } from '../../query/sql/record-keys.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import type { RecordStore } from '../../query/store/record-store.ts';
 import { EmbeddedStore } from '../../query/store-embedded/embedded-store.ts';
+import { KnownRecords } from '../../query/store-embedded/known-records.ts';
 import { PendingRecords } from '../../query/store-embedded/pending-records.ts';
 import { ResultCache } from '../../query/store-embedded/result-cache.ts';
+import { SpacePreloads } from '../../query/store-embedded/space-preloads.ts';
 import { SharedStore } from '../../query/store-shared/shared-store.ts';
 import type { Field } from '../../query/structure/field.ts';
 import type { RecordSpace } from '../../query/structure/record-space.ts';
@@ -127,13 +130,13 @@ class Client {
 }
 
 async function embedded(t: Test, cacheBytes: number): Promise<Client> {
-  const pending = await PendingRecords.open({
-    ...{ db, cacheBytes, log: silentLog(), fewestMisses: 1 },
-    table: new RecordsTable(db, database),
-    directory: await mkdtemp(join(root, 'log-')),
-  });
+  const known = new KnownRecords(new MemoryTables(cacheBytes));
+  const records = { db, known, log: silentLog(), table: new RecordsTable(db, database) };
+  const directory = await mkdtemp(join(root, 'log-'));
+  const pending = await PendingRecords.open({ ...records, directory });
+  const preloads = new SpacePreloads({ ...records, fewestMisses: 1 });
   const results = new ResultCache(1e6);
-  const store = new EmbeddedStore({ db, database, pending, results });
+  const store = new EmbeddedStore({ db, database, known, pending, preloads, results });
   t.teardown(() => store.close());
   return new Client(store);
 }

@@ -14,6 +14,7 @@ import { createProjects } from '../../common/metadata/projects.ts';
 import type { Metrics } from '../../common/metrics/create-metrics.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { Webhooks, type WebhooksDeps } from '../../events/webhooks.ts';
+import { MemoryTables } from '../../query/memory/memory-tables.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { LoggedCatalogue } from '../../query/space/logged-catalogue.ts';
 import type { SpaceCatalogue } from '../../query/space/space-catalogue.ts';
@@ -21,8 +22,10 @@ import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import type { RecordStore } from '../../query/store/record-store.ts';
 import { EmbeddedStore } from '../../query/store-embedded/embedded-store.ts';
+import { KnownRecords } from '../../query/store-embedded/known-records.ts';
 import { PendingRecords } from '../../query/store-embedded/pending-records.ts';
 import { ResultCache } from '../../query/store-embedded/result-cache.ts';
+import { SpacePreloads } from '../../query/store-embedded/space-preloads.ts';
 import { SharedStore } from '../../query/store-shared/shared-store.ts';
 import { noVersions, type SpaceVersions } from '../../query/store-shared/space-versions.ts';
 import { queryContract } from './contract.ts';
@@ -101,8 +104,11 @@ export async function openQueryHarness(
     hasher?: QueryDeps['hasher'];
     /** Whether the routes are to take the store for theirs alone; absent: where it is embedded. */
     alone?: boolean;
-    /** What differs from the usual write-ahead log of records. */
-    pending?: Partial<Parameters<typeof PendingRecords.open>[0]>;
+    /** What differs from the usual write-ahead log of records, and rows in memory. */
+    pending?: Partial<Parameters<typeof PendingRecords.open>[0]> & {
+      cacheBytes?: number;
+      fewestMisses?: number;
+    };
     /** Another store than the usual ones. */
     store?: (engine: { db: Database; database: string }) => RecordStore;
     /** What the routes keep results in. */
@@ -128,7 +134,7 @@ export async function openQueryHarness(
   const wrap = options.wrap ?? ((db) => db);
   let db: Database;
   let router: Router;
-  let pending: PendingRecords | undefined;
+  let written: { known: KnownRecords; pending: PendingRecords; preloads: SpacePreloads } | undefined;
   let store: RecordStore;
   let catalogue: SpaceCatalogue;
 
@@ -138,10 +144,10 @@ export async function openQueryHarness(
     if (options.store !== undefined) return options.store(engine);
     const versions = options.versions?.(db);
     const cacheBytes = versions === undefined ? 0 : resultBytes;
-    if (pending === undefined)
+    if (written === undefined)
       return new SharedStore({ ...engine, versions: versions ?? noVersions, cacheBytes });
     const results = options.cache?.() ?? new ResultCache(resultBytes / 4, metrics?.cache('records'));
-    return new EmbeddedStore({ ...engine, pending, results });
+    return new EmbeddedStore({ ...engine, ...written, results });
   };
   const openRouter = (by: RecordStore): Router => {
     const invalidation = options.invalidation?.();
@@ -185,7 +191,8 @@ export async function openQueryHarness(
     return openClickhouse({ url: server.url, user: 'default', password: '', cluster });
   };
   const closeDatabase = async (): Promise<void> => {
-    await pending?.close();
+    await written?.preloads.close();
+    await written?.pending.close();
     await catalogue.close();
     await db.close();
     await server?.kill();
@@ -199,10 +206,11 @@ export async function openQueryHarness(
       const table = new RecordsTable(guarded, testDatabase);
       const directory = join(dataDir, 'record-log');
       const log = silentLog();
-      pending = await PendingRecords.open({
-        ...{ db: guarded, table, directory, log, cacheBytes: 8e6 },
-        ...options.pending,
-      });
+      const { cacheBytes = 8e6, fewestMisses, ...more } = options.pending ?? {};
+      const { known = new KnownRecords(new MemoryTables(cacheBytes)) } = more;
+      const records = { db: guarded, table, log, known };
+      const pending = await PendingRecords.open({ ...records, directory, ...more });
+      written = { known, pending, preloads: new SpacePreloads({ ...records, fewestMisses }) };
       catalogue = await LoggedCatalogue.open({
         ...{ db: wrap(db), database: testDatabase, log },
         directory: join(dataDir, 'catalogue-log'),

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
+import { MemoryTables } from '../../query/memory/memory-tables.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import type { StoredRow } from '../../query/sql/stored-row.ts';
+import { KnownRecords } from '../../query/store-embedded/known-records.ts';
 import { PendingRecords } from '../../query/store-embedded/pending-records.ts';
 import { heldWrites } from '../services/file-handles.ts';
 import { silentLog } from '../services/silent-log.ts';
@@ -14,8 +16,9 @@ t.test('a write is not seen before it is durable', async (t) => {
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   // nothing is read from the table, and what it takes does not matter
   const db = { cluster: undefined, servers: 1, insert: async () => {} } as unknown as Database;
+  const known = new KnownRecords(new MemoryTables(1e6));
   const pending = await PendingRecords.open({
-    ...{ db, table: new RecordsTable(db, 'sluice'), directory, log: silentLog(), cacheBytes: 1e6 },
+    ...{ db, table: new RecordsTable(db, 'sluice'), known, directory, log: silentLog() },
     times: { flushAfter: 3_600_000, retryAfter: 3_600_000 },
   });
   const [spaceId, id, time] = ['space', 'record', '2026-01-01T00:00:00.000Z'];
@@ -32,10 +35,10 @@ t.test('a write is not seen before it is durable', async (t) => {
   });
   // far longer than it takes to come to the write, which is held
   for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
-  t.equal(pending.find(spaceId, { id }), null);
+  t.equal(known.find(spaceId, { id }), null);
   t.notOk(seen);
   finish();
   await written;
-  t.strictSame(pending.find(spaceId, { id })?.rows, [row]);
+  t.strictSame(known.find(spaceId, { id })?.rows, [row]);
   t.ok(seen);
 });
