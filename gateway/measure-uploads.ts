@@ -69,6 +69,14 @@ export function measuredStore(store: ObjectStore, metrics: Metrics): ObjectStore
     async create(key, description, signal) {
       return measuredWriter(await store.create(key, description, signal), counts);
     },
+    async resume(key, description, written, signal) {
+      const writer = await store.resume(key, description, written, signal);
+      return {
+        ...measuredWriter(writer, counts),
+        written: () => writer.written(),
+        suspend: () => writer.suspend(),
+      };
+    },
   };
 }
 

@@ -54,6 +54,24 @@ export interface ObjectWriter {
   abort(): Promise<void>;
 }
 
+/** What is stored of an object that is not whole, so that any process can go on with it. Plain JSON. */
+export interface WrittenBytes {
+  /** Bytes from the beginning that are stored without a gap, and survive the process that wrote them. */
+  readonly size: number;
+  /** CRC-32 of these bytes. */
+  readonly crc32: number;
+  /** Where the store has them: its own affair. */
+  readonly place: unknown;
+}
+
+/** A writer of an object that may be left unfinished. A `complete` that fails keeps what was written. */
+export interface ResumableWriter extends ObjectWriter {
+  /** What is stored by now. */
+  written(): Promise<WrittenBytes>;
+  /** Writes no more, and keeps what is stored: `written` still answers. Never rejects. */
+  suspend(): Promise<void>;
+}
+
 /** An object that somebody began to write and has neither completed nor aborted. */
 export interface OpenUpload {
   /** Empty where the store does not know it: then all that it holds is ours. */
@@ -84,6 +102,19 @@ export interface ObjectStore {
   partBytes(index: number, maxBytes: number, small?: boolean): number;
   /** Begins an object. Rejects when the signal is aborted; a later abort of the signal fails the writer's calls. */
   create(key: string, description: ObjectDescription, signal: AbortSignal): Promise<ObjectWriter>;
+  /**
+   * Begins an object that may be left unfinished, or goes on with one behind what is written of it; bytes that are
+   * stored beyond that are written again. One writer of a key at a time. No process takes it for a dead one's:
+   * `dropWritten` ends it.
+   */
+  resume(
+    key: string,
+    description: ObjectDescription,
+    written: WrittenBytes | null,
+    signal: AbortSignal,
+  ): Promise<ResumableWriter>;
+  /** Drops what is written of an object that is not whole. Resolves as well when there is nothing. */
+  dropWritten(key: string, written: WrittenBytes, signal: AbortSignal): Promise<void>;
   /** The object's description, or null when there is none under the key. */
   head(key: string, signal: AbortSignal): Promise<StoredObject | null>;
   /** The object's bytes in order, in chunks of bounded size. Rejects when there is no such object. */

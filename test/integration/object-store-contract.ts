@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import type { Test } from 'tap';
-import type { ObjectStore, OpenUpload } from '../../common/object-store/object-store.ts';
+import type { ObjectStore, OpenUpload, WrittenBytes } from '../../common/object-store/object-store.ts';
 import { emptyPart, partOf, storeObject } from '../services/store-object.ts';
 
 const png = { contentType: 'image/png', metadata: { 'file-id': 'a', 'original-name': 'b%20c' } };
@@ -322,8 +323,101 @@ export async function objectStoreContract(t: Test, makeStore: () => Promise<Obje
     t.equal(await store.head(key, never), null);
   });
 
+  await unfinishedObjects(t, store, `${owner}/unfinished`);
+
   await t.test('ready resolves', async (t) => {
     await t.resolves(store.ready(never));
     await t.rejects(store.ready(AbortSignal.abort(new Error('gone'))));
+  });
+}
+
+/** What every store promises of objects that are written by one process after the other. */
+async function unfinishedObjects(t: Test, store: ObjectStore, folder: string): Promise<void> {
+  const partBytes = store.partBytes(0, Number.POSITIVE_INFINITY);
+  const bytes = patternBytes(3 * partBytes + 999);
+  const part = (index: number, of = bytes) =>
+    partOf(of.subarray(index * partBytes, Math.min((index + 1) * partBytes, of.byteLength)));
+  let made = 0;
+  const newKey = () => `${folder}/${++made}_file.bin`;
+  /** As another process reads it. */
+  const carried = (written: WrittenBytes) => JSON.parse(JSON.stringify(written)) as WrittenBytes;
+  const read = (key: string) => collect(store.read(key, null, never));
+
+  await t.test('an object that was left unfinished goes on where it was', async (t) => {
+    const key = newKey();
+    const first = await store.resume(key, png, null, never);
+    t.match(await first.written(), { size: 0, crc32: 0 });
+    await Promise.all([first.writePart(part(0)), first.writePart(part(1))]);
+    const written = carried(await first.written());
+    t.match(written, { size: 2 * partBytes, crc32: crc32(bytes.subarray(0, 2 * partBytes)) });
+    t.equal(await store.head(key, never), null);
+    // the first one's process is gone
+    const second = await store.resume(key, png, written, never);
+    await second.writePart(part(2));
+    await second.suspend();
+    await t.rejects(second.writePart(part(3)), 'who has stopped writes no more');
+    const third = await store.resume(key, png, carried(await second.written()), never);
+    await third.writePart(part(3));
+    t.match(await third.written(), { size: bytes.byteLength, crc32: crc32(bytes) });
+    const last = await store.resume(key, png, carried(await third.written()), never);
+    await last.complete(emptyPart);
+    for (const gone of [first, third]) await gone.suspend();
+    t.ok((await read(key)).equals(bytes));
+    t.match(await store.head(key, never), { size: bytes.byteLength, ...png });
+  });
+
+  await t.test('an object of one part may be left before it has begun', async (t) => {
+    const key = newKey();
+    const first = await store.resume(key, png, null, never);
+    await first.suspend();
+    const second = await store.resume(key, png, carried(await first.written()), never);
+    await second.complete(partOf(bytes.subarray(0, 10)));
+    t.ok((await read(key)).equals(bytes.subarray(0, 10)));
+  });
+
+  await t.test('what nobody was told of is written again, also when it is shorter', async (t) => {
+    const key = newKey();
+    const first = await store.resume(key, png, null, never);
+    await first.writePart(part(0));
+    const written = carried(await first.written());
+    await first.writePart(partOf(Buffer.alloc(partBytes, 1)));
+    await first.writePart(partOf(Buffer.alloc(partBytes, 2)));
+    await first.suspend();
+    const second = await store.resume(key, png, written, never);
+    await second.complete(partOf(bytes.subarray(partBytes, partBytes + 5)));
+    t.ok((await read(key)).equals(bytes.subarray(0, partBytes + 5)));
+  });
+
+  await t.test('a stop settles parts under way, and what is written has no gap', async (t) => {
+    const key = newKey();
+    const first = await store.resume(key, png, null, never);
+    const writing = Promise.allSettled([0, 1, 2].map((index) => first.writePart(part(index))));
+    await first.suspend();
+    await writing;
+    const written = carried(await first.written());
+    t.equal(written.crc32, crc32(bytes.subarray(0, written.size)));
+    const second = await store.resume(key, png, written, never);
+    for (let index = written.size / partBytes; index < 3; index++) await second.writePart(part(index));
+    await second.complete(part(3));
+    t.ok((await read(key)).equals(bytes));
+  });
+
+  await t.test('an unfinished object is dropped by its key, and resolves when there is none', async (t) => {
+    const key = newKey();
+    const writer = await store.resume(key, png, null, never);
+    await writer.writePart(part(0));
+    await writer.suspend();
+    const written = carried(await writer.written());
+    await t.rejects(store.dropWritten(key, written, AbortSignal.abort(new Error('gone'))), {
+      message: 'gone',
+    });
+    await store.dropWritten(key, written, never);
+    await store.dropWritten(key, written, never);
+    for await (const upload of store.listOpenUploads(never)) t.notOk(store.isUploadOf(upload, key));
+    await t.rejects(
+      store.resume(key, png, written, never).then((again) => again.complete(emptyPart)),
+      'what was dropped can not be completed',
+    );
+    t.equal(await store.head(key, never), null);
   });
 }

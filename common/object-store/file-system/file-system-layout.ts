@@ -10,6 +10,9 @@ export interface FileSystemLayout {
   objectPath(key: string): string;
   /** The JSON text of the object's description. Throws on a bad key. */
   metaPath(key: string): string;
+  readonly unfinished: string;
+  /** The bytes of an object that may be left unfinished. Throws on a bad key. */
+  unfinishedPath(key: string): string;
   /** A file that is being written. Throws on what is no name of one. */
   temporaryPath(id: string): string;
   /** A new one, for bytes or the description of this object. */
@@ -22,8 +25,10 @@ export function fileSystemLayout(root: string): FileSystemLayout {
   const objects = join(root, 'objects');
   const meta = join(root, 'meta');
   const temporary = join(root, 'tmp');
+  const unfinished = join(root, 'unfinished');
   return {
     temporary,
+    unfinished,
     objects,
     objectPath(key) {
       assertObjectKey(key);
@@ -32,6 +37,10 @@ export function fileSystemLayout(root: string): FileSystemLayout {
     metaPath(key) {
       assertObjectKey(key);
       return join(meta, `${key}.json`);
+    },
+    unfinishedPath(key) {
+      assertObjectKey(key);
+      return join(unfinished, hashOf(key));
     },
     temporaryPath(id) {
       assertObjectKey(id);
@@ -43,7 +52,11 @@ export function fileSystemLayout(root: string): FileSystemLayout {
   };
 }
 
-/** A key may be longer than a file's name, and holds slashes. */
 function temporaryPrefix(key: string): string {
-  return `${createHash('sha256').update(key).digest('hex').slice(0, 32)}.`;
+  return `${hashOf(key)}.`;
+}
+
+/** A key may be longer than a file's name, and holds slashes. */
+function hashOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 32);
 }

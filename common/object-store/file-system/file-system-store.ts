@@ -15,13 +15,15 @@ const leftoverAge = 60 * 60 * 1000;
 
 /**
  * Keeps objects as files below `root`, which several processes may share:
- * `objects/<key>` the bytes, `meta/<key>.json` the description, `tmp/` what is being written.
+ * `objects/<key>` the bytes, `meta/<key>.json` the description, `tmp/` what is being written, `unfinished/` what may be
+ * left so.
  */
 export async function createFileSystemStore({ root }: { root: string }): Promise<ObjectStore> {
   const absolute = resolve(root);
   const layout = fileSystemLayout(absolute);
   const directories = await DurableDirectories.open(absolute);
   await directories.make(layout.temporary);
+  await directories.make(layout.unfinished);
   await directories.make(layout.objects);
   await removeLeftovers(layout.temporary);
   return {
@@ -32,6 +34,14 @@ export async function createFileSystemStore({ root }: { root: string }): Promise
     async create(key, description, signal) {
       layout.objectPath(key);
       return FileSystemWriter.open({ layout, directories, key, description, signal });
+    },
+    async resume(key, description, written, signal) {
+      layout.objectPath(key);
+      return FileSystemWriter.resume({ layout, directories, key, description, signal }, written);
+    },
+    async dropWritten(key, _written, signal) {
+      signal.throwIfAborted();
+      await rm(layout.unfinishedPath(key), { force: true });
     },
     async head(key, signal) {
       signal.throwIfAborted();

@@ -1,15 +1,16 @@
-import { existsSync } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DurableDirectories, syncDirectory } from '../../durable-directories/durable-directories.ts';
-import type { ObjectDescription, ObjectWriter, Part } from '../object-store.ts';
+import type { ObjectDescription, Part, ResumableWriter, WrittenBytes } from '../object-store.ts';
+import { combineCrc32 } from '../s3/crc32-combine.ts';
 import type { FileSystemLayout } from './file-system-layout.ts';
 
 /** IOV_MAX of Linux and macOS: what one pwritev(2) takes. */
 const maxVectors = 1024;
 
 /** Writes one object into a temporary file that becomes the object by an atomic rename. */
-export class FileSystemWriter implements ObjectWriter {
+export class FileSystemWriter implements ResumableWriter {
   readonly #layout: FileSystemLayout;
   readonly #directories: DurableDirectories;
   readonly #key: string;
@@ -17,12 +18,22 @@ export class FileSystemWriter implements ObjectWriter {
   readonly #signal: AbortSignal;
   readonly #path: string;
   readonly #file: FileHandle;
-  #position = 0;
+  /** What is written survives a failure, and the process. */
+  readonly #resumable: boolean;
+  #position: number;
+  /** Of whole parts. */
+  #crc32: number;
+  #size: number;
   #written: Promise<void> = Promise.resolve();
   #state: 'open' | 'completing' | 'complete' | 'failed' = 'open';
   #aborting: Promise<void> | null = null;
+  /** What was written may not be there after a power cut. */
+  #closeError: Error | null = null;
 
-  private constructor(target: WriteTarget, path: string, file: FileHandle) {
+  private constructor(
+    target: WriteTarget,
+    { path, file, before }: { path: string; file: FileHandle; before?: Pick<WrittenBytes, 'size' | 'crc32'> },
+  ) {
     this.#layout = target.layout;
     this.#directories = target.directories;
     this.#key = target.key;
@@ -30,13 +41,52 @@ export class FileSystemWriter implements ObjectWriter {
     this.#signal = target.signal;
     this.#path = path;
     this.#file = file;
+    this.#resumable = before !== undefined;
+    this.#position = before?.size ?? 0;
+    this.#size = before?.size ?? 0;
+    this.#crc32 = before?.crc32 ?? 0;
   }
 
   static async open(target: WriteTarget): Promise<FileSystemWriter> {
     target.signal.throwIfAborted();
     const path = target.layout.newTemporaryPath(target.key);
     const file = await open(path, 'wx', 0o600);
-    return new FileSystemWriter(target, path, file);
+    return new FileSystemWriter(target, { path, file });
+  }
+
+  static async resume(target: WriteTarget, written: WrittenBytes | null): Promise<FileSystemWriter> {
+    target.signal.throwIfAborted();
+    const path = target.layout.unfinishedPath(target.key);
+    const before = written ?? { size: 0, crc32: 0 };
+    const file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    try {
+      // also what nobody was told of: what comes now is written in its place
+      const { size } = await file.stat();
+      if (size < before.size) throw new Error(`${before.size - size} bytes of an unfinished object are gone`);
+      await file.truncate(before.size);
+      if (written === null) await syncDirectory(dirname(path));
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+    return new FileSystemWriter(target, { path, file, before });
+  }
+
+  async written(): Promise<WrittenBytes> {
+    await this.#written.catch(() => {});
+    const written = { size: this.#size, crc32: this.#crc32, place: null };
+    if (this.#state === 'open') await this.#file.datasync();
+    if (this.#closeError !== null) throw this.#closeError;
+    return written;
+  }
+
+  async suspend(): Promise<void> {
+    if (this.#state !== 'open') return;
+    this.#state = 'failed';
+    await this.#written.catch(() => {});
+    await this.#closeFile().catch((error: Error) => {
+      this.#closeError = error;
+    });
   }
 
   async writePart(part: Part): Promise<void> {
@@ -71,6 +121,10 @@ export class FileSystemWriter implements ObjectWriter {
       this.#state = 'failed';
       this.#directories.forget(dirname(meta));
       this.#directories.forget(dirname(object));
+      if (this.#resumable) {
+        await this.#file.close().catch(() => {});
+        throw error;
+      }
       if (visible) await removeQuietly(object);
       if (described && !existsSync(object)) await removeQuietly(meta);
       await this.abort();
@@ -94,7 +148,7 @@ export class FileSystemWriter implements ObjectWriter {
     return written;
   }
 
-  async #write({ chunks }: Part): Promise<void> {
+  async #write({ chunks, size, crc32 }: Part): Promise<void> {
     if (this.#state === 'failed') throw new Error('the object was aborted');
     this.#signal.throwIfAborted();
     let rest = chunks.filter((chunk) => chunk.byteLength > 0);
@@ -106,6 +160,8 @@ export class FileSystemWriter implements ObjectWriter {
       rest = afterBytes(rest, bytesWritten);
       this.#signal.throwIfAborted();
     }
+    this.#size += size;
+    if (this.#resumable) this.#crc32 = combineCrc32(this.#crc32, crc32, size);
   }
 
   async #drop(): Promise<void> {

@@ -25,6 +25,10 @@ export function partTime({ timing }: Pick<S3Context, 'timing'>, part: Pick<Part,
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html */
 export interface MultipartUpload {
   readonly id: string;
+  /** Whether its parts have checksums. */
+  readonly checksums: boolean;
+  /** By their numbers, from 0; with gaps while parts are under way. */
+  readonly stored: readonly StoredPart[];
   /** @param number from 1 */
   storePart(number: number, part: Part, signal: AbortSignal): Promise<void>;
   complete(
@@ -32,6 +36,14 @@ export interface MultipartUpload {
     unconfirmed: Unconfirmed,
     signal: AbortSignal,
   ): Promise<void>;
+}
+
+/** A part as the server has it. */
+export interface StoredPart {
+  readonly etag: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly crc32: number;
 }
 
 export async function openMultipartUpload(
@@ -42,19 +54,35 @@ export async function openMultipartUpload(
 ): Promise<MultipartUpload> {
   return withoutChecksumsIfRefused(context, async (checksums) => {
     const id = await begin(context, target, { checksums, unconfirmed, signal });
-    const stored: CompletedPart[] = [];
-    return {
-      id,
-      async storePart(number, part, signal) {
-        const ETag = await uploadPart(context, target, { id, number, part, checksums }, signal);
-        // MinIO and Versity refuse a list that leaves out what was sent with a part
-        const checksum = checksums && { ChecksumCRC32: checksumText(part.crc32) };
-        stored[number - 1] = { PartNumber: number, ETag, ...checksum };
-      },
-      complete: (whole, unconfirmed, signal) =>
-        finish(context, target, { id, parts: stored, whole, checksums, unconfirmed }, signal),
-    };
+    return reopenMultipartUpload(context, target, { id, checksums, stored: [] });
   });
+}
+
+/** One that was begun before, perhaps by another process. */
+export function reopenMultipartUpload(
+  context: S3Context,
+  target: WriteTarget,
+  { id, checksums, stored: before }: Pick<MultipartUpload, 'id' | 'checksums' | 'stored'>,
+): MultipartUpload {
+  const stored = [...before];
+  return {
+    id,
+    checksums,
+    stored,
+    async storePart(number, part, signal) {
+      const etag = await uploadPart(context, target, { id, number, part, checksums }, signal);
+      stored[number - 1] = { etag, size: part.size, crc32: part.crc32 };
+    },
+    complete(whole, unconfirmed, signal) {
+      const parts = stored.map(({ etag, crc32 }, index) => ({
+        PartNumber: index + 1,
+        ETag: etag,
+        // MinIO and Versity refuse a list that leaves out what was sent with a part
+        ...(checksums && { ChecksumCRC32: checksumText(crc32) }),
+      }));
+      return finish(context, target, { id, parts, whole, checksums, unconfirmed }, signal);
+    },
+  };
 }
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateMultipartUpload.html */

@@ -9,7 +9,7 @@ import { lastPartAt, listObjects, listUploads } from './s3-list.ts';
 import type { S3StoreOptions } from './s3-options.ts';
 import { readObject } from './s3-read.ts';
 import { deleteObject, headBucket, headObject } from './s3-requests.ts';
-import { S3Writer } from './s3-writer.ts';
+import { placeOf, S3Writer } from './s3-writer.ts';
 
 /** Keeps objects in a bucket of S3, or of a server that speaks its protocol. Nothing is sent before it is needed. */
 export function createS3Store(options: S3StoreOptions): ObjectStore {
@@ -23,7 +23,16 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     async create(key, description, signal) {
       assertObjectKey(key);
       signal.throwIfAborted();
-      return new S3Writer(context, key, description, signal);
+      return new S3Writer(context, key, description, { signal });
+    },
+    async resume(key, description, written, signal) {
+      assertObjectKey(key);
+      signal.throwIfAborted();
+      return new S3Writer(context, key, description, { signal, before: written });
+    },
+    async dropWritten(key, written, signal) {
+      const place = placeOf(written);
+      if (place !== null) await aborting(key, signal, () => dropUpload(context, key, place.id, signal));
     },
     async head(key, signal) {
       assertObjectKey(key);

@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import type { ObjectDescription, ObjectWriter, Part } from '../object-store.ts';
+import type { ObjectDescription, Part, ResumableWriter, WrittenBytes } from '../object-store.ts';
 import { combineCrc32 } from './crc32-combine.ts';
 import { removeLeftovers } from './s3-cleanup.ts';
 import type { S3Context } from './s3-context.ts';
 import { storageError } from './s3-failure.ts';
 import { storedMetadata } from './s3-metadata.ts';
-import { type MultipartUpload, openMultipartUpload } from './s3-multipart-upload.ts';
+import {
+  type MultipartUpload,
+  openMultipartUpload,
+  reopenMultipartUpload,
+  type StoredPart,
+} from './s3-multipart-upload.ts';
 import { putObject } from './s3-put-object.ts';
 import type { Unconfirmed } from './s3-unconfirmed.ts';
 
@@ -14,10 +19,12 @@ import type { Unconfirmed } from './s3-unconfirmed.ts';
  * Writes one object. No request is sent before it is needed: an object of one part is one PutObject, a larger one a
  * multipart upload that begins with its first part.
  */
-export class S3Writer implements ObjectWriter {
+export class S3Writer implements ResumableWriter {
   readonly #context: S3Context;
   readonly #target: WriteTarget;
   readonly #outer: AbortSignal;
+  /** What is written survives a failure, and the process. */
+  readonly #resumable: boolean;
   /** Aborted with the outer signal, and when the writer is; only a multipart upload has use for it. */
   #cancel: AbortController | null = null;
   readonly #onOuterAbort = (): void => this.#cancel?.abort(this.#outer.reason);
@@ -30,9 +37,17 @@ export class S3Writer implements ObjectWriter {
   #state: 'open' | 'completing' | 'complete' | 'failed' = 'open';
   #aborting: Promise<void> | null = null;
 
-  constructor(context: S3Context, key: string, description: ObjectDescription, signal: AbortSignal) {
+  /** @param before what is written of an object that may be left unfinished; absent: it may not */
+  constructor(
+    context: S3Context,
+    key: string,
+    description: ObjectDescription,
+    { signal, before }: { signal: AbortSignal; before?: WrittenBytes | null },
+  ) {
     this.#context = context;
-    const writerId = randomUUID();
+    this.#resumable = before !== undefined;
+    const place = placeOf(before);
+    const writerId = place?.writerId ?? randomUUID();
     this.#target = {
       key,
       writerId,
@@ -41,6 +56,49 @@ export class S3Writer implements ObjectWriter {
       metadata: storedMetadata(description, writerId),
     };
     this.#outer = signal;
+    if (place === null || before == null) return;
+    this.#listen();
+    this.#upload = Promise.resolve(
+      reopenMultipartUpload(context, this.#target, {
+        ...place,
+        stored: place.parts.map(([etag, size, crc32]) => ({ etag, size, crc32 })),
+      }),
+    );
+    this.#parts = place.parts.length;
+    this.#size = before.size;
+    this.#crc32 = before.crc32;
+  }
+
+  async written(): Promise<WrittenBytes> {
+    const upload = await this.#upload?.catch(() => null);
+    const parts: StoredPart[] = [];
+    // there may be gaps
+    for (let part = upload?.stored[0]; part !== undefined; part = upload?.stored[parts.length]) parts.push(part);
+    if (upload == null || parts.length === 0) return { size: 0, crc32: 0, place: null };
+    const place: S3Place = {
+      id: upload.id,
+      writerId: this.#target.writerId,
+      checksums: upload.checksums,
+      parts: parts.map(({ etag, size, crc32 }) => [etag, size, crc32]),
+    };
+    return {
+      size: parts.reduce((sum, { size }) => sum + size, 0),
+      crc32: parts.reduce((crc, part) => combineCrc32(crc, part.crc32, part.size), 0),
+      place,
+    };
+  }
+
+  async suspend(): Promise<void> {
+    if (this.#state !== 'open') return;
+    this.#state = 'failed';
+    this.#outer.removeEventListener('abort', this.#onOuterAbort);
+    this.#cancel?.abort(new Error('the object is left unfinished'));
+    await Promise.allSettled(this.#underWay);
+    if (this.#upload === null || (await this.written()).size > 0) return;
+    // nobody will hear of it; what else there is of the key may be a later writer's
+    const uploadId = (await this.#upload.catch(() => null))?.id;
+    const others = { unknownUpload: false, object: false };
+    await removeLeftovers(this.#context, { key: this.#target.key, uploadId, ...others });
   }
 
   get #signal(): AbortSignal {
@@ -63,7 +121,8 @@ export class S3Writer implements ObjectWriter {
       this.#state = 'complete';
     } catch (error) {
       this.#state = 'failed';
-      void this.abort();
+      if (this.#resumable) this.#outer.removeEventListener('abort', this.#onOuterAbort);
+      else void this.abort();
       throw error;
     }
     this.#outer.removeEventListener('abort', this.#onOuterAbort);
@@ -102,14 +161,17 @@ export class S3Writer implements ObjectWriter {
     return stored;
   }
 
-  async #begin(): Promise<MultipartUpload> {
+  #listen(): void {
     this.#cancel = new AbortController();
     this.#outer.addEventListener('abort', this.#onOuterAbort, { once: true });
-    const { signal } = this.#cancel;
     // one listener for each request under way
-    setMaxListeners(0, signal);
+    setMaxListeners(0, this.#cancel.signal);
+  }
+
+  async #begin(): Promise<MultipartUpload> {
+    this.#listen();
     try {
-      return await openMultipartUpload(this.#context, this.#target, this.#unconfirmed, signal);
+      return await openMultipartUpload(this.#context, this.#target, this.#unconfirmed, this.#signal);
     } catch (error) {
       throw this.#failure('CreateMultipartUpload', error);
     }
@@ -156,6 +218,20 @@ export class S3Writer implements ObjectWriter {
       ? error
       : storageError(operation, this.#target.key, error);
   }
+}
+
+/** Where the parts of an unfinished object are. */
+interface S3Place {
+  /** Of the multipart upload. */
+  readonly id: string;
+  readonly writerId: string;
+  readonly checksums: boolean;
+  readonly parts: readonly (readonly [etag: string, size: number, crc32: number])[];
+}
+
+/** Null: the server has nothing of the object. */
+export function placeOf(written: WrittenBytes | null | undefined): S3Place | null {
+  return (written?.place ?? null) as S3Place | null;
 }
 
 /** What is written, and how it is recognised. */

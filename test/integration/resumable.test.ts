@@ -1,0 +1,389 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
+import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { createJanitor } from '../../gateway/janitor/janitor.ts';
+import { StorageQuota } from '../../gateway/storage-quota.ts';
+import { eventuallyEqual } from '../services/eventually-equal.ts';
+import { serveGatewayOn } from '../services/gateway-on-s3.ts';
+import { testDeployment } from '../services/new-file.ts';
+import { resumableUploadsOn } from '../services/resumable-uploads.ts';
+import { silentLog } from '../services/silent-log.ts';
+import { openStubStore, stubPartBytes } from '../services/stub-store.ts';
+import { collect, patternBytes } from './object-store-contract.ts';
+
+const never = new AbortController().signal;
+const chunkType = 'application/offset+octet-stream';
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+async function fileSystem(t: Test): Promise<ObjectStore> {
+  const root = await mkdtemp(join(tmpdir(), 'sluice-resumable-'));
+  t.teardown(() => rm(root, { recursive: true, force: true }));
+  const store = await createFileSystemStore({ root });
+  t.teardown(async () => t.strictSame(await readdir(join(root, 'unfinished')), [], 'no bytes are left'));
+  return store;
+}
+
+async function stub(t: Test): Promise<ObjectStore> {
+  const { stub, store } = await openStubStore(t);
+  t.teardown(() => t.strictSame(stub.openUploads(), [], 'no upload is left'));
+  return store;
+}
+
+interface Ask {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: Uint8Array;
+}
+
+async function setUp(t: Test, store: ObjectStore, options: Parameters<typeof serveGatewayOn>[2] = {}) {
+  const gateway = await serveGatewayOn(t, store, { maxUploadBytes: 1_000_000, ...options });
+  const ask = async (path: string, { method = 'HEAD', headers = {}, body }: Ask = {}) => {
+    const response = await fetch(new URL(path, gateway.baseUrl), {
+      method,
+      headers: { 'tus-resumable': '1.0.0', ...headers },
+      ...(body === undefined ? {} : { body: Buffer.from(body) }),
+    });
+    const text = await response.text();
+    const { headers: received, status } = response;
+    return { status, offset: received.get('upload-offset'), headers: received, text };
+  };
+  const begin = async (length: number | null, headers: Record<string, string> = {}, body?: Uint8Array) => {
+    const size = length === null ? { 'upload-defer-length': '1' } : { 'upload-length': `${length}` };
+    const answer = await ask('/_f_/demo/resumable', {
+      method: 'POST',
+      headers: { ...size, ...headers, ...(body === undefined ? {} : { 'content-type': chunkType }) },
+      ...(body === undefined ? {} : { body }),
+    });
+    return { ...answer, path: answer.headers.get('location') ?? '' };
+  };
+  const patch = (path: string, offset: number, body: Uint8Array, headers: Record<string, string> = {}) =>
+    ask(path, {
+      method: 'PATCH',
+      headers: { 'upload-offset': `${offset}`, 'content-type': chunkType, ...headers },
+      body,
+    });
+  /** What is stored that is no file. */
+  const left = async (): Promise<string[]> => {
+    const found: string[] = [];
+    for await (const { key } of store.list(`${testDeployment}/_resumable/`, never)) found.push(key);
+    return found;
+  };
+  const stored = async (): Promise<Buffer[]> =>
+    Promise.all(
+      [...gateway.rows.values()].map(({ objectKey }) => collect(store.read(objectKey, null, never))),
+    );
+  return { ...gateway, ask, begin, patch, left, stored };
+}
+
+/** A request whose client goes away in the middle of its body, as soon as something was taken of it. */
+async function breakOff(baseUrl: string, path: string, offset: number, bytes: Uint8Array, more: number) {
+  const { hostname, port } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname);
+  const head = [
+    `PATCH ${path} HTTP/1.1`,
+    `Host: ${hostname}`,
+    'Tus-Resumable: 1.0.0',
+    `Upload-Offset: ${offset}`,
+    `Content-Type: ${chunkType}`,
+    `Content-Length: ${bytes.byteLength + more}`,
+  ];
+  socket.write(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), bytes]));
+  return socket;
+}
+
+for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: stub })) {
+  t.test(`${name}: an upload in chunks of any size becomes a file`, async (t) => {
+    for (const sizes of [
+      [300_000],
+      [1, 65_535, 65_536, 100_000],
+      [stubPartBytes, 2 * stubPartBytes, 7],
+      [5, 5, 5],
+    ]) {
+      const { begin, patch, ask, rows, stored, left } = await setUp(t, await openStore(t));
+      const bytes = patternBytes(sizes.reduce((sum, size) => sum + size, 0));
+      const metadata = `filename ${base64('Größe 1.png')},filetype ${base64('image/png')},empty`;
+      const begun = await begin(bytes.byteLength, { 'upload-metadata': metadata });
+      t.equal(begun.status, 201);
+      t.equal(begun.headers.get('tus-resumable'), '1.0.0');
+      let at = 0;
+      for (const size of sizes) {
+        const head = await ask(begun.path);
+        t.match(head, { status: 200, offset: `${at}` });
+        t.equal(head.headers.get('upload-length'), `${bytes.byteLength}`);
+        t.equal(head.headers.get('upload-metadata'), metadata);
+        t.equal(head.headers.get('cache-control'), 'no-store');
+        if (at > 0) t.equal((await ask(begun.path, { method: 'GET' })).status, 409, 'it is no file yet');
+        const answer = await patch(begun.path, at, bytes.subarray(at, at + size));
+        at += size;
+        t.match(answer, { status: at === bytes.byteLength ? 200 : 204, offset: `${at}` });
+        if (at === bytes.byteLength) {
+          const file = JSON.parse(answer.text);
+          t.match(file, { originalName: 'Größe 1.png' });
+          t.strictSame(JSON.parse((await ask(begun.path, { method: 'GET' })).text), file);
+        } else t.ok(Date.parse(answer.headers.get('upload-expires') as string) > Date.now());
+      }
+      t.match(await ask(begun.path), { status: 200, offset: `${at}` });
+      const [file, ...others] = rows.values();
+      t.strictSame(others, []);
+      t.match(file, { size: bytes.byteLength, contentType: 'image/png', originalName: 'Größe 1.png' });
+      const { crc32 } = await import('node:zlib');
+      t.equal(file?.crc32, crc32(bytes));
+      t.ok((await stored())[0]?.equals(bytes));
+      await eventuallyEqual(t, left, []);
+    }
+  });
+
+  t.test(`${name}: creation with all bytes, with some, with none, and of an empty file`, async (t) => {
+    const { begin, patch, stored, rows } = await setUp(t, await openStore(t));
+    const bytes = patternBytes(200_000);
+    const whole = await begin(bytes.byteLength, {}, bytes);
+    t.match(whole, { status: 201, offset: `${bytes.byteLength}` });
+    t.match(JSON.parse(whole.text), { originalName: 'file' });
+    const some = await begin(bytes.byteLength, {}, bytes.subarray(0, 99));
+    t.match(some, { status: 201, offset: '99', text: '' });
+    t.equal((await patch(some.path, 99, bytes.subarray(99))).status, 200);
+    const empty = await begin(0);
+    t.match(JSON.parse(empty.text), { originalName: 'file' });
+    t.strictSame([...rows.values()].map(({ size }) => size).sort(), [0, 200_000, 200_000]);
+    t.strictSame(
+      (await stored()).map((one) => one.equals(bytes.subarray(0, one.byteLength))),
+      [true, true, true],
+    );
+  });
+
+  t.test(`${name}: the length may come with any chunk, and never changes`, async (t) => {
+    const { begin, patch, ask, rows } = await setUp(t, await openStore(t));
+    const bytes = patternBytes(100_000);
+    const { path } = await begin(null);
+    t.equal((await ask(path)).headers.get('upload-defer-length'), '1');
+    t.equal((await patch(path, 0, bytes.subarray(0, 10))).status, 204);
+    t.equal((await patch(path, 10, new Uint8Array(1), { 'upload-length': '9' })).status, 409);
+    t.equal((await patch(path, 10, bytes.subarray(10, 20), { 'upload-length': '100000' })).status, 204);
+    t.equal((await ask(path)).headers.get('upload-length'), '100000');
+    t.equal((await patch(path, 20, bytes.subarray(20), { 'upload-length': '100001' })).status, 409);
+    t.equal((await patch(path, 20, bytes.subarray(20))).status, 200);
+    t.equal(rows.size, 1);
+  });
+
+  t.test(`${name}: a chunk with a wrong checksum does not count, one with a right one does`, async (t) => {
+    const { begin, patch, ask, stored } = await setUp(t, await openStore(t));
+    const bytes = patternBytes(200_000);
+    const digest = (algorithm: string, of: Uint8Array) =>
+      `${algorithm} ${createHash(algorithm).update(of).digest('base64')}`;
+    const { path } = await begin(bytes.byteLength);
+    const first = bytes.subarray(0, 150_000);
+    const wrong = Buffer.alloc(first.byteLength);
+    for (const algorithm of ['sha1', 'sha256']) {
+      const answer = await patch(path, 0, wrong, { 'upload-checksum': digest(algorithm, first) });
+      t.match(answer, { status: 460, text: /chunk_checksum_mismatch/ });
+      t.match(await ask(path), { offset: '0' });
+    }
+    t.equal((await patch(path, 0, first, { 'upload-checksum': digest('sha1', first) })).status, 204);
+    const last = bytes.subarray(150_000);
+    t.equal(
+      (await patch(path, 150_000, wrong.subarray(0, 50_000), { 'upload-checksum': 'crc32 AAAAAA==' })).status,
+      460,
+    );
+    t.equal((await patch(path, 150_000, last, { 'upload-checksum': digest('sha256', last) })).status, 200);
+    t.ok((await stored())[0]?.equals(bytes));
+  });
+
+  t.test(`${name}: a chunk that breaks off counts as far as it came`, async (t) => {
+    const { begin, patch, ask, stored, baseUrl, resumable } = await setUp(t, await openStore(t));
+    const bytes = patternBytes(400_000);
+    const { path } = await begin(bytes.byteLength);
+    let at = 0;
+    for (const size of [10, 70_000, 150_000]) {
+      const socket = await breakOff(baseUrl, path, at, bytes.subarray(at, at + size), 1000);
+      // the bytes have come when the process has them; then the client is gone
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      socket.destroy();
+      await resumable.close(5000);
+      at += size;
+      await eventuallyEqual(t, async () => (await ask(path)).offset, `${at}`);
+    }
+    t.equal((await patch(path, at, bytes.subarray(at))).status, 200);
+    t.ok((await stored())[0]?.equals(bytes));
+  });
+
+  t.test(`${name}: the newest request goes on, and the one before ends with what it brought`, async (t) => {
+    const { begin, patch, ask, stored, baseUrl } = await setUp(t, await openStore(t));
+    const bytes = patternBytes(300_000);
+    const { path } = await begin(bytes.byteLength);
+    const socket = await breakOff(baseUrl, path, 0, bytes.subarray(0, 100_000), 100_000);
+    const answered = new Promise<string>((resolve) =>
+      socket.once('data', (data) => resolve(data.toString())),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    t.match(await ask(path), { status: 200, offset: '100000' });
+    t.match(await answered, /^HTTP\/1.1 409 /);
+    socket.destroy();
+    t.equal((await patch(path, 100_000, bytes.subarray(100_000))).status, 200);
+    t.ok((await stored())[0]?.equals(bytes));
+  });
+
+  t.test(`${name}: of two chunks at once one counts`, async (t) => {
+    for (let i = 0; i < 5; i++) {
+      const { begin, patch, ask, stored } = await setUp(t, await openStore(t));
+      const bytes = patternBytes(200_000);
+      const { path } = await begin(bytes.byteLength);
+      const answers = await Promise.all([0, 1, 2].map(() => patch(path, 0, bytes.subarray(0, 100_000))));
+      for (const { status } of answers) t.ok([204, 409].includes(status), `${status}`);
+      const offset = Number((await ask(path)).offset);
+      t.equal((await patch(path, offset, bytes.subarray(offset))).status, 200);
+      t.ok((await stored())[0]?.equals(bytes));
+    }
+  });
+
+  t.test(`${name}: what is wrong gets a clear answer, and changes nothing`, async (t) => {
+    const { begin, patch, ask, rows, left } = await setUp(t, await openStore(t));
+    const other = { 'test-owner': '1b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6b' };
+    const refused: [
+      what: string,
+      answer: Promise<{ status: number; text: string }>,
+      status: number,
+      code: string,
+    ][] = [
+      [
+        'no version',
+        ask('/_f_/demo/resumable', { method: 'POST', headers: { 'tus-resumable': '0.2.2' } }),
+        412,
+        'unsupported_version',
+      ],
+      ['no length', ask('/_f_/demo/resumable', { method: 'POST' }), 400, 'invalid_header'],
+      ['two lengths', begin(10, { 'upload-defer-length': '1' }), 400, 'invalid_header'],
+      ['a negative length', begin(-1), 400, 'invalid_header'],
+      ['too long', begin(1_000_001), 413, 'payload_too_large'],
+      ['much too long', begin(1e15), 413, 'payload_too_large'],
+      [
+        'metadata that are not base64',
+        begin(10, { 'upload-metadata': 'filename a*b' }),
+        400,
+        'invalid_header',
+      ],
+      [
+        'metadata that are not UTF-8',
+        begin(10, { 'upload-metadata': 'filename /w==' }),
+        400,
+        'invalid_header',
+      ],
+      ['metadata twice', begin(10, { 'upload-metadata': 'a,a' }), 400, 'invalid_header'],
+      ['metadata without a name', begin(10, { 'upload-metadata': 'a,,b' }), 400, 'invalid_header'],
+      [
+        'a name with a NUL',
+        begin(10, { 'upload-metadata': `filename ${base64('a\0b')}` }),
+        400,
+        'invalid_multipart',
+      ],
+      ['a body longer than the length', begin(1, {}, new Uint8Array(2)), 413, 'payload_too_large'],
+      [
+        'another checksum',
+        begin(2, { 'upload-checksum': 'md5 AAAA' }, new Uint8Array(2)),
+        400,
+        'invalid_header',
+      ],
+      [
+        'a bad project',
+        ask('/_f_/_x/resumable', { method: 'POST', headers: { 'upload-length': '1' } }),
+        400,
+        'invalid_slug',
+      ],
+      ['no such upload', patch('/_f_/demo/resumable/x', 0, new Uint8Array(1)), 404, 'not_found'],
+    ];
+    for (const [what, answer, status, code] of refused)
+      t.match(await answer, { status, text: new RegExp(code) }, what);
+    t.strictSame(await left(), []);
+
+    const { path } = await begin(10);
+    const chunk = new Uint8Array(5);
+    const later: [what: string, answer: () => Promise<{ status: number }>, status: number][] = [
+      ['another offset', () => patch(path, 1, chunk), 409],
+      ['an offset that is none', () => patch(path, 0, chunk, { 'upload-offset': 'x' }), 400],
+      ['beyond the length', () => patch(path, 0, new Uint8Array(11)), 413],
+      ['another content type', () => patch(path, 0, chunk, { 'content-type': 'text/plain' }), 415],
+      ['a checksum that is none', () => patch(path, 0, chunk, { 'upload-checksum': 'sha1 AAAA' }), 400],
+      ['of another account', () => patch(path, 0, chunk, other), 404],
+      ['a look of another account', () => ask(path, { headers: other }), 404],
+      ['dropped by another account', () => ask(path, { method: 'DELETE', headers: other }), 404],
+      ['another project', () => ask(path.replace('demo', 'other')), 404],
+    ];
+    for (const [what, answer, status] of later) {
+      t.equal((await answer()).status, status, what);
+      t.match(await ask(path), { status: 200, offset: '0' }, what);
+    }
+    t.equal((await ask(path, { method: 'DELETE' })).status, 204);
+    t.equal((await ask(path)).status, 404);
+    t.equal(rows.size, 0);
+    t.strictSame(await left(), []);
+  });
+
+  t.test(`${name}: an upload that is dropped, or expires, leaves nothing`, async (t) => {
+    const store = await openStore(t);
+    const { begin, patch, ask, left, resumable, cloudFiles, memory } = await setUp(t, store, {
+      expireAfter: 3_600_000,
+    });
+    const bytes = patternBytes(200_000);
+    const { path } = await begin(300_000, {}, bytes);
+    t.equal((await ask(path, { method: 'DELETE' })).status, 204);
+    await eventuallyEqual(t, left, []);
+    const second = await begin(300_000, {}, bytes);
+    const janitorOf = (uploads: typeof resumable, staleAfter: number) =>
+      createJanitor({
+        ...{ store, cloudFiles, resumable: uploads, log: silentLog(), staleAfter },
+        deployment: { keys: async () => [{ id: testDeployment, secret: '' }] },
+        ...{ uploads: { openKeys: async () => [] }, grace: 1e9, interval: 1e9 },
+      });
+    await janitorOf(resumable, 0).run({ dryRun: false });
+    t.match(await ask(second.path), { status: 200, offset: '200000' }, 'a run beside it takes nothing');
+    const over = resumableUploadsOn({ store, cloudFiles, memory, expireAfter: -1000 });
+    const whose = {
+      ownerId: '0b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6a',
+      projectSlug: 'demo',
+      name: second.path.split('/').at(-1) ?? '',
+    };
+    await t.rejects(over.find(whose, never), { status: 410 });
+    const report = await janitorOf(over, 0).run({ dryRun: false });
+    t.match(report, { uploadsExpired: 1, failures: 0 });
+    await janitorOf(over, 0).run({ dryRun: false });
+    t.strictSame(await left(), []);
+    t.equal((await patch(second.path, 200_000, bytes)).status, 404);
+  });
+
+  t.test(`${name}: a file that was the last one that fits leaves none of another`, async (t) => {
+    const used = { files: 0, bytes: 0 };
+    const quota = new StorageQuota({ limits: { files: 1, bytes: 0 }, use: async () => used });
+    const { begin, patch, rows, left } = await setUp(t, await openStore(t), { quota });
+    const bytes = patternBytes(100_000);
+    const [a, b] = [await begin(bytes.byteLength), await begin(bytes.byteLength)];
+    t.equal((await patch(a.path, 0, bytes)).status, 200);
+    t.match(await patch(b.path, 0, bytes), { status: 403, text: /quota_exceeded/ });
+    t.equal(rows.size, 1);
+    t.equal((await begin(1)).status, 403);
+    await eventuallyEqual(t, left, []);
+  });
+}
+
+t.test('OPTIONS says what is spoken, and pages of other origins may read it', async (t) => {
+  const { baseUrl } = await setUp(t, await fileSystem(t));
+  const answer = await fetch(`${baseUrl}/_f_/demo/resumable`, { method: 'OPTIONS' });
+  t.equal(answer.status, 204);
+  t.equal(answer.headers.get('tus-version'), '1.0.0');
+  t.equal(answer.headers.get('tus-max-size'), '1000000');
+  t.match(answer.headers.get('tus-extension'), /creation,.*termination/);
+  const preflight = await fetch(`${baseUrl}/_f_/demo/resumable/x`, {
+    method: 'OPTIONS',
+    headers: {
+      origin: 'https://app.example.com',
+      'access-control-request-method': 'PATCH',
+      'access-control-request-headers': 'authorization,tus-resumable,upload-offset,content-type',
+    },
+  });
+  t.match(preflight.headers.get('access-control-allow-methods'), /PATCH/);
+  t.match(preflight.headers.get('access-control-allow-headers'), /upload-offset/);
+  t.match(preflight.headers.get('access-control-expose-headers'), /upload-offset.*tus-resumable/);
+});
