@@ -1,8 +1,10 @@
+import type { ErrorCode } from '../common/errors/error-codes.ts';
 import { limitParameter, momentSchema, nextPage, queryParameter } from '../common/http/list-schema.ts';
 import {
   type ApiAnswer,
   type ApiHeader,
   type ApiOperation,
+  type ApiParameter,
   bodyErrors,
   databaseErrors,
   jsonContent,
@@ -13,6 +15,7 @@ import { bytes, dateTime, exactObject, named, type Schema } from '../common/open
 import { filterPattern } from './media-type.ts';
 import { longestLife } from './operations/link.ts';
 import { afterPattern, longestName, orders, sorts } from './operations/list-files.ts';
+import { chunkType, tusVersion } from './resumable/tus-headers.ts';
 
 const tag = 'Files';
 const string: Schema = { type: 'string' };
@@ -97,7 +100,53 @@ function conditional(name: string, description: string) {
   return { name, in: 'header', description, schema: string } as const;
 }
 
-const storeErrors = [...usualErrors, ...databaseErrors];
+const storeErrors: readonly ErrorCode[] = [...usualErrors, ...databaseErrors];
+
+const tusHeader: ApiParameter = {
+  name: 'Tus-Resumable',
+  in: 'header',
+  description: 'The version of the protocol',
+  required: true,
+  schema: { type: 'string', enum: [tusVersion] },
+};
+const uploadName = {
+  name: { description: 'The last segment of the upload’s address', schema: { type: 'string', minLength: 1 } },
+} as const;
+const count: Schema = { type: 'integer', minimum: 0 };
+const tusAnswer = {
+  'Tus-Resumable': header(tusVersion),
+  'Cache-Control': header('no-store'),
+};
+const expires = { 'Upload-Expires': { description: 'When it ends, unless more bytes come', schema: string } };
+const offsetAnswer = { 'Upload-Offset': { description: 'Bytes that are stored', schema: string } };
+const tusErrors = [...storeErrors, 'invalid_slug', 'unauthorized', 'unsupported_version'] as const;
+const chunkErrors = [
+  'invalid_header',
+  'request_timeout',
+  'payload_too_large',
+  'unsupported_media_type',
+  'chunk_checksum_mismatch',
+  'too_many_projects',
+  'quota_exceeded',
+  'upload_conflict',
+  'unavailable',
+] as const;
+const chunkParameters: readonly ApiParameter[] = [
+  tusHeader,
+  conditional('Upload-Checksum', 'sha1, sha256 or crc32 of the body, and the checksum in base64'),
+];
+const chunkBody = { [chunkType]: { schema: bytes } };
+
+function beginning(base: string): string {
+  const more = [`-H 'Tus-Resumable: ${tusVersion}' -H 'Upload-Length: 6' -D headers.txt`];
+  return curl({ method: 'POST', url: `${base}/_f_/demo/resumable`, more });
+}
+
+function atUpload(base: string, method: string, more: readonly string[] = []): string {
+  const url = `${base}$UPLOAD`;
+  const take = `UPLOAD=$(sed -n 's/^location: *//p' headers.txt | tr -d '\\r')`;
+  return `${beginning(base)}\n${take}\n${curl({ method, url, more: [`-H 'Tus-Resumable: ${tusVersion}'`, ...more] })}`;
+}
 
 /** How the description of the API shows the operations of the gateway, by their names in its table. */
 export const descriptions = {
@@ -139,6 +188,106 @@ export const descriptions = {
       'unavailable',
     ],
     sample: upload,
+  },
+  createUpload: {
+    id: 'createUpload',
+    tag,
+    summary: 'Begin an upload that can go on',
+    description:
+      'tus 1.0: https://tus.io/protocols/resumable-upload, with the first bytes in the body if there are any. Answers the address of the upload; when all bytes have come, the CloudFile too.',
+    access: 'token',
+    parameters: [
+      ...chunkParameters,
+      { name: 'Upload-Length', in: 'header', description: 'Bytes in all', schema: count },
+      conditional('Upload-Defer-Length', '1: the length is told later'),
+      conditional(
+        'Upload-Metadata',
+        'Names with values in base64: `filename` and `filetype` are those of the file',
+      ),
+    ],
+    answers: {
+      201: {
+        description: 'It is begun',
+        headers: { ...tusAnswer, ...expires, ...offsetAnswer, Location: header('Of the upload') },
+      },
+    },
+    errors: [...tusErrors, ...chunkErrors, 'invalid_multipart'],
+    sample: beginning,
+  },
+  uploadState: {
+    id: 'uploadState',
+    tag,
+    summary: 'The file that an upload became',
+    description: '409 while it is not complete.',
+    access: 'token',
+    pathParameters: uploadName,
+    answers: {
+      200: {
+        description: 'What is known of the file',
+        headers: { 'Cache-Control': header('no-store') },
+        content: jsonContent(cloudFile),
+      },
+    },
+    errors: [
+      ...tusErrors,
+      'not_found',
+      'upload_conflict',
+      'upload_expired',
+      'too_many_projects',
+      'quota_exceeded',
+    ],
+    head: { summary: 'How many bytes of an upload are stored (tus 1.0)', statuses: [200] },
+  },
+  append: {
+    id: 'append',
+    tag,
+    summary: 'Send more bytes of an upload',
+    description:
+      'tus 1.0. Bytes that are acknowledged survive whatever happens to a server. A request that breaks off counts as far as it came, unless it has a checksum. The newest request to an upload ends the one before.',
+    access: 'token',
+    pathParameters: uploadName,
+    parameters: [
+      ...chunkParameters,
+      {
+        name: 'Upload-Offset',
+        in: 'header',
+        description: 'Where the bytes begin',
+        required: true,
+        schema: count,
+      },
+      {
+        name: 'Upload-Length',
+        in: 'header',
+        description: 'Bytes in all, if that was deferred',
+        schema: count,
+      },
+    ],
+    body: { description: 'The bytes', content: chunkBody },
+    answers: {
+      200: {
+        description: 'The upload is complete',
+        headers: { ...tusAnswer, ...offsetAnswer },
+        content: jsonContent(cloudFile),
+      },
+      204: { description: 'The bytes are stored', headers: { ...tusAnswer, ...expires, ...offsetAnswer } },
+    },
+    errors: [...tusErrors, ...chunkErrors, 'not_found', 'upload_expired'],
+    sample: (base) =>
+      atUpload(base, 'PATCH', [
+        `-H 'Upload-Offset: 0' -H 'Content-Type: ${chunkType}'`,
+        `--data-binary 'hello!'`,
+      ]),
+  },
+  dropUpload: {
+    id: 'dropUpload',
+    tag,
+    summary: 'Drop an upload that is not complete',
+    access: 'token',
+    pathParameters: uploadName,
+    parameters: [tusHeader],
+    answers: { 204: { description: 'It is gone', headers: tusAnswer } },
+    errors: [...tusErrors, 'not_found', 'upload_conflict'],
+    sample: (base) => atUpload(base, 'DELETE'),
   },
   link: {
     id: 'link',

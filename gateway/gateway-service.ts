@@ -14,6 +14,7 @@ import { sweepUploads } from './janitor/sweep-uploads.ts';
 import { measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
 import { type GatewayStores, openStores } from './open-stores.ts';
+import { ResumableUploads } from './resumable/resumable-uploads.ts';
 import { gatewayRoutes } from './routes.ts';
 import { StorageQuota } from './storage-quota.ts';
 
@@ -29,13 +30,21 @@ const downloadLimits = { limit: 1000, minRate: 8192, ratePeriod: 10_000, waitLim
 /** The upload gateway on the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   const { config, log, db, database, deployment, authenticate, projects, uploads, usage } = services;
-  const { store, cloudFiles, largestPart, objectUrl, closeRows } = await openStores(services);
+  const { store, states, cloudFiles, largestPart, objectUrl, closeRows } = await openStores(services);
   projects.askForFiles(async ({ ownerId, slug }, signal) => {
     const query = { ownerId, projectSlug: slug, limit: 1 };
     return (await cloudFiles.list(query, signal)).length > 0;
   });
   const { memory, downloads } = openLimits(services, largestPart);
-  const janitor = openJanitor(services, { store, cloudFiles });
+  const quota = quotaOf(config, cloudFiles);
+  const resumable = new ResumableUploads({
+    ...{ store, states, cloudFiles, projects, memory, quota, usage, log },
+    deploymentId: deployment.id,
+    maxUploadBytes: config.maxUploadBytes,
+    expireAfter: config.janitorStaleAfter,
+    redis: config.clickhouse === undefined ? undefined : services.redis,
+  });
+  const janitor = openJanitor(services, { store, cloudFiles, resumable });
   const closing = new AbortController();
   return {
     routes: gatewayRoutes({
@@ -47,7 +56,8 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       memory,
       downloads,
       maxUploadBytes: config.maxUploadBytes,
-      quota: quotaOf(config, cloudFiles),
+      quota,
+      resumable,
       usage,
       fileLinks: config.fileLinks,
       ...fileAddresses({ config, baseUrl, objectUrl }),
@@ -70,6 +80,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       if (!(await uploads.untilIdle(takeBackTimeout))) {
         log.warn({ uploads: uploads.open }, 'the stop leaves uploads to the janitor');
       }
+      await resumable.close(takeBackTimeout);
       await janitor.close();
       await closeRows();
       memory.close();
@@ -105,11 +116,10 @@ function quotaOf({ storageQuota: limits }: Config, cloudFiles: CloudFiles): Stor
 
 function openJanitor(
   { config, deployment, redis, uploads, log }: ProcessServices,
-  stores: Pick<GatewayStores, 'store' | 'cloudFiles'>,
+  stores: Pick<GatewayStores, 'store' | 'cloudFiles'> & { readonly resumable: ResumableUploads },
 ): Janitor {
-  const { store, cloudFiles } = stores;
   return createJanitor({
-    ...{ store, cloudFiles, deployment, uploads, log },
+    ...{ ...stores, deployment, uploads, log },
     staleAfter: config.janitorStaleAfter,
     grace: config.janitorGrace,
     interval: config.janitorInterval,

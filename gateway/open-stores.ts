@@ -9,6 +9,8 @@ import { countedCalls, measuredStore } from './measure-uploads.ts';
 /** Where the gateway keeps files: their bytes, and their rows. */
 export interface GatewayStores extends Omit<OpenedObjectStore, 'store'> {
   readonly store: ObjectStore;
+  /** The same, not measured: for what is not a file. */
+  readonly states: ObjectStore;
   readonly cloudFiles: CloudFiles;
   /** Puts rows that wait into the table. The object store is closed by itself, after all that uses it. */
   closeRows(): Promise<void>;
@@ -26,6 +28,7 @@ export async function openStores(services: ProcessServices): Promise<GatewayStor
   return {
     ...opened,
     store: measuredStore(opened.store, metrics),
+    states: opened.store,
     cloudFiles: wal ?? table,
     async closeRows() {
       await wal?.close();

@@ -17,6 +17,32 @@ export const gatewayOperations: readonly GatewayOperation[] = [
     transfersBytes: true,
     api: descriptions.upload,
   },
+  {
+    name: 'createUpload',
+    method: 'POST',
+    path: '/_f_/:project/resumable',
+    transfersBytes: true,
+    api: descriptions.createUpload,
+  },
+  {
+    name: 'uploadState',
+    method: 'GET',
+    path: '/_f_/:project/resumable/:name',
+    api: descriptions.uploadState,
+  },
+  {
+    name: 'append',
+    method: 'PATCH',
+    path: '/_f_/:project/resumable/:name',
+    transfersBytes: true,
+    api: descriptions.append,
+  },
+  {
+    name: 'dropUpload',
+    method: 'DELETE',
+    path: '/_f_/:project/resumable/:name',
+    api: descriptions.dropUpload,
+  },
   { name: 'listFiles', method: 'GET', path: '/_f_/:project', api: descriptions.listFiles },
   { name: 'link', method: 'POST', path: '/_f_/:project/:name/link', api: descriptions.link },
   {

@@ -3,15 +3,32 @@ import { type DeleteFileDeps, deleteFileOperation } from './operations/delete-fi
 import { type DownloadDeps, downloadOperation } from './operations/download.ts';
 import { type LinkDeps, linkOperation } from './operations/link.ts';
 import { type ListFilesDeps, listFilesOperation } from './operations/list-files.ts';
+import {
+  appendOperation,
+  createUploadOperation,
+  dropUploadOperation,
+  type ResumableDeps,
+  uploadStateOperation,
+} from './operations/resumable.ts';
 import { type UploadDeps, uploadOperation } from './operations/upload.ts';
 import { type GatewayOperation, gatewayOperations } from './operations.ts';
+import { tusOptions } from './resumable/tus-headers.ts';
 
-export type GatewayDeps = UploadDeps & DownloadDeps & LinkDeps & ListFilesDeps & DeleteFileDeps;
+export type GatewayDeps = UploadDeps &
+  ResumableDeps &
+  DownloadDeps &
+  LinkDeps &
+  ListFilesDeps &
+  DeleteFileDeps;
 
 /** Every address of the upload gateway. */
 export function gatewayRoutes(deps: GatewayDeps): Route[] {
   const handlers: Readonly<Record<GatewayOperation['name'], Handler>> = {
     upload: uploadOperation(deps),
+    createUpload: createUploadOperation(deps),
+    uploadState: uploadStateOperation(deps),
+    append: appendOperation(deps),
+    dropUpload: dropUploadOperation(deps),
     link: linkOperation(deps),
     download: downloadOperation(deps),
     listFiles: listFilesOperation(deps),
@@ -21,5 +38,6 @@ export function gatewayRoutes(deps: GatewayDeps): Route[] {
     ...route,
     operation: name,
     handler: handlers[name],
+    ...(route.path.includes('/resumable') ? { optionsHeaders: tusOptions(deps.maxUploadBytes) } : {}),
   }));
 }

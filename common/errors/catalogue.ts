@@ -119,7 +119,7 @@ export const quotaExceeded = (what: string) =>
     message: `The account may not store more than ${what}`,
   });
 
-// 404, 405, 408, 409, 413, 416, 429, 431
+// 404, 405, 408, 409, 410, 412, 413, 415, 416, 429, 431, 460
 export const notFound = (message: string) => new ApiError({ code: 'not_found', status: 404, message });
 export const nothingHere = () => notFound('There is nothing at this address');
 export const projectNotFound = (slug: string) =>
@@ -161,6 +161,34 @@ export const projectHasFiles = (slug: string) =>
     code: 'project_has_files',
     status: 409,
     message: `Project ${JSON.stringify(slug.slice(0, 80))} has files: delete them first`,
+  });
+export const uploadConflict = (message: string) =>
+  new ApiError({ code: 'upload_conflict', status: 409, message });
+export const uploadExpired = () =>
+  new ApiError({
+    code: 'upload_expired',
+    status: 410,
+    message: 'No bytes of this upload came for too long: begin it again',
+  });
+/** @param version that is supported */
+export const unsupportedVersion = (version: string) =>
+  new ApiError({
+    code: 'unsupported_version',
+    status: 412,
+    message: `The header Tus-Resumable should be ${version}`,
+    headers: { 'tus-version': version },
+  });
+export const unsupportedMediaType = (wanted: string) =>
+  new ApiError({
+    code: 'unsupported_media_type',
+    status: 415,
+    message: `Content-Type should be ${wanted}`,
+  });
+export const chunkChecksumMismatch = () =>
+  new ApiError({
+    code: 'chunk_checksum_mismatch',
+    status: 460,
+    message: 'The bytes of the request are not those that Upload-Checksum announced: none of them counts',
   });
 /** @param limit bytes @param what what was limited, such as "File" or "Request body" */
 export const payloadTooLarge = (limit: number, what: string) =>

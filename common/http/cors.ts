@@ -10,7 +10,12 @@ export interface CorsPolicy {
   ): Readonly<Record<string, string>>;
 }
 
-const exposed = 'etag, content-range, accept-ranges, x-request-id, retry-after';
+const exposed = [
+  'etag, content-range, accept-ranges, x-request-id, retry-after',
+  // what tus clients read: https://tus.io/protocols/resumable-upload
+  'location, upload-offset, upload-length, upload-defer-length, upload-metadata, upload-expires, upload-concat',
+  'tus-resumable, tus-version, tus-extension, tus-max-size, tus-checksum-algorithm',
+].join(', ');
 const headerList = /^[A-Za-z0-9!#$%&'*+.^_`|~ ,-]{1,4096}$/;
 
 /** @param origins allowed origins; `*` allows all (no credentials are ever involved: tokens are sent by hand) */

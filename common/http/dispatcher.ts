@@ -102,6 +102,7 @@ export class Dispatcher {
       status: 204,
       headers: {
         allow: allow.join(', '),
+        ...this.#router.optionsHeaders(exchange.path),
         ...(origin !== undefined && preflight ? this.#cors.preflightHeaders(origin, requested, allow) : {}),
       },
     };

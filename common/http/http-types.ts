@@ -83,7 +83,7 @@ export type Handler = (request: HttpRequest) => HttpResponse | Promise<HttpRespo
 /** One line of a service's route table. */
 export interface Route {
   /** QUERY (RFC 10008) is a GET that carries its question in a body. */
-  readonly method: 'GET' | 'POST' | 'DELETE' | 'QUERY';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'QUERY';
   /**
    * Segments are fixed text or `:name`, such as `/:project/:space`. Fixed text wins over a parameter. The last one may be
    * `:name*`: all the rest, as it was sent, which may be nothing after a slash.
@@ -100,6 +100,8 @@ export interface Route {
   readonly localOnly?: boolean;
   /** Its answers are for pages of its own origin: CORS allows no other one. */
   readonly withoutCors?: boolean;
+  /** What OPTIONS answers of its path besides the methods; lower-case names. */
+  readonly optionsHeaders?: Readonly<Record<string, string>>;
   /** Not bounded by the request timeout, because bytes flow for as long as they flow. */
   readonly transfersBytes?: boolean;
 }

@@ -88,6 +88,12 @@ export class Router {
     return group === undefined ? [] : allowedMethods(group);
   }
 
+  /** What OPTIONS answers of a path besides. */
+  optionsHeaders(path: string): Readonly<Record<string, string>> {
+    const routes = this.#find(path.split('/'))?.methods.values() ?? [];
+    return Object.assign({}, ...[...routes].map(({ optionsHeaders }) => optionsHeaders));
+  }
+
   /** Whether what is at a path is not for web pages of other origins. */
   isWithoutCors(path: string): boolean {
     if (!this.#hasWithoutCors) return false;

@@ -114,7 +114,7 @@ export interface ObjectStore {
     signal: AbortSignal,
   ): Promise<ResumableWriter>;
   /** Drops what is written of an object that is not whole. Resolves as well when there is nothing. */
-  dropWritten(key: string, written: WrittenBytes, signal: AbortSignal): Promise<void>;
+  dropWritten(key: string, written: WrittenBytes | null, signal: AbortSignal): Promise<void>;
   /** The object's description, or null when there is none under the key. */
   head(key: string, signal: AbortSignal): Promise<StoredObject | null>;
   /** The object's bytes in order, in chunks of bounded size. Rejects when there is no such object. */

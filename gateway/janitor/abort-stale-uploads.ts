@@ -1,11 +1,14 @@
 import type { UploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import type { ObjectStore, OpenUpload } from '../../common/object-store/object-store.ts';
 import { readFileKey } from '../file-key.ts';
+import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 import type { JanitorRun } from './janitor-run.ts';
 
 export interface StaleUploadDeps {
   readonly store: Pick<ObjectStore, 'listOpenUploads' | 'lastWrittenAt' | 'isUploadOf' | 'abortUpload'>;
   readonly uploads: Pick<UploadLedger, 'openKeys'>;
+  /** Knows the uploads that can go on, however long nothing of them came. */
+  readonly resumable: Pick<ResumableUploads, 'isOpen'>;
   /** Milliseconds without a sign of life after which an upload is dead. */
   readonly staleAfter: number;
 }
@@ -15,7 +18,7 @@ const candidatesPerRun = 10_000;
 
 /** Aborts uploads of this deployment that nobody writes to any more. @param ids of the deployment */
 export async function abortStaleUploads(
-  { store, uploads, staleAfter }: StaleUploadDeps,
+  { store, uploads, resumable, staleAfter }: StaleUploadDeps,
   ids: readonly string[],
   run: JanitorRun,
 ): Promise<void> {
@@ -34,6 +37,7 @@ export async function abortStaleUploads(
       if (written === null || written.getTime() > limit) return;
       openKeys ??= uploads.openKeys();
       if ((await openKeys).some((key) => store.isUploadOf(upload, key))) return;
+      if (await resumable.isOpen(upload.key, signal)) return;
       if (!dryRun) await store.abortUpload(upload, signal);
       report.uploadsAborted++;
     });

@@ -3,6 +3,8 @@ export interface JanitorReport {
   readonly dryRun: boolean;
   /** Uploads of this deployment that were begun long ago, never ended, and got no part for long. */
   uploadsAborted: number;
+  /** Uploads that could go on, and to which no bytes came for long. */
+  uploadsExpired: number;
   objectsSeen: number;
   /** It saw as many as a run may: the next one goes on there. */
   objectsGoOn: boolean;
@@ -24,6 +26,7 @@ export function emptyReport(dryRun: boolean): JanitorReport {
   return {
     dryRun,
     uploadsAborted: 0,
+    uploadsExpired: 0,
     objectsSeen: 0,
     objectsGoOn: false,
     rowsMade: 0,

@@ -4,7 +4,9 @@ import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { Deployment } from '../../common/metadata/deployment.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { LockRefused, type ProcessLock } from '../../common/redis/process-lock.ts';
+import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 import { abortStaleUploads } from './abort-stale-uploads.ts';
+import { expireUploads } from './expire-uploads.ts';
 import type { JanitorReport } from './janitor-report.ts';
 import { type JanitorRun, runSteps } from './janitor-run.ts';
 import { ObjectMatch } from './match-objects.ts';
@@ -16,6 +18,7 @@ export interface JanitorOptions {
   readonly deployment: Pick<Deployment, 'keys'>;
   /** Knows which uploads are alive, whatever the store tells of them. */
   readonly uploads: Pick<UploadLedger, 'openKeys'>;
+  readonly resumable: Pick<ResumableUploads, 'expire' | 'isLeft' | 'isOpen'>;
   readonly log: Log;
   /** Milliseconds without a sign of life after which an upload that was begun is aborted. */
   readonly staleAfter: number;
@@ -61,6 +64,7 @@ export function createJanitor(options: JanitorOptions): Janitor {
 
   const ids = async (): Promise<readonly string[]> => (await deployment.keys()).map(({ id }) => id);
   const steps = {
+    'expire uploads': async (run: JanitorRun) => expireUploads(options, await ids(), run),
     'abort uploads': async (run: JanitorRun) => abortStaleUploads(options, await ids(), run),
     'match objects': async (run: JanitorRun) => objects.run(await ids(), run),
     'match rows': (run: JanitorRun) => rows.run(run),

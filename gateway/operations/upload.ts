@@ -12,15 +12,12 @@ import { slugProblem } from '../../common/metadata/slug.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { UsageCounts } from '../../common/usage/usage-counts.ts';
 import { cloudFileJson } from '../cloud-file-json.ts';
-import { storedHeaders } from '../content-type-policy.ts';
-import { fileKey } from '../file-key.ts';
-import { cleanOriginalName, storedName } from '../file-name.ts';
-import { mediaTypeOf } from '../media-type.ts';
+import { draftFile, type FileDraft } from '../file-draft.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
 import { checksumNames, FileChecksums } from '../multipart/file-checksums.ts';
 import { type FilePart, type ReceivedFile, receiveFile } from '../multipart/receive-file.ts';
-import { objectMetadata } from '../object-metadata.ts';
+import { objectDescription } from '../object-description.ts';
 import type { CountedFile, StorageQuota } from '../storage-quota.ts';
 
 /** What a form may hold beside its file: boundaries, headers, other fields. */
@@ -47,9 +44,6 @@ export interface UploadDeps {
   readonly uploads: UploadLedger;
   readonly log: Log;
 }
-
-/** What is known of a file before its bytes are. */
-type Draft = Omit<CloudFile, 'size' | 'crc32' | 'createdAt' | 'updatedAt'>;
 
 /** POST /_f_/{project_slug}/upload (interface.md section 4.1). */
 export function uploadOperation(deps: UploadDeps): Handler {
@@ -84,7 +78,8 @@ async function storeUpload(
 
   const id = randomUUID();
   const { deploymentId } = deps;
-  const describe = (part: FilePart) => draftFile(part, { id, deploymentId, ownerId: userId, projectSlug });
+  const describe = (part: FilePart): FileDraft =>
+    draftFile(part, { id, deploymentId, ownerId: userId, projectSlug });
   const received = await receiveFile({
     boundary,
     checksums,
@@ -99,15 +94,7 @@ async function storeUpload(
     begin: async (part, signal) => {
       const draft = describe(part);
       deps.uploads.begin(request, draft.objectKey);
-      return deps.store.create(
-        draft.objectKey,
-        {
-          contentType: draft.contentType,
-          metadata: objectMetadata(draft),
-          served: storedHeaders(draft.contentType, draft.originalName, draft.name),
-        },
-        signal,
-      );
+      return deps.store.create(draft.objectKey, objectDescription(draft), signal);
     },
   });
   const rowIsOver = deps.cloudFiles.announce();
@@ -137,34 +124,11 @@ function announcedChecksums(request: HttpRequest): FileChecksums {
   return checksums;
 }
 
-function readProjectSlug(request: HttpRequest): string {
+export function readProjectSlug(request: HttpRequest): string {
   const slug = request.params.project ?? '';
   const problem = slugProblem('project', slug);
   if (problem !== null) throw invalidSlug([problem]);
   return slug;
-}
-
-function draftFile(
-  part: FilePart,
-  {
-    id,
-    deploymentId,
-    ownerId,
-    projectSlug,
-  }: Pick<Draft, 'id' | 'ownerId' | 'projectSlug'> & Pick<UploadDeps, 'deploymentId'>,
-): Draft {
-  const originalName = cleanOriginalName(part.fileName);
-  const name = storedName(id, originalName);
-  const contentType = mediaTypeOf(part.contentType, originalName);
-  return {
-    id,
-    name,
-    originalName,
-    ownerId,
-    projectSlug,
-    objectKey: fileKey({ deploymentId, ownerId, projectSlug, name }),
-    contentType,
-  };
 }
 
 /**
@@ -222,7 +186,7 @@ async function storeRow(
   }
 }
 
-function answer(file: CloudFile, s3Link: string): HttpResponse {
+export function answer(file: CloudFile, s3Link: string): HttpResponse {
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8' },

@@ -3,6 +3,7 @@ import t from 'tap';
 import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import { createJanitor } from '../../gateway/janitor/janitor.ts';
 import { testDeployment } from '../services/new-file.ts';
+import { noResumableUploads } from '../services/resumable-uploads.ts';
 import { eve, serveFiles } from '../services/serve-files.ts';
 import { silentLog } from '../services/silent-log.ts';
 
@@ -175,7 +176,8 @@ t.test('a deletion that is cut between object and row leaves a 404 that can be d
   const janitor = createJanitor({
     ...{ store, cloudFiles, log: silentLog() },
     deployment: { keys: async () => [{ id: testDeployment, secret: '' }] },
-    ...{ uploads: createUploadLedger(), staleAfter: 0, grace: 0, interval: 1e6 },
+    ...{ uploads: createUploadLedger(), resumable: noResumableUploads },
+    ...{ staleAfter: 0, grace: 0, interval: 1e6 },
   });
   t.match(await janitor.run({ dryRun: false }), { rowsMade: 0, failures: 0 });
   t.equal((await ask(path)).status, 404, 'the janitor does not bring it back');

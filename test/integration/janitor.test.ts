@@ -13,6 +13,7 @@ import { createJanitor, type JanitorOptions } from '../../gateway/janitor/janito
 import { objectMetadata } from '../../gateway/object-metadata.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { newFile, testDeployment } from '../services/new-file.ts';
+import { noResumableUploads } from '../services/resumable-uploads.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { partOf } from '../services/store-object.ts';
 import { openStubStore, stubPartBytes } from '../services/stub-store.ts';
@@ -48,7 +49,8 @@ async function setUp(t: Test, options: Partial<JanitorOptions> = {}) {
   const log = silentLog();
   const janitor = createJanitor({
     ...{ store, cloudFiles, log, deployment: { keys: async () => [{ id: testDeployment, secret: '' }] } },
-    ...{ uploads: createUploadLedger(), staleAfter: 0, grace: 0, interval: 1e6 },
+    ...{ uploads: createUploadLedger(), resumable: noResumableUploads },
+    ...{ staleAfter: 0, grace: 0, interval: 1e6 },
     ...options,
   });
   t.teardown(async () => {

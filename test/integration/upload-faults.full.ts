@@ -9,6 +9,7 @@ import { createS3Store } from '../../common/object-store/s3/s3-store.ts';
 import { createJanitor } from '../../gateway/janitor/janitor.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
 import { testDeployment } from '../services/new-file.ts';
+import { noResumableUploads } from '../services/resumable-uploads.ts';
 import { seededRandom } from '../services/s3-stub/seeded-random.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { silentLog } from '../services/silent-log.ts';
@@ -110,6 +111,7 @@ t.test(`${uploads} uploads under random faults`, { timeout: 560_000 }, async (t)
     ...{
       deployment: { keys: async () => [{ id: testDeployment, secret: '' }] },
       uploads: createUploadLedger(),
+      resumable: noResumableUploads,
     },
     ...{ staleAfter: 0, grace: 0, interval: 1e6 },
   });

@@ -7,6 +7,7 @@ import { createProcessLock } from '../../common/redis/process-lock.ts';
 import { createJanitor } from '../../gateway/janitor/janitor.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
+import { noResumableUploads } from '../services/resumable-uploads.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
 
@@ -62,6 +63,7 @@ async function openJanitor(t: Test, server: RedisServer, store: Store, port = se
     } as unknown as CloudFiles,
     log,
     ...{ deployment: { keys: async () => [] }, uploads: { openKeys: async () => [] } },
+    resumable: noResumableUploads,
     ...{ staleAfter: 1, grace: 1, interval: 100 },
     lock: createProcessLock({ redis, name: 'janitor', log, times }),
   });

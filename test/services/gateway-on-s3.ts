@@ -6,12 +6,16 @@ import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
+import type { StorageQuota } from '../../gateway/storage-quota.ts';
 import { testDeployment } from './new-file.ts';
 import { plentyOfSlots } from './plenty-of-slots.ts';
+import { resumableUploadsOn } from './resumable-uploads.ts';
 import { serveRoutes } from './serve-routes.ts';
 import { silentLog } from './silent-log.ts';
 
 const megabyte = 1024 * 1024;
+/** Whose requests are that do not say so (header `test-owner`). */
+export const testOwner = '0b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6a';
 
 /** The gateway behind a real HTTP server, over a store that a test brings; rows are kept in a map. */
 export async function serveGatewayOn(
@@ -22,6 +26,8 @@ export async function serveGatewayOn(
     memoryBytes?: number;
     largestPart?: number;
     bodyIdleTimeout?: number;
+    expireAfter?: number;
+    quota?: StorageQuota;
   } = {},
 ) {
   const rows = new Map<string, CloudFile>();
@@ -52,6 +58,12 @@ export async function serveGatewayOn(
     waitLimit: 60_000,
   });
   const ledger = createUploadLedger();
+  const maxUploadBytes = options.maxUploadBytes ?? 100_000_000;
+  const resumable = resumableUploadsOn({
+    ...{ store, cloudFiles, memory, maxUploadBytes, log },
+    ...(options.expireAfter === undefined ? {} : { expireAfter: options.expireAfter }),
+    ...(options.quota && { quota: options.quota }),
+  });
   t.teardown(async () => {
     if (!(await ledger.untilIdle(20_000))) throw new Error('an upload is not over');
     if (memory.used !== 0) throw new Error(`${memory.used} bytes of upload memory were not given back`);
@@ -61,7 +73,7 @@ export async function serveGatewayOn(
     t,
     gatewayRoutes({
       deploymentId: testDeployment,
-      authenticate: async () => ({ userId: '0b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6a', tokenId: 't' }),
+      authenticate: async (request) => ({ userId: request.header('test-owner') ?? testOwner, tokenId: 't' }),
       projects: {
         ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }),
         find: async (ownerId, slug) => ({ id: 'p', ownerId, slug }),
@@ -69,7 +81,9 @@ export async function serveGatewayOn(
       cloudFiles,
       store,
       memory,
-      maxUploadBytes: options.maxUploadBytes ?? 100_000_000,
+      maxUploadBytes,
+      resumable,
+      ...(options.quota && { quota: options.quota }),
       fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
       uploads: ledger,
       downloads: plentyOfSlots(),
@@ -85,5 +99,5 @@ export async function serveGatewayOn(
     form.set('file', new Blob([content]), 'f.bin');
     return fetch(`${baseUrl}/_f_/demo/upload`, { method: 'POST', body: form, ...init });
   };
-  return { server, baseUrl, cloudFiles, rows, log, memory, ledger, state, upload };
+  return { server, baseUrl, resumable, cloudFiles, rows, log, memory, ledger, state, upload };
 }

@@ -8,7 +8,8 @@ import { notReady, overloaded, storageFull, unauthorized } from '../../common/er
 import { type HttpServer, startHttpServer } from '../../common/http/http-server.ts';
 import type { Route } from '../../common/http/http-types.ts';
 import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
-import type { CloudFile } from '../../common/metadata/cloud-files.ts';
+import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
+import type { FileQuery } from '../../common/metadata/file-list.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import { descriptionRoutes } from '../../common/process-routes/description-routes.ts';
@@ -27,6 +28,7 @@ import { testDeployment } from './new-file.ts';
 import { plentyOfSlots } from './plenty-of-slots.ts';
 import { testWebhooks } from './query-harness.ts';
 import { quickHasher } from './quick-hasher.ts';
+import { resumableUploadsOn } from './resumable-uploads.ts';
 import { silentLog } from './silent-log.ts';
 
 /** A server of everything in this process, which fails when a request asks for it (header `test-fault`). */
@@ -70,6 +72,17 @@ export async function serveEverything(options: {
     [...rows.values()].some(({ projectSlug }) => projectSlug === slug),
   );
   const fileUrl = (file: CloudFile): string => `http://files.test/_f_/${file.projectSlug}/${file.name}`;
+  const cloudFiles = {
+    announce: () => () => {},
+    insert: async (file: CloudFile) => void rows.set(file.name, file),
+    findByName: async (name: string) => rows.get(name) ?? null,
+    namesWithRow: async (names: readonly string[]) => new Set(names.filter((name) => rows.has(name))),
+    list: async ({ projectSlug }: FileQuery) =>
+      [...rows.values()].filter((file) => file.projectSlug === projectSlug),
+    count: async () => rows.size,
+    remove: async (name: string) => void rows.delete(name),
+  } as unknown as CloudFiles;
+  const memory = plentyOfMemory();
   let broken = false;
   const config = { dataDir: root, recordCacheBytes: 0 };
   const records = await EmbeddedStore.open({ db, database, config, log });
@@ -90,17 +103,11 @@ export async function serveEverything(options: {
     ...webhookRoutes({ webhooks, authenticate }),
     ...gatewayRoutes({
       ...{ deploymentId: testDeployment, authenticate, projects, store, log, fileUrl, downloadUrl: fileUrl },
-      cloudFiles: {
-        announce: () => () => {},
-        insert: async (file) => void rows.set(file.name, file),
-        findByName: async (name) => rows.get(name) ?? null,
-        namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),
-        list: async ({ projectSlug }) =>
-          [...rows.values()].filter((file) => file.projectSlug === projectSlug),
-        count: async () => rows.size,
-        remove: async (name) => void rows.delete(name),
-      },
-      memory: plentyOfMemory(),
+      ...{ cloudFiles, memory },
+      resumable: resumableUploadsOn({
+        ...{ store, cloudFiles, memory, projects },
+        maxUploadBytes: 1_000_000,
+      }),
       maxUploadBytes: 1_000_000,
       uploads: createUploadLedger(),
       downloads: plentyOfSlots(),

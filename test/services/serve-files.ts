@@ -16,6 +16,7 @@ import { openMigratedChdb } from './migrated-chdb.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
 import { plentyOfSlots } from './plenty-of-slots.ts';
+import { resumableUploadsOn } from './resumable-uploads.ts';
 import { serveRoutes } from './serve-routes.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -44,6 +45,7 @@ export async function serveFiles(
           use: (account, signal) => cloudFiles.usedBy(account, signal),
         });
   t.teardown(() => cloudFiles.close());
+  const memory = plentyOfMemory();
   const { baseUrl } = await serveRoutes(
     t,
     gatewayRoutes({
@@ -54,7 +56,8 @@ export async function serveFiles(
         return { userId, tokenId: 't' };
       },
       ...{ projects: createProjects({ db, database }), cloudFiles, store, quota, log },
-      ...{ fileUrl, downloadUrl: fileUrl, memory: plentyOfMemory(), maxUploadBytes: 1_000_000 },
+      ...{ fileUrl, downloadUrl: fileUrl, memory, maxUploadBytes: 1_000_000 },
+      resumable: resumableUploadsOn({ store, cloudFiles, memory, quota, maxUploadBytes: 1_000_000 }),
       ...{ uploads: createUploadLedger(), downloads: plentyOfSlots(), fileLinks: 'public' },
       links: createFileLinks(createConfiguredKeys('a secret of a test, long enough for it')),
     }),

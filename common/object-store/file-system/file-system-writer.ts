@@ -122,6 +122,7 @@ export class FileSystemWriter implements ResumableWriter {
       this.#directories.forget(dirname(meta));
       this.#directories.forget(dirname(object));
       if (this.#resumable) {
+        this.#closeError ??= error as Error;
         await this.#file.close().catch(() => {});
         throw error;
       }

@@ -73,7 +73,8 @@ export class S3Writer implements ResumableWriter {
     const upload = await this.#upload?.catch(() => null);
     const parts: StoredPart[] = [];
     // there may be gaps
-    for (let part = upload?.stored[0]; part !== undefined; part = upload?.stored[parts.length]) parts.push(part);
+    for (let part = upload?.stored[0]; part !== undefined; part = upload?.stored[parts.length])
+      parts.push(part);
     if (upload == null || parts.length === 0) return { size: 0, crc32: 0, place: null };
     const place: S3Place = {
       id: upload.id,

@@ -1,0 +1,31 @@
+import type { CloudFile } from '../common/metadata/cloud-files.ts';
+import { fileKey } from './file-key.ts';
+import { cleanOriginalName, storedName } from './file-name.ts';
+import { mediaTypeOf } from './media-type.ts';
+
+/** What is known of a file before its bytes are. */
+export type FileDraft = Omit<CloudFile, 'size' | 'crc32' | 'createdAt' | 'updatedAt'>;
+
+/** @param sent name and type as the client sent them; throws 400 for what is no name */
+export function draftFile(
+  sent: { readonly fileName: string; readonly contentType: string | undefined },
+  {
+    id,
+    deploymentId,
+    ownerId,
+    projectSlug,
+  }: Pick<FileDraft, 'id' | 'ownerId' | 'projectSlug'> & { readonly deploymentId: string },
+): FileDraft {
+  const originalName = cleanOriginalName(sent.fileName);
+  const name = storedName(id, originalName);
+  const contentType = mediaTypeOf(sent.contentType, originalName);
+  return {
+    id,
+    name,
+    originalName,
+    ownerId,
+    projectSlug,
+    objectKey: fileKey({ deploymentId, ownerId, projectSlug, name }),
+    contentType,
+  };
+}

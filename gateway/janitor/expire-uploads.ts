@@ -1,0 +1,41 @@
+import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
+import { readUploadKey, uploadsPrefix } from '../resumable/upload-state.ts';
+import type { JanitorRun } from './janitor-run.ts';
+
+export interface ExpireDeps {
+  readonly store: Pick<ObjectStore, 'list' | 'delete'>;
+  readonly resumable: Pick<ResumableUploads, 'expire' | 'isLeft'>;
+  /** Milliseconds without new bytes after which an upload that can go on is over. */
+  readonly staleAfter: number;
+}
+
+/** Uploads that a run looks at closely. */
+const candidatesPerRun = 10_000;
+
+/** Drops uploads that can go on, and to which no bytes came for long. @param ids of the deployment */
+export async function expireUploads(
+  { store, resumable, staleAfter }: ExpireDeps,
+  ids: readonly string[],
+  run: JanitorRun,
+): Promise<void> {
+  const { signal, report, dryRun } = run;
+  const limit = Date.now() - staleAfter;
+  let candidates = 0;
+  for (const id of ids) {
+    for await (const { key, lastModified } of store.list(uploadsPrefix(id), signal)) {
+      const upload = readUploadKey(key);
+      if (upload === null || lastModified.getTime() > limit) continue;
+      if (++candidates > candidatesPerRun) return;
+      await run.attempt('expire an upload', async () => {
+        if (dryRun) {
+          if (!upload.isRest) report.uploadsExpired++;
+        } else if (!upload.isRest) {
+          if (await resumable.expire(upload, signal)) report.uploadsExpired++;
+        } else if (await resumable.isLeft(upload, key, signal)) {
+          await store.delete(key, signal);
+        }
+      });
+    }
+  }
+}

@@ -1,0 +1,250 @@
+import { payloadTooLarge, uploadConflict } from '../../common/errors/catalogue.ts';
+import type { RequestBody } from '../../common/http/http-types.ts';
+import type {
+  ObjectStore,
+  ObjectWriter,
+  Part,
+  ResumableWriter,
+} from '../../common/object-store/object-store.ts';
+import type { UploadMemory } from '../memory/upload-memory.ts';
+import { objectDescription } from '../object-description.ts';
+import {
+  type BodyReader,
+  type ObjectStage,
+  type ReceivedObject,
+  receiveBody,
+} from '../receive/receive-body.ts';
+import { RestThenBody } from './rest-then-body.ts';
+import type { StateStore } from './state-store.ts';
+import type { ChunkCheck } from './tus-headers.ts';
+import type { UploadLease } from './upload-leases.ts';
+import { offsetOf, type Remainder, type UploadState } from './upload-state.ts';
+
+/** While bytes come, what is stored of them counts at least so often. Milliseconds. */
+const saveEvery = 1000;
+/** What the stores may take for the end of a request whose client may be gone. Milliseconds. */
+const endTimeout = 60_000;
+/** For what is under way when another request takes the upload over. Milliseconds. */
+const yieldTimeout = 1500;
+
+export interface SittingDeps {
+  readonly store: Pick<ObjectStore, 'resume' | 'concurrentParts' | 'shortParts'>;
+  readonly states: StateStore;
+  readonly memory: UploadMemory;
+}
+
+export interface SittingArgs {
+  readonly state: UploadState;
+  readonly lease: UploadLease;
+  readonly body: Pick<RequestBody, 'contentLength' | 'consume' | 'resume'>;
+  /** Of the bytes of this request: without it, what came of a body that broke off counts. */
+  readonly check: ChunkCheck | null;
+  /** Where the length is not known. */
+  readonly maxBytes: number;
+}
+
+/** What one request left of an upload. */
+export interface Sat {
+  readonly state: UploadState;
+  /** All bytes have come, and the object is complete, where it took no more than one request of the store. */
+  readonly stored: { readonly crc32: number } | null;
+  /** Why there are not more. */
+  readonly failure: unknown;
+}
+
+/**
+ * The bytes of one request on their way into an upload: through the same stages as a form's, into parts at fixed places.
+ * What is stored survives the request, however it ends, and counts once it is saved.
+ */
+export class Sitting {
+  readonly #deps: SittingDeps;
+  readonly #args: SittingArgs;
+  readonly #stopped = new AbortController();
+  #state: UploadState;
+  #writer: ResumableWriter | null = null;
+  /** What was too little for a part. */
+  #rest: Remainder | null = null;
+  /** Bytes of this request. */
+  #received = 0;
+  #saving: Promise<void> = Promise.resolve();
+  #savedAt = performance.now();
+
+  constructor(deps: SittingDeps, args: SittingArgs) {
+    this.#deps = deps;
+    this.#args = args;
+    this.#state = args.state;
+  }
+
+  /** Rejects only when what came could not be saved; then the upload is where it was. */
+  async run(): Promise<Sat> {
+    const { state, lease, body } = this.#args;
+    const { rest } = state;
+    const before = rest && {
+      bytes: rest.size,
+      chunks: this.#deps.states.readRest(rest, this.#stopped.signal),
+    };
+    const whole = new RestThenBody(before, body);
+    let yielding: NodeJS.Timeout | undefined;
+    lease.onTaken = () => {
+      const reason = takenOver();
+      if (!whole.stop(reason)) this.#stopped.abort(reason);
+      yielding = setTimeout(() => this.#stopped.abort(reason), yieldTimeout);
+    };
+    try {
+      return await this.#receive(whole);
+    } finally {
+      clearTimeout(yielding);
+    }
+  }
+
+  async #receive(whole: RestThenBody): Promise<Sat> {
+    const { state } = this.#args;
+    const { store, memory } = this.#deps;
+    let received: ReceivedObject;
+    try {
+      received = await receiveBody({
+        body: whole,
+        rules: {
+          concurrentParts: store.concurrentParts,
+          shortParts: store.shortParts,
+          partBytes: () => state.partBytes,
+        },
+        memory,
+        account: state.file.ownerId,
+        maxBodyBytes: Number.POSITIVE_INFINITY,
+        signal: this.#stopped.signal,
+        reader: (object) => this.#reader(object, whole),
+      });
+    } catch (error) {
+      return this.#keep(error);
+    }
+    try {
+      return await this.#end(received, whole.failure);
+    } catch (error) {
+      return await this.#keep(error);
+    } finally {
+      received.release();
+    }
+  }
+
+  #reader(object: ObjectStage, whole: RestThenBody): BodyReader {
+    const { state, check, maxBytes } = this.#args;
+    object.begin(() => this.#open());
+    let restBytes = state.rest?.size ?? 0;
+    const most = (state.length ?? maxBytes) - offsetOf(state);
+    return {
+      feed: (chunk) => {
+        if (restBytes > 0) {
+          restBytes -= chunk.byteLength;
+        } else {
+          this.#received += chunk.byteLength;
+          if (this.#received > most) throw payloadTooLarge(state.length ?? maxBytes, 'The upload');
+          check?.update(chunk);
+        }
+        object.write(chunk);
+      },
+      end: () => {
+        // "If [...] the checksum does not match, the chunk MUST be discarded": so is one that is not all there
+        if (whole.failure !== null && check !== null) object.fail(whole.failure);
+        else object.finish(() => check?.finish());
+      },
+    };
+  }
+
+  async #open(): Promise<ObjectWriter> {
+    const { file, written } = this.#args.state;
+    const writer = await this.#deps.store.resume(
+      file.objectKey,
+      objectDescription(file),
+      written,
+      this.#stopped.signal,
+    );
+    this.#writer = writer;
+    return {
+      writePart: (part) => this.#store(writer, part),
+      complete: () => Promise.reject(new Error('an upload is completed elsewhere')),
+      abort: () => writer.suspend(),
+    };
+  }
+
+  async #store(writer: ResumableWriter, part: Part): Promise<void> {
+    if (part.size === 0) return;
+    const { state } = this.#args;
+    if (part.size < state.partBytes && !this.#deps.store.shortParts && !this.#isAll) {
+      const { size, crc32 } = part;
+      const offset = offsetOf(state) + this.#received;
+      const signal = AbortSignal.timeout(endTimeout);
+      this.#rest = await this.#deps.states.saveRest(state, part.chunks, { size, crc32, offset }, signal);
+      return;
+    }
+    await writer.writePart(part);
+    if (this.#args.check !== null || performance.now() - this.#savedAt < saveEvery) return;
+    this.#savedAt = performance.now();
+    this.#saving = this.#saving.then(() => this.#saveProgress(writer)).catch(() => {});
+  }
+
+  /** All bytes of the upload have come. */
+  get #isAll(): boolean {
+    const { state } = this.#args;
+    return offsetOf(state) + this.#received === state.length;
+  }
+
+  async #end(received: ReceivedObject, failure: Error | null): Promise<Sat> {
+    const { state } = this.#args;
+    const writer = this.#writer as ResumableWriter;
+    const begun = state.written !== null && state.written.size > 0;
+    if (this.#isAll && !begun && received.last.size === received.size) {
+      // nothing of it is stored: it is complete by one request, or not at all
+      if (!(await this.#args.lease.keep())) throw takenOver();
+      await writer.complete(received.last);
+      return { state, stored: { crc32: received.crc32 }, failure };
+    }
+    if (this.#received > 0) await this.#store(writer, received.last);
+    await writer.suspend();
+    await this.#saving;
+    const written = await writer.written();
+    const rest = this.#received > 0 ? this.#rest : state.rest;
+    const end = offsetOf(state) + this.#received;
+    if (written.size + (rest?.size ?? 0) !== end)
+      throw new Error('the store has other bytes than it was given');
+    if (this.#received > 0) await this.#save({ written, rest });
+    return { state: this.#state, stored: null, failure };
+  }
+
+  /** After a failure: parts that are stored without a gap count, unless nobody knows whether they are right. */
+  async #keep(failure: unknown): Promise<Sat> {
+    const { check, state } = this.#args;
+    await this.#writer?.suspend();
+    await this.#saving;
+    if (this.#writer !== null && check === null) await this.#saveProgress(this.#writer).catch(() => {});
+    const { rest } = this.#state;
+    if (this.#received === 0 && rest !== null && rest === state.rest && !(await this.#isThere(rest))) {
+      await this.#save({ written: state.written, rest: null });
+      return {
+        state: this.#state,
+        stored: null,
+        failure: uploadConflict('The last bytes have to come again'),
+      };
+    }
+    return { state: this.#state, stored: null, failure };
+  }
+
+  async #isThere(rest: Remainder): Promise<boolean> {
+    return this.#deps.states.isThere(rest, AbortSignal.timeout(endTimeout)).catch(() => true);
+  }
+
+  async #saveProgress(writer: ResumableWriter): Promise<void> {
+    const written = await writer.written();
+    // the remainder lies behind the parts that there were before
+    if (written.size > offsetOf(this.#state)) await this.#save({ written, rest: null });
+  }
+
+  async #save(progress: Pick<UploadState, 'written' | 'rest'>): Promise<void> {
+    if (!(await this.#args.lease.maySave())) throw takenOver();
+    const state = { ...this.#state, ...progress, savedAt: Date.now() };
+    await this.#deps.states.save(state, AbortSignal.timeout(endTimeout));
+    this.#state = state;
+  }
+}
+
+const takenOver = () => uploadConflict('Another request went on with the upload');

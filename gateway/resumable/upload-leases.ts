@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { waitAtMost } from '../../common/abort/wait-at-most.ts';
+import { uploadConflict } from '../../common/errors/catalogue.ts';
+import type { Log } from '../../common/log/log.ts';
+import type { RedisConnection } from '../../common/redis/redis-connection.ts';
+import { redisScript } from '../../common/redis/redis-script.ts';
+import { unlessAway } from '../../common/redis/without-redis.ts';
+
+/** How long a lease lasts whose gateway does not renew it. Milliseconds. */
+const lifetime = 5_000;
+const renewEvery = 1_500;
+/** How long the next one waits for who holds it. Milliseconds. */
+const patience = 10_000;
+const pollEvery = 100;
+
+/** Taken from whoever has it, unless that one completes the upload. */
+const takeScript = redisScript(`
+local holder = redis.call('GET', KEYS[1])
+if holder and string.sub(holder, 1, 1) == '!' then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+`);
+const renewScript = redisScript(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1
+`);
+const releaseScript = redisScript(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+`);
+
+/** The right to write to an upload. Who comes next takes it over. */
+export class UploadLease {
+  /** Another request goes on: called at most once. */
+  onTaken: (() => void) | null = null;
+  readonly over: Promise<void>;
+  readonly #shared: SharedLease | null;
+  readonly #onRelease: () => void;
+  readonly #timer: NodeJS.Timeout | null;
+  #taken = false;
+  #lost = false;
+  #keeps = false;
+  #resolve: () => void = () => {};
+
+  /** @internal of UploadLeases */
+  constructor(shared: SharedLease | null, onRelease: () => void) {
+    this.#shared = shared;
+    this.#onRelease = onRelease;
+    this.over = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    this.#timer = shared === null ? null : setInterval(() => void this.maySave(), renewEvery).unref();
+  }
+
+  /** Whether no other gateway goes on: to be asked before anything is saved. One in this process waits for the end. */
+  async maySave(): Promise<boolean> {
+    if (!this.#lost && this.#shared !== null && !(await this.#shared.renew(this.#keeps))) {
+      this.#lost = true;
+      this.#keeps = false;
+      this.take();
+    }
+    return !this.#lost;
+  }
+
+  /** From now on nobody takes it over. Answers false when somebody has. */
+  async keep(): Promise<boolean> {
+    if (this.#taken) return false;
+    this.#keeps = true;
+    return this.maySave();
+  }
+
+  /** Asks its holder to end, unless that one keeps it. */
+  take(): void {
+    if (this.#taken || this.#keeps) return;
+    this.#taken = true;
+    this.onTaken?.();
+  }
+
+  release(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#shared?.release();
+    this.#onRelease();
+    this.#resolve();
+  }
+}
+
+/**
+ * One writer of an upload at a time: the newest. Within a process the one before has ended when the next begins; another
+ * gateway's finds out before it saves anything. While Redis is away gateways do not know of each other: then the parts,
+ * which lie at the same places whoever writes them, and the checksum of the whole keep the bytes right.
+ */
+export class UploadLeases {
+  readonly #redis: RedisConnection | undefined;
+  readonly #log: Log;
+  readonly #held = new Map<string, UploadLease>();
+
+  constructor(args: { redis?: RedisConnection | undefined; log: Log }) {
+    this.#redis = args.redis;
+    this.#log = args.log;
+  }
+
+  /** Throws 409 when the one who has it does not let go. */
+  async take(upload: string): Promise<UploadLease> {
+    for (let holder = this.#held.get(upload); holder !== undefined; holder = this.#held.get(upload)) {
+      holder.take();
+      if (!(await waitAtMost(holder.over, patience))) throw heldByAnother();
+    }
+    const shared = this.#redis === undefined ? null : new SharedLease(this.#redis, upload, this.#log);
+    const lease = new UploadLease(shared, () => {
+      if (this.#held.get(upload) === lease) this.#held.delete(upload);
+    });
+    this.#held.set(upload, lease);
+    try {
+      await shared?.take();
+      return lease;
+    } catch (error) {
+      lease.release();
+      throw error;
+    }
+  }
+}
+
+/** What gateways know of each other's leases. Null answers of Redis count as yes. */
+class SharedLease {
+  readonly #redis: RedisConnection;
+  readonly #key: string;
+  readonly #log: Log;
+  #value: string = randomUUID();
+
+  constructor(redis: RedisConnection, upload: string, log: Log) {
+    this.#redis = redis;
+    this.#key = `sluice:upload:1:${upload}`;
+    this.#log = log;
+  }
+
+  async take(): Promise<void> {
+    const until = performance.now() + patience;
+    while ((await this.#run(takeScript, [this.#value, lifetime])) === 0) {
+      if (performance.now() > until) throw heldByAnother();
+      await sleep(pollEvery);
+    }
+  }
+
+  async renew(keeps: boolean): Promise<boolean> {
+    const before = this.#value;
+    if (keeps && !before.startsWith('!')) this.#value = `!${before}`;
+    return (await this.#run(renewScript, [before, this.#value, lifetime])) !== 0;
+  }
+
+  release(): void {
+    void this.#run(releaseScript, [this.#value]);
+  }
+
+  #run(script: ReturnType<typeof redisScript>, args: (string | number)[]): Promise<unknown> {
+    return unlessAway(this.#redis.run(script, [this.#key], args), (err) =>
+      this.#log.error({ err }, 'the lease of an upload failed'),
+    );
+  }
+}
+
+const heldByAnother = () => uploadConflict('Another request is at work on this upload');

@@ -1,0 +1,70 @@
+import type { WrittenBytes } from '../../common/object-store/object-store.ts';
+import type { FileDraft } from '../file-draft.ts';
+import { isStoredName } from '../file-name.ts';
+
+/** Bytes behind those that are written, too few for a part: an object of their own. */
+export interface Remainder {
+  readonly key: string;
+  readonly size: number;
+}
+
+/** Everything that is known of an upload that can go on. Plain JSON, kept beside its bytes. */
+export interface UploadState {
+  /** Its name is also the upload's. */
+  readonly file: FileDraft;
+  /** Upload-Metadata as it was sent. */
+  readonly metadata: string;
+  /** Null: the client has yet to tell. */
+  readonly length: number | null;
+  /** The size of every part but the last: parts lie at the same places, whoever writes them. */
+  readonly partBytes: number;
+  readonly written: WrittenBytes | null;
+  readonly rest: Remainder | null;
+  /** Milliseconds of the epoch. */
+  readonly savedAt: number;
+}
+
+/** Bytes that survive whatever happens to a process. */
+export function offsetOf({ written, rest }: UploadState): number {
+  return (written?.size ?? 0) + (rest?.size ?? 0);
+}
+
+/** All bytes are written: what is missing is the object and its row. */
+export function isWhole({ length, written }: UploadState): boolean {
+  return length !== null && length === (written?.size ?? 0);
+}
+
+export interface UploadAddress {
+  readonly deploymentId: string;
+  readonly ownerId: string;
+  readonly projectSlug: string;
+  /** Of the file to be. */
+  readonly name: string;
+}
+
+/** No file's key has five segments, and no file's owner is called so. */
+const folder = '_resumable';
+
+export function uploadsPrefix(deploymentId: string): string {
+  return `${deploymentId}/${folder}/`;
+}
+
+/** The key of an upload's state. */
+export function stateKey({ deploymentId, ownerId, projectSlug, name }: UploadAddress): string {
+  return `${uploadsPrefix(deploymentId)}${ownerId}/${projectSlug}/${name}`;
+}
+
+const restMark = '!';
+
+/** The key of a remainder that ends at an offset. */
+export function restKey(address: UploadAddress, offset: number): string {
+  return `${stateKey(address)}${restMark}${offset}`;
+}
+
+/** Whose state or remainder has this key; null: nobody's. */
+export function readUploadKey(key: string): (UploadAddress & { readonly isRest: boolean }) | null {
+  const [deploymentId = '', middle, ownerId = '', projectSlug = '', last = '', ...more] = key.split('/');
+  const [name = '', rest] = last.split(restMark);
+  if (middle !== folder || more.length > 0 || !isStoredName(name)) return null;
+  return { deploymentId, ownerId, projectSlug, name, isRest: rest !== undefined };
+}

@@ -1,0 +1,28 @@
+import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
+import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { ResumableUploads, type ResumableUploadsDeps } from '../../gateway/resumable/resumable-uploads.ts';
+import { testDeployment } from './new-file.ts';
+import { silentLog } from './silent-log.ts';
+
+/** For a janitor over a store without uploads that can go on. */
+export const noResumableUploads = {
+  expire: async () => false,
+  isLeft: async () => false,
+  isOpen: async () => false,
+};
+
+/** Uploads that can go on, over a store that a test brings. */
+export function resumableUploadsOn(
+  deps: Partial<ResumableUploadsDeps> &
+    Pick<ResumableUploadsDeps, 'memory'> & { store: ObjectStore; cloudFiles: CloudFiles },
+): ResumableUploads {
+  return new ResumableUploads({
+    deploymentId: testDeployment,
+    states: deps.store,
+    projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
+    maxUploadBytes: 100_000_000,
+    expireAfter: 86_400_000,
+    log: silentLog(),
+    ...deps,
+  });
+}
