@@ -7,6 +7,7 @@ import type { Metrics } from '../metrics/create-metrics.ts';
 import { countFiles, type FileQuery, fileListColumns, listFiles } from './file-list.ts';
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
 import { FileStatements } from './file-statements.ts';
+import { GatheredNames } from './gathered-names.ts';
 import { KnownFiles } from './known-files.ts';
 
 /** A stored file. It never changes once it is there. */
@@ -49,8 +50,11 @@ export interface CloudFiles {
   count(query: FileQuery, signal: AbortSignal): Promise<number>;
   /** Files whose rows are durable, of one account. */
   usedBy(ownerId: string, signal: AbortSignal): Promise<StorageUse>;
-  /** Removes the row of a file whose object is not there. From then on this process does not find it. */
-  remove(name: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Removes the row of a file whose object is not there. From then on this process does not find it.
+   * @returns whether there was a row
+   */
+  remove(name: string, signal: AbortSignal): Promise<boolean>;
 }
 
 /** Bytes of rows that may wait to be stored, and that are gathered for one INSERT. */
@@ -86,6 +90,8 @@ export function createCloudFiles({
 }): FileTable {
   const statements = new FileStatements(db, database);
   const known = new KnownFiles({ statements, alone, metrics });
+  // a DELETE writes two parts, however few its rows
+  const removals = new GatheredNames((names, signal) => statements.delete(names, signal));
   const announced = new Announced();
   const onInsert = metrics?.batch('file_inserts');
   // one INSERT costs milliseconds and a part, however few its rows: uploads that end together share one
@@ -124,7 +130,7 @@ export function createCloudFiles({
     },
     count: (query, signal) => countFiles({ db, table: list, home }, query, signal),
     usedBy: (ownerId, signal) => statements.usedBy(ownerId, signal),
-    remove: (name, signal) => known.removing(name, () => statements.delete(name, signal)),
+    remove: (name, signal) => known.removing(name, async () => (await removals.run(name, signal)).has(name)),
   };
 }
 

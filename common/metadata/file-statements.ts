@@ -90,14 +90,14 @@ export class FileStatements {
     await this.#db.insert({ table: this.table, columns: fileColumns, lines, home });
   }
 
-  async delete(name: string, signal: AbortSignal): Promise<void> {
-    const file = (await this.byNames([name], signal)).get(name);
-    await this.#deleteFrom(this.table, `name = ${textLiteral(name)}`, signal);
-    if (file === undefined) return;
-    const { ownerId, projectSlug, createdAt, id } = file;
-    const where = `owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(projectSlug)}
-      AND created_at = ${timeLiteral(createdAt)} AND id = ${textLiteral(id)}`;
-    await this.#deleteFrom(this.list, where, signal);
+  /** @returns those that had a row */
+  async delete(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const files = await this.byNames(names, signal);
+    if (files.size === 0) return new Set();
+    const found = [...files.keys()];
+    await this.#deleteFrom(this.table, isAmong(found), signal);
+    await this.#deleteFrom(this.list, [...files.values()].map(isListed).join(' OR '), signal);
+    return new Set(found);
   }
 
   async #deleteFrom(table: string, where: string, signal: AbortSignal): Promise<void> {
@@ -109,6 +109,11 @@ export class FileStatements {
 
 function isAmong(names: readonly string[]): string {
   return `name IN (${names.map(textLiteral).join(', ')})`;
+}
+
+function isListed({ ownerId, projectSlug, createdAt, id }: CloudFile): string {
+  return `(owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(projectSlug)}
+    AND created_at = ${timeLiteral(createdAt)} AND id = ${textLiteral(id)})`;
 }
 
 function fileOf(row: Row): CloudFile {

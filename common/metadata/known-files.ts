@@ -70,11 +70,11 @@ export class KnownFiles {
   }
 
   /** Nobody finds it from now on, unless the removal fails: who tries again has to. */
-  async removing(name: string, remove: () => Promise<void>): Promise<void> {
+  async removing(name: string, remove: () => Promise<boolean>): Promise<boolean> {
     this.#removed.set(name, true);
     this.#known.delete(name);
     try {
-      await remove();
+      return await remove();
     } catch (error) {
       this.#removed.delete(name);
       throw error;

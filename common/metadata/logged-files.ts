@@ -114,7 +114,7 @@ export async function openLoggedFiles(args: {
     },
     async remove(name, signal) {
       await flush();
-      await table.remove(name, signal);
+      return table.remove(name, signal);
     },
     close: () => flushed.close(),
   };

@@ -8,7 +8,7 @@ import type { StorageQuota } from '../storage-quota.ts';
 
 export interface DeleteFileDeps {
   readonly authenticate: Authenticate;
-  readonly cloudFiles: Pick<CloudFiles, 'findByName' | 'namesWithRow' | 'remove'>;
+  readonly cloudFiles: Pick<CloudFiles, 'findByName' | 'remove'>;
   readonly store: Pick<ObjectStore, 'delete'>;
   /** Absent: an account may store what it likes. */
   readonly quota?: StorageQuota | undefined;
@@ -30,12 +30,11 @@ export function deleteFileOperation({ authenticate, cloudFiles, store, quota }: 
     const { project, name = '' } = request.params;
     const file = isStoredName(name) ? await cloudFiles.findByName(name, request.signal) : null;
     if (file === null || file.projectSlug !== project || file.ownerId !== userId) throw fileNotFound();
-    // what is known of a file may be older than its removal by another process
-    if (!(await cloudFiles.namesWithRow([name], request.signal)).has(name)) throw fileNotFound();
     // a client that goes away does not leave half of it
     const signal = AbortSignal.timeout(deadline);
     await store.delete(file.objectKey, signal);
-    await cloudFiles.remove(name, signal);
+    // what is known of a file may be older than its removal by another process
+    if (!(await cloudFiles.remove(name, signal))) throw fileNotFound();
     quota?.freed(userId);
     return { status: 204, headers: { 'cache-control': 'no-store' } };
   };

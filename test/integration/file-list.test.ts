@@ -2,6 +2,7 @@
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { type CloudFile, createCloudFiles } from '../../common/metadata/cloud-files.ts';
+import { fileRow } from '../../common/metadata/file-row.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
@@ -176,3 +177,32 @@ t.test('files that an earlier version stored are listed after the migration', as
   await files.remove(first?.name as string, never);
   t.equal((await files.list({ ownerId: 'me', projectSlug: 'demo', limit: 20 }, never)).length, 8);
 });
+
+t.test(
+  'a hundred files that were deleted at once took two hundred statements, one after another',
+  async (t) => {
+    let statements = 0;
+    const counted: Database = {
+      ...db,
+      async command(statement) {
+        statements += 1;
+        return db.command(statement);
+      },
+    };
+    const files = createCloudFiles({ db: counted, database: 'sluice' });
+    const own = filesOf('many', 101);
+    await files.insertRows(own.map(fileRow));
+    const [kept, ...gone] = own;
+    const removed = await Promise.all(gone.map(({ name }) => files.remove(name, never)));
+    t.strictSame(new Set(removed), new Set([true]));
+    t.equal(statements, 2, 'those that came while none was under way went into one');
+    t.strictSame(await listed('many', 7), [kept?.name]);
+    t.equal(
+      await files.count({ ownerId: 'many', projectSlug: 'demo', limit: 1 }, never),
+      1,
+      'nor in the list',
+    );
+    t.equal(await files.remove(gone[0]?.name ?? '', never), false, 'there is no row any more');
+    t.equal(statements, 2);
+  },
+);

@@ -46,9 +46,7 @@ export async function serveGatewayOn(
     list: async () => [...rows.values()],
     count: async () => rows.size,
     usedBy: async () => ({ files: 0, bytes: 0 }),
-    async remove(name) {
-      rows.delete(name);
-    },
+    remove: async (name) => rows.delete(name),
   };
   const memory = new UploadMemory({
     bytes: options.memoryBytes ?? 64 * megabyte,

@@ -80,7 +80,7 @@ export async function serveEverything(options: {
     list: async ({ projectSlug }: FileQuery) =>
       [...rows.values()].filter((file) => file.projectSlug === projectSlug),
     count: async () => rows.size,
-    remove: async (name: string) => void rows.delete(name),
+    remove: async (name: string) => rows.delete(name),
   } as unknown as CloudFiles;
   const memory = plentyOfMemory();
   let broken = false;
