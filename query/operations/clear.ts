@@ -11,7 +11,7 @@ export const clear: RunOperation = async ({ request, open }, { store, reader }) 
   const space = await open();
   const deleted = await store.rewrite(space.id, async () => {
     const count = await reader.count(space, signal);
-    await deleteAll(store, space.id, signal);
+    await deleteAll(store, space.id, 'old', signal);
     return count;
   });
   return jsonAnswer(JSON.stringify({ deleted }));

@@ -95,23 +95,19 @@ export class CatalogueVersions {
 
   /** Drops a field of the stored structure. Null: there is no such space, or field. */
   async dropField(id: string, name: string, signal: AbortSignal): Promise<DroppedField | null> {
-    const { catalogue, known } = this.#deps;
-    for (let attempt = 0; attempt < attempts; attempt++) {
-      const entry = await catalogue.find(id, signal);
-      const field = entry?.structure.lookup.get(name);
-      if (entry === null || field === undefined) return null;
+    let dropped: DroppedField | null = null;
+    const without = ({ recordsId, structure }: CatalogueEntry): Structure | null => {
+      const field = structure.lookup.get(name);
+      if (field === undefined) return null;
       const slot = slotOf(field);
-      const structure = createStructure({
-        ...entry.structure,
-        fields: entry.structure.fields.filter((other) => other !== field),
-        retiredSlots: [...entry.structure.retiredSlots, slot],
+      dropped = { recordsId, slot };
+      return createStructure({
+        ...structure,
+        fields: structure.fields.filter((other) => other !== field),
+        retiredSlots: [...structure.retiredSlots, slot],
       });
-      const next = { ...entry, structure, version: entry.version + 1, updatedAt: new Date() };
-      // structures that it took in before have the field
-      known.forget(id);
-      if ((await this.store(next, signal)) !== null) return { recordsId: entry.recordsId, slot };
-    }
-    throw overloaded('the structure of the record space is being changed by many');
+    };
+    return (await this.edit(id, without, signal)) ? dropped : null;
   }
 
   /** Stores what `change` makes of the newest version; null: nothing. False: nothing was stored. */

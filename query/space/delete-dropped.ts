@@ -1,5 +1,6 @@
 import type { Log } from '../../common/log/log.ts';
 import type { RecordStore } from '../store/record-store.ts';
+import { deleteAll } from './clear-records.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import type { DroppedSpace, SpaceCatalogue } from './space-catalogue.ts';
 import { droppedRecordsId } from './space-generation.ts';
@@ -34,7 +35,7 @@ export async function deleteDropped(
       () => true,
       () => false,
     );
-    await store.rewrite(recordsId, () => deleteRows(store, recordsId, signal));
+    await store.rewrite(recordsId, () => deleteAll(store, recordsId, 'all', signal));
     // of writes of other processes nothing is known
     if (store.alone && idle) await catalogue.swept(dropped, signal);
   } catch (error) {
@@ -56,15 +57,10 @@ export async function sweepDropped(
   try {
     const before = new Date(Date.now() - (store.alone ? 0 : outdatedAfter));
     for (const dropped of await catalogue.leftBehind(before, sweptAtOnce, signal)) {
-      await deleteRows(store, droppedRecordsId(dropped.id, dropped.version), signal);
+      await deleteAll(store, droppedRecordsId(dropped.id, dropped.version), 'all', signal);
       await catalogue.swept(dropped, signal);
     }
   } catch (error) {
     if (!signal.aborted) log.warn({ err: error }, 'records of dropped spaces are left to the next start');
   }
-}
-
-async function deleteRows({ db, table }: RecordStore, recordsId: string, signal: AbortSignal): Promise<void> {
-  await db.command({ ...table.clear(recordsId), signal });
-  await db.command({ ...table.dropKeys(recordsId), signal });
 }

@@ -117,16 +117,10 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceId), space: spaceId };
   }
 
-  /** Deletes the keys of a space without records. Younger ones may be of a write that another process has begun. */
-  clearKeys(spaceId: string): Sql {
-    const where = `space = ${textLiteral(spaceId)} AND _written < now() - INTERVAL 1 HOUR`;
-    const sql = `DELETE FROM ${this.#changed.keys} WHERE ${where} SETTINGS ${deleteSettings}`;
-    return { sql, home: this.homeOf(spaceId) };
-  }
-
-  /** Deletes all keys of a space that is dropped. */
-  dropKeys(spaceId: string): Sql {
-    const where = `space = ${textLiteral(spaceId)}`;
+  /** Deletes the keys of a space without records. @param which `old`: a write that another process has begun keeps its own */
+  clearKeys(spaceId: string, which: 'all' | 'old'): Sql {
+    const old = which === 'old' ? ' AND _written < now() - INTERVAL 1 HOUR' : '';
+    const where = `space = ${textLiteral(spaceId)}${old}`;
     const sql = `DELETE FROM ${this.#changed.keys} WHERE ${where} SETTINGS ${deleteSettings}`;
     return { sql, home: this.homeOf(spaceId) };
   }
