@@ -12,6 +12,7 @@ import type { StoredRow } from '../sql/stored-row.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
+import type { FindAnswers } from './record-store.ts';
 
 /** Fields that are compared with a value each, in the order of their slots. */
 interface Values {
@@ -60,15 +61,12 @@ export class FindBatches {
     });
   }
 
-  /**
-   * The records of a plan.
-   * @param alone answers the request by a statement of its own, where nobody waits to share one, or it may have many
-   */
+  /** The records of a plan. */
   async find<Result>(
     space: RecordSpace,
     plan: ReadPlan,
     signal: AbortSignal,
-    { shared, alone }: { shared: (rows: readonly StoredRow[]) => Result; alone: () => Promise<Result> },
+    { shared, alone }: FindAnswers<Result>,
   ): Promise<Result> {
     const compared = valuesOf(plan);
     if (compared === null) return alone();
