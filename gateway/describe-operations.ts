@@ -189,6 +189,38 @@ export const descriptions = {
     ],
     sample: upload,
   },
+  putFile: {
+    id: 'putFile',
+    tag,
+    summary: 'Upload a file as a plain body',
+    description:
+      'As `curl -T` does. The name in the address is the original name; each request stores a file of its own. Files called `upload` or `resumable` need another way.',
+    access: 'token',
+    pathParameters: {
+      name: {
+        description: 'The name of the file to be stored',
+        schema: { type: 'string', minLength: 1, maxLength: 1000 },
+      },
+    },
+    body: { description: 'The bytes', content: { '*/*': { schema: bytes } } },
+    answers: { 200: { description: 'What is known of the file', content: jsonContent(cloudFile) } },
+    errors: [
+      ...storeErrors,
+      'invalid_slug',
+      'wrong_content_type',
+      'invalid_multipart',
+      'chunks_unsupported',
+      'checksum_mismatch',
+      'unauthorized',
+      'too_many_projects',
+      'quota_exceeded',
+      'request_timeout',
+      'payload_too_large',
+      'unavailable',
+    ],
+    sample: (base) =>
+      `echo hello > hello.txt\n${curl({ url: `${base}/_f_/demo/hello.txt`, more: ['-T hello.txt'] })}`,
+  },
   createUpload: {
     id: 'createUpload',
     tag,

@@ -52,5 +52,12 @@ export const gatewayOperations: readonly GatewayOperation[] = [
     transfersBytes: true,
     api: descriptions.download,
   },
+  {
+    name: 'putFile',
+    method: 'PUT',
+    path: '/_f_/:project/:name',
+    transfersBytes: true,
+    api: descriptions.putFile,
+  },
   { name: 'deleteFile', method: 'DELETE', path: '/_f_/:project/:name', api: descriptions.deleteFile },
 ];

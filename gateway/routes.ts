@@ -3,6 +3,7 @@ import { type DeleteFileDeps, deleteFileOperation } from './operations/delete-fi
 import { type DownloadDeps, downloadOperation } from './operations/download.ts';
 import { type LinkDeps, linkOperation } from './operations/link.ts';
 import { type ListFilesDeps, listFilesOperation } from './operations/list-files.ts';
+import { putFileOperation } from './operations/put-file.ts';
 import {
   appendOperation,
   createUploadOperation,
@@ -25,6 +26,7 @@ export type GatewayDeps = UploadDeps &
 export function gatewayRoutes(deps: GatewayDeps): Route[] {
   const handlers: Readonly<Record<GatewayOperation['name'], Handler>> = {
     upload: uploadOperation(deps),
+    putFile: putFileOperation(deps),
     createUpload: createUploadOperation(deps),
     uploadState: uploadStateOperation(deps),
     append: appendOperation(deps),

@@ -16,8 +16,9 @@ import { draftFile, type FileDraft } from '../file-draft.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
 import { checksumNames, FileChecksums } from '../multipart/file-checksums.ts';
-import { type FilePart, type ReceivedFile, receiveFile } from '../multipart/receive-file.ts';
+import { type FilePart, receiveFile } from '../multipart/receive-file.ts';
 import { objectDescription } from '../object-description.ts';
+import type { ReceivedObject } from '../receive/receive-body.ts';
 import type { CountedFile, StorageQuota } from '../storage-quota.ts';
 
 /** What a form may hold beside its file: boundaries, headers, other fields. */
@@ -47,12 +48,22 @@ export interface UploadDeps {
 
 /** POST /_f_/{project_slug}/upload (interface.md section 4.1). */
 export function uploadOperation(deps: UploadDeps): Handler {
-  const { uploads } = deps;
+  return cleaningUp(deps, (request, behind) => storeUpload(deps, request, behind));
+}
+
+/** Takes what goes on behind a failure, and never rejects. */
+export type Behind = (cleanup: Promise<void>) => void;
+
+/** An upload that the ledger knows until nothing of it goes on. */
+export function cleaningUp(
+  { uploads }: Pick<UploadDeps, 'uploads'>,
+  store: (request: HttpRequest, behind: Behind) => Promise<HttpResponse>,
+): Handler {
   return async (request) => {
     // no answer waits for what a failure leaves to be taken back; until then the upload is not over
     const cleanups: Promise<void>[] = [];
     try {
-      return await storeUpload(deps, request, (cleanup) => cleanups.push(cleanup));
+      return await store(request, (cleanup) => cleanups.push(cleanup));
     } finally {
       if (cleanups.length === 0) uploads.end(request);
       else void Promise.allSettled(cleanups).then(() => uploads.end(request));
@@ -60,11 +71,7 @@ export function uploadOperation(deps: UploadDeps): Handler {
   };
 }
 
-async function storeUpload(
-  deps: UploadDeps,
-  request: HttpRequest,
-  behind: (cleanup: Promise<void>) => void,
-): Promise<HttpResponse> {
+async function storeUpload(deps: UploadDeps, request: HttpRequest, behind: Behind): Promise<HttpResponse> {
   const projectSlug = readProjectSlug(request);
   const boundary = readBoundary(request.header('content-type'));
   if (request.header('content-range') !== undefined) throw chunksUnsupported('the header Content-Range');
@@ -97,17 +104,33 @@ async function storeUpload(
       return deps.store.create(draft.objectKey, objectDescription(draft), signal);
     },
   });
+  return storeFile(deps, request, { received, draft: describe(received.part), behind });
+}
+
+interface Received {
+  readonly received: ReceivedObject;
+  readonly draft: FileDraft;
+  readonly behind: Behind;
+}
+
+/** Makes a file of an object whose bytes have all come. */
+export async function storeFile(
+  deps: UploadDeps,
+  request: HttpRequest,
+  upload: Received,
+): Promise<HttpResponse> {
+  const { draft, received } = upload;
   const rowIsOver = deps.cloudFiles.announce();
   let counted: CountedFile | undefined;
   let stored = false;
   try {
-    counted = await completeObject(deps, request, { received, userId, projectSlug, behind });
+    counted = await completeObject(deps, request, upload);
     const now = new Date();
-    const { part, size, crc32 } = received;
-    const file: CloudFile = { ...describe(part), size, crc32, createdAt: now, updatedAt: now };
+    const { size, crc32 } = received;
+    const file: CloudFile = { ...draft, size, crc32, createdAt: now, updatedAt: now };
     await storeRow(deps, request, file);
     stored = true;
-    deps.usage?.add(userId, projectSlug, { files: 1, bytesStored: size });
+    deps.usage?.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: size });
     return answer(file, deps.fileUrl(file));
   } finally {
     rowIsOver();
@@ -115,7 +138,8 @@ async function storeUpload(
   }
 }
 
-function announcedChecksums(request: HttpRequest): FileChecksums {
+/** In the headers of a request. */
+export function announcedChecksums(request: HttpRequest): FileChecksums {
   const checksums = new FileChecksums();
   for (const name of checksumNames) {
     const text = request.header(name);
@@ -138,18 +162,13 @@ export function readProjectSlug(request: HttpRequest): string {
 async function completeObject(
   { projects, quota }: UploadDeps,
   { signal }: HttpRequest,
-  upload: {
-    received: ReceivedFile;
-    userId: string;
-    projectSlug: string;
-    behind: (cleanup: Promise<void>) => void;
-  },
+  { received, draft, behind }: Received,
 ): Promise<CountedFile | undefined> {
-  const { writer, last, size, release } = upload.received;
+  const { writer, last, size, release } = received;
   let counted: CountedFile | undefined;
   try {
-    await projects.ensure(upload.userId, upload.projectSlug, signal);
-    counted = await quota?.claim(upload.userId, size, signal);
+    await projects.ensure(draft.ownerId, draft.projectSlug, signal);
+    counted = await quota?.claim(draft.ownerId, size, signal);
     // rejects when the signal is aborted
     await writer.complete(last);
     release();
@@ -157,7 +176,7 @@ async function completeObject(
   } catch (error) {
     counted?.(false);
     // until then the store may still read what the memory holds
-    upload.behind(writer.abort().then(release));
+    behind(writer.abort().then(release));
     throw error;
   }
 }
@@ -186,7 +205,7 @@ async function storeRow(
   }
 }
 
-export function answer(file: CloudFile, s3Link: string): HttpResponse {
+function answer(file: CloudFile, s3Link: string): HttpResponse {
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8' },

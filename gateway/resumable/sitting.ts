@@ -67,7 +67,7 @@ export class Sitting {
   /** Bytes of this request. */
   #received = 0;
   #saving: Promise<void> = Promise.resolve();
-  #savedAt = performance.now();
+  #saveTimer: NodeJS.Timeout | undefined;
 
   constructor(deps: SittingDeps, args: SittingArgs) {
     this.#deps = deps;
@@ -178,9 +178,12 @@ export class Sitting {
       return;
     }
     await writer.writePart(part);
-    if (this.#args.check !== null || performance.now() - this.#savedAt < saveEvery) return;
-    this.#savedAt = performance.now();
-    this.#saving = this.#saving.then(() => this.#saveProgress(writer)).catch(() => {});
+    // nobody knows yet whether these bytes are right
+    if (this.#args.check !== null) return;
+    this.#saveTimer ??= setTimeout(() => {
+      this.#saveTimer = undefined;
+      this.#saving = this.#saving.then(() => this.#saveProgress(writer)).catch(() => {});
+    }, saveEvery);
   }
 
   /** All bytes of the upload have come. */
@@ -200,8 +203,7 @@ export class Sitting {
       return { state, stored: { crc32: received.crc32 }, failure };
     }
     if (this.#received > 0) await this.#store(writer, received.last);
-    await writer.suspend();
-    await this.#saving;
+    await this.#suspend();
     const written = await writer.written();
     const rest = this.#received > 0 ? this.#rest : state.rest;
     const end = offsetOf(state) + this.#received;
@@ -214,8 +216,7 @@ export class Sitting {
   /** After a failure: parts that are stored without a gap count, unless nobody knows whether they are right. */
   async #keep(failure: unknown): Promise<Sat> {
     const { check, state } = this.#args;
-    await this.#writer?.suspend();
-    await this.#saving;
+    await this.#suspend();
     if (this.#writer !== null && check === null) await this.#saveProgress(this.#writer).catch(() => {});
     const { rest } = this.#state;
     if (this.#received === 0 && rest !== null && rest === state.rest && !(await this.#isThere(rest))) {
@@ -227,6 +228,12 @@ export class Sitting {
       };
     }
     return { state: this.#state, stored: null, failure };
+  }
+
+  async #suspend(): Promise<void> {
+    await this.#writer?.suspend();
+    clearTimeout(this.#saveTimer);
+    await this.#saving;
   }
 
   async #isThere(rest: Remainder): Promise<boolean> {

@@ -40,7 +40,7 @@ async function bundled(code: string, folder: string, variables: string): Promise
     write: false,
     format: 'esm',
     logLevel: 'silent',
-    nodePaths: [join(import.meta.dirname, 'node_modules')],
+    nodePaths: [join(import.meta.dirname, 'node_modules'), join(root, 'node_modules')],
   });
   return outputFiles[0]?.text ?? '';
 }
@@ -70,7 +70,7 @@ t.test('every sample for browsers uploads a file', async (t) => {
   const found = await samples();
   t.strictSame(
     found.map(([heading]) => heading),
-    ['fetch', 'fetch with progress', 'axios', 'Uppy', 'Dropzone'],
+    ['fetch', 'fetch with progress', 'axios', 'Uppy', 'Dropzone', 'tus-js-client'],
   );
   for (const [heading, code] of found) {
     const variables =

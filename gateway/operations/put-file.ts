@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { chunksUnsupported, payloadTooLarge, wrongContentType } from '../../common/errors/catalogue.ts';
+import type { Handler } from '../../common/http/http-types.ts';
+import { draftFile } from '../file-draft.ts';
+import type { FileChecksums } from '../multipart/file-checksums.ts';
+import { objectDescription } from '../object-description.ts';
+import { type BodyReader, type ObjectStage, receiveBody } from '../receive/receive-body.ts';
+import { announcedChecksums, cleaningUp, readProjectSlug, storeFile, type UploadDeps } from './upload.ts';
+
+/** PUT /_f_/{project_slug}/{original name}: the body is the file, as `curl -T` sends it. */
+export function putFileOperation(deps: UploadDeps): Handler {
+  const { maxUploadBytes } = deps;
+  return cleaningUp(deps, async (request, behind) => {
+    const { body, signal } = request;
+    const projectSlug = readProjectSlug(request);
+    const sent = request.header('content-type');
+    // curl calls everything so that it sends by --data-binary
+    const contentType = sent?.trim() === 'application/x-www-form-urlencoded' ? undefined : sent;
+    if (contentType !== undefined && /^\s*multipart\//i.test(contentType))
+      throw wrongContentType('that of the file: a form is sent by POST');
+    // RFC 9110 section 14.5: a PUT of a part would be stored as a whole
+    if (request.header('content-range') !== undefined) throw chunksUnsupported('the header Content-Range');
+    const checksums = announcedChecksums(request);
+    const length = body.contentLength ?? 0;
+    if (length > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'File');
+    const { userId } = await deps.authenticate(request);
+    const draft = draftFile(
+      { fileName: request.params.name ?? '', contentType },
+      { id: randomUUID(), deploymentId: deps.deploymentId, ownerId: userId, projectSlug },
+    );
+    await deps.quota?.check(userId, length, signal);
+    const received = await receiveBody({
+      ...{ body, signal, behind },
+      rules: deps.store,
+      memory: deps.memory,
+      account: userId,
+      maxBodyBytes: maxUploadBytes,
+      reader(object) {
+        deps.uploads.begin(request, draft.objectKey);
+        object.begin((stopped) => deps.store.create(draft.objectKey, objectDescription(draft), stopped));
+        return plainReader(object, checksums);
+      },
+    });
+    return storeFile(deps, request, { received, draft, behind });
+  });
+}
+
+/** Every byte of the body is one of the file. */
+function plainReader(object: ObjectStage, checksums: FileChecksums): BodyReader {
+  checksums.begin();
+  return {
+    feed(chunk) {
+      checksums.update(chunk);
+      object.write(chunk);
+    },
+    end: () => object.finish((crc32) => checksums.finish(crc32)),
+  };
+}

@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t, { type Test } from 'tap';
+import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
+import { serveGatewayOn } from '../services/gateway-on-s3.ts';
+import { untilEmpty } from '../services/until-empty.ts';
+import { collect, patternBytes } from './object-store-contract.ts';
+
+const never = new AbortController().signal;
+
+async function setUp(t: Test) {
+  const root = await mkdtemp(join(tmpdir(), 'sluice-put-'));
+  t.teardown(() => rm(root, { recursive: true, force: true }));
+  const store = await createFileSystemStore({ root });
+  const gateway = await serveGatewayOn(t, store, { maxUploadBytes: 3_000_000 });
+  const put = (name: string, body: Uint8Array, headers: Record<string, string> = {}) =>
+    fetch(`${gateway.baseUrl}/_f_/demo/${name}`, { method: 'PUT', body: Buffer.from(body), headers });
+  const filesLeft = async (): Promise<string[]> =>
+    (await readdir(root, { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => name);
+  return { root, store, put, filesLeft, ...gateway };
+}
+
+t.test('a plain body is a file under the name of the address', async (t) => {
+  const { put, rows, store } = await setUp(t);
+  for (const size of [0, 1, 2_500_000]) {
+    const bytes = patternBytes(size);
+    const answer = await put(encodeURIComponent('Größe 1/2.png'), bytes);
+    t.equal(answer.status, 200);
+    const { name } = (await answer.json()) as { name: string };
+    const file = rows.get(name);
+    t.match(file, { originalName: 'Größe 1/2.png', contentType: 'image/png', size });
+    t.ok((await collect(store.read(file?.objectKey ?? '', null, never))).equals(bytes));
+  }
+  t.equal((await put('a.png', patternBytes(1), { 'content-type': 'text/x-own' })).status, 200);
+  t.strictSame([...rows.values()].map(({ contentType }) => contentType).slice(-1), ['text/x-own']);
+});
+
+t.test('curl -T, and curl --data-binary', async (t) => {
+  const { baseUrl, root, rows } = await setUp(t);
+  const file = join(root, 'photo.jpg');
+  await writeFile(file, patternBytes(100_000));
+  for (const args of [
+    ['-T', file, `${baseUrl}/_f_/demo/`],
+    ['-X', 'PUT', '--data-binary', `@${file}`, `${baseUrl}/_f_/demo/photo.jpg`],
+  ]) {
+    const { stdout } = await promisify(execFile)('curl', ['-sS', '--fail-with-body', ...args]);
+    t.match(JSON.parse(stdout), { originalName: 'photo.jpg' });
+  }
+  for (const { contentType, size } of rows.values())
+    t.match({ contentType, size }, { contentType: 'image/jpeg', size: 100_000 });
+});
+
+t.test('what is wrong gets a clear answer, and leaves nothing', async (t) => {
+  const { put, rows, filesLeft, baseUrl } = await setUp(t);
+  const bytes = patternBytes(10);
+  const md5 = createHash('md5').update(bytes).digest('base64');
+  for (const [what, answer, status, code] of [
+    ['too long', put('a', patternBytes(3_000_001)), 413, 'payload_too_large'],
+    ['another checksum', put('a', bytes.subarray(1), { 'content-md5': md5 }), 400, 'checksum_mismatch'],
+    [
+      'a form',
+      put('a', bytes, { 'content-type': 'multipart/form-data; boundary=B' }),
+      400,
+      'wrong_content_type',
+    ],
+    ['a part', put('a', bytes, { 'content-range': 'bytes 0-9/20' }), 400, 'chunks_unsupported'],
+    ['a NUL in the name', put('a%00', bytes), 400, 'invalid_multipart'],
+    ['a name that is too long', put('x'.repeat(1001), bytes), 400, 'invalid_multipart'],
+    ['the address of forms', put('upload', bytes), 405, 'method_not_allowed'],
+  ] as const) {
+    const response = await answer;
+    t.match({ status: response.status, ...((await response.json()) as object) }, { status, code }, what);
+  }
+  const { hostname, port } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname);
+  socket.write(`PUT /_f_/demo/a HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: 2000000\r\n\r\n`);
+  await new Promise<void>((resolve) => socket.write(patternBytes(1_500_000), () => resolve()));
+  socket.destroy();
+  t.strictSame(await untilEmpty(filesLeft), []);
+  t.equal(rows.size, 0);
+});
