@@ -60,7 +60,10 @@ export class IndexBuilds<Entry extends Indexed> {
     for (const shape of shapes) {
       const text = shapeText(shape);
       const known = asked.get(text) ?? { shape, times: 0 };
-      if (asked.size < mostShapes) asked.set(text, known);
+      // the one that was asked for longest ago makes room
+      asked.delete(text);
+      asked.set(text, known);
+      if (asked.size > mostShapes) asked.delete(asked.keys().next().value as string);
       known.times++;
       if (entry?.whole !== true || known.times < 2 + entry.table.size / rowsPerSearch) continue;
       asked.delete(text);

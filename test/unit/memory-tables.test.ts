@@ -94,3 +94,11 @@ t.test('a write whose record finds no memory ends the table, and is made', async
   tables.written(spaceId, id, { _id: id, _created_at: time, _updated_at: time, _doc: {} });
   t.notOk(tables.has(spaceId));
 });
+
+t.test('shapes that were asked for once do not keep others from an index', async (t) => {
+  const tables = tablesWith(10, []);
+  for (let i = 0; i < 200; i++) tables.missed(spaceId, [lookupShape(`n${i}`)]);
+  want(tables, lookupShape('t0'), 10);
+  await built(tables, shapeText(lookupShape('t0')));
+  t.ok(namesOf(tables).includes(shapeText(lookupShape('t0'))));
+});
