@@ -44,6 +44,44 @@ t.test('Escape threw away what was written', async (t) => {
   await dialog.waitFor({ state: 'detached' });
 });
 
+t.test('Escape threw away the name of a new space, and ended an import', async (t) => {
+  const question = (name: string) => page.getByRole('dialog', { name });
+  await go('');
+  await button('New record space').click();
+  const name = dialog.getByLabel('Name', { exact: true });
+  await name.fill('Kept');
+  await page.keyboard.press('Escape');
+  await question('Discard your changes?').getByRole('button', { name: 'Cancel' }).click();
+  t.equal(await name.inputValue(), 'Kept');
+  await page.keyboard.press('Escape');
+  await question('Discard your changes?').getByRole('button', { name: 'Discard' }).click();
+  await dialog.waitFor({ state: 'detached' });
+
+  await go('/spaces/words');
+  await button('Import').click();
+  const file = { name: 'words.csv', mimeType: 'text/csv', buffer: Buffer.from('n,word\n9000,imported\n') };
+  await dialog.locator('input[type=file]').setInputFiles(file);
+  let letGo = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  await page.route(`**/${project}/words`, async (route) => {
+    if (route.request().method() === 'POST') await held;
+    await route.continue();
+  });
+  await dialog.getByRole('button', { name: 'Import', exact: true }).click();
+  await dialog.getByText('Importing:').waitFor();
+  await page.keyboard.press('Escape');
+  await closeByEscape(question('Stop the import?'));
+  letGo();
+  await dialog.getByText('Done: 1 record stored').waitFor();
+  await page.unrouteAll();
+  await dialog.getByRole('button', { name: 'Close' }).last().click();
+  await grid.getByText('imported').waitFor();
+  const [{ id }] = await api<[{ id: string }]>('GET', `/${project}/words?n=9000`);
+  await api('DELETE', `/${project}/words?id=${id}`);
+});
+
 t.test('a look at the JSON threw away what was written', async (t) => {
   await grid.getByText('word 1299').click();
   const word = dialog.getByRole('textbox', { name: 'word TEXT' });
