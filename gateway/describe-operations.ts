@@ -128,7 +128,6 @@ const chunkErrors = [
   'chunk_checksum_mismatch',
   'too_many_projects',
   'quota_exceeded',
-  'upload_conflict',
   'unavailable',
 ] as const;
 const chunkParameters: readonly ApiParameter[] = [
@@ -250,7 +249,7 @@ export const descriptions = {
     id: 'uploadState',
     tag,
     summary: 'The file that an upload became',
-    description: '409 while it is not complete.',
+    description: '404 while it is not complete.',
     access: 'token',
     pathParameters: uploadName,
     answers: {
@@ -260,14 +259,7 @@ export const descriptions = {
         content: jsonContent(cloudFile),
       },
     },
-    errors: [
-      ...tusErrors,
-      'not_found',
-      'upload_conflict',
-      'upload_expired',
-      'too_many_projects',
-      'quota_exceeded',
-    ],
+    errors: [...tusErrors, 'not_found', 'upload_expired', 'too_many_projects', 'quota_exceeded'],
     head: { summary: 'How many bytes of an upload are stored (tus 1.0)', statuses: [200] },
   },
   append: {
@@ -303,7 +295,7 @@ export const descriptions = {
       },
       204: { description: 'The bytes are stored', headers: { ...tusAnswer, ...expires, ...offsetAnswer } },
     },
-    errors: [...tusErrors, ...chunkErrors, 'not_found', 'upload_expired'],
+    errors: [...tusErrors, ...chunkErrors, 'not_found', 'upload_conflict', 'upload_expired'],
     sample: (base) =>
       atUpload(base, 'PATCH', [
         `-H 'Upload-Offset: 0' -H 'Content-Type: ${chunkType}'`,

@@ -96,6 +96,7 @@ export function uploadStateOperation({ authenticate, resumable, fileUrl }: Resum
   });
   return async (request) => {
     if (request.method === 'HEAD') return offset(request);
+    if (request.header('tus-resumable') !== undefined) requireTus(request);
     const file = await resumable.fileOf(await whoseUpload(authenticate, request), request.signal);
     return {
       status: 200,

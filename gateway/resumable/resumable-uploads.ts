@@ -132,20 +132,21 @@ export class ResumableUploads {
     return this.#alone(whose, (lease) => this.#find(whose, lease, signal));
   }
 
-  /** Its file; throws 404 or 409 while there is none. */
+  /** Its file; throws 404 while there is none. */
   async fileOf(whose: Whose, signal: AbortSignal): Promise<CloudFile> {
     const file = await this.#stored(whose, signal);
     if (file !== null) return file;
     const state = await this.#load(whose, signal);
-    throw uploadConflict(
-      `The upload has ${offsetOf(state)} of ${state.length ?? 'an unknown number of'} bytes`,
-    );
+    const all = state.length ?? 'an unknown number of';
+    throw notFound(`The upload has ${offsetOf(state)} of ${all} bytes: it is no file yet`);
   }
 
   /** Drops an upload that is not complete. */
   drop(whose: Whose, signal: AbortSignal): Promise<void> {
     return this.#alone(whose, async () => {
       const state = await this.#states.load(this.#addressOf(whose), signal);
+      if (state === null && (await this.#stored(whose, signal)) !== null)
+        throw uploadConflict('The upload is complete: it is a file now');
       if (state === null) throw noUpload();
       await this.#dropAll(state, AbortSignal.timeout(finishTimeout));
     });
@@ -203,6 +204,7 @@ export class ResumableUploads {
   async #load(whose: Whose, signal: AbortSignal): Promise<UploadState> {
     const state = await this.#states.load(this.#addressOf(whose), signal);
     if (state === null) throw noUpload();
+    if (this.expiryOf(state).getTime() < Date.now()) throw uploadExpired();
     return state;
   }
 

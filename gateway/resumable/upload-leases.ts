@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitAtMost } from '../../common/abort/wait-at-most.ts';
-import { uploadConflict } from '../../common/errors/catalogue.ts';
+import { overloaded } from '../../common/errors/catalogue.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { redisScript } from '../../common/redis/redis-script.ts';
@@ -101,7 +101,7 @@ export class UploadLeases {
     this.#log = args.log;
   }
 
-  /** Throws 409 when the one who has it does not let go. */
+  /** Throws 503 when the one who has it does not let go. */
   async take(upload: string): Promise<UploadLease> {
     for (let holder = this.#held.get(upload); holder !== undefined; holder = this.#held.get(upload)) {
       holder.take();
@@ -160,4 +160,4 @@ class SharedLease {
   }
 }
 
-const heldByAnother = () => uploadConflict('Another request is at work on this upload');
+const heldByAnother = () => overloaded('another request completes this upload');

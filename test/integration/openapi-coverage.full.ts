@@ -71,6 +71,12 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     return project;
   };
   const newFile = async (): Promise<string> => (await json('upload')).name;
+  const newUpload = async (): Promise<string> => {
+    const good = await goodRequest(operation('createUpload'), known);
+    const { headers } = await one({ ...good, headers: { ...good.headers, 'upload-length': '5' } });
+    return headers.get('location')?.split('/').at(-1) ?? '';
+  };
+  const uploads = { newUpload, expired: served.expiredUpload };
   let known: Known = {
     file: 'x',
     delivery: 'x',
@@ -78,6 +84,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     newId: async () => 'x',
     newFile,
     newProject,
+    ...uploads,
   };
   const json = async (id: string, change: Partial<Ask> = {}) => {
     const { body } = await one({ ...(await goodRequest(operation(id), known)), ...change });
@@ -98,7 +105,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
   await json('insertOne', { ...hook, body: '{"name":"Ada"}' });
   const [{ id: delivery }] = await json('getWebhookDeliveries');
   const newId = async (): Promise<string> => (await json('insertOne')).id;
-  known = { file: name, delivery, loginToken: token, newId, newFile, newProject };
+  known = { file: name, delivery, loginToken: token, newId, newFile, newProject, ...uploads };
   // all that an address may ask for
   await one(await goodRequest(operation('frontPage'), known), limited.baseUrl);
 
@@ -113,7 +120,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
         t.equal((await one(good, limited.baseUrl)).status, 429, id);
         if (!each.operation['x-error-codes'].includes('too_many_attempts')) continue;
       }
-      const ask = bent(status, good, id);
+      const ask = await bent(status, good, id, known);
       if (ask === null && status === 503) late.push(good);
       if (ask === null) continue;
       const baseUrl = id === 'metrics' && status === 401 ? guarded.baseUrl : served.baseUrl;

@@ -24,6 +24,10 @@ export interface Known {
   newProject(): Promise<string>;
   /** Stores a file, and answers its name. */
   newFile(): Promise<string>;
+  /** Begins an upload of five bytes, and answers its name. */
+  newUpload(): Promise<string>;
+  /** Name of an upload that has expired. */
+  readonly expired: string;
 }
 
 export const users = structureOf('demo', 'user', [
@@ -35,6 +39,15 @@ export const hooked = structureOf('demo', 'hooked', [{ name: 'name', type: 'TEXT
 });
 
 const form = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello\r\n--b--\r\n';
+const tus = { 'tus-resumable': '1.0.0', 'content-type': 'application/offset+octet-stream' };
+/** What tus asks of a request, by its operation. */
+const tusHeaders: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  createUpload: { ...tus, 'upload-length': '1000' },
+  uploadState: tus,
+  uploadStateHead: tus,
+  append: { ...tus, 'upload-offset': '0' },
+  dropUpload: tus,
+};
 const structureHeader = { structure: JSON.stringify(exampleStructure) };
 
 /** The request that the document's examples make, which succeeds. */
@@ -45,14 +58,15 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
   const names = new Set(parameters.filter((one) => one.in !== 'path').map(({ name }) => name));
   const space = id === 'getTokenOwner' ? 'user' : 'people';
   const filled = path
-    .replace('{project}', id.startsWith('drop') ? await known.newProject() : 'demo')
+    .replace('{project}', /^drop(?!Upload)/.test(id) ? await known.newProject() : 'demo')
     .replace('{field}', 'age')
     .replace('{space}', space)
-    .replace('{name}', id === 'deleteFile' ? await known.newFile() : known.file)
+    .replace('{name}', await nameFor(id, known))
     .replace('{id}', known.delivery)
     .replace('{file}', 'page.js');
   const json = operation.requestBody?.content['application/json'];
-  const isForm = operation.requestBody !== undefined && json === undefined;
+  const isForm = id === 'upload';
+  const isPlain = operation.requestBody !== undefined && json === undefined && !isForm;
   return {
     method,
     target: filled + (await queryOf(names, known)),
@@ -63,10 +77,17 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
       ...(names.has('structure') ? (space === 'user' ? { structure: users } : structureHeader) : {}),
       ...(id === 'getTokenOwner' ? { token: known.loginToken } : {}),
       ...(id === 'login' ? { 'function-resources': `{"mustExistSpaceStructures":[${users}]}` } : {}),
+      ...tusHeaders[id],
       ...(isForm ? { 'content-type': 'multipart/form-data; boundary=b' } : {}),
     },
-    body: isForm ? form : json === undefined ? '' : JSON.stringify(json.example),
+    body: isForm ? form : isPlain ? 'hello' : json === undefined ? '' : JSON.stringify(json.example),
   };
+}
+
+async function nameFor(id: string, known: Known): Promise<string> {
+  if (id === 'deleteFile') return known.newFile();
+  if (id === 'putFile') return 'hello.txt';
+  return id === 'append' || id === 'dropUpload' ? known.newUpload() : known.file;
 }
 
 async function queryOf(names: ReadonlySet<string>, known: Known): Promise<string> {
@@ -76,15 +97,17 @@ async function queryOf(names: ReadonlySet<string>, known: Known): Promise<string
 }
 
 /** Bends a good request until its answer should have a status; null: that takes more than a request. */
-export function bent(status: number, good: Ask, id: string): Ask | null {
+export async function bent(status: number, good: Ask, id: string, known: Known): Promise<Ask | null> {
   const withHeaders = (headers: Record<string, string>): Ask => ({
     ...good,
     headers: { ...good.headers, ...headers },
   });
   const elsewhere = good.target.replace(/^\/demo\/(?:people|user)/, '/demo/nowhere');
   switch (status) {
-    case 200:
     case 204:
+      return id === 'append' ? { ...good, body: 'hel' } : good;
+    case 200:
+    case 201:
       return good;
     case 206:
       return withHeaders({ range: 'bytes=0-1' });
@@ -103,9 +126,19 @@ export function bent(status: number, good: Ask, id: string): Ask | null {
     case 408:
       return { ...withHeaders({ 'content-length': '500' }), body: '' };
     case 409:
+      if (id === 'append') return withHeaders({ 'upload-offset': '3' });
+      if (id === 'dropUpload') return elsewhereIn(good, known.file);
       return { ...good, target: '/_projects_/demo' };
+    case 410:
+      return elsewhereIn(good, known.expired);
+    case 412:
+      return withHeaders({ 'tus-resumable': '0.2.2' });
     case 413:
       return { ...withHeaders({ 'content-length': '100000000' }), body: '' };
+    case 415:
+      return { ...withHeaders({ 'content-type': 'text/plain' }), body: 'hello' };
+    case 460:
+      return { ...withHeaders({ 'upload-checksum': 'crc32 AAAAAA==' }), body: 'hello' };
     case 416:
       return withHeaders({ range: 'bytes=999-' });
     case 429:
@@ -123,6 +156,11 @@ export function bent(status: number, good: Ask, id: string): Ask | null {
     default:
       throw new Error(`nobody knows how to get ${status}`);
   }
+}
+
+/** The same of another upload. */
+function elsewhereIn(good: Ask, name: string): Ask {
+  return { ...good, target: good.target.replace(/[^/]+$/, name) };
 }
 
 const nowhere: Readonly<Record<string, string>> = {

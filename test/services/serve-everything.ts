@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +20,9 @@ import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import type { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
 import type { UsageCounts } from '../../common/usage/usage-counts.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
+import { draftFile } from '../../gateway/file-draft.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
+import { StateStore } from '../../gateway/resumable/state-store.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { queryRoutes } from '../../query/query-service.ts';
 import { EmbeddedStore } from '../../query/store-embedded/embedded-store.ts';
@@ -37,6 +40,8 @@ export interface FaultyServer {
   /** What the process says of itself fails from now on. */
   breakHealth(broken: boolean): void;
   readonly server: HttpServer;
+  /** Name of an upload that has expired. */
+  readonly expiredUpload: string;
   close(): Promise<void>;
 }
 
@@ -142,7 +147,16 @@ export async function serveEverything(options: {
     log,
     routes: [...routes, ...descriptionRoutes({ routes, publicUrl: undefined, baseUrl })],
   });
+  const expired = draftFile(
+    { fileName: 'a.txt', contentType: undefined },
+    { id: randomUUID(), deploymentId: testDeployment, ownerId: 'owner', projectSlug: 'demo' },
+  );
+  await new StateStore({ store, deploymentId: testDeployment }).save(
+    { file: expired, metadata: '', length: 5, partBytes: 1, written: null, rest: null, savedAt: 0 },
+    new AbortController().signal,
+  );
   return {
+    expiredUpload: expired.name,
     baseUrl: `http://127.0.0.1:${server.port}`,
     server,
     breakHealth(now) {
