@@ -104,7 +104,8 @@ export interface ObjectStore {
   create(key: string, description: ObjectDescription, signal: AbortSignal): Promise<ObjectWriter>;
   /**
    * Begins an object that may be left unfinished, or goes on with one behind what is written of it; bytes that are
-   * stored beyond that are written again. One writer of a key at a time. No process takes it for a dead one's:
+   * stored beyond that are written again, and no fewer parts: Ceph refuses a list that leaves one out. One writer of a
+   * key at a time. No process takes it for a dead one's:
    * `dropWritten` ends it.
    */
   resume(

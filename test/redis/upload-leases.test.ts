@@ -1,0 +1,86 @@
+/** The right to write to an upload, between gateways that share a Redis. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { openRedis } from '../../common/redis/open-redis.ts';
+import { UploadLeases } from '../../gateway/resumable/upload-leases.ts';
+import { startRedis } from '../services/redis.ts';
+import { silentLog } from '../services/silent-log.ts';
+
+const quick = { connect: 1000, command: 200, backoff: 50 };
+const server = await startRedis();
+t.teardown(() => server.stop());
+
+async function gateway(t: Test) {
+  const log = silentLog();
+  const redis = await openRedis(server.config, log, quick);
+  t.teardown(() => redis.close());
+  return { leases: new UploadLeases({ redis, log }), redis };
+}
+
+t.test(
+  'a gateway that comes takes an upload over at once, and the other one saves nothing more',
+  async (t) => {
+    const [one, two] = [await gateway(t), await gateway(t)];
+    const first = await one.leases.take('upload');
+    let taken = 0;
+    first.onTaken = () => {
+      taken++;
+    };
+    t.equal(await first.maySave(), true);
+    const second = await two.leases.take('upload');
+    t.equal(await first.maySave(), false);
+    t.equal(await first.keep(), false);
+    t.equal(taken, 1);
+    t.equal(await second.maySave(), true);
+    // what it gives back is not its own any more
+    first.release();
+    await one.redis.get('x');
+    t.equal(await second.maySave(), true);
+    second.release();
+  },
+);
+
+t.test('nobody takes over an upload that is being completed', async (t) => {
+  const [one, two] = [await gateway(t), await gateway(t)];
+  const first = await one.leases.take('whole');
+  t.equal(await first.keep(), true);
+  let came = false;
+  const second = two.leases.take('whole').then((lease) => {
+    came = true;
+    return lease;
+  });
+  await sleep(300);
+  t.equal(came, false);
+  t.equal(await first.maySave(), true);
+  first.release();
+  const lease = await second;
+  t.equal(await lease.maySave(), true);
+  lease.release();
+});
+
+t.test('a gateway that died keeps nobody out', async (t) => {
+  const [one, two] = [await gateway(t), await gateway(t)];
+  const first = await one.leases.take('dead');
+  await one.redis.close();
+  const second = await two.leases.take('dead');
+  t.equal(await second.maySave(), true);
+  // to whom Redis is away the leases of other gateways are unknown: it goes on
+  t.equal(await first.maySave(), true);
+  second.release();
+  first.release();
+});
+
+t.test('within a gateway the next one waits for the end of the one before', async (t) => {
+  const { leases } = await gateway(t);
+  const first = await leases.take('here');
+  let ended = false;
+  first.onTaken = () => {
+    setTimeout(() => {
+      ended = true;
+      first.release();
+    }, 50);
+  };
+  const second = await leases.take('here');
+  t.equal(ended, true);
+  second.release();
+});
