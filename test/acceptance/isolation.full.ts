@@ -38,6 +38,8 @@ const as = (token: string) => ({
     }),
 });
 
+const bytesOfUpload = 'application/offset+octet-stream';
+
 t.test('records', async (t) => {
   t.match(await as(bob).stored(), { status: 404 }, 'nothing there yet');
   const [note] = (await as(alice).insert([{ text: 'of alice', n: 1 }])).body;
@@ -105,6 +107,17 @@ t.test('every route: what another owns is not read, changed or listed', async (t
     ownedBy: string;
   };
 
+  /** Requests about uploads that can go on. */
+  const resumable = (token: string, method: string, name = '', headers: Record<string, string> = {}) =>
+    fetch(`${baseUrl}/_f_/${project}/resumable${name}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'tus-resumable': '1.0.0', ...headers },
+      ...(method === 'PATCH' && { body: 'more' }),
+    });
+  const begun = await resumable(alice, 'POST', '', { 'upload-length': '8' });
+  const unfinished = `/${begun.headers.get('location')?.split('/').at(-1)}`;
+  const bytes = { 'content-type': bytesOfUpload, 'upload-offset': '0' };
+
   /** Everything of alice's, as text. */
   const state = async (): Promise<string> => {
     const parts = [];
@@ -114,6 +127,7 @@ t.test('every route: what another owns is not read, changed or listed', async (t
     parts.push((await request(alice, '/guarded', { headers: { ...preStored, token: loginToken } })).body);
     const headers = { authorization: `Bearer ${alice}` };
     parts.push(await (await fetch(file.s3Link, { headers })).text());
+    parts.push((await resumable(alice, 'HEAD', unfinished)).headers.get('upload-offset'));
     return JSON.stringify(parts);
   };
   const before = await state();
@@ -272,6 +286,32 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       t.not(answer.ownedBy, file.ownedBy);
       return [];
     },
+    'PUT /_f_/:project/:name': async () => {
+      const init = { method: 'PUT', headers: { authorization: `Bearer ${bob}` }, body: 'of bob' };
+      const answer = await fetch(`${baseUrl}/_f_/${project}/${file.name}`, init);
+      const { name, ownedBy } = (await answer.json()) as { name: string; ownedBy: string };
+      t.not(name, file.name);
+      t.not(ownedBy, file.ownedBy);
+      return [];
+    },
+    'POST /_f_/:project/resumable': async () => {
+      const own = await resumable(bob, 'POST', '', { 'upload-length': '8' });
+      t.equal(own.status, 201);
+      t.not(own.headers.get('location'), begun.headers.get('location'));
+      return [];
+    },
+    'GET /_f_/:project/resumable/:name': async () => {
+      for (const method of ['HEAD', 'GET']) t.equal((await resumable(bob, method, unfinished)).status, 404);
+      return [];
+    },
+    'PATCH /_f_/:project/resumable/:name': async () => {
+      t.equal((await resumable(bob, 'PATCH', unfinished, bytes)).status, 404);
+      return [];
+    },
+    'DELETE /_f_/:project/resumable/:name': async () => {
+      t.equal((await resumable(bob, 'DELETE', unfinished)).status, 404);
+      return [];
+    },
     'POST /_f_/:project/:name/link': async () => {
       for (const path of [`${project}/${file.name}`, `shared/${file.name}`]) {
         const response = await fetch(`${baseUrl}/_f_/${path}/link`, {
@@ -412,11 +452,16 @@ t.test('every route: without a good access token there is nothing', async (t) =>
       `Bearer ${alice}x`,
       `Bearer ${alice.slice(1)}`,
     ]) {
-      const headers = { structure, ...(token === '' ? {} : { authorization: token }) };
+      const headers = {
+        ...{ structure, 'tus-resumable': '1.0.0', 'upload-length': '8', 'upload-offset': '0' },
+        ...(token === '' ? {} : { authorization: token }),
+      };
       const form = 'multipart/form-data; boundary=b';
+      const other = pattern.includes('resumable') ? bytesOfUpload : 'application/json';
+      const type = pattern.endsWith('upload') ? form : other;
       const response = await fetch(`${sluice.baseUrl}${path}`, {
         method,
-        headers: { ...headers, 'content-type': pattern.endsWith('upload') ? form : 'application/json' },
+        headers: { ...headers, 'content-type': type },
         ...(method === 'POST' ? { body: '{}' } : {}),
       });
       const publicFile = route === 'GET /_f_/:project/:name' && token === '';
