@@ -11,7 +11,6 @@ const files = (readdirSync(join(root, 'test'), { recursive: true }) as string[])
 
 /** What scripts run that do not name it themselves. */
 const byOthers: Readonly<Record<string, string>> = {
-  'test/unit/all.ts': 'test/unit/*.test.ts',
   'test/services/run-on-s3.ts': 'test/s3-servers/*.test.ts',
 };
 
