@@ -52,7 +52,7 @@ export class MemoryLease {
   recentBytes = 0;
   /** Bytes of the period over which its rate is taken, and since when. */
   rateBytes = 0;
-  /** null until the first bytes: a client that was paused may take long to notice that it may send again. */
+  /** null until the first bytes come. */
   rateSince: number | null = null;
   /** What of it is counted in the memory's sums. */
   counted: CountedSums = nothingCounted;

@@ -43,9 +43,9 @@ function judge(
     lease.account.count(lease);
   }
   lease.recentBytes = 0;
-  if (lease.rateSince === null) return;
-  const elapsed = now - lease.rateSince;
-  if (wanted && elapsed < ratePeriod) return;
+  // a client that was paused may take long to notice that it may send again, but not for ever
+  const elapsed = now - (lease.rateSince ?? lease.readSince + ratePeriod);
+  if (wanted ? elapsed < ratePeriod : lease.rateSince === null) return;
   const rate = (lease.rateBytes * 1000) / elapsed;
   lease.rateBytes = 0;
   lease.rateSince = now;

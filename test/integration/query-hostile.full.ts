@@ -175,6 +175,11 @@ t.test('every kind of value for every type: what fits comes back, the rest is a 
         stored++;
         continue;
       }
+      if (kind === 'beyond an integer') {
+        // a double would round it, whatever it is for
+        t.match(one, { status: 400, code: 'invalid_body', problems: [/more digits than a NUMBER/] }, name);
+        continue;
+      }
       const expected = value === null || (takes(value) && !kind.startsWith('nested'));
       if (!expected) {
         t.equal(one.status, 400, name);

@@ -157,7 +157,7 @@ export function badOptions(dice: Dice, token: string): BadRequest {
     '1.5',
     '1e308',
     '9007199254740992',
-    '"1"',
+    '"one"',
     '1e999',
     'null',
     '[]',
