@@ -4,37 +4,21 @@ import {
   type ApiAnswer,
   type ApiHeader,
   type ApiOperation,
-  type ApiParameter,
+  accountErrors,
   bodyErrors,
-  databaseErrors,
+  header,
+  headerParameter,
+  jsonAnswer,
   jsonContent,
-  usualErrors,
+  noStore,
 } from '../common/openapi/api-operation.ts';
 import { curl, keeping } from '../common/openapi/curl.ts';
-import { bytes, dateTime, exactObject, named, type Schema } from '../common/openapi/schema.ts';
+import { bytes, count, dateTime, exactObject, named, string } from '../common/openapi/schema.ts';
+import { cloudFile, storingErrors, tag } from './cloud-file-schema.ts';
 import { filterPattern } from './media-type.ts';
 import { longestLife } from './operations/link.ts';
 import { afterPattern, longestName, orders, sorts } from './operations/list-files.ts';
-import { chunkType, tusVersion } from './resumable/tus-headers.ts';
-
-const tag = 'Files';
-const string: Schema = { type: 'string' };
-
-/** interface.md section 2.1, and two more. */
-const cloudFile = named(
-  'CloudFile',
-  exactObject({
-    _id: { type: 'string', format: 'uuid', description: 'Unique file identifier' },
-    name: { type: 'string', description: 'Generated file name that includes the unique id' },
-    originalName: { type: 'string', description: 'The file name as uploaded' },
-    ownedBy: { type: 'string', description: 'Id of the user who uploaded the file' },
-    s3Link: { type: 'string', format: 'uri', description: 'Address of the file' },
-    updatedAt: dateTime,
-    createdAt: dateTime,
-    contentType: { type: 'string', description: 'Media type' },
-    size: { type: 'integer', minimum: 0, description: 'Bytes' },
-  }),
-);
+import { resumableDescriptions } from './resumable/describe-resumable.ts';
 
 const filePage = named(
   'FilePage',
@@ -42,11 +26,7 @@ const filePage = named(
     {
       files: { type: 'array', items: cloudFile },
       next: nextPage,
-      count: {
-        type: 'integer',
-        minimum: 0,
-        description: 'How many match in all; there when it was asked for',
-      },
+      count: { ...count, description: 'How many match in all; there when it was asked for' },
     },
     { optional: ['count'] },
   ),
@@ -60,10 +40,6 @@ function upload(base: string): string {
 function nameOfUpload(base: string): string {
   const [make, ...send] = upload(base).split('\n');
   return `${make}\n${keeping('NAME', 'name', send.join('\n'))}\n`;
-}
-
-function header(description: string): ApiHeader {
-  return { description, schema: string, always: true };
 }
 
 /** Of a file: headers of its part, headers of the request, or fields of the form. */
@@ -90,62 +66,17 @@ function fileAnswer(description: string, more: Readonly<Record<string, ApiHeader
 }
 
 const fileName = {
-  name: {
-    description: 'The `name` of a CloudFile',
-    schema: { type: 'string', minLength: 1 },
-  },
+  name: { description: 'The `name` of a CloudFile', schema: { type: 'string', minLength: 1 } },
 } as const;
 
-function conditional(name: string, description: string) {
-  return { name, in: 'header', description, schema: string } as const;
-}
-
-const storeErrors: readonly ErrorCode[] = [...usualErrors, ...databaseErrors];
-
-const tusHeader: ApiParameter = {
-  name: 'Tus-Resumable',
-  in: 'header',
-  description: 'The version of the protocol',
-  required: true,
-  schema: { type: 'string', enum: [tusVersion] },
-};
-const uploadName = {
-  name: { description: 'The last segment of the upload’s address', schema: { type: 'string', minLength: 1 } },
-} as const;
-const count: Schema = { type: 'integer', minimum: 0 };
-const tusAnswer = {
-  'Tus-Resumable': header(tusVersion),
-  'Cache-Control': header('no-store'),
-};
-const expires = { 'Upload-Expires': { description: 'When it ends, unless more bytes come', schema: string } };
-const offsetAnswer = { 'Upload-Offset': { description: 'Bytes that are stored', schema: string } };
-const tusErrors = [...storeErrors, 'invalid_slug', 'unauthorized', 'unsupported_version'] as const;
-const chunkErrors = [
-  'invalid_header',
-  'request_timeout',
-  'payload_too_large',
-  'unsupported_media_type',
-  'chunk_checksum_mismatch',
-  'too_many_projects',
-  'quota_exceeded',
-  'unavailable',
-] as const;
-const chunkParameters: readonly ApiParameter[] = [
-  tusHeader,
-  conditional('Upload-Checksum', 'sha1, sha256 or crc32 of the body, and the checksum in base64'),
+/** Errors of every way to send a file at once. */
+const sendingErrors: readonly ErrorCode[] = [
+  ...storingErrors,
+  'wrong_content_type',
+  'invalid_multipart',
+  'chunks_unsupported',
+  'checksum_mismatch',
 ];
-const chunkBody = { [chunkType]: { schema: bytes } };
-
-function beginning(base: string): string {
-  const more = [`-H 'Tus-Resumable: ${tusVersion}' -H 'Upload-Length: 6' -D headers.txt`];
-  return curl({ method: 'POST', url: `${base}/_f_/demo/resumable`, more });
-}
-
-function atUpload(base: string, method: string, more: readonly string[] = []): string {
-  const url = `${base}$UPLOAD`;
-  const take = `UPLOAD=$(sed -n 's/^location: *//p' headers.txt | tr -d '\\r')`;
-  return `${beginning(base)}\n${take}\n${curl({ method, url, more: [`-H 'Tus-Resumable: ${tusVersion}'`, ...more] })}`;
-}
 
 /** How the description of the API shows the operations of the gateway, by their names in its table. */
 export const descriptions = {
@@ -156,7 +87,9 @@ export const descriptions = {
     description:
       'The file is durable when the answer comes. Other parts of the form are ignored. The project is created if it does not exist.',
     access: 'token',
-    parameters: Object.entries(checksums).map(([name, more]) => ({ name, in: 'header', ...more })),
+    parameters: Object.entries(checksums).map(([name, { description }]) =>
+      headerParameter(name, description),
+    ),
     body: {
       description: 'A form with the file, and its file name, in the part `file`',
       content: {
@@ -171,21 +104,7 @@ export const descriptions = {
       },
     },
     answers: { 200: { description: 'The stored file', content: jsonContent(cloudFile) } },
-    errors: [
-      ...storeErrors,
-      'invalid_slug',
-      'wrong_content_type',
-      'invalid_multipart',
-      'missing_file_part',
-      'chunks_unsupported',
-      'checksum_mismatch',
-      'unauthorized',
-      'too_many_projects',
-      'quota_exceeded',
-      'request_timeout',
-      'payload_too_large',
-      'unavailable',
-    ],
+    errors: [...sendingErrors, 'missing_file_part'],
     sample: upload,
   },
   putFile: {
@@ -203,116 +122,11 @@ export const descriptions = {
     },
     body: { description: 'The bytes', content: { '*/*': { schema: bytes } } },
     answers: { 200: { description: 'What is known of the file', content: jsonContent(cloudFile) } },
-    errors: [
-      ...storeErrors,
-      'invalid_slug',
-      'wrong_content_type',
-      'invalid_multipart',
-      'chunks_unsupported',
-      'checksum_mismatch',
-      'unauthorized',
-      'too_many_projects',
-      'quota_exceeded',
-      'request_timeout',
-      'payload_too_large',
-      'unavailable',
-    ],
+    errors: sendingErrors,
     sample: (base) =>
       `echo hello > hello.txt\n${curl({ url: `${base}/_f_/demo/hello.txt`, more: ['-T hello.txt'] })}`,
   },
-  createUpload: {
-    id: 'createUpload',
-    tag,
-    summary: 'Begin an upload that can go on',
-    description:
-      'tus 1.0: https://tus.io/protocols/resumable-upload, with the first bytes in the body if there are any. Answers the address of the upload; when all bytes have come, the CloudFile too.',
-    access: 'token',
-    parameters: [
-      ...chunkParameters,
-      { name: 'Upload-Length', in: 'header', description: 'Bytes in all', schema: count },
-      conditional('Upload-Defer-Length', '1: the length is told later'),
-      conditional(
-        'Upload-Metadata',
-        'Names with values in base64: `filename` and `filetype` are those of the file',
-      ),
-    ],
-    answers: {
-      201: {
-        description: 'It is begun',
-        headers: { ...tusAnswer, ...expires, ...offsetAnswer, Location: header('Of the upload') },
-      },
-    },
-    errors: [...tusErrors, ...chunkErrors, 'invalid_multipart'],
-    sample: beginning,
-  },
-  uploadState: {
-    id: 'uploadState',
-    tag,
-    summary: 'The file that an upload became',
-    description: '404 while it is not complete.',
-    access: 'token',
-    pathParameters: uploadName,
-    answers: {
-      200: {
-        description: 'What is known of the file',
-        headers: { 'Cache-Control': header('no-store') },
-        content: jsonContent(cloudFile),
-      },
-    },
-    errors: [...tusErrors, 'not_found', 'upload_expired', 'too_many_projects', 'quota_exceeded'],
-    head: { summary: 'How many bytes of an upload are stored (tus 1.0)', statuses: [200] },
-  },
-  append: {
-    id: 'append',
-    tag,
-    summary: 'Send more bytes of an upload',
-    description:
-      'tus 1.0. Bytes that are acknowledged survive whatever happens to a server. A request that breaks off counts as far as it came, unless it has a checksum. The newest request to an upload ends the one before.',
-    access: 'token',
-    pathParameters: uploadName,
-    parameters: [
-      ...chunkParameters,
-      {
-        name: 'Upload-Offset',
-        in: 'header',
-        description: 'Where the bytes begin',
-        required: true,
-        schema: count,
-      },
-      {
-        name: 'Upload-Length',
-        in: 'header',
-        description: 'Bytes in all, if that was deferred',
-        schema: count,
-      },
-    ],
-    body: { description: 'The bytes', content: chunkBody },
-    answers: {
-      200: {
-        description: 'The upload is complete',
-        headers: { ...tusAnswer, ...offsetAnswer },
-        content: jsonContent(cloudFile),
-      },
-      204: { description: 'The bytes are stored', headers: { ...tusAnswer, ...expires, ...offsetAnswer } },
-    },
-    errors: [...tusErrors, ...chunkErrors, 'not_found', 'upload_conflict', 'upload_expired'],
-    sample: (base) =>
-      atUpload(base, 'PATCH', [
-        `-H 'Upload-Offset: 0' -H 'Content-Type: ${chunkType}'`,
-        `--data-binary 'hello!'`,
-      ]),
-  },
-  dropUpload: {
-    id: 'dropUpload',
-    tag,
-    summary: 'Drop an upload that is not complete',
-    access: 'token',
-    pathParameters: uploadName,
-    parameters: [tusHeader],
-    answers: { 204: { description: 'It is gone', headers: tusAnswer } },
-    errors: [...tusErrors, 'not_found', 'upload_conflict'],
-    sample: (base) => atUpload(base, 'DELETE'),
-  },
+  ...resumableDescriptions,
   link: {
     id: 'link',
     tag,
@@ -334,15 +148,12 @@ export const descriptions = {
       ),
     },
     answers: {
-      200: {
-        description: 'The link',
-        headers: { 'Cache-Control': header('no-store') },
-        content: jsonContent(
-          named('Link', exactObject({ link: { type: 'string', format: 'uri' }, expiresAt: dateTime })),
-        ),
-      },
+      200: jsonAnswer(
+        'The link',
+        named('Link', exactObject({ link: { type: 'string', format: 'uri' }, expiresAt: dateTime })),
+      ),
     },
-    errors: [...storeErrors, ...bodyErrors, 'unauthorized', 'not_found'],
+    errors: [...accountErrors, ...bodyErrors, 'not_found'],
     sample: (base) =>
       nameOfUpload(base) + curl({ url: `${base}/_f_/demo/$NAME/link`, body: { expiresIn: 3600 } }),
   },
@@ -355,26 +166,19 @@ export const descriptions = {
     access: 'optional',
     pathParameters: fileName,
     parameters: [
-      { name: 'expires', in: 'query', description: 'Of a link that expires', schema: string },
-      { name: 'signature', in: 'query', description: 'Of a link that expires', schema: string },
-      conditional('Range', 'A single range of bytes, such as `bytes=0-99`'),
-      conditional('If-Range', 'An ETag or a time: another version is sent as a whole'),
-      conditional('If-None-Match', 'ETags: 304 when it is one of them'),
-      conditional('If-Modified-Since', 'A time: 304 when there is nothing newer'),
+      queryParameter('expires', 'Of a link that expires'),
+      queryParameter('signature', 'Of a link that expires'),
+      headerParameter('Range', 'A single range of bytes, such as `bytes=0-99`'),
+      headerParameter('If-Range', 'An ETag or a time: another version is sent as a whole'),
+      headerParameter('If-None-Match', 'ETags: 304 when it is one of them'),
+      headerParameter('If-Modified-Since', 'A time: 304 when there is nothing newer'),
     ],
     answers: {
       200: fileAnswer('The file'),
       206: fileAnswer('A part of it', { 'Content-Range': header('Which part, and the size of the whole') }),
       304: { description: 'The client has it', headers: versionHeaders },
     },
-    errors: [
-      ...storeErrors,
-      'unauthorized',
-      'link_refused',
-      'not_found',
-      'range_not_satisfiable',
-      'unavailable',
-    ],
+    errors: [...accountErrors, 'link_refused', 'not_found', 'range_not_satisfiable', 'unavailable'],
     head: { summary: 'Ask about a file', statuses: [200, 304] },
     sample: (base) => nameOfUpload(base) + curl({ url: `${base}/_f_/demo/$NAME` }),
   },
@@ -414,14 +218,8 @@ export const descriptions = {
         default: 'false',
       }),
     ],
-    answers: {
-      200: {
-        description: 'A page of them',
-        headers: { 'Cache-Control': header('no-store') },
-        content: jsonContent(filePage),
-      },
-    },
-    errors: [...storeErrors, 'unauthorized', 'invalid_slug', 'invalid_condition', 'project_not_found'],
+    answers: { 200: jsonAnswer('A page of them', filePage) },
+    errors: [...accountErrors, 'invalid_slug', 'invalid_condition', 'project_not_found'],
     sample: (base) => `${upload(base)}\n${curl({ url: `${base}/_f_/demo?limit=10&type=text/` })}`,
   },
   deleteFile: {
@@ -431,10 +229,8 @@ export const descriptions = {
     description: 'Deletes its bytes and its metadata. Copies in caches and CDNs stay.',
     access: 'token',
     pathParameters: fileName,
-    answers: {
-      204: { description: 'The file is deleted', headers: { 'Cache-Control': header('no-store') } },
-    },
-    errors: [...storeErrors, 'unauthorized', 'not_found', 'unavailable'],
+    answers: { 204: { description: 'The file is deleted', headers: noStore } },
+    errors: [...accountErrors, 'not_found', 'unavailable'],
     sample: (base) => nameOfUpload(base) + curl({ method: 'DELETE', url: `${base}/_f_/demo/$NAME` }),
   },
 } as const satisfies Readonly<Record<string, ApiOperation>>;

@@ -88,9 +88,22 @@ export const accountErrors: readonly ErrorCode[] = [...usualErrors, ...databaseE
 /** Errors of reading a body of JSON. */
 export const bodyErrors: readonly ErrorCode[] = ['invalid_body', 'payload_too_large', 'request_timeout'];
 
-export const noStore: Readonly<Record<string, ApiHeader>> = {
-  'Cache-Control': { description: 'no-store', schema: string, always: true },
-};
+/** A header that each such answer has. */
+export function header(description: string): ApiHeader {
+  return { description, schema: string, always: true };
+}
+
+export const noStore: Readonly<Record<string, ApiHeader>> = { 'Cache-Control': header('no-store') };
+
+/** A header that a request may have. */
+export function headerParameter(name: string, description: string, schema: Schema = string): ApiParameter {
+  return { name, in: 'header', description, schema };
+}
+
+/** JSON that nobody may keep. */
+export function jsonAnswer(description: string, schema: Schema): ApiAnswer {
+  return { description, headers: noStore, content: jsonContent(schema) };
+}
 
 export function jsonContent(schema: Schema, example?: unknown): Readonly<Record<string, ApiMedia>> {
   return { 'application/json': { schema, ...(example === undefined ? {} : { example }) } };

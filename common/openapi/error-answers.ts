@@ -1,6 +1,6 @@
 import { type ErrorCode, errorCodes } from '../errors/error-codes.ts';
 import { problemTypePrefix } from '../errors/render-error.ts';
-import type { ApiAnswer, ApiHeader } from './api-operation.ts';
+import { type ApiAnswer, type ApiHeader, header } from './api-operation.ts';
 import { dateTime, exactObject, named, type Schema } from './schema.ts';
 
 const messages: Schema = { type: 'array', items: { type: 'string' }, minItems: 1 };
@@ -55,12 +55,8 @@ const problemSchema = named(
 );
 
 const headersByStatus: Readonly<Record<number, Readonly<Record<string, ApiHeader>>>> = {
-  401: {
-    'WWW-Authenticate': { description: 'Bearer', schema: { type: 'string' }, always: true },
-  },
-  416: {
-    'Content-Range': { description: 'The size of the file', schema: { type: 'string' }, always: true },
-  },
+  401: { 'WWW-Authenticate': header('Bearer') },
+  416: { 'Content-Range': header('The size of the file') },
   429: { 'Retry-After': retryAfter() },
   503: { 'Retry-After': retryAfter() },
 };

@@ -1,5 +1,12 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
-import { type ApiOperation, doorErrors, jsonContent, noStore } from '../openapi/api-operation.ts';
+import {
+  type ApiOperation,
+  doorErrors,
+  header,
+  jsonAnswer,
+  jsonContent,
+  noStore,
+} from '../openapi/api-operation.ts';
 import { dateTime, exactObject, type Schema, string as text } from '../openapi/schema.ts';
 
 /** How the description of the API shows what every process answers of itself. */
@@ -20,7 +27,7 @@ function health(id: string, summary: string, more: readonly ErrorCode[], schema:
     summary,
     description: 'Needs neither a token nor HTTPS.',
     access: 'none',
-    answers: { 200: { description: 'Yes', headers: noStore, content: jsonContent(schema) } },
+    answers: { 200: jsonAnswer('Yes', schema) },
     errors: [...errors, ...more],
     sample: (base) => `curl -sS ${base}/${id}`,
   };
@@ -36,7 +43,7 @@ export const frontPage: ApiOperation = {
     200: {
       description: 'What the service is, and links',
       headers: {
-        Vary: { description: 'accept', schema: text, always: true },
+        Vary: header('accept'),
         'Content-Security-Policy': { description: 'Of the page: it runs nothing', schema: text },
       },
       content: {
@@ -51,10 +58,7 @@ export const frontPage: ApiOperation = {
     },
     302: {
       description: 'To the dashboard',
-      headers: {
-        Location: { description: '/_console_/', schema: text, always: true },
-        Vary: { description: 'accept', schema: text, always: true },
-      },
+      headers: { Location: header('/_console_/'), Vary: header('accept') },
     },
   },
   errors: doorErrors,

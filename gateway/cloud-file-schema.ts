@@ -1,0 +1,33 @@
+import type { ErrorCode } from '../common/errors/error-codes.ts';
+import { accountErrors } from '../common/openapi/api-operation.ts';
+import { count, dateTime, exactObject, named, string } from '../common/openapi/schema.ts';
+
+/** interface.md section 2.1, and two more. */
+export const cloudFile = named(
+  'CloudFile',
+  exactObject({
+    _id: { type: 'string', format: 'uuid', description: 'Unique file identifier' },
+    name: { ...string, description: 'Generated file name that includes the unique id' },
+    originalName: { ...string, description: 'The file name as uploaded' },
+    ownedBy: { ...string, description: 'Id of the user who uploaded the file' },
+    s3Link: { type: 'string', format: 'uri', description: 'Address of the file' },
+    updatedAt: dateTime,
+    createdAt: dateTime,
+    contentType: { ...string, description: 'Media type' },
+    size: { ...count, description: 'Bytes' },
+  }),
+);
+
+/** The tag of every operation on files. */
+export const tag = 'Files';
+
+/** Errors of every way to store a file. */
+export const storingErrors: readonly ErrorCode[] = [
+  ...accountErrors,
+  'invalid_slug',
+  'too_many_projects',
+  'quota_exceeded',
+  'request_timeout',
+  'payload_too_large',
+  'unavailable',
+];

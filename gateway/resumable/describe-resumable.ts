@@ -1,0 +1,130 @@
+import type { ErrorCode } from '../../common/errors/error-codes.ts';
+import {
+  type ApiOperation,
+  type ApiParameter,
+  accountErrors,
+  header,
+  headerParameter,
+  jsonAnswer,
+  jsonContent,
+  noStore,
+} from '../../common/openapi/api-operation.ts';
+import { curl } from '../../common/openapi/curl.ts';
+import { bytes, count, string } from '../../common/openapi/schema.ts';
+import { cloudFile, storingErrors, tag } from '../cloud-file-schema.ts';
+import { chunkType, tusVersion } from './tus-headers.ts';
+
+const tusHeader: ApiParameter = {
+  ...headerParameter('Tus-Resumable', 'The version of the protocol', { type: 'string', enum: [tusVersion] }),
+  required: true,
+};
+const uploadName = {
+  name: { description: 'The last segment of the upload’s address', schema: { type: 'string', minLength: 1 } },
+} as const;
+const tusAnswer = { 'Tus-Resumable': header(tusVersion), ...noStore };
+const expires = { 'Upload-Expires': { description: 'When it ends, unless more bytes come', schema: string } };
+const offsetAnswer = { 'Upload-Offset': { description: 'Bytes that are stored', schema: string } };
+const tusErrors: readonly ErrorCode[] = [...accountErrors, 'invalid_slug', 'unsupported_version'];
+const chunkErrors: readonly ErrorCode[] = [
+  ...storingErrors,
+  'unsupported_version',
+  'invalid_header',
+  'unsupported_media_type',
+  'chunk_checksum_mismatch',
+];
+const chunkParameters: readonly ApiParameter[] = [
+  tusHeader,
+  headerParameter('Upload-Checksum', 'sha1, sha256 or crc32 of the body, and the checksum in base64'),
+];
+const chunkBody = { [chunkType]: { schema: bytes } };
+
+function beginning(base: string): string {
+  const more = [`-H 'Tus-Resumable: ${tusVersion}' -H 'Upload-Length: 6' -D headers.txt`];
+  return curl({ method: 'POST', url: `${base}/_f_/demo/resumable`, more });
+}
+
+function atUpload(base: string, method: string, more: readonly string[] = []): string {
+  const url = `${base}$UPLOAD`;
+  const take = `UPLOAD=$(sed -n 's/^location: *//p' headers.txt | tr -d '\\r')`;
+  return `${beginning(base)}\n${take}\n${curl({ method, url, more: [`-H 'Tus-Resumable: ${tusVersion}'`, ...more] })}`;
+}
+
+/** How the description of the API shows uploads that can go on, by their names in the table of operations. */
+export const resumableDescriptions = {
+  createUpload: {
+    id: 'createUpload',
+    tag,
+    summary: 'Begin an upload that can go on',
+    description:
+      'tus 1.0: https://tus.io/protocols/resumable-upload, with the first bytes in the body if there are any. Answers the address of the upload; when all bytes have come, the CloudFile too.',
+    access: 'token',
+    parameters: [
+      ...chunkParameters,
+      headerParameter('Upload-Length', 'Bytes in all', count),
+      headerParameter('Upload-Defer-Length', '1: the length is told later'),
+      headerParameter(
+        'Upload-Metadata',
+        'Names with values in base64: `filename` and `filetype` are those of the file',
+      ),
+    ],
+    answers: {
+      201: {
+        description: 'It is begun',
+        headers: { ...tusAnswer, ...expires, ...offsetAnswer, Location: header('Of the upload') },
+      },
+    },
+    errors: [...chunkErrors, 'invalid_multipart'],
+    sample: beginning,
+  },
+  uploadState: {
+    id: 'uploadState',
+    tag,
+    summary: 'The file that an upload became',
+    description: '404 while it is not complete.',
+    access: 'token',
+    pathParameters: uploadName,
+    answers: { 200: jsonAnswer('What is known of the file', cloudFile) },
+    errors: [...tusErrors, 'not_found', 'upload_expired', 'too_many_projects', 'quota_exceeded'],
+    head: { summary: 'How many bytes of an upload are stored (tus 1.0)', statuses: [200] },
+  },
+  append: {
+    id: 'append',
+    tag,
+    summary: 'Send more bytes of an upload',
+    description:
+      'tus 1.0. Bytes that are acknowledged survive whatever happens to a server. A request that breaks off counts as far as it came, unless it has a checksum. The newest request to an upload ends the one before.',
+    access: 'token',
+    pathParameters: uploadName,
+    parameters: [
+      ...chunkParameters,
+      { ...headerParameter('Upload-Offset', 'Where the bytes begin', count), required: true },
+      headerParameter('Upload-Length', 'Bytes in all, if that was deferred', count),
+    ],
+    body: { description: 'The bytes', content: chunkBody },
+    answers: {
+      200: {
+        description: 'The upload is complete',
+        headers: { ...tusAnswer, ...offsetAnswer },
+        content: jsonContent(cloudFile),
+      },
+      204: { description: 'The bytes are stored', headers: { ...tusAnswer, ...expires, ...offsetAnswer } },
+    },
+    errors: [...chunkErrors, 'not_found', 'upload_conflict', 'upload_expired'],
+    sample: (base) =>
+      atUpload(base, 'PATCH', [
+        `-H 'Upload-Offset: 0' -H 'Content-Type: ${chunkType}'`,
+        `--data-binary 'hello!'`,
+      ]),
+  },
+  dropUpload: {
+    id: 'dropUpload',
+    tag,
+    summary: 'Drop an upload that is not complete',
+    access: 'token',
+    pathParameters: uploadName,
+    parameters: [tusHeader],
+    answers: { 204: { description: 'It is gone', headers: tusAnswer } },
+    errors: [...tusErrors, 'not_found', 'upload_conflict'],
+    sample: (base) => atUpload(base, 'DELETE'),
+  },
+} as const satisfies Readonly<Record<string, ApiOperation>>;
