@@ -19,6 +19,9 @@ export interface MemoryClient {
 /** What an upload may do at the moment. idle: it has not asked for room. */
 type LeaseState = 'idle' | 'waiting' | 'reading' | 'closed';
 
+/** The longest interval between TCP's tries (TCP_RTO_MAX of Linux). Milliseconds. */
+const longestRetry = 120_000;
+
 /** One upload's share of the memory. */
 export class MemoryLease {
   readonly client: MemoryClient;
@@ -54,6 +57,8 @@ export class MemoryLease {
   rateBytes = 0;
   /** null until the first bytes come. */
   rateSince: number | null = null;
+  /** Its rate does not count before. */
+  goesOnBy = 0;
   /** What of it is counted in the memory's sums. */
   counted: CountedSums = nothingCounted;
 
@@ -104,6 +109,16 @@ export class MemoryLease {
   /** The upload reads no more for now, for a reason of its own. */
   idle(): void {
     this.#memory.idle(this);
+  }
+
+  /**
+   * @internal of UploadMemory. It may read again after a pause. TCP probes a closed window, and sends again what was
+   * dropped, in intervals that double: so the client's next try may be as far off as the pause was long.
+   */
+  goesOn(): void {
+    this.rateBytes = 0;
+    this.rateSince = null;
+    this.goesOnBy = this.readSince + Math.min(longestRetry, this.readSince - this.waitingSince);
   }
 
   /** Ends the upload. All slabs must have been given back. */

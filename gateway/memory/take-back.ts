@@ -43,8 +43,7 @@ function judge(
     lease.account.count(lease);
   }
   lease.recentBytes = 0;
-  // a client that was paused may take long to notice that it may send again, but not for ever
-  const elapsed = now - (lease.rateSince ?? lease.readSince + ratePeriod);
+  const elapsed = now - Math.max(lease.rateSince ?? lease.readSince + ratePeriod, lease.goesOnBy);
   if (wanted ? elapsed < ratePeriod : lease.rateSince === null) return;
   const rate = (lease.rateBytes * 1000) / elapsed;
   lease.rateBytes = 0;

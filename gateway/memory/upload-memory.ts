@@ -237,7 +237,9 @@ export class UploadMemory {
     // who is let in may ask for more before `resume` returns
     if (this.#admitting) return;
     this.#admitting = true;
-    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+    for (;;) {
+      const next = this.#accounts.next(this.#gathered + this.#promised);
+      if (next === undefined) break;
       // what nobody can give back is not waited for
       const stuck = this.#readers === 0 && this.#used === this.#gathered;
       if (!stuck && this.#used + this.#promised + next.need > this.#options.bytes) break;
@@ -245,10 +247,6 @@ export class UploadMemory {
       this.#startReading(next);
     }
     this.#admitting = false;
-  }
-
-  #next(): MemoryLease | undefined {
-    return this.#accounts.next(this.#gathered + this.#promised);
   }
 
   #startReading(lease: MemoryLease): void {
@@ -263,11 +261,7 @@ export class UploadMemory {
     lease.account.held += lease.claim;
     lease.readBytes = 0;
     lease.readSince = this.#now();
-    // a client that was never paused has nothing to notice
-    if (!stopped) {
-      lease.rateBytes = 0;
-      lease.rateSince = null;
-    }
+    if (!stopped) lease.goesOn();
     lease.account.count(lease);
     lease.client.resume();
   }

@@ -221,6 +221,33 @@ t.test('the time until a client notices that it may send is not held against it'
   memory.close();
 });
 
+t.test('an upload that was paused for long was cut before TCP had tried again', async (t) => {
+  const { state, now } = clock();
+  const { memory, slow, slowLease: lease, other } = crowded(now);
+  begin(memory, client());
+  for (let i = 0; i < 32; i++) lease.take();
+  lease.arrived(2 * MiB);
+  lease.idle();
+  lease.want(2 * MiB, false);
+  t.notOk(lease.reading, 'the one that waited goes first');
+  const watchUntil = (ended: () => boolean): void => {
+    for (; !ended() && state.now < 300_000; state.now += 1000) {
+      other.arrived(MiB);
+      memory.watch();
+    }
+  };
+  watchUntil(() => lease.reading);
+  const pause = state.now;
+  t.ok(pause > 50_000);
+  begin(memory, client());
+  // the kernel had kept it; what the client sent behind it was dropped
+  lease.arrived(1);
+  watchUntil(() => slow.events.includes('slow'));
+  t.ok(state.now > 2 * pause + 30_000 - 2000, `paused for ${pause} ms, cut after ${state.now}`);
+  t.ok(state.now < 2 * pause + 40_000, 'but not for ever');
+  memory.close();
+});
+
 t.test('who waits is not cut while anything moves, however long it takes', async (t) => {
   const { state, now } = clock();
   const memory = new UploadMemory({ bytes: 10 * MiB, largestPart: 4 * MiB, ...limits, now });
