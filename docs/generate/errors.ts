@@ -8,7 +8,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   missingStructure: catalogue.missingStructure(),
   invalidStructure: catalogue.invalidStructure(["Field 'age': type should be one of TEXT, NUMBER, ..."]),
   structureConflict: catalogue.structureConflict([
-    "Field 'age' is stored as TEXT and can not become NUMBER: 2 of 5 stored values do not convert, such as '007'",
+    "Field 'age' is stored as TEXT and can not become NUMBER: 2 of 5 stored values do not convert, such as '007' in record 0197a5c8-7c1e-7d3a-9b52-0c9f6e1d2a34",
   ]),
   invalidHeader: catalogue.invalidHeader(["The header 'mutate' should be true or false"]),
   invalidOptions: catalogue.invalidOptions(['options.pagination.limit should be a whole number']),

@@ -45,11 +45,11 @@ export async function checkRetyped(
     const what = refusal({ from, to });
     if (misfits > 0 && from.hashed) problems.push(`${what}: ${counted(misfits)} hashed`);
     else if (misfits > 0) {
+      const value = shownName(String(row[`_example${index}`] ?? ''));
+      const example = `${misfits === 1 ? ':' : ', such as'} ${value} in record ${row[`_record${index}`]}`;
+      const stored = `${misfits} of ${all} stored ${all === 1 ? 'value' : 'values'}`;
       const verb = misfits === 1 ? 'does' : 'do';
-      const example = records.showsValue
-        ? `, such as ${shownName(String(row[`_example${index}`] ?? ''))}`
-        : '';
-      problems.push(`${what}: ${misfits} of ${all} stored values ${verb} not convert${example}`);
+      problems.push(`${what}: ${stored} ${verb} not convert${records.showsValue ? example : ''}`);
     } else if (all > 0 && unique) {
       const equal = await equalAfter(deps, records, { from, to }, signal);
       const example = records.showsValue ? ` ${shownName(equal ?? '')}` : ' equal';
@@ -70,7 +70,7 @@ function columnsOf(from: Field, conversion: Conversion | null, index: number): s
   const misfit = `${has} AND NOT ${conversion?.fits ?? 'false'}`;
   const text = from.hashed ? `''` : `substringUTF8(_doc['${from.slot}'], 1, ${shownCharacters})`;
   return `toFloat64(countIf(${has})) AS _values${index}, toFloat64(countIf(${misfit})) AS _misfits${index},
-    argMinIf(${text}, _id, ${misfit}) AS _example${index}`;
+    argMinIf(${text}, _id, ${misfit}) AS _example${index}, minIf(_id, ${misfit}) AS _record${index}`;
 }
 
 function counted(count: number): string {

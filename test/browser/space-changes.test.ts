@@ -41,7 +41,7 @@ t.test('the page said that the type of a field can’t be changed', async (t) =>
   await dialog.getByText('Every stored text has to be a number').waitFor();
   await dialog.getByRole('button', { name: 'Save' }).click();
   await dialog
-    .getByText(/1 of 2 stored values does not convert, such as 'old'/)
+    .getByText(`1 of 2 stored values does not convert: 'old' in record ${old?.id}`)
     .first()
     .waitFor();
   await api('POST', `/${project}/types/update-by-id?id=${old?.id}`, { body: { age: '37' } });

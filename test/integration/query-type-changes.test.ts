@@ -69,7 +69,7 @@ t.test('a field without a value takes any type', async (t) => {
     t.match(await space('empty', fields(type === 'ARRAY' ? 'OBJECT' : 'ARRAY')).find(), {
       status: 400,
       code: 'structure_conflict',
-      problems: [/1 of 1 stored values does not convert/],
+      problems: [new RegExp(`: 1 of 1 stored value does not convert: '.*' in record ${body.id}$`)],
     });
     await now.deleteOneById(body.id);
   }
@@ -120,15 +120,18 @@ t.test('texts become numbers and booleans, and numbers and booleans texts', asyn
   t.match((await typed('truths', 'BOOLEAN').find('a=false')).body, [{ a: false }]);
 });
 
-t.test('the 400 counts what does not convert, and shows one', async (t) => {
+t.test('the 400 counts what does not convert, and shows one and its record', async (t) => {
   const long = 'x'.repeat(5000);
-  await typed('misfits', 'TEXT').insert([long, '1', '007', 'true', ' 1'].map((a) => ({ a })));
+  const inserted = await typed('misfits', 'TEXT').insert(
+    [long, '1', '007', 'true', ' 1'].map((a) => ({ a })),
+  );
+  const [{ id }] = inserted.body;
   const before = await stored('misfits');
   t.match(await typed('misfits', 'NUMBER').find(), {
     status: 400,
     code: 'structure_conflict',
     problems: [
-      `Field 'a' is stored as TEXT and can not become NUMBER: 4 of 5 stored values do not convert, such as '${'x'.repeat(100)}…'`,
+      `Field 'a' is stored as TEXT and can not become NUMBER: 4 of 5 stored values do not convert, such as '${'x'.repeat(100)}…' in record ${id}`,
     ],
   });
   t.match(await typed('misfits', 'BOOLEAN').find(), {
