@@ -16,6 +16,7 @@ import { curl, keeping } from '../common/openapi/curl.ts';
 import { bytes, count, dateTime, exactObject, named, string } from '../common/openapi/schema.ts';
 import { cloudFile, storingErrors, tag } from './cloud-file-schema.ts';
 import { filterPattern } from './media-type.ts';
+import { mostNames } from './operations/delete-files.ts';
 import { longestLife } from './operations/link.ts';
 import { afterPattern, longestName, orders, sorts } from './operations/list-files.ts';
 import { resumableDescriptions } from './resumable/describe-resumable.ts';
@@ -30,6 +31,22 @@ const filePage = named(
     },
     { optional: ['count'] },
   ),
+);
+
+const deletions = named(
+  'Deletions',
+  exactObject({
+    deleted: { ...count, description: 'How many were deleted' },
+    failed: {
+      type: 'array',
+      items: exactObject({
+        name: string,
+        code: { type: 'string', enum: ['not_found', 'unavailable'] },
+        message: string,
+      }),
+      description: 'Those that were not deleted',
+    },
+  }),
 );
 
 function upload(base: string): string {
@@ -112,7 +129,7 @@ export const descriptions = {
     tag,
     summary: 'Upload a file as a plain body',
     description:
-      'As `curl -T` does. The name in the address is the original name; each request stores a file of its own. Files called `upload` or `resumable` need another way.',
+      'As `curl -T` does. The name in the address is the original name; each request stores a file of its own. Files called `upload`, `resumable` or `_delete_` need another way.',
     access: 'token',
     pathParameters: {
       name: {
@@ -232,5 +249,36 @@ export const descriptions = {
     answers: { 204: { description: 'The file is deleted', headers: noStore } },
     errors: [...accountErrors, 'not_found', 'unavailable'],
     sample: (base) => nameOfUpload(base) + curl({ method: 'DELETE', url: `${base}/_f_/demo/$NAME` }),
+  },
+  deleteFiles: {
+    id: 'deleteFiles',
+    tag,
+    summary: 'Delete files by their names',
+    description:
+      'Deletes each as the deletion of a single file does. Those that can’t be deleted are listed; the others are gone.',
+    access: 'token',
+    body: {
+      description: 'The `name` of each CloudFile',
+      content: jsonContent(
+        {
+          type: 'object',
+          required: ['names'],
+          properties: {
+            names: {
+              type: 'array',
+              items: { type: 'string', maxLength: 200 },
+              minItems: 1,
+              maxItems: mostNames,
+            },
+          },
+        },
+        { names: ['0197a5c8-7c1e-4d3a-9b52-0c9f6e1d2a34_hello.txt'] },
+      ),
+    },
+    answers: { 200: jsonAnswer('How many were deleted, and which were not', deletions) },
+    errors: [...accountErrors, ...bodyErrors, 'invalid_slug', 'unavailable'],
+    sample: (base) =>
+      nameOfUpload(base) +
+      curl({ url: `${base}/_f_/demo/_delete_`, more: ['-d "{\\"names\\": [\\"$NAME\\"]}"'] }),
   },
 } as const satisfies Readonly<Record<string, ApiOperation>>;

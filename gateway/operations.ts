@@ -43,6 +43,7 @@ export const gatewayOperations: readonly GatewayOperation[] = [
     path: '/_f_/:project/resumable/:name',
     api: descriptions.dropUpload,
   },
+  { name: 'deleteFiles', method: 'POST', path: '/_f_/:project/_delete_', api: descriptions.deleteFiles },
   { name: 'listFiles', method: 'GET', path: '/_f_/:project', api: descriptions.listFiles },
   { name: 'link', method: 'POST', path: '/_f_/:project/:name/link', api: descriptions.link },
   {

@@ -1,5 +1,6 @@
 import type { Handler, Route } from '../common/http/http-types.ts';
 import { type DeleteFileDeps, deleteFileOperation } from './operations/delete-file.ts';
+import { deleteFilesOperation } from './operations/delete-files.ts';
 import { type DownloadDeps, downloadOperation } from './operations/download.ts';
 import { type LinkDeps, linkOperation } from './operations/link.ts';
 import { type ListFilesDeps, listFilesOperation } from './operations/list-files.ts';
@@ -35,6 +36,7 @@ export function gatewayRoutes(deps: GatewayDeps): Route[] {
     download: downloadOperation(deps),
     listFiles: listFilesOperation(deps),
     deleteFile: deleteFileOperation(deps),
+    deleteFiles: deleteFilesOperation(deps),
   };
   return gatewayOperations.map(({ name, ...route }) => ({
     ...route,

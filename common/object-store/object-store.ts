@@ -122,6 +122,8 @@ export interface ObjectStore {
   read(key: string, range: ByteRange | null, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** Removes the object; resolves as well when there is none. */
   delete(key: string, signal: AbortSignal): Promise<void>;
+  /** Removes all of them, in as few requests as the store can. Answers the keys of those that may still be there. */
+  deleteAll(keys: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
   /** All objects whose key starts with the prefix, in no given order. */
   list(prefix: string, signal: AbortSignal): AsyncIterable<ObjectInfo>;
   /** What was begun and neither completed nor aborted, by any process. */

@@ -9,13 +9,13 @@ import type { StorageQuota } from '../storage-quota.ts';
 export interface DeleteFileDeps {
   readonly authenticate: Authenticate;
   readonly cloudFiles: Pick<CloudFiles, 'findByName' | 'remove'>;
-  readonly store: Pick<ObjectStore, 'delete'>;
+  readonly store: Pick<ObjectStore, 'delete' | 'deleteAll'>;
   /** Absent: an account may store what it likes. */
   readonly quota?: StorageQuota | undefined;
 }
 
 /** What the stores may take, once it has begun. Milliseconds. */
-const deadline = 30_000;
+export const deletionDeadline = 30_000;
 
 /**
  * DELETE /_f_/{project_slug}/{name}: the object goes first, then the row. A process that dies in between leaves a row
@@ -31,7 +31,7 @@ export function deleteFileOperation({ authenticate, cloudFiles, store, quota }: 
     const file = isStoredName(name) ? await cloudFiles.findByName(name, request.signal) : null;
     if (file === null || file.projectSlug !== project || file.ownerId !== userId) throw fileNotFound();
     // a client that goes away does not leave half of it
-    const signal = AbortSignal.timeout(deadline);
+    const signal = AbortSignal.timeout(deletionDeadline);
     await store.delete(file.objectKey, signal);
     // what is known of a file may be older than its removal by another process
     if (!(await cloudFiles.remove(name, signal))) throw fileNotFound();

@@ -338,6 +338,15 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       t.equal((await fetch(`${baseUrl}/_f_/${project}/${file.name}`, init)).status, 404);
       return [];
     },
+    'POST /_f_/:project/_delete_': async () => {
+      const response = await fetch(`${baseUrl}/_f_/${project}/_delete_`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${bob}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ names: [file.name] }),
+      });
+      t.match(await response.json(), { deleted: 0, failed: [{ name: file.name, code: 'not_found' }] });
+      return [];
+    },
     'GET /_projects_': async () => [
       [{ status: 200 }, await call({ baseUrl, token: bob, path: '/_projects_' })],
     ],

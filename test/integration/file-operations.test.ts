@@ -4,7 +4,7 @@ import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger
 import { createJanitor } from '../../gateway/janitor/janitor.ts';
 import { testDeployment } from '../services/new-file.ts';
 import { noResumableUploads } from '../services/resumable-uploads.ts';
-import { eve, serveFiles } from '../services/serve-files.ts';
+import { ada, eve, serveFiles } from '../services/serve-files.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const never = new AbortController().signal;
@@ -115,7 +115,7 @@ t.test('files are listed newest first, page by page, and by what is asked for', 
 });
 
 t.test('a deleted file is nowhere any more', async (t) => {
-  const { ask, upload, cloudFiles, store, db, log } = await serveFiles(t, { quotaFiles: 2 });
+  const { ask, upload, cloudFiles, store, db, database, log } = await serveFiles(t, { quotaFiles: 2 });
   const file = (await (await upload('a.txt')).json()) as { name: string };
   await upload('b.txt');
   t.equal((await upload('c.txt')).status, 403, 'the account has all the files that it may have');
@@ -130,7 +130,10 @@ t.test('a deleted file is nowhere any more', async (t) => {
   for (const method of ['GET', 'HEAD', 'DELETE']) t.equal((await ask(path, { method })).status, 404, method);
   t.equal((await ask(`${path}/link`, { method: 'POST', body: '{"expiresIn":5}' })).status, 404);
   t.equal(await store.head(objectKey, never), null);
-  t.strictSame(await db.rows({ sql: `SELECT 1 FROM sluice.cloud_files WHERE name = '${file.name}'` }), []);
+  t.strictSame(
+    await db.rows({ sql: `SELECT 1 FROM ${database}.cloud_files WHERE name = '${file.name}'` }),
+    [],
+  );
   const { files } = (await (await ask('/_f_/demo')).json()) as Listed;
   t.strictSame(
     files.map(({ originalName }) => originalName),
@@ -160,6 +163,76 @@ t.test('of many deletions at once one says that it did it, or each; nothing is l
   const left: string[] = [];
   for await (const { key } of store.list('', never)) left.push(key);
   t.strictSame(left, []);
+});
+
+t.test(
+  'files were deleted by a request each: many go by one, which says what it did not delete',
+  async (t) => {
+    const { ask, upload, cloudFiles, db, database } = await serveFiles(t, { quotaFiles: 9 });
+    const files = await Promise.all(
+      Array.from({ length: 8 }, async (_, i) => (await (await upload(`${i}`)).json()) as { name: string }),
+    );
+    const [kept, ...doomed] = files.map(({ name }) => name) as [string, ...string[]];
+    const theirs = (await (await upload('theirs', { account: eve })).json()) as { name: string };
+    const remove = async (names: unknown, { project = 'demo', account = ada } = {}) => {
+      const body = JSON.stringify({ names });
+      const answer = await ask(`/_f_/${project}/_delete_`, { method: 'POST', body, account });
+      return { status: answer.status, body: await answer.json() };
+    };
+    const missing = (name: string) => ({ name, code: 'not_found' });
+    t.match(await remove([kept], { account: eve }), {
+      status: 200,
+      body: { deleted: 0, failed: [missing(kept)] },
+    });
+    t.match(await remove([kept], { project: 'other' }), { body: { deleted: 0, failed: [missing(kept)] } });
+    t.strictSame(((await (await ask('/_f_/demo')).json()) as Listed).files.length, 8, 'nothing was theirs');
+
+    const { body } = await remove([...doomed, theirs.name, 'never/../there', doomed[0]]);
+    t.match(body, { deleted: 7, failed: [missing(theirs.name), missing('never/../there')] });
+    const { files: left } = (await (await ask('/_f_/demo')).json()) as Listed;
+    t.match(left, [{ name: kept }]);
+    t.equal((await ask(`/_f_/demo/${doomed[0]}`)).status, 404);
+    t.equal((await ask(`/_f_/demo/${theirs.name}`, { account: eve })).status, 200);
+    const among = files.map(({ name }) => `'${name}'`).join();
+    const sql = `SELECT name FROM ${database}.cloud_files WHERE name IN (${among})`;
+    t.strictSame(await db.rows({ sql }), [{ name: kept }]);
+    t.equal((await upload('more')).status, 200, 'there is room again at once');
+    t.match(await remove(doomed), { body: { deleted: 0, failed: { length: 7 } } });
+
+    for (const names of [undefined, null, [], 'x', [1], [kept, null], { 0: kept }, Array(1001).fill(kept)]) {
+      t.match(await remove(names), { status: 400, body: { code: 'invalid_body' } });
+    }
+    t.match(await remove([kept], { account: 'nobody' }), { status: 401 });
+    t.match(await remove([kept], { project: '-bad' }), { status: 400, body: { code: 'invalid_slug' } });
+    t.ok(await cloudFiles.findByName(kept, never));
+  },
+);
+
+t.test('a deletion of many that the store does in part names the others, and keeps them', async (t) => {
+  let refused: readonly string[] = [];
+  const { ask, upload } = await serveFiles(t, {
+    over: (store) => ({
+      ...store,
+      async deleteAll(keys, signal) {
+        await store.deleteAll(
+          keys.filter((key) => !refused.includes(key)),
+          signal,
+        );
+        return refused;
+      },
+    }),
+  });
+  const [a, b] = (await Promise.all(['a', 'b'].map(async (name) => (await upload(name)).json()))) as {
+    name: string;
+  }[];
+  const body = JSON.stringify({ names: [a?.name, b?.name] });
+  refused = [`${testDeployment}/${ada}/demo/${a?.name}`];
+  const answer = await ask('/_f_/demo/_delete_', { method: 'POST', body });
+  t.match(await answer.json(), { deleted: 1, failed: [{ name: a?.name, code: 'unavailable' }] });
+  t.equal((await ask(`/_f_/demo/${a?.name}`)).status, 200);
+  refused = [];
+  const again = await ask('/_f_/demo/_delete_', { method: 'POST', body });
+  t.match(await again.json(), { deleted: 1, failed: [{ name: b?.name, code: 'not_found' }] });
 });
 
 t.test('a deletion that is cut between object and row leaves a 404 that can be deleted again', async (t) => {

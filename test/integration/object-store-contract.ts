@@ -221,6 +221,19 @@ export async function objectStoreContract(t: Test, makeStore: () => Promise<Obje
     await store.delete(key, never);
   });
 
+  await t.test('deleteAll removes what is there, and no more', async (t) => {
+    const base = `${owner}/many`;
+    const some = Array.from({ length: 12 }, (_, index) => `${base}/${index}`);
+    for (const key of [...some, `${base}/kept`]) await put(key, patternBytes(3));
+    t.strictSame(await store.deleteAll([...some, `${base}/never`], never), []);
+    t.strictSame(await keys(`${base}/`), [`${base}/kept`]);
+    t.equal(await store.head(some[0] as string, never), null);
+    t.strictSame(await store.deleteAll(some, never), []);
+    t.strictSame(await store.deleteAll([], never), []);
+    await t.rejects(store.deleteAll(some, AbortSignal.abort(new Error('gone'))), { message: 'gone' });
+    await store.delete(`${base}/kept`, never);
+  });
+
   await t.test('list finds by prefix, also one that ends inside a name', async (t) => {
     const base = `${owner}/list`;
     const all = [`${base}/a/1`, `${base}/a/12`, `${base}/ab/1`, `${base}/b/c/d`].sort();

@@ -133,6 +133,32 @@ t.test('a server that refuses checksums gets objects without', async (t) => {
   }
 });
 
+t.test('many objects go by one request, and one by one where a server has no such request', async (t) => {
+  for (const [refusal, counts] of [
+    [null, { DeleteObjects: 2 }],
+    [
+      { status: 501, code: 'NotImplemented' },
+      { DeleteObjects: 2, DeleteObject: 1001 },
+    ],
+    [
+      { status: 400, code: 'MissingContentMD5' },
+      { DeleteObjects: 2, DeleteObject: 1001 },
+    ],
+  ] as const) {
+    const { stub, store } = await openStubStore(t);
+    await storeObject(store, 'o/p/1', patternBytes(1), plain);
+    await storeObject(store, 'o/p/kept', patternBytes(1), plain);
+    if (refusal !== null) stub.fault({ operation: 'DeleteObjects', action: { kind: 'error', ...refusal } });
+    const keys = Array.from({ length: 1001 }, (_, index) => `o/p/${index}`);
+    t.strictSame(await store.deleteAll(keys, never), []);
+    t.match(
+      stub.objects().map(({ key }) => key),
+      ['o/p/kept'],
+    );
+    t.match(stub.counts(), counts);
+  }
+});
+
 t.test('the address is the one of the region and the bucket', async (t) => {
   const { stub } = await openStubStore(t);
   for (const [change, message] of [

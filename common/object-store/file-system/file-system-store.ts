@@ -58,6 +58,15 @@ export async function createFileSystemStore({ root }: { root: string }): Promise
       await removeDurably(layout.objectPath(key));
       await removeDurably(layout.metaPath(key));
     },
+    async deleteAll(keys, signal) {
+      signal.throwIfAborted();
+      const paths = keys.flatMap((key) => [layout.objectPath(key), layout.metaPath(key)]);
+      for (const path of paths) await removeFile(path);
+      // once for all that lay in it
+      for (const directory of new Set(paths.map(dirname)))
+        await syncDirectory(directory).catch(unlessMissing);
+      return [];
+    },
     list(prefix, signal) {
       assertKeyPrefix(prefix);
       return listObjects(layout, prefix, signal);
@@ -156,13 +165,22 @@ async function* readObject(
 
 /** Removes a file, so that it stays removed after a power cut; there may be none. */
 async function removeDurably(path: string): Promise<void> {
+  if (await removeFile(path)) await syncDirectory(dirname(path));
+}
+
+/** @returns whether there was one */
+async function removeFile(path: string): Promise<boolean> {
   try {
     await unlink(path);
+    return true;
   } catch (error) {
-    if (isMissing(error)) return;
-    throw error;
+    unlessMissing(error);
+    return false;
   }
-  await syncDirectory(dirname(path));
+}
+
+function unlessMissing(error: unknown): void {
+  if (!isMissing(error)) throw error;
 }
 
 async function* listObjects(

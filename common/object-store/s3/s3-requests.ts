@@ -1,12 +1,13 @@
 import {
   DeleteObjectCommand,
+  DeleteObjectsCommand,
   HeadBucketCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
 } from '@aws-sdk/client-s3';
 import type { StoredObject } from '../object-store.ts';
-import { control, type S3Context } from './s3-context.ts';
-import { isRefusal, isStatus } from './s3-failure.ts';
+import { control, type S3Context, tryControl } from './s3-context.ts';
+import { isRefusal, isStatus, storageError } from './s3-failure.ts';
 import { givenMetadata, givenType } from './s3-metadata.ts';
 
 /** null: there is none. */
@@ -36,6 +37,48 @@ export async function deleteObject(context: S3Context, key: string, signal: Abor
   const command = new DeleteObjectCommand({ Bucket: context.bucket, Key: key });
   const request = { operation: 'DeleteObject', key, signal };
   await control(context, request, (abortSignal) => orNull(context.client.send(command, { abortSignal })));
+}
+
+/** What one DeleteObjects takes: https://docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html */
+const keysAtOnce = 1000;
+const singlesAtOnce = 8;
+
+/** Answers the keys of those that may still be there. */
+export async function deleteObjects(
+  context: S3Context,
+  keys: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const left: string[] = [];
+  for (let i = 0; i < keys.length; i += keysAtOnce) {
+    const some = keys.slice(i, i + keysAtOnce);
+    const command = new DeleteObjectsCommand({
+      Bucket: context.bucket,
+      Delete: { Objects: some.map((Key) => ({ Key })), Quiet: true },
+    });
+    try {
+      const { Errors = [] } = await tryControl(context, signal, (abortSignal) =>
+        context.client.send(command, { abortSignal }),
+      );
+      left.push(...Errors.flatMap(({ Key }) => Key ?? []));
+    } catch (error) {
+      signal.throwIfAborted();
+      // some servers have no such request, or want another checksum of it
+      if (!isRefusal(error) && !isStatus(error, 501)) throw storageError('DeleteObjects', '', error);
+      await deleteSingly(context, some, signal);
+    }
+  }
+  return left;
+}
+
+async function deleteSingly(context: S3Context, keys: readonly string[], signal: AbortSignal): Promise<void> {
+  const waiting = [...keys];
+  const worker = async (): Promise<void> => {
+    for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) {
+      await deleteObject(context, key, signal);
+    }
+  };
+  await Promise.all(Array.from({ length: singlesAtOnce }, worker));
 }
 
 export async function headBucket(context: S3Context, signal: AbortSignal): Promise<void> {

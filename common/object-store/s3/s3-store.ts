@@ -8,7 +8,7 @@ import { storageError } from './s3-failure.ts';
 import { lastPartAt, listObjects, listUploads } from './s3-list.ts';
 import type { S3StoreOptions } from './s3-options.ts';
 import { readObject } from './s3-read.ts';
-import { deleteObject, headBucket, headObject } from './s3-requests.ts';
+import { deleteObject, deleteObjects, headBucket, headObject } from './s3-requests.ts';
 import { placeOf, S3Writer } from './s3-writer.ts';
 
 /** Keeps objects in a bucket of S3, or of a server that speaks its protocol. Nothing is sent before it is needed. */
@@ -45,6 +45,10 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     async delete(key, signal) {
       assertObjectKey(key);
       await deleteObject(context, key, signal);
+    },
+    async deleteAll(keys, signal) {
+      for (const key of keys) assertObjectKey(key);
+      return deleteObjects(context, keys, signal);
     },
     list(prefix, signal) {
       assertKeyPrefix(prefix);

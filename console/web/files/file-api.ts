@@ -1,8 +1,7 @@
 import { address, apiAddress, callApi, callJson } from '../api.ts';
 import type { ShowProgress } from '../parts/confirmed.ts';
-import { inParallel } from '../parts/in-parallel.ts';
 import type { KeysetPage } from '../parts/load.ts';
-import { toProblem } from '../problem.ts';
+import { Problem, toProblem } from '../problem.ts';
 
 /** A CloudFile as the list has it. */
 export interface StoredFile {
@@ -45,6 +44,7 @@ export type FileOrder = keyof typeof fileOrders;
 interface ListOptions {
   readonly after: string | null;
   readonly order?: FileOrder;
+  readonly limit?: number;
   readonly signal: AbortSignal;
 }
 
@@ -54,11 +54,11 @@ const pageSize = 100;
 export async function listFiles(
   project: string,
   filter: FileFilter,
-  { after, order = 'newest', signal }: ListOptions,
+  { after, order = 'newest', limit = pageSize, signal }: ListOptions,
 ): Promise<KeysetPage<StoredFile>> {
   const query = {
     ...fileOrders[order].query,
-    limit: pageSize,
+    limit,
     after: after ?? undefined,
     count: after === null ? 'true' : undefined,
     name: filter.name || undefined,
@@ -89,29 +89,35 @@ interface Work {
   readonly gone?: (name: string) => void;
 }
 
-/** Browsers have six connections to a server. */
-const deletionsAtOnce = 5;
+/** What one request deletes: few enough for the bar to move. */
+const deletedAtOnce = 200;
 
-/** Deletes these one by one; one that somebody else has deleted is fine. */
+interface Deletions {
+  readonly failed: readonly { readonly name: string; readonly code: string; readonly message: string }[];
+}
+
+/** Deletes these; one that somebody else has deleted is fine. */
 export async function deleteNamed(project: string, names: readonly string[], work: Work): Promise<void> {
   const { signal, progress, gone } = work;
-  let done = 0;
   progress(0, names.length);
-  await inParallel(names, deletionsAtOnce, signal, async (name) => {
-    try {
-      await callApi(address`/_f_/${project}/${name}`, { method: 'DELETE', signal });
-    } catch (thrown) {
-      if (toProblem(thrown).status !== 404) throw thrown;
-    }
-    gone?.(name);
-    progress(++done, names.length);
-  });
+  for (let done = 0; done < names.length; ) {
+    const some = names.slice(done, done + deletedAtOnce);
+    const call = { method: 'POST', json: { names: some }, signal };
+    const { failed } = await callJson<Deletions>(address`/_f_/${project}/_delete_`, call);
+    const left = failed.filter(({ code }) => code !== 'not_found');
+    const kept = new Set(left.map(({ name }) => name));
+    for (const name of some) if (!kept.has(name)) gone?.(name);
+    if (left[0] !== undefined) throw new Problem(left[0].message, { code: left[0].code });
+    done += some.length;
+    progress(done, names.length);
+  }
 }
 
 /** Deletes all that match, a page at a time, and what is uploaded meanwhile. */
 export async function deleteFiles(project: string, filter: FileFilter, work: Work): Promise<void> {
   for (let before = 0; ; ) {
-    const { items, total = 0 } = await listFiles(project, filter, { after: null, signal: work.signal });
+    const page = { after: null, limit: deletedAtOnce, signal: work.signal };
+    const { items, total = 0 } = await listFiles(project, filter, page);
     if (items.length === 0) return;
     const all = before + Math.max(total, items.length);
     const progress = (done: number): void => work.progress(before + done, all);

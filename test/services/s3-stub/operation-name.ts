@@ -4,6 +4,7 @@ export type OperationName =
   | 'CompleteMultipartUpload'
   | 'CreateMultipartUpload'
   | 'DeleteObject'
+  | 'DeleteObjects'
   | 'GetObject'
   | 'HeadBucket'
   | 'HeadObject'

@@ -4,6 +4,7 @@ import { abortMultipartUpload } from './operations/abort-multipart-upload.ts';
 import { completeMultipartUpload } from './operations/complete-multipart-upload.ts';
 import { createMultipartUpload } from './operations/create-multipart-upload.ts';
 import { deleteObject } from './operations/delete-object.ts';
+import { deleteObjects } from './operations/delete-objects.ts';
 import { getObject } from './operations/get-object.ts';
 import { headBucket } from './operations/head-bucket.ts';
 import { headObject } from './operations/head-object.ts';
@@ -36,6 +37,7 @@ const routes: readonly Route[] = [
   route('DeleteObject', deleteObject, 'DELETE', 'object'),
   route('CreateMultipartUpload', createMultipartUpload, 'POST', 'object', ['uploads']),
   route('CompleteMultipartUpload', completeMultipartUpload, 'POST', 'object', ['uploadId']),
+  route('DeleteObjects', deleteObjects, 'POST', 'bucket', ['delete']),
   route(
     'ListMultipartUploads',
     listMultipartUploads,

@@ -1,0 +1,70 @@
+import { invalidBody } from '../../common/errors/catalogue.ts';
+import type { Handler } from '../../common/http/http-types.ts';
+import { readJson } from '../../common/http/read-json.ts';
+import type { CloudFile } from '../../common/metadata/cloud-files.ts';
+import { isStoredName } from '../file-name.ts';
+import { type DeleteFileDeps, deletionDeadline } from './delete-file.ts';
+import { readProjectSlug } from './upload.ts';
+
+/** As many as DeleteObjects of S3 takes. */
+export const mostNames = 1000;
+const maxBodyBytes = 1_000_000;
+
+interface Failure {
+  readonly name: string;
+  readonly code: 'not_found' | 'unavailable';
+  readonly message: string;
+}
+
+/** POST /_f_/{project_slug}/_delete_: deletes files by their names, each as `deleteFileOperation` does one. */
+export function deleteFilesOperation({ authenticate, cloudFiles, store, quota }: DeleteFileDeps): Handler {
+  return async (request) => {
+    const project = readProjectSlug(request);
+    const { userId } = await authenticate(request);
+    const names = readNames(await readJson(request, maxBodyBytes));
+    const failed: Failure[] = [];
+    const missing = (name: string): void => {
+      failed.push({ name, code: 'not_found', message: 'There is no such file' });
+    };
+    const find = (name: string) => (isStoredName(name) ? cloudFiles.findByName(name, request.signal) : null);
+    const files: CloudFile[] = [];
+    for (const [index, file] of (await Promise.all(names.map(find))).entries()) {
+      if (file?.projectSlug === project && file.ownerId === userId) files.push(file);
+      else missing(names[index] as string);
+    }
+    // a client that goes away does not leave half of it
+    const signal = AbortSignal.timeout(deletionDeadline);
+    const left = new Set(
+      await store.deleteAll(
+        files.map(({ objectKey }) => objectKey),
+        signal,
+      ),
+    );
+    let deleted = 0;
+    const remove = async ({ name, objectKey }: CloudFile): Promise<void> => {
+      if (left.has(objectKey)) {
+        failed.push({ name, code: 'unavailable', message: 'The object store did not delete the file' });
+      } else if (await cloudFiles.remove(name, signal)) deleted++;
+      else missing(name);
+    };
+    try {
+      await Promise.all(files.map(remove));
+    } finally {
+      quota?.freed(userId);
+    }
+    return {
+      status: 200,
+      headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+      body: JSON.stringify({ deleted, failed }),
+    };
+  };
+}
+
+function readNames(body: unknown): readonly string[] {
+  const names: unknown = (body as { names?: unknown } | null)?.names;
+  const fits = Array.isArray(names) && names.length > 0 && names.length <= mostNames;
+  if (!fits || !names.every((name): name is string => typeof name === 'string' && name.length <= 200)) {
+    throw invalidBody(`names should be an array of 1 to ${mostNames} names of files`);
+  }
+  return [...new Set(names)];
+}
