@@ -51,6 +51,7 @@ export function RecordGrid(props: RecordGridProps): JSX.Element {
   const { width, height, scrollTop, scrollLeft, read } = useViewport(grid);
   const [base, setBase] = useState(0);
   const [active, setActive] = useState<Place>({ row: 0, column: 0 });
+  const [jumping, setJumping] = useState(false);
   const anchor = useRef(0);
   const starts = useMemo(() => columnStarts(columns.map(({ width }) => width)), [columns]);
   const rows = pages.known + (pages.complete || pages.error !== null ? 0 : expectedRows);
@@ -67,6 +68,7 @@ export function RecordGrid(props: RecordGridProps): JSX.Element {
 
   useEffect(() => pages.want({ first, end }), [pages, first, end]);
   useEffect(() => {
+    setJumping(false);
     setBase(0);
     setActive((last) => ({ ...last, row: 0 }));
     grid.current?.scrollTo({ top: 0 });
@@ -80,7 +82,6 @@ export function RecordGrid(props: RecordGridProps): JSX.Element {
     setBase(placed.base);
   }, [base, scrollTop, rows]);
 
-  const [jumping, setJumping] = useState(false);
   const jump = (): void => {
     pages.toEnd(props.total);
     setJumping(true);
