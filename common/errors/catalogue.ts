@@ -56,7 +56,7 @@ export const checksumMismatch = (headers: readonly string[]) =>
 export const chunksUnsupported = (sign: string) =>
   badRequest(
     'chunks_unsupported',
-    `This form holds a chunk of a file (${sign}), and would be stored as a file: send the whole file in one form, with chunking switched off`,
+    `This request holds a chunk of a file (${sign}), and would be stored as a file: send the whole file in one request, or its chunks by tus to /_f_/{project}/resumable`,
   );
 export const missingFilePart = () =>
   badRequest(

@@ -23,7 +23,7 @@ export const errorCodes = {
   wrong_content_type: { status: 400, title: 'The content type is not the expected one' },
   invalid_multipart: { status: 400, title: 'The form data is not valid' },
   missing_file_part: { status: 400, title: 'The form data has no file' },
-  chunks_unsupported: { status: 400, title: 'The form holds a chunk of a file' },
+  chunks_unsupported: { status: 400, title: 'The request holds a chunk of a file' },
   checksum_mismatch: { status: 400, title: 'The file does not match its checksum' },
   unauthorized: { status: 401, title: 'A token is missing or not valid' },
   https_required: { status: 403, title: 'HTTPS is required' },

@@ -84,7 +84,7 @@ export const remedies: Readonly<Record<string, string>> = {
   clear_not_allowed: 'Ask the operator to permit it.',
   wrong_content_type: 'Send the content type that the message names.',
   invalid_multipart: 'Send a complete form (RFC 7578).',
-  chunks_unsupported: 'Send the file in one form: see [uploads.md](uploads.md).',
+  chunks_unsupported: 'Send the file in one request, or its chunks by tus: see [uploads.md](uploads.md).',
   checksum_mismatch: 'The file changed on its way: send it again.',
   missing_file_part: 'Send the file as the part `file`, with a file name.',
   unauthorized: 'Send a valid access token; with `authOptions`, a valid login token.',

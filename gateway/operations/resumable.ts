@@ -43,7 +43,7 @@ export function createUploadOperation({ authenticate, resumable, fileUrl }: Resu
     const hasBody = body.contentLength !== 0;
     if (hasBody) requireChunkType(request);
     if ((body.contentLength ?? 0) > (length ?? maxUploadBytes))
-      throw payloadTooLarge(length ?? 0, 'The upload');
+      throw payloadTooLarge(length ?? maxUploadBytes, 'The upload');
     const chunk = hasBody ? { body, check: readChunkCheck(request) } : null;
     const { userId } = await authenticate(request);
     const file = draftFile(
@@ -98,11 +98,7 @@ export function uploadStateOperation({ authenticate, resumable, fileUrl }: Resum
     if (request.method === 'HEAD') return offset(request);
     if (request.header('tus-resumable') !== undefined) requireTus(request);
     const file = await resumable.fileOf(await whoseUpload(authenticate, request), request.signal);
-    return {
-      status: 200,
-      headers: { ...jsonType, ...noStore },
-      body: JSON.stringify(cloudFileJson(file, fileUrl(file))),
-    };
+    return answer(200, { file }, { resumable, fileUrl }, {});
   };
 }
 

@@ -137,6 +137,7 @@ export class ResumableUploads {
     const file = await this.#stored(whose, signal);
     if (file !== null) return file;
     const state = await this.#load(whose, signal);
+    if (state === null) throw noUpload();
     const all = state.length ?? 'an unknown number of';
     throw notFound(`The upload has ${offsetOf(state)} of ${all} bytes: it is no file yet`);
   }
@@ -191,20 +192,19 @@ export class ResumableUploads {
   }
 
   async #find(whose: Whose, lease: UploadLease, signal: AbortSignal): Promise<Progress> {
-    const state = await this.#states.load(this.#addressOf(whose), signal);
+    const state = await this.#load(whose, signal);
     if (state === null) {
       const file = await this.#stored(whose, signal);
       if (file === null) throw noUpload();
       return { file };
     }
-    if (this.expiryOf(state).getTime() < Date.now()) throw uploadExpired();
     return isWhole(state) ? this.#finish(state, lease) : { state, file: null };
   }
 
-  async #load(whose: Whose, signal: AbortSignal): Promise<UploadState> {
+  /** Null: there is none. Throws 410 when it has expired. */
+  async #load(whose: Whose, signal: AbortSignal): Promise<UploadState | null> {
     const state = await this.#states.load(this.#addressOf(whose), signal);
-    if (state === null) throw noUpload();
-    if (this.expiryOf(state).getTime() < Date.now()) throw uploadExpired();
+    if (state !== null && this.expiryOf(state).getTime() < Date.now()) throw uploadExpired();
     return state;
   }
 

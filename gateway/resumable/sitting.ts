@@ -171,10 +171,9 @@ export class Sitting {
     if (part.size === 0) return;
     const { state } = this.#args;
     if (part.size < state.partBytes && !this.#deps.store.shortParts && !this.#isAll) {
-      const { size, crc32 } = part;
       const offset = offsetOf(state) + this.#received;
       const signal = AbortSignal.timeout(endTimeout);
-      this.#rest = await this.#deps.states.saveRest(state, part.chunks, { size, crc32, offset }, signal);
+      this.#rest = await this.#deps.states.saveRest(state, part, offset, signal);
       return;
     }
     await writer.writePart(part);

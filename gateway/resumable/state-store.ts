@@ -1,12 +1,11 @@
 import { crc32 } from 'node:zlib';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import type { ObjectStore, Part } from '../../common/object-store/object-store.ts';
 import { type Remainder, restKey, stateKey, type UploadAddress, type UploadState } from './upload-state.ts';
 
 type Store = Pick<ObjectStore, 'create' | 'read' | 'head' | 'delete'>;
 
 /** A state of 10,000 parts has half a megabyte. */
 const largestState = 4 * 1024 * 1024;
-const json = { contentType: 'application/json', metadata: {} };
 
 /**
  * Keeps what is known of uploads as objects beside their bytes, so that whoever finds the one finds the other. Saving a
@@ -44,24 +43,21 @@ export class StateStore {
   }
 
   async save(state: UploadState, signal: AbortSignal): Promise<void> {
-    await this.#put(stateKey(this.addressOf(state.file)), Buffer.from(JSON.stringify(state)), signal);
+    const bytes = Buffer.from(JSON.stringify(state));
+    const whole = { chunks: [bytes], size: bytes.byteLength, crc32: crc32(bytes) };
+    await this.#put(stateKey(this.addressOf(state.file)), 'application/json', whole, signal);
   }
 
   /** @param offset of the end of these bytes */
   async saveRest(
     { file }: UploadState,
-    chunks: readonly Uint8Array[],
-    { size, crc32, offset }: { size: number; crc32: number; offset: number },
+    bytes: Part,
+    offset: number,
     signal: AbortSignal,
   ): Promise<Remainder> {
     const key = restKey(this.addressOf(file), offset);
-    const writer = await this.#store.create(
-      key,
-      { contentType: 'application/octet-stream', metadata: {} },
-      signal,
-    );
-    await writer.complete({ chunks, size, crc32 });
-    return { key, size };
+    await this.#put(key, 'application/octet-stream', bytes, signal);
+    return { key, size: bytes.size };
   }
 
   readRest({ key }: Remainder, signal: AbortSignal): AsyncIterable<Uint8Array> {
@@ -80,8 +76,8 @@ export class StateStore {
     await this.#store.delete(stateKey(address), signal);
   }
 
-  async #put(key: string, bytes: Buffer, signal: AbortSignal): Promise<void> {
-    const writer = await this.#store.create(key, json, signal);
-    await writer.complete({ chunks: [bytes], size: bytes.byteLength, crc32: crc32(bytes) });
+  async #put(key: string, contentType: string, bytes: Part, signal: AbortSignal): Promise<void> {
+    const writer = await this.#store.create(key, { contentType, metadata: {} }, signal);
+    await writer.complete(bytes);
   }
 }

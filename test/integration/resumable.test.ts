@@ -286,6 +286,12 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
       ],
       ['a body longer than the length', begin(1, {}, new Uint8Array(2)), 413, 'payload_too_large'],
       [
+        'a body longer than any length',
+        begin(null, {}, new Uint8Array(1_000_001)),
+        413,
+        'size limit of 1000000 bytes',
+      ],
+      [
         'another checksum',
         begin(2, { 'upload-checksum': 'md5 AAAA' }, new Uint8Array(2)),
         400,
