@@ -15,8 +15,9 @@ import { measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
 import { type GatewayStores, openStores } from './open-stores.ts';
 import { ResumableUploads } from './resumable/resumable-uploads.ts';
+import { StateStore } from './resumable/state-store.ts';
 import { gatewayRoutes } from './routes.ts';
-import { StorageQuota } from './storage-quota.ts';
+import { StorageQuota, storageUse } from './storage-quota.ts';
 
 /** Within what a stop may take in all. Milliseconds. */
 const takeBackTimeout = 10_000;
@@ -30,17 +31,19 @@ const downloadLimits = { limit: 1000, minRate: 8192, ratePeriod: 10_000, waitLim
 /** The upload gateway on the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   const { config, log, db, database, deployment, authenticate, projects, uploads, usage } = services;
-  const { store, states, cloudFiles, largestPart, objectUrl, closeRows } = await openStores(services);
+  const { store, cloudFiles, largestPart, objectUrl, closeRows, ...stores } = await openStores(services);
+  const states = new StateStore({ store: stores.states, deploymentId: deployment.id });
   projects.askForFiles(async ({ ownerId, slug }, signal) => {
     const query = { ownerId, projectSlug: slug, limit: 1 };
     return (await cloudFiles.list(query, signal)).length > 0;
   });
   const { memory, downloads } = openLimits(services, largestPart);
-  const quota = quotaOf(config, cloudFiles);
+  const quota = quotaOf(config, { cloudFiles, states });
   const resumable = new ResumableUploads({
     ...{ store, states, cloudFiles, projects, memory, quota, usage, log },
     deploymentId: deployment.id,
     maxUploadBytes: config.maxUploadBytes,
+    maxOpenUploads: config.maxOpenUploads,
     expireAfter: config.janitorStaleAfter,
     redis: config.clickhouse === undefined ? undefined : services.redis,
   });
@@ -109,9 +112,12 @@ function openLimits(
 }
 
 /** undefined: accounts may store as much as they like. */
-function quotaOf({ storageQuota: limits }: Config, cloudFiles: CloudFiles): StorageQuota | undefined {
+function quotaOf(
+  { storageQuota: limits }: Config,
+  stored: { readonly cloudFiles: CloudFiles; readonly states: StateStore },
+): StorageQuota | undefined {
   if (limits.files === 0 && limits.bytes === 0) return undefined;
-  return new StorageQuota({ limits, use: (account, signal) => cloudFiles.usedBy(account, signal) });
+  return new StorageQuota({ limits, use: storageUse(stored) });
 }
 
 function openJanitor(

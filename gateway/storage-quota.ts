@@ -1,21 +1,27 @@
 import { LRUCache } from 'lru-cache';
 import type { StorageQuota as Limits } from '../common/config/read-limits.ts';
 import { quotaExceeded } from '../common/errors/catalogue.ts';
-import type { StorageUse } from '../common/metadata/cloud-files.ts';
+import type { CloudFiles, StorageUse } from '../common/metadata/cloud-files.ts';
 
 /** How long the store's word on an account counts: what other processes store counts after that. Milliseconds. */
 const lookEvery = 10_000;
 const rememberedAccounts = 10_000;
 
-/** A file that is about to be stored, or was stored since the store was asked. */
+/** What is about to be stored, or was stored since the store was asked. */
 interface Claim {
-  readonly bytes: number;
-  /** Infinity: not yet. */
+  readonly files: number;
+  bytes: number;
+  /** Of these bytes the store has so many, since then, and has told of so many. */
+  stored: number;
   storedAt: number;
+  told: number;
+  over: boolean;
 }
 
 /** Tells that a file that was counted is stored, or will not be. */
 export type CountedFile = (stored: boolean) => void;
+/** Tells how many of the bytes that were counted are stored by now. @param over no more of them come */
+export type CountedBytes = (stored: number, over: boolean) => void;
 
 interface Account {
   /** What the store said, and when it was asked. */
@@ -24,13 +30,16 @@ interface Account {
   readonly claims: Set<Claim>;
 }
 
-/** What an account may store of files. One process counts exactly; several may let in what comes within ten seconds. */
+/**
+ * What an account may store: files, and uploads that are not complete. One process counts exactly; several may let in
+ * what comes within ten seconds.
+ */
 export class StorageQuota {
   readonly #limits: Limits;
   readonly #use: (account: string, signal: AbortSignal) => Promise<StorageUse>;
   readonly #now: () => number;
   readonly #accounts = new LRUCache<string, Account>({ max: rememberedAccounts });
-  /** When an account last deleted a file: what the store said before is too much. */
+  /** When something of an account last went: what the store said before may be too much. */
   readonly #freedAt = new LRUCache<string, number>({ max: rememberedAccounts });
 
   /** @param args.use asks the store */
@@ -46,49 +55,97 @@ export class StorageQuota {
 
   /** Throws 403 when a file of so many bytes would be too much. */
   async check(owner: string, bytes: number, signal: AbortSignal): Promise<void> {
-    this.#mustFit(await this.#account(owner, signal), bytes);
+    await this.#admit(owner, { files: 1, bytes }, signal);
   }
 
   /** The same, and counts the file. */
   async claim(owner: string, bytes: number, signal: AbortSignal): Promise<CountedFile> {
-    const account = await this.#account(owner, signal);
-    this.#mustFit(account, bytes);
-    const claim: Claim = { bytes, storedAt: Number.POSITIVE_INFINITY };
-    account.claims.add(claim);
+    const account = await this.#admit(owner, { files: 1, bytes }, signal);
+    const [claim, tell] = this.#add(account, 1, bytes);
     return (stored) => {
-      if (stored) claim.storedAt = this.#now();
+      if (stored) tell(bytes, true);
       else account.claims.delete(claim);
     };
   }
 
-  /** A file of the account is gone. */
+  /** Throws 403 when more bytes of an upload would be too much, and counts them. */
+  async claimBytes(owner: string, bytes: number, signal: AbortSignal): Promise<CountedBytes> {
+    const account = await this.#admit(owner, { files: 0, bytes }, signal);
+    return this.#add(account, 0, bytes)[1];
+  }
+
+  /** Something of the account is gone. */
   freed(owner: string): void {
     this.#freedAt.set(owner, this.#now());
   }
 
-  #mustFit({ stored, claims }: Account, bytes: number): void {
-    const { files: mostFiles, bytes: mostBytes } = this.#limits;
-    if (mostFiles > 0 && stored.files + claims.size >= mostFiles) throw quotaExceeded(`${mostFiles} files`);
-    if (mostBytes === 0) return;
-    let sum = stored.bytes + bytes;
-    for (const claim of claims) sum += claim.bytes;
-    if (sum > mostBytes) throw quotaExceeded(`${mostBytes} bytes of files`);
+  #add({ claims }: Account, files: number, bytes: number): [Claim, CountedBytes] {
+    const claim: Claim = { files, bytes, stored: 0, storedAt: 0, told: 0, over: false };
+    claims.add(claim);
+    const tell: CountedBytes = (stored, over) => {
+      Object.assign(claim, { stored, storedAt: this.#now(), over });
+      if (over) claim.bytes = stored;
+    };
+    return [claim, tell];
   }
 
-  async #account(owner: string, signal: AbortSignal): Promise<Account> {
+  async #admit(owner: string, more: StorageUse, signal: AbortSignal): Promise<Account> {
     const known = this.#accounts.get(owner);
+    const isKnown = known !== undefined && this.#now() - known.askedAt <= lookEvery;
+    let account = isKnown ? known : await this.#ask(owner, signal);
+    let excess = this.#excess(account, more);
+    if (excess !== null && account.askedAt <= (this.#freedAt.get(owner) ?? Number.NEGATIVE_INFINITY)) {
+      account = await this.#ask(owner, signal);
+      excess = this.#excess(account, more);
+    }
+    if (excess !== null) throw quotaExceeded(excess);
+    return account;
+  }
+
+  /** What there would be too much of. */
+  #excess({ stored, claims }: Account, more: StorageUse): string | null {
+    const { files: mostFiles, bytes: mostBytes } = this.#limits;
+    let files = stored.files + more.files;
+    let bytes = stored.bytes + more.bytes;
+    for (const claim of claims) {
+      files += claim.files;
+      bytes += claim.bytes - claim.told;
+    }
+    if (mostFiles > 0 && files > mostFiles && more.files > 0) return `${mostFiles} files`;
+    return mostBytes > 0 && bytes > mostBytes ? `${mostBytes} bytes of files and uploads` : null;
+  }
+
+  async #ask(owner: string, signal: AbortSignal): Promise<Account> {
     const askedAt = this.#now();
-    const freedAt = this.#freedAt.get(owner) ?? Number.NEGATIVE_INFINITY;
-    if (known !== undefined && known.askedAt > freedAt && askedAt - known.askedAt <= lookEvery) return known;
     const stored = await this.#use(owner, signal);
     const account = this.#accounts.get(owner) ?? { stored, askedAt, claims: new Set() };
     if (account.askedAt <= askedAt) {
       account.stored = stored;
       account.askedAt = askedAt;
-      // the store has seen them
-      for (const claim of account.claims) if (claim.storedAt < askedAt) account.claims.delete(claim);
+      for (const claim of account.claims) {
+        if (claim.storedAt >= askedAt) continue;
+        // the store has seen these
+        claim.told = claim.stored;
+        if (claim.over) account.claims.delete(claim);
+      }
     }
     this.#accounts.set(owner, account);
     return account;
   }
+}
+
+/** Asks the stores what an account has, of files and of uploads that are not complete. */
+export function storageUse({
+  cloudFiles,
+  states,
+}: {
+  readonly cloudFiles: Pick<CloudFiles, 'usedBy'>;
+  readonly states: { bytesOf(account: string, signal: AbortSignal): Promise<number> };
+}): (account: string, signal: AbortSignal) => Promise<StorageUse> {
+  return async (account, signal) => {
+    // in this order: what becomes a file meanwhile counts twice for a moment, and is not left out
+    const unfinished = await states.bytesOf(account, signal);
+    const { files, bytes } = await cloudFiles.usedBy(account, signal);
+    return { files, bytes: bytes + unfinished };
+  };
 }

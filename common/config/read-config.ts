@@ -75,6 +75,8 @@ export interface Config {
   /** Record spaces, and projects, that an account may have. */
   readonly maxSpaces: number;
   readonly maxProjects: number;
+  /** Of an account, that are not complete. */
+  readonly maxOpenUploads: number;
   /** Requests of one access token, and of one address. */
   readonly tokenLimits: RequestLimits;
   readonly addressLimits: RequestLimits;
@@ -172,6 +174,7 @@ export function readConfigFrom(reader: EnvReader): Config {
     maxRecordBytes: reader.integer('MAX_RECORD_BYTES', 1024 ** 2, 1024, gibibyte / 16),
     maxRecordsBytes: reader.integer('MAX_RECORDS_BYTES', 16 * 1024 ** 2, 1024, gibibyte / 4),
     maxSpaces: reader.integer('MAX_SPACES', 10_000, 1, 10_000_000),
+    maxOpenUploads: reader.integer('MAX_OPEN_UPLOADS', 1000, 1, 100_000),
     maxProjects: reader.integer('MAX_PROJECTS', 1000, 1, 10_000_000),
     tokenLimits: readRequestLimits(reader, 'TOKEN'),
     addressLimits: readRequestLimits(reader, 'ADDRESS'),

@@ -111,6 +111,13 @@ export const tooManyProjects = (limit: number) =>
     status: 403,
     message: `The account has ${limit} projects, and may not have more`,
   });
+/** @param limit of an account */
+export const tooManyUploads = (limit: number) =>
+  new ApiError({
+    code: 'too_many_uploads',
+    status: 403,
+    message: `The account has ${limit} uploads that are not complete, and may not have more (MAX_OPEN_UPLOADS): complete or delete some, or wait until they expire`,
+  });
 /** @param what the account may not store more of */
 export const quotaExceeded = (what: string) =>
   new ApiError({

@@ -28,9 +28,11 @@ export class CountLimit {
     known.count++;
   }
 
-  /** Some of an account are gone. */
-  removed(account: string): void {
-    this.#counts.delete(account);
+  /** Some of an account are gone. @param some how many; absent: nobody knows */
+  removed(account: string, some?: number): void {
+    const known = this.#counts.get(account);
+    if (some === undefined) this.#counts.delete(account);
+    else if (known !== undefined) known.count = Math.max(0, known.count - some);
   }
 
   async #look(account: string, signal: AbortSignal): Promise<{ count: number }> {

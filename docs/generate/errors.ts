@@ -33,6 +33,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   linkRefused: catalogue.linkRefused(),
   tooManySpaces: catalogue.tooManySpaces(10_000),
   tooManyProjects: catalogue.tooManyProjects(1000),
+  tooManyUploads: catalogue.tooManyUploads(1000),
   quotaExceeded: catalogue.quotaExceeded('1000 files'),
   notFound: catalogue.notFound('There is no such record'),
   nothingHere: catalogue.nothingHere(),
@@ -99,6 +100,8 @@ export const remedies: Readonly<Record<string, string>> = {
   link_refused: 'Ask for a new link.',
   too_many_spaces: 'Reuse spaces, or ask the operator for a higher MAX_SPACES.',
   too_many_projects: 'Reuse projects, or ask the operator for a higher MAX_PROJECTS.',
+  too_many_uploads:
+    'Go on with uploads instead of beginning them again, or ask the operator for a higher MAX_OPEN_UPLOADS.',
   quota_exceeded:
     'Delete files or records, or ask the operator for higher quotas (MAX_STORED_FILES, MAX_STORED_BYTES, MAX_STORED_RECORD_BYTES).',
   not_found: 'Check the address. What belongs to another account is not found either.',

@@ -113,7 +113,13 @@ export const variableGroups: readonly VariableGroup[] = [
       ADDRESS_BURST: { meaning: 'requests that it may send at once after a pause' },
       ADDRESS_MAX_IN_FLIGHT: { meaning: 'requests in flight of one address. 0: no limit' },
       MAX_STORED_FILES: { meaning: 'files that one account may store; more get 403. 0: no limit' },
-      MAX_STORED_BYTES: { meaning: 'bytes of files that one account may store; more get 403. 0: no limit' },
+      MAX_STORED_BYTES: {
+        meaning:
+          'bytes of files, and of uploads that are not complete, that one account may store; more get 403. 0: no limit',
+      },
+      MAX_OPEN_UPLOADS: {
+        meaning: 'uploads of one account that are not complete, and can go on; more get 403',
+      },
       MAX_STORED_RECORD_BYTES: {
         meaning:
           'bytes of records that one account may store: their values as text, and 64 for each record; more get 403. 0: no limit',

@@ -1,49 +1,29 @@
-import { createSharedDeadline } from '../../common/abort/shared-deadline.ts';
 import { waitAtMost } from '../../common/abort/wait-at-most.ts';
-import { notFound, uploadConflict, uploadExpired } from '../../common/errors/catalogue.ts';
-import type { Log } from '../../common/log/log.ts';
-import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
-import type { Projects } from '../../common/metadata/projects.ts';
+import { notFound, tooManyUploads, uploadConflict, uploadExpired } from '../../common/errors/catalogue.ts';
+import { CountLimit } from '../../common/limits/count-limit.ts';
+import type { CloudFile } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
-import type { UsageCounts } from '../../common/usage/usage-counts.ts';
 import type { FileDraft } from '../file-draft.ts';
 import { readFileKey } from '../file-key.ts';
 import { isStoredName } from '../file-name.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
-import { objectDescription } from '../object-description.ts';
-import type { CountedFile, StorageQuota } from '../storage-quota.ts';
-import { Sitting, type SittingArgs } from './sitting.ts';
-import { StateStore } from './state-store.ts';
+import { type Chunk, type Sat, Sitting, type SittingDeps } from './sitting.ts';
+import { finishTimeout, UploadEnds, type UploadEndsDeps } from './upload-ends.ts';
 import { type UploadLease, UploadLeases } from './upload-leases.ts';
-import {
-  isWhole,
-  offsetOf,
-  type Remainder,
-  stateKey,
-  type UploadAddress,
-  type UploadState,
-} from './upload-state.ts';
+import { isWhole, offsetOf, type UploadAddress, type UploadState } from './upload-state.ts';
 
-export interface ResumableUploadsDeps {
+export interface ResumableUploadsDeps extends UploadEndsDeps {
   readonly deploymentId: string;
-  readonly store: Pick<
-    ObjectStore,
-    'resume' | 'dropWritten' | 'concurrentParts' | 'shortParts' | 'partBytes' | 'head' | 'delete'
-  >;
-  /** Where their states lie: the same store, not measured. */
-  readonly states: Pick<ObjectStore, 'create' | 'read' | 'head' | 'delete'>;
-  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findByName'>;
-  readonly projects: Pick<Projects, 'ensure'>;
+  readonly store: UploadEndsDeps['store'] & SittingDeps['store'] & Pick<ObjectStore, 'partBytes'>;
   readonly memory: UploadMemory;
-  readonly quota?: StorageQuota | undefined;
-  readonly usage?: Pick<UsageCounts, 'add'>;
   readonly maxUploadBytes: number;
+  /** Uploads of an account that are not complete. */
+  readonly maxOpenUploads: number;
   /** Milliseconds without new bytes after which an upload is over. */
   readonly expireAfter: number;
   /** Absent: no other process writes to the store. */
   readonly redis?: RedisConnection | undefined;
-  readonly log: Log;
 }
 
 /** Of whom, where and which. */
@@ -52,21 +32,24 @@ export type Whose = Omit<UploadAddress, 'deploymentId'>;
 /** Where an upload is after a request. `file`: it is complete. */
 export type Progress = { readonly state: UploadState; readonly file: null } | { readonly file: CloudFile };
 
-/** What the stores may take once all bytes have come. Milliseconds. */
-const finishTimeout = 60_000;
-const finishDeadline = createSharedDeadline(finishTimeout);
-
 /** Uploads that go on after whatever ended them, at any gateway (docs/decisions/045-resumable-uploads.md). */
 export class ResumableUploads {
   readonly #deps: ResumableUploadsDeps;
-  readonly #states: StateStore;
   readonly #leases: UploadLeases;
+  readonly #ends: UploadEnds;
+  readonly #open: CountLimit;
   readonly #work = new Set<Promise<unknown>>();
 
   constructor(deps: ResumableUploadsDeps) {
+    const { states } = deps;
     this.#deps = deps;
-    this.#states = new StateStore({ store: deps.states, deploymentId: deps.deploymentId });
     this.#leases = new UploadLeases(deps);
+    this.#open = new CountLimit({
+      limit: deps.maxOpenUploads,
+      count: async (account, signal) => (await states.uploadsOf(account, signal)).length,
+      full: tooManyUploads,
+    });
+    this.#ends = new UploadEnds(deps, { open: this.#open, work: this.#work });
   }
 
   get maxUploadBytes(): number {
@@ -87,19 +70,22 @@ export class ResumableUploads {
     file: FileDraft,
     { length, metadata }: Pick<UploadState, 'length' | 'metadata'>,
     signal: AbortSignal,
-    chunk: Omit<SittingArgs, 'state' | 'lease' | 'maxBytes'> | null,
+    chunk: Chunk | null,
   ): Promise<Progress> {
-    const { store, quota, maxUploadBytes } = this.#deps;
-    await quota?.check(file.ownerId, length ?? 0, signal);
+    const { store, states, quota, maxUploadBytes } = this.#deps;
+    await quota?.check(file.ownerId, length ?? chunk?.body.contentLength ?? 0, signal);
+    await this.#open.admit(file.ownerId, signal);
     const longest = length === null ? maxUploadBytes : Math.min(length, maxUploadBytes);
     const state: UploadState = {
       ...{ file, metadata, length, written: null, rest: null, savedAt: Date.now() },
       partBytes: store.partBytes(0, longest),
     };
-    await this.#states.save(state, signal);
+    await states.save(state, signal);
     if (length !== 0 && chunk === null) return { state, file: null };
-    return this.#alone(file, (lease) =>
-      chunk === null ? this.#finish(state, lease) : this.#receive(state, lease, chunk),
+    return this.#alone(file, async (lease) =>
+      chunk === null
+        ? { file: await this.#ends.finish(state, lease) }
+        : this.#receive(state, lease, chunk),
     );
   }
 
@@ -110,7 +96,7 @@ export class ResumableUploads {
       offset,
       length,
       ...chunk
-    }: Omit<SittingArgs, 'state' | 'lease' | 'maxBytes'> & {
+    }: Chunk & {
       readonly offset: number;
       /** Of an upload whose length was not told. */
       readonly length: number | undefined;
@@ -145,27 +131,27 @@ export class ResumableUploads {
   /** Drops an upload that is not complete. */
   drop(whose: Whose, signal: AbortSignal): Promise<void> {
     return this.#alone(whose, async () => {
-      const state = await this.#states.load(this.#addressOf(whose), signal);
+      const state = await this.#deps.states.load(this.#addressOf(whose), signal);
       if (state === null && (await this.#stored(whose, signal)) !== null)
         throw uploadConflict('The upload is complete: it is a file now');
       if (state === null) throw noUpload();
-      await this.#dropAll(state, AbortSignal.timeout(finishTimeout));
+      await this.#ends.drop(state, AbortSignal.timeout(finishTimeout));
     });
   }
 
   /** Drops an upload to which no bytes came for too long; false: they did. */
   expire(whose: Whose, signal: AbortSignal): Promise<boolean> {
     return this.#alone(whose, async () => {
-      const state = await this.#states.load(this.#addressOf(whose), signal);
+      const state = await this.#deps.states.load(this.#addressOf(whose), signal);
       if (state === null || this.expiryOf(state).getTime() > Date.now()) return false;
-      await this.#dropAll(state, signal);
+      await this.#ends.drop(state, signal);
       return true;
     });
   }
 
   /** Whether a remainder belongs to no upload any more. */
   async isLeft(whose: Whose, key: string, signal: AbortSignal): Promise<boolean> {
-    const state = await this.#states.load(this.#addressOf(whose), signal);
+    const state = await this.#deps.states.load(this.#addressOf(whose), signal);
     return state?.rest?.key !== key;
   }
 
@@ -173,7 +159,7 @@ export class ResumableUploads {
   async isOpen(objectKey: string, signal: AbortSignal): Promise<boolean> {
     const parts = readFileKey(objectKey);
     if (parts === null) return false;
-    return (await this.#deps.states.head(stateKey(parts), signal)) !== null;
+    return this.#deps.states.has(parts, signal);
   }
 
   /** Waits for requests whose clients are gone, or for so many milliseconds. */
@@ -198,12 +184,12 @@ export class ResumableUploads {
       if (file === null) throw noUpload();
       return { file };
     }
-    return isWhole(state) ? this.#finish(state, lease) : { state, file: null };
+    return isWhole(state) ? { file: await this.#ends.finish(state, lease) } : { state, file: null };
   }
 
   /** Null: there is none. Throws 410 when it has expired. */
   async #load(whose: Whose, signal: AbortSignal): Promise<UploadState | null> {
-    const state = await this.#states.load(this.#addressOf(whose), signal);
+    const state = await this.#deps.states.load(this.#addressOf(whose), signal);
     if (state !== null && this.expiryOf(state).getTime() < Date.now()) throw uploadExpired();
     return state;
   }
@@ -213,104 +199,34 @@ export class ResumableUploads {
     return file?.ownerId === ownerId && file.projectSlug === projectSlug ? file : null;
   }
 
-  async #receive(
-    state: UploadState,
-    lease: UploadLease,
-    chunk: Omit<SittingArgs, 'state' | 'lease' | 'maxBytes'>,
-  ): Promise<Progress> {
-    const { maxUploadBytes } = this.#deps;
-    const deps = { ...this.#deps, states: this.#states };
-    const sat = await new Sitting(deps, { ...chunk, state, lease, maxBytes: maxUploadBytes }).run();
+  async #receive(state: UploadState, lease: UploadLease, chunk: Chunk): Promise<Progress> {
+    const { maxUploadBytes: maxBytes, quota } = this.#deps;
+    const before = offsetOf(state);
+    const most = chunk.body.contentLength ?? (state.length === null ? 0 : state.length - before);
+    const counted = await quota?.claimBytes(state.file.ownerId, most, AbortSignal.timeout(finishTimeout));
+    let end = before;
+    const onSaved = (offset: number): void => {
+      end = offset;
+      counted?.(end - before, false);
+    };
+    let sat: Sat;
+    try {
+      sat = await new Sitting(this.#deps, { ...chunk, state, lease, maxBytes, onSaved }).run();
+      if (sat.stored !== null) end = state.length ?? 0;
+    } finally {
+      counted?.(end - before, true);
+    }
     // it is part of what came
-    if (state.rest !== null && sat.state.rest !== state.rest) this.#removeRest(state.rest);
-    if (sat.stored !== null) return { file: await this.#store(sat.state, sat.stored.crc32) };
-    if (isWhole(sat.state)) return this.#finish(sat.state, lease);
+    if (state.rest !== null && sat.state.rest !== state.rest) this.#ends.removeRest(state.rest);
+    if (sat.stored !== null) return { file: await this.#ends.store(sat.state, sat.stored.crc32) };
+    if (isWhole(sat.state)) return { file: await this.#ends.finish(sat.state, lease) };
     if (sat.failure !== null) throw sat.failure;
     return { state: sat.state, file: null };
   }
 
-  /** Makes the object of what is written, unless it was made before, and its row. */
-  async #finish(state: UploadState, lease: UploadLease): Promise<Progress> {
-    const { store } = this.#deps;
-    const { file, written } = state;
-    if (!(await lease.keep())) throw uploadConflict('Another request completes the upload');
-    const signal = AbortSignal.timeout(finishTimeout);
-    if ((await store.head(file.objectKey, signal)) === null) {
-      const writer = await store.resume(file.objectKey, objectDescription(file), written, signal);
-      await writer.complete({ chunks: [], size: 0, crc32: 0 });
-    }
-    return { file: await this.#store(state, written?.crc32 ?? 0) };
-  }
-
-  /** The object is there: its row, and nothing more of the upload. */
-  async #store(state: UploadState, crc32: number): Promise<CloudFile> {
-    const signal = finishDeadline();
-    const { ownerId, projectSlug, name, objectKey } = state.file;
-    await this.#deps.projects.ensure(ownerId, projectSlug, signal);
-    const now = new Date();
-    const size = state.length ?? 0;
-    let file = await this.#deps.cloudFiles.findByName(name, signal);
-    if (file === null) {
-      file = { ...state.file, size, crc32, createdAt: now, updatedAt: now };
-      let counted: CountedFile | undefined;
-      try {
-        counted = await this.#deps.quota?.claim(ownerId, size, signal);
-      } catch (error) {
-        // other files have come meanwhile
-        await this.#deps.store.delete(objectKey, signal);
-        await this.#removeState(state, signal);
-        throw error;
-      }
-      await this.#insert(file, counted, signal);
-    }
-    // the file is there: what is left of its upload does no harm
-    await this.#removeState(state, signal).catch((err: unknown) => {
-      this.#deps.log.warn({ err, name }, 'the state of an upload is left to the janitor');
-    });
-    return file;
-  }
-
-  async #insert(file: CloudFile, counted: CountedFile | undefined, signal: AbortSignal): Promise<void> {
-    const { cloudFiles, usage } = this.#deps;
-    const rowIsOver = cloudFiles.announce();
-    let stored = false;
-    try {
-      await cloudFiles.insert(file, signal);
-      stored = true;
-      usage?.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: file.size });
-    } finally {
-      rowIsOver();
-      counted?.(stored);
-    }
-  }
-
-  async #removeState({ rest, file }: UploadState, signal: AbortSignal): Promise<void> {
-    await this.#states.remove(this.#addressOf(file), signal);
-    if (rest !== null) this.#removeRest(rest);
-  }
-
-  /** The state goes last, so that whoever finds it finds what there is. */
-  async #dropAll(state: UploadState, signal: AbortSignal): Promise<void> {
-    const { file, written, rest } = state;
-    await this.#deps.store.dropWritten(file.objectKey, written, signal);
-    if (rest !== null) await this.#states.removeRest(rest, signal);
-    await this.#states.remove(this.#addressOf(file), signal);
-  }
-
-  /** No answer waits for it. */
-  #removeRest(rest: Remainder): void {
-    const removed = this.#states
-      .removeRest(rest, AbortSignal.timeout(finishTimeout))
-      .catch((err: unknown) =>
-        this.#deps.log.warn({ err, key: rest.key }, 'bytes of an upload are left to the janitor'),
-      )
-      .finally(() => this.#work.delete(removed));
-    this.#work.add(removed);
-  }
-
   #addressOf(whose: Whose): UploadAddress {
     if (!isStoredName(whose.name)) throw noUpload();
-    return this.#states.addressOf(whose);
+    return this.#deps.states.addressOf(whose);
   }
 }
 

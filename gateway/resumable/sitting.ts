@@ -41,7 +41,12 @@ export interface SittingArgs {
   readonly check: ChunkCheck | null;
   /** Where the length is not known. */
   readonly maxBytes: number;
+  /** Told of every offset that is saved. */
+  readonly onSaved: (offset: number) => void;
 }
+
+/** The bytes of one request. */
+export type Chunk = Pick<SittingArgs, 'body' | 'check'>;
 
 /** What one request left of an upload. */
 export interface Sat {
@@ -250,6 +255,7 @@ export class Sitting {
     const state = { ...this.#state, ...progress, savedAt: Date.now() };
     await this.#deps.states.save(state, AbortSignal.timeout(endTimeout));
     this.#state = state;
+    this.#args.onSaved(offsetOf(state));
   }
 }
 

@@ -1,11 +1,21 @@
 import { crc32 } from 'node:zlib';
 import type { ObjectStore, Part } from '../../common/object-store/object-store.ts';
-import { type Remainder, restKey, stateKey, type UploadAddress, type UploadState } from './upload-state.ts';
+import {
+  offsetOf,
+  type Remainder,
+  readUploadKey,
+  restKey,
+  stateKey,
+  type UploadAddress,
+  type UploadState,
+  uploadsPrefix,
+} from './upload-state.ts';
 
-type Store = Pick<ObjectStore, 'create' | 'read' | 'head' | 'delete'>;
+type Store = Pick<ObjectStore, 'create' | 'read' | 'head' | 'delete' | 'list'>;
 
 /** A state of 10,000 parts has half a megabyte. */
 const largestState = 4 * 1024 * 1024;
+const readAtOnce = 16;
 
 /**
  * Keeps what is known of uploads as objects beside their bytes, so that whoever finds the one finds the other. Saving a
@@ -24,6 +34,31 @@ export class StateStore {
     return { deploymentId: this.#deploymentId, ownerId, projectSlug, name };
   }
 
+  /** The uploads of an account that are not complete. */
+  async uploadsOf(ownerId: string, signal: AbortSignal): Promise<readonly UploadAddress[]> {
+    const uploads: UploadAddress[] = [];
+    for await (const { key } of this.#store.list(`${uploadsPrefix(this.#deploymentId)}${ownerId}/`, signal)) {
+      const upload = readUploadKey(key);
+      if (upload !== null && !upload.isRest) uploads.push(upload);
+    }
+    return uploads;
+  }
+
+  /** What is stored of them. */
+  async bytesOf(ownerId: string, signal: AbortSignal): Promise<number> {
+    const uploads = [...(await this.uploadsOf(ownerId, signal))];
+    let bytes = 0;
+    while (uploads.length > 0) {
+      const some = uploads.splice(-readAtOnce).map((upload) => this.load(upload, signal));
+      for (const state of await Promise.all(some)) bytes += state === null ? 0 : offsetOf(state);
+    }
+    return bytes;
+  }
+
+  async has(address: UploadAddress, signal: AbortSignal): Promise<boolean> {
+    return (await this.#store.head(stateKey(address), signal)) !== null;
+  }
+
   async load(address: UploadAddress, signal: AbortSignal): Promise<UploadState | null> {
     const key = stateKey(address);
     const chunks: Uint8Array[] = [];
@@ -36,7 +71,7 @@ export class StateStore {
       }
     } catch (error) {
       signal.throwIfAborted();
-      if ((await this.#store.head(key, signal)) === null) return null;
+      if (!(await this.has(address, signal))) return null;
       throw error;
     }
     return JSON.parse(Buffer.concat(chunks).toString('utf8')) as UploadState;

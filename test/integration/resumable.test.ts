@@ -376,6 +376,47 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
     t.equal((await begin(1)).status, 403);
     await eventuallyEqual(t, left, []);
   });
+
+  t.test(`${name}: bytes of uploads that are not complete count to the quota, and once`, async (t) => {
+    const store = await openStore(t);
+    const limits = { files: 0, bytes: 250_000 };
+    const { begin, patch, ask, rows } = await setUp(t, store, { limits });
+    const bytes = patternBytes(200_000);
+    const a = await begin(200_000, {}, bytes.subarray(0, 150_000));
+    const refused = { status: 403, text: /quota_exceeded/ };
+    t.match(await begin(100_001), refused);
+    const other = await setUp(t, store, { limits });
+    t.match(await other.begin(100_001), refused, 'another gateway finds them in the store');
+    const [b, c] = [await begin(100_000), await begin(60_000)];
+    t.equal((await patch(a.path, 150_000, bytes.subarray(150_000))).status, 200);
+    t.equal(rows.size, 1, 'more than half of the quota becomes a file');
+    t.match(await begin(50_001), refused);
+    t.match(await patch(b.path, 0, bytes.subarray(0, 60_000)), refused);
+    t.match(await ask(b.path), { offset: '0' });
+    t.equal((await patch(b.path, 0, bytes.subarray(0, 40_000))).status, 204);
+    t.match(await patch(c.path, 0, bytes.subarray(0, 10_001)), refused);
+    t.equal((await ask(b.path, { method: 'DELETE' })).status, 204);
+    t.equal((await patch(c.path, 0, bytes.subarray(0, 40_000))).status, 204, 'what is dropped counts no more');
+    t.match(await patch(c.path, 40_000, bytes.subarray(0, 20_000)), refused);
+    t.equal((await ask(c.path, { method: 'DELETE' })).status, 204);
+  });
+
+  t.test(`${name}: an account may have so many uploads that are not complete, and no more`, async (t) => {
+    const store = await openStore(t);
+    const { begin, patch, ask } = await setUp(t, store, { maxOpenUploads: 2 });
+    const refused = { status: 403, text: /too_many_uploads.*2 uploads.*MAX_OPEN_UPLOADS/ };
+    const [a, b] = [await begin(10), await begin(10)];
+    t.match(await begin(10), refused);
+    const { begin: beginElsewhere } = await setUp(t, store, { maxOpenUploads: 2 });
+    t.match(await beginElsewhere(10), refused, 'another gateway counts those in the store');
+    t.equal((await begin(10, { 'test-owner': '1b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6b' })).status, 201);
+    t.equal((await patch(a.path, 0, new Uint8Array(10))).status, 200);
+    t.equal((await begin(10, {}, new Uint8Array(10))).status, 201, 'one that is complete counts no more');
+    t.equal((await begin(10)).status, 201);
+    t.match(await begin(10), refused);
+    t.equal((await ask(b.path, { method: 'DELETE' })).status, 204);
+    t.equal((await begin(10)).status, 201);
+  });
 }
 
 t.test('OPTIONS says what is spoken, and pages of other origins may read it', async (t) => {

@@ -5,8 +5,9 @@ import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
+import { StateStore } from '../../gateway/resumable/state-store.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
-import type { StorageQuota } from '../../gateway/storage-quota.ts';
+import { StorageQuota, storageUse } from '../../gateway/storage-quota.ts';
 import { testDeployment } from './new-file.ts';
 import { plentyOfSlots } from './plenty-of-slots.ts';
 import { resumableUploadsOn } from './resumable-uploads.ts';
@@ -27,7 +28,10 @@ export async function serveGatewayOn(
     largestPart?: number;
     bodyIdleTimeout?: number;
     expireAfter?: number;
+    maxOpenUploads?: number;
     quota?: StorageQuota;
+    /** Makes a quota that asks the stores. */
+    limits?: { files: number; bytes: number };
   } = {},
 ) {
   const rows = new Map<string, CloudFile>();
@@ -45,7 +49,10 @@ export async function serveGatewayOn(
       [...rows.values()].filter(({ createdAt }) => createdAt >= after && createdAt < before),
     list: async () => [...rows.values()],
     count: async () => rows.size,
-    usedBy: async () => ({ files: 0, bytes: 0 }),
+    async usedBy(account) {
+      const files = [...rows.values()].filter(({ ownerId }) => ownerId === account);
+      return { files: files.length, bytes: files.reduce((sum, { size }) => sum + size, 0) };
+    },
     remove: async (name) => rows.delete(name),
   };
   const memory = new UploadMemory({
@@ -57,10 +64,15 @@ export async function serveGatewayOn(
   });
   const ledger = createUploadLedger();
   const maxUploadBytes = options.maxUploadBytes ?? 100_000_000;
+  const { limits } = options;
+  const states = new StateStore({ store, deploymentId: testDeployment });
+  const use = storageUse({ cloudFiles, states });
+  const quota = options.quota ?? (limits && new StorageQuota({ limits, use }));
   const resumable = resumableUploadsOn({
     ...{ store, cloudFiles, memory, maxUploadBytes, log },
     ...(options.expireAfter === undefined ? {} : { expireAfter: options.expireAfter }),
-    ...(options.quota && { quota: options.quota }),
+    ...(options.maxOpenUploads && { maxOpenUploads: options.maxOpenUploads }),
+    ...(quota && { quota }),
   });
   t.teardown(async () => {
     if (!(await ledger.untilIdle(20_000))) throw new Error('an upload is not over');
@@ -81,7 +93,7 @@ export async function serveGatewayOn(
       memory,
       maxUploadBytes,
       resumable,
-      ...(options.quota && { quota: options.quota }),
+      ...(quota && { quota }),
       fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
       uploads: ledger,
       downloads: plentyOfSlots(),

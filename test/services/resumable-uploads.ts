@@ -1,6 +1,7 @@
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { ResumableUploads, type ResumableUploadsDeps } from '../../gateway/resumable/resumable-uploads.ts';
+import { StateStore } from '../../gateway/resumable/state-store.ts';
 import { testDeployment } from './new-file.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -18,9 +19,10 @@ export function resumableUploadsOn(
 ): ResumableUploads {
   return new ResumableUploads({
     deploymentId: testDeployment,
-    states: deps.store,
+    states: new StateStore({ store: deps.store, deploymentId: testDeployment }),
     projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
     maxUploadBytes: 100_000_000,
+    maxOpenUploads: 100,
     expireAfter: 86_400_000,
     log: silentLog(),
     ...deps,

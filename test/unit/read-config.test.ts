@@ -47,6 +47,7 @@ t.test('defaults', async (t) => {
     s3RequestTimeout: 60_000,
     tokenLimits: { rate: 0, burst: 100, inFlight: 0 },
     addressLimits: { rate: 0, burst: 100, inFlight: 0 },
+    maxOpenUploads: 1000,
     storageQuota: { files: 0, bytes: 0 },
     maxStoredRecordBytes: 0,
     maxRecordBytes: 1_048_576,

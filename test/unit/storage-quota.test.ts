@@ -66,8 +66,25 @@ t.test('a file that is deleted makes room at once', async (t) => {
   state.now = 3;
   await quota.check('a', 1, signal);
   state.files = 1;
-  state.now = 4;
-  quota.freed('a');
-  state.now = 5;
+  state.now = 20_000;
   await t.rejects(quota.check('a', 1, signal), refused, 'what others stored meanwhile counts');
+});
+
+t.test('bytes of an upload count while they come, and once when the store has seen them', async (t) => {
+  const { quota, state } = quotaOf({ bytes: 100 });
+  const counted = await quota.claimBytes('a', 60, signal);
+  await t.rejects(quota.check('a', 41, signal), refused);
+  state.now = 1;
+  counted(50, false);
+  state.now = 20_000;
+  state.bytes = 50;
+  await t.rejects(quota.check('a', 41, signal), refused, 'ten bytes are still to come');
+  await quota.check('a', 40, signal);
+  counted(55, true);
+  await quota.check('a', 45, signal);
+  await t.rejects(quota.check('a', 46, signal), refused);
+  state.now = 40_000;
+  state.bytes = 55;
+  await quota.check('a', 45, signal);
+  await t.rejects(quota.check('a', 46, signal), refused);
 });

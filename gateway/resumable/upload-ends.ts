@@ -1,0 +1,131 @@
+import { createSharedDeadline } from '../../common/abort/shared-deadline.ts';
+import { uploadConflict } from '../../common/errors/catalogue.ts';
+import type { CountLimit } from '../../common/limits/count-limit.ts';
+import type { Log } from '../../common/log/log.ts';
+import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
+import type { Projects } from '../../common/metadata/projects.ts';
+import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import type { UsageCounts } from '../../common/usage/usage-counts.ts';
+import { objectDescription } from '../object-description.ts';
+import type { CountedFile, StorageQuota } from '../storage-quota.ts';
+import type { StateStore } from './state-store.ts';
+import type { UploadLease } from './upload-leases.ts';
+import type { Remainder, UploadState } from './upload-state.ts';
+
+export interface UploadEndsDeps {
+  readonly store: Pick<ObjectStore, 'resume' | 'dropWritten' | 'head' | 'delete'>;
+  readonly states: StateStore;
+  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findByName'>;
+  readonly projects: Pick<Projects, 'ensure'>;
+  readonly quota?: StorageQuota | undefined;
+  readonly usage?: Pick<UsageCounts, 'add'>;
+  readonly log: Log;
+}
+
+/** What the stores may take once all bytes have come. Milliseconds. */
+export const finishTimeout = 60_000;
+const finishDeadline = createSharedDeadline(finishTimeout);
+
+/** How uploads end: as files, or as nothing. */
+export class UploadEnds {
+  readonly #deps: UploadEndsDeps;
+  readonly #open: Pick<CountLimit, 'removed'>;
+  readonly #work: Set<Promise<unknown>>;
+
+  /** @param args.open counts uploads that have not ended @param args.work that no answer waits for, and a stop does */
+  constructor(
+    deps: UploadEndsDeps,
+    { open, work }: { open: Pick<CountLimit, 'removed'>; work: Set<Promise<unknown>> },
+  ) {
+    this.#deps = deps;
+    this.#open = open;
+    this.#work = work;
+  }
+
+  /** Makes the object of what is written, unless it was made before, and its row. */
+  async finish(state: UploadState, lease: UploadLease): Promise<CloudFile> {
+    const { store } = this.#deps;
+    const { file, written } = state;
+    if (!(await lease.keep())) throw uploadConflict('Another request completes the upload');
+    const signal = AbortSignal.timeout(finishTimeout);
+    if ((await store.head(file.objectKey, signal)) === null) {
+      const writer = await store.resume(file.objectKey, objectDescription(file), written, signal);
+      await writer.complete({ chunks: [], size: 0, crc32: 0 });
+    }
+    return this.store(state, written?.crc32 ?? 0);
+  }
+
+  /** The object is there: its row, and nothing more of the upload. */
+  async store(state: UploadState, crc32: number): Promise<CloudFile> {
+    const signal = finishDeadline();
+    const { ownerId, projectSlug, name, objectKey } = state.file;
+    await this.#deps.projects.ensure(ownerId, projectSlug, signal);
+    const now = new Date();
+    const size = state.length ?? 0;
+    let file = await this.#deps.cloudFiles.findByName(name, signal);
+    if (file === null) {
+      file = { ...state.file, size, crc32, createdAt: now, updatedAt: now };
+      let counted: CountedFile | undefined;
+      try {
+        // its bytes have been counted since they came
+        counted = await this.#deps.quota?.claim(ownerId, 0, signal);
+      } catch (error) {
+        // other files have come meanwhile
+        await this.#deps.store.delete(objectKey, signal);
+        await this.#forget(state, signal);
+        throw error;
+      }
+      await this.#insert(file, counted, signal);
+    }
+    // the file is there: what is left of its upload does no harm
+    await this.#forget(state, signal).catch((err: unknown) => {
+      this.#deps.log.warn({ err, name }, 'the state of an upload is left to the janitor');
+    });
+    return file;
+  }
+
+  /** The state goes last, so that whoever finds it finds what there is. */
+  async drop({ file, written, rest }: UploadState, signal: AbortSignal): Promise<void> {
+    await this.#deps.store.dropWritten(file.objectKey, written, signal);
+    if (rest !== null) await this.#deps.states.removeRest(rest, signal);
+    await this.#remove(file, signal);
+  }
+
+  /** No answer waits for it. */
+  removeRest(rest: Remainder): void {
+    const removed = this.#deps.states
+      .removeRest(rest, AbortSignal.timeout(finishTimeout))
+      .catch((err: unknown) =>
+        this.#deps.log.warn({ err, key: rest.key }, 'bytes of an upload are left to the janitor'),
+      )
+      .finally(() => this.#work.delete(removed));
+    this.#work.add(removed);
+  }
+
+  async #insert(file: CloudFile, counted: CountedFile | undefined, signal: AbortSignal): Promise<void> {
+    const { cloudFiles, usage } = this.#deps;
+    const rowIsOver = cloudFiles.announce();
+    let stored = false;
+    try {
+      await cloudFiles.insert(file, signal);
+      stored = true;
+      usage?.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: file.size });
+    } finally {
+      rowIsOver();
+      counted?.(stored);
+    }
+  }
+
+  async #forget({ rest, file }: UploadState, signal: AbortSignal): Promise<void> {
+    await this.#remove(file, signal);
+    if (rest !== null) this.removeRest(rest);
+  }
+
+  async #remove(file: UploadState['file'], signal: AbortSignal): Promise<void> {
+    const { states, quota } = this.#deps;
+    await states.remove(states.addressOf(file), signal);
+    this.#open.removed(file.ownerId, 1);
+    // its bytes are a file's now, or gone: what the store said before may count them twice
+    quota?.freed(file.ownerId);
+  }
+}
