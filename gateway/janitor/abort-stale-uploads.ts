@@ -2,6 +2,7 @@ import type { UploadLedger } from '../../common/lifecycle/workers/upload-ledger.
 import type { ObjectStore, OpenUpload } from '../../common/object-store/object-store.ts';
 import { readFileKey } from '../file-key.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
+import { readUploadKey } from '../resumable/upload-state.ts';
 import type { JanitorRun } from './janitor-run.ts';
 
 export interface StaleUploadDeps {
@@ -25,7 +26,7 @@ export async function abortStaleUploads(
   const { signal, report, dryRun } = run;
   const limit = Date.now() - staleAfter;
   const isOurs = ({ key }: OpenUpload): boolean =>
-    key === '' || ids.includes(readFileKey(key)?.deploymentId ?? '');
+    key === '' || ids.includes((readFileKey(key) ?? readUploadKey(key))?.deploymentId ?? '');
   let candidates = 0;
   let openKeys: Promise<readonly string[]> | null = null;
   for await (const upload of store.listOpenUploads(signal)) {

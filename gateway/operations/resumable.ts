@@ -4,11 +4,14 @@ import { ApiError } from '../../common/errors/api-error.ts';
 import { invalidHeader, payloadTooLarge } from '../../common/errors/catalogue.ts';
 import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import type { CloudFile } from '../../common/metadata/cloud-files.ts';
+import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { cloudFileJson } from '../cloud-file-json.ts';
-import { draftFile } from '../file-draft.ts';
-import type { Progress, ResumableUploads, Whose } from '../resumable/resumable-uploads.ts';
+import { draftFile, type FileDraft } from '../file-draft.ts';
+import type { ResumableUploads, Whose } from '../resumable/resumable-uploads.ts';
+import type { Chunk } from '../resumable/sitting.ts';
 import {
   readChunkCheck,
+  readConcat,
   readCount,
   readLength,
   readMetadata,
@@ -16,6 +19,7 @@ import {
   requireTus,
   tusVersion,
 } from '../resumable/tus-headers.ts';
+import type { Progress } from '../resumable/upload-ends.ts';
 import { offsetOf } from '../resumable/upload-state.ts';
 import { readProjectSlug } from './upload.ts';
 
@@ -31,35 +35,49 @@ const noStore = { 'cache-control': 'no-store' };
 const unnamed = 'file';
 
 /** POST /_f_/{project_slug}/resumable: https://tus.io/protocols/resumable-upload#creation */
-export function createUploadOperation({ authenticate, resumable, fileUrl }: ResumableDeps): Handler {
+export function createUploadOperation(deps: ResumableDeps): Handler {
+  const { authenticate, resumable } = deps;
   return tus(async (request) => {
     const projectSlug = readProjectSlug(request);
-    const length = readLength(request);
-    const { maxUploadBytes, deploymentId } = resumable;
-    if ((length ?? 0) > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'The upload');
+    const concat = readConcat(request, projectSlug);
     const metadata = request.header('upload-metadata') ?? '';
     const known = readMetadata(metadata);
-    const { body } = request;
-    const hasBody = body.contentLength !== 0;
-    if (hasBody) requireChunkType(request);
-    if ((body.contentLength ?? 0) > (length ?? maxUploadBytes))
-      throw payloadTooLarge(length ?? maxUploadBytes, 'The upload');
-    const chunk = hasBody ? { body, check: readChunkCheck(request) } : null;
-    const { userId } = await authenticate(request);
-    const file = draftFile(
-      {
-        fileName: known.get('filename') || known.get('name') || unnamed,
-        contentType: known.get('filetype') || known.get('type'),
-      },
-      { id: randomUUID(), deploymentId, ownerId: userId, projectSlug },
-    );
-    const progress = await resumable.create(file, { length, metadata }, request.signal, chunk);
-    const headers = {
-      location: `/_f_/${projectSlug}/resumable/${file.name}`,
-      ...(hasBody ? { 'upload-offset': `${offsetAfter(progress)}` } : {}),
+    const sent = {
+      fileName: known.get('filename') || known.get('name') || unnamed,
+      contentType: known.get('filetype') || known.get('type'),
     };
-    return answer(201, progress, { resumable, fileUrl }, headers);
+    const { deploymentId } = resumable;
+    if (typeof concat === 'object') {
+      const { userId: ownerId } = await authenticate(request);
+      // a client that asks again goes on with the same file
+      const id = uuidV5(ownerId, sent.fileName, ...concat);
+      const file = draftFile(sent, { id, deploymentId, ownerId, projectSlug });
+      const progress = await resumable.concatenate(file, concat, metadata, request.signal);
+      return answer(201, progress, deps, { location: addressOf(file) });
+    }
+    const length = readLength(request);
+    const chunk = firstChunk(request, length, resumable.maxUploadBytes);
+    const { userId: ownerId } = await authenticate(request);
+    const file = draftFile(sent, { id: randomUUID(), deploymentId, ownerId, projectSlug });
+    const about = { length, metadata, ...(concat && { concat }) };
+    const progress = await resumable.create(file, about, request.signal, chunk);
+    const offset = chunk === null ? {} : { 'upload-offset': `${offsetAfter(progress)}` };
+    return answer(201, progress, deps, { location: addressOf(file), ...offset });
   });
+}
+
+function addressOf({ projectSlug, name }: FileDraft): string {
+  return `/_f_/${projectSlug}/resumable/${name}`;
+}
+
+/** Null: the request brings no bytes. */
+function firstChunk(request: HttpRequest, length: number | null, maxUploadBytes: number): Chunk | null {
+  const { body } = request;
+  const most = Math.min(length ?? maxUploadBytes, maxUploadBytes);
+  if (Math.max(length ?? 0, body.contentLength ?? 0) > most) throw payloadTooLarge(most, 'The upload');
+  if (body.contentLength === 0) return null;
+  requireChunkType(request);
+  return { body, check: readChunkCheck(request) };
 }
 
 /** PATCH /_f_/{project_slug}/resumable/{name} */
@@ -91,6 +109,7 @@ export function uploadStateOperation({ authenticate, resumable, fileUrl }: Resum
       'upload-offset': `${offsetAfter(progress)}`,
       ...(length === null ? { 'upload-defer-length': '1' } : { 'upload-length': `${length}` }),
       ...(metadata === '' ? {} : { 'upload-metadata': metadata }),
+      ...(progress.file === null && progress.state.concat && { 'upload-concat': progress.state.concat }),
     };
     return answer(200, progress, { resumable, fileUrl }, headers);
   });

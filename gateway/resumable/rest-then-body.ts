@@ -1,6 +1,6 @@
 import type { BodySink, RequestBody } from '../../common/http/http-types.ts';
 
-type Body = Pick<RequestBody, 'contentLength' | 'consume' | 'resume'>;
+export type Body = Pick<RequestBody, 'contentLength' | 'consume' | 'resume'>;
 
 /**
  * The bytes that an earlier request left, and then those of this one, as one body. A body that breaks off ends: what has
@@ -40,6 +40,12 @@ export class RestThenBody implements Body {
     return true;
   }
 
+  /** Reads no more: whoever took it has ended. */
+  close(): void {
+    this.#state = 'over';
+    this.#resumed?.();
+  }
+
   async #consumeRest(chunks: AsyncIterable<Uint8Array>, sink: BodySink): Promise<void> {
     try {
       for await (const chunk of chunks) {
@@ -47,6 +53,8 @@ export class RestThenBody implements Body {
           this.#resumed = resolve;
         });
         if (!sink.write(chunk)) await resumed;
+        // leaving the loop ends the reading
+        if (this.#state === 'over') return;
       }
     } catch (error) {
       sink.fail(error as Error);

@@ -1,5 +1,11 @@
 import { waitAtMost } from '../../common/abort/wait-at-most.ts';
-import { notFound, tooManyUploads, uploadConflict, uploadExpired } from '../../common/errors/catalogue.ts';
+import {
+  notFound,
+  payloadTooLarge,
+  tooManyUploads,
+  uploadConflict,
+  uploadExpired,
+} from '../../common/errors/catalogue.ts';
 import { CountLimit } from '../../common/limits/count-limit.ts';
 import type { CloudFile } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
@@ -8,10 +14,19 @@ import type { FileDraft } from '../file-draft.ts';
 import { readFileKey } from '../file-key.ts';
 import { isStoredName } from '../file-name.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
+import { bodyOfParts } from './body-of-parts.ts';
 import { type Chunk, type Sat, Sitting, type SittingDeps } from './sitting.ts';
-import { finishTimeout, UploadEnds, type UploadEndsDeps } from './upload-ends.ts';
+import { finishTimeout, type Progress, UploadEnds, type UploadEndsDeps } from './upload-ends.ts';
 import { type UploadLease, UploadLeases } from './upload-leases.ts';
-import { isWhole, offsetOf, type UploadAddress, type UploadState } from './upload-state.ts';
+import {
+  isWhole,
+  isWholePart,
+  offsetOf,
+  partKey,
+  readUploadKey,
+  type UploadAddress,
+  type UploadState,
+} from './upload-state.ts';
 
 export interface ResumableUploadsDeps extends UploadEndsDeps {
   readonly deploymentId: string;
@@ -28,9 +43,6 @@ export interface ResumableUploadsDeps extends UploadEndsDeps {
 
 /** Of whom, where and which. */
 export type Whose = Omit<UploadAddress, 'deploymentId'>;
-
-/** Where an upload is after a request. `file`: it is complete. */
-export type Progress = { readonly state: UploadState; readonly file: null } | { readonly file: CloudFile };
 
 /** Uploads that go on after whatever ended them, at any gateway (docs/decisions/045-resumable-uploads.md). */
 export class ResumableUploads {
@@ -65,28 +77,59 @@ export class ResumableUploads {
     return new Date(savedAt + this.#deps.expireAfter);
   }
 
-  /** Begins an upload. @param begun takes its first bytes, if there are any */
+  /** Begins an upload. @param chunk its first bytes, if there are any */
   async create(
-    file: FileDraft,
-    { length, metadata }: Pick<UploadState, 'length' | 'metadata'>,
+    draft: FileDraft,
+    about: Pick<UploadState, 'length' | 'metadata' | 'concat'>,
     signal: AbortSignal,
     chunk: Chunk | null,
   ): Promise<Progress> {
-    const { store, states, quota, maxUploadBytes } = this.#deps;
-    await quota?.check(file.ownerId, length ?? chunk?.body.contentLength ?? 0, signal);
-    await this.#open.admit(file.ownerId, signal);
-    const longest = length === null ? maxUploadBytes : Math.min(length, maxUploadBytes);
-    const state: UploadState = {
-      ...{ file, metadata, length, written: null, rest: null, savedAt: Date.now() },
-      partBytes: store.partBytes(0, longest),
-    };
-    await states.save(state, signal);
-    if (length !== 0 && chunk === null) return { state, file: null };
-    return this.#alone(file, async (lease) =>
-      chunk === null
-        ? { file: await this.#ends.finish(state, lease) }
-        : this.#receive(state, lease, chunk),
+    const { quota } = this.#deps;
+    await quota?.check(draft.ownerId, about.length ?? chunk?.body.contentLength ?? 0, signal);
+    await this.#open.admit(draft.ownerId, signal);
+    const state = await this.#begin(draft, about, signal);
+    if (about.length !== 0 && chunk === null) return { state, file: null };
+    return this.#alone(draft, (lease) =>
+      chunk === null ? this.#ends.finish(state, lease) : this.#receive(state, lease, chunk),
     );
+  }
+
+  /**
+   * Makes a file of the bytes of partial uploads, in this order, and drops these. Asked again, it goes on where it was.
+   * @param names of the uploads
+   */
+  async concatenate(
+    draft: FileDraft,
+    names: readonly string[],
+    metadata: string,
+    signal: AbortSignal,
+  ): Promise<Progress> {
+    const file = await this.#stored(draft, signal);
+    if (file !== null) return { file };
+    const parts: UploadState[] = [];
+    for (const name of names) {
+      const part = await this.#load({ ...draft, name }, signal);
+      if (part === null) throw noUpload();
+      if (!isWholePart(part)) throw uploadConflict(`${name} is no partial upload that is complete`);
+      parts.push(part);
+    }
+    const length = parts.reduce((sum, part) => sum + offsetOf(part), 0);
+    const { maxUploadBytes, states, log } = this.#deps;
+    if (length > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'The upload');
+    const done = await this.#alone(draft, async (lease) => {
+      const about = { length, metadata, concat: 'final' } as const;
+      const state = (await this.#load(draft, signal)) ?? (await this.#begin(draft, about, signal));
+      if (isWhole(state)) return this.#ends.finish(state, lease);
+      const body = bodyOfParts(parts, offsetOf(state), (part, start) =>
+        states.readRest(part, signal, start),
+      );
+      return this.#receive(state, lease, { body, check: null }).finally(() => body.close());
+    });
+    const until = AbortSignal.timeout(finishTimeout);
+    for (const dropped of await Promise.allSettled(parts.map((part) => this.#ends.drop(part, until))))
+      if (dropped.status === 'rejected')
+        log.warn({ err: dropped.reason }, 'a partial upload is left to the janitor');
+    return done;
   }
 
   /** Takes more bytes. Throws 409 when they do not begin where the upload is. */
@@ -105,7 +148,8 @@ export class ResumableUploads {
   ): Promise<Progress> {
     return this.#alone(whose, async (lease) => {
       const progress = await this.#find(whose, lease, chunk.signal);
-      if (progress.file !== null) throw uploadConflict('The upload is complete');
+      if (progress.file !== null || isWholePart(progress.state))
+        throw uploadConflict('The upload is complete');
       const { state } = progress;
       const at = offsetOf(state);
       if (offset !== at) throw uploadConflict(`The upload has ${at} bytes, and not ${offset}`);
@@ -152,19 +196,32 @@ export class ResumableUploads {
   /** Whether a remainder belongs to no upload any more. */
   async isLeft(whose: Whose, key: string, signal: AbortSignal): Promise<boolean> {
     const state = await this.#deps.states.load(this.#addressOf(whose), signal);
-    return state?.rest?.key !== key;
+    return state === null || (state.rest?.key !== key && state.file.objectKey !== key);
   }
 
   /** Whether an upload is on its way to become this object. */
   async isOpen(objectKey: string, signal: AbortSignal): Promise<boolean> {
-    const parts = readFileKey(objectKey);
-    if (parts === null) return false;
-    return this.#deps.states.has(parts, signal);
+    const address = readFileKey(objectKey) ?? readUploadKey(objectKey);
+    return address !== null && this.#deps.states.has(address, signal);
   }
 
   /** Waits for requests whose clients are gone, or for so many milliseconds. */
   async close(milliseconds: number): Promise<void> {
     await waitAtMost(Promise.allSettled(this.#work), milliseconds);
+  }
+
+  async #begin(
+    draft: FileDraft,
+    about: Pick<UploadState, 'length' | 'metadata' | 'concat'>,
+    signal: AbortSignal,
+  ): Promise<UploadState> {
+    const { states, store, maxUploadBytes } = this.#deps;
+    const isPart = about.concat === 'partial';
+    const file = isPart ? { ...draft, objectKey: partKey(states.addressOf(draft)) } : draft;
+    const partBytes = store.partBytes(0, about.length ?? maxUploadBytes);
+    const state = { ...about, file, partBytes, written: null, rest: null, savedAt: Date.now() };
+    await states.save(state, signal);
+    return state;
   }
 
   async #alone<Result>({ name }: Whose, work: (lease: UploadLease) => Promise<Result>): Promise<Result> {
@@ -184,7 +241,7 @@ export class ResumableUploads {
       if (file === null) throw noUpload();
       return { file };
     }
-    return isWhole(state) ? { file: await this.#ends.finish(state, lease) } : { state, file: null };
+    return isWhole(state) ? this.#ends.finish(state, lease) : { state, file: null };
   }
 
   /** Null: there is none. Throws 410 when it has expired. */
@@ -203,7 +260,10 @@ export class ResumableUploads {
     const { maxUploadBytes: maxBytes, quota } = this.#deps;
     const before = offsetOf(state);
     const most = chunk.body.contentLength ?? (state.length === null ? 0 : state.length - before);
-    const counted = await quota?.claimBytes(state.file.ownerId, most, AbortSignal.timeout(finishTimeout));
+    const signal = AbortSignal.timeout(finishTimeout);
+    // bytes of partial uploads count already
+    const claimed = state.concat === 'final' ? undefined : quota;
+    const counted = await claimed?.claimBytes(state.file.ownerId, most, signal);
     let end = before;
     const onSaved = (offset: number): void => {
       end = offset;
@@ -218,8 +278,8 @@ export class ResumableUploads {
     }
     // it is part of what came
     if (state.rest !== null && sat.state.rest !== state.rest) this.#ends.removeRest(state.rest);
-    if (sat.stored !== null) return { file: await this.#ends.store(sat.state, sat.stored.crc32) };
-    if (isWhole(sat.state)) return { file: await this.#ends.finish(sat.state, lease) };
+    if (sat.stored !== null) return this.#ends.store(sat.state, sat.stored.crc32);
+    if (isWhole(sat.state)) return this.#ends.finish(sat.state, lease);
     if (sat.failure !== null) throw sat.failure;
     return { state: sat.state, file: null };
   }

@@ -98,6 +98,7 @@ export class Sitting {
     try {
       return await this.#receive(whole);
     } finally {
+      whole.close();
       clearTimeout(yielding);
     }
   }

@@ -50,7 +50,10 @@ export class StateStore {
     let bytes = 0;
     while (uploads.length > 0) {
       const some = uploads.splice(-readAtOnce).map((upload) => this.load(upload, signal));
-      for (const state of await Promise.all(some)) bytes += state === null ? 0 : offsetOf(state);
+      for (const state of await Promise.all(some)) {
+        // those of partial uploads count already
+        if (state !== null && state.concat !== 'final') bytes += offsetOf(state);
+      }
     }
     return bytes;
   }
@@ -95,8 +98,9 @@ export class StateStore {
     return { key, size: bytes.size };
   }
 
-  readRest({ key }: Remainder, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    return this.#store.read(key, null, signal);
+  /** @param start the first byte that is wanted */
+  readRest({ key, size }: Remainder, signal: AbortSignal, start = 0): AsyncIterable<Uint8Array> {
+    return this.#store.read(key, start === 0 ? null : { start, end: size - 1 }, signal);
   }
 
   async isThere({ key }: Remainder, signal: AbortSignal): Promise<boolean> {

@@ -19,7 +19,8 @@ export function tusOptions(maxUploadBytes: number): Readonly<Record<string, stri
   return {
     'tus-resumable': tusVersion,
     'tus-version': tusVersion,
-    'tus-extension': 'creation,creation-with-upload,creation-defer-length,expiration,checksum,termination',
+    'tus-extension':
+      'creation,creation-with-upload,creation-defer-length,expiration,checksum,termination,concatenation',
     'tus-max-size': `${maxUploadBytes}`,
     'tus-checksum-algorithm': Object.keys(checksumBytes).join(','),
   };
@@ -56,6 +57,27 @@ export function readLength(request: Headers): number | null {
   if ((length === undefined) === (deferred === undefined))
     throw invalidHeader(['One of the headers Upload-Length and Upload-Defer-Length is needed']);
   return length ?? null;
+}
+
+/** Partial uploads that one file may be made of. */
+const mostParts = 100;
+const uploadAddress = /\/_f_\/([^/?#]+)\/resumable\/([^/?#]+)(?:\?[^#]*)?$/;
+
+/** Upload-Concat: a partial upload, or a file of these, by their names. undefined: neither. */
+export function readConcat(request: Headers, project: string): 'partial' | readonly string[] | undefined {
+  const text = request.header('upload-concat')?.trim();
+  if (text === undefined || text === 'partial') return text;
+  const [, list] = /^final; *(\S.*)$/.exec(text) ?? [];
+  const addresses = list?.split(/ +/) ?? [];
+  const names = addresses.map((address) => {
+    const [, slug, name = ''] = uploadAddress.exec(address) ?? [];
+    return slug === project ? name : '';
+  });
+  if (names.length === 0 || names.length > mostParts || names.includes(''))
+    throw invalidHeader([
+      `The header Upload-Concat should be partial, or final; and the addresses of up to ${mostParts} uploads of this project`,
+    ]);
+  return names;
 }
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;

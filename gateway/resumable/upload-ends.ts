@@ -26,6 +26,9 @@ export interface UploadEndsDeps {
 export const finishTimeout = 60_000;
 const finishDeadline = createSharedDeadline(finishTimeout);
 
+/** Where an upload is after a request. `file`: it is complete. */
+export type Progress = { readonly state: UploadState; readonly file: null } | { readonly file: CloudFile };
+
 /** How uploads end: as files, or as nothing. */
 export class UploadEnds {
   readonly #deps: UploadEndsDeps;
@@ -42,8 +45,8 @@ export class UploadEnds {
     this.#work = work;
   }
 
-  /** Makes the object of what is written, unless it was made before, and its row. */
-  async finish(state: UploadState, lease: UploadLease): Promise<CloudFile> {
+  /** Makes the object of what is written, unless it was made before, and a file of it. */
+  async finish(state: UploadState, lease: UploadLease): Promise<Progress> {
     const { store } = this.#deps;
     const { file, written } = state;
     if (!(await lease.keep())) throw uploadConflict('Another request completes the upload');
@@ -55,9 +58,10 @@ export class UploadEnds {
     return this.store(state, written?.crc32 ?? 0);
   }
 
-  /** The object is there: its row, and nothing more of the upload. */
-  async store(state: UploadState, crc32: number): Promise<CloudFile> {
+  /** The object is there: its row, and nothing more of the upload. One of a partial upload waits for the others. */
+  async store(state: UploadState, crc32: number): Promise<Progress> {
     const signal = finishDeadline();
+    if (state.concat === 'partial') return this.#keepPart(state, signal);
     const { ownerId, projectSlug, name, objectKey } = state.file;
     await this.#deps.projects.ensure(ownerId, projectSlug, signal);
     const now = new Date();
@@ -81,14 +85,23 @@ export class UploadEnds {
     await this.#forget(state, signal).catch((err: unknown) => {
       this.#deps.log.warn({ err, name }, 'the state of an upload is left to the janitor');
     });
-    return file;
+    return { file };
+  }
+
+  async #keepPart(state: UploadState, signal: AbortSignal): Promise<Progress> {
+    const rest = { key: state.file.objectKey, size: state.length ?? 0 };
+    const whole = { ...state, written: null, rest, savedAt: Date.now() };
+    await this.#deps.states.save(whole, signal);
+    if (state.rest !== null && state.rest.key !== rest.key) this.removeRest(state.rest);
+    return { state: whole, file: null };
   }
 
   /** The state goes last, so that whoever finds it finds what there is. */
-  async drop({ file, written, rest }: UploadState, signal: AbortSignal): Promise<void> {
+  async drop(state: UploadState, signal: AbortSignal): Promise<void> {
+    const { file, written, rest } = state;
     await this.#deps.store.dropWritten(file.objectKey, written, signal);
     if (rest !== null) await this.#deps.states.removeRest(rest, signal);
-    await this.#remove(file, signal);
+    await this.#remove(state, signal);
   }
 
   /** No answer waits for it. */
@@ -116,15 +129,15 @@ export class UploadEnds {
     }
   }
 
-  async #forget({ rest, file }: UploadState, signal: AbortSignal): Promise<void> {
-    await this.#remove(file, signal);
-    if (rest !== null) this.removeRest(rest);
+  async #forget(state: UploadState, signal: AbortSignal): Promise<void> {
+    await this.#remove(state, signal);
+    if (state.rest !== null) this.removeRest(state.rest);
   }
 
-  async #remove(file: UploadState['file'], signal: AbortSignal): Promise<void> {
+  async #remove({ file, concat }: UploadState, signal: AbortSignal): Promise<void> {
     const { states, quota } = this.#deps;
     await states.remove(states.addressOf(file), signal);
-    this.#open.removed(file.ownerId, 1);
+    if (concat !== 'final') this.#open.removed(file.ownerId, 1);
     // its bytes are a file's now, or gone: what the store said before may count them twice
     quota?.freed(file.ownerId);
   }

@@ -22,6 +22,13 @@ export interface UploadState {
   readonly rest: Remainder | null;
   /** Milliseconds of the epoch. */
   readonly savedAt: number;
+  /** Its bytes become some of a file, or are those of such uploads. */
+  readonly concat?: 'partial' | 'final';
+}
+
+/** All bytes of a partial upload have come: they are an object, and what is left of the upload. */
+export function isWholePart({ concat, rest, file }: UploadState): boolean {
+  return concat === 'partial' && rest?.key === file.objectKey;
 }
 
 /** Bytes that survive whatever happens to a process. */
@@ -59,6 +66,11 @@ const restMark = '!';
 /** The key of a remainder that ends at an offset. */
 export function restKey(address: UploadAddress, offset: number): string {
   return `${stateKey(address)}${restMark}${offset}`;
+}
+
+/** The key of the object that a partial upload becomes: no remainder ends at 0. */
+export function partKey(address: UploadAddress): string {
+  return restKey(address, 0);
 }
 
 /** Whose state or remainder has this key; null: nobody's. */

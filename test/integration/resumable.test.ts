@@ -1,88 +1,18 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import t, { type Test } from 'tap';
-import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import t from 'tap';
 import { createJanitor } from '../../gateway/janitor/janitor.ts';
 import { StorageQuota } from '../../gateway/storage-quota.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
-import { serveGatewayOn } from '../services/gateway-on-s3.ts';
 import { testDeployment } from '../services/new-file.ts';
 import { resumableUploadsOn } from '../services/resumable-uploads.ts';
 import { silentLog } from '../services/silent-log.ts';
-import { openStubStore, stubPartBytes } from '../services/stub-store.ts';
-import { collect, patternBytes } from './object-store-contract.ts';
+import { stubPartBytes } from '../services/stub-store.ts';
+import { chunkType, serveTus, tusStores } from '../services/tus-gateway.ts';
+import { patternBytes } from './object-store-contract.ts';
 
 const never = new AbortController().signal;
-const chunkType = 'application/offset+octet-stream';
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
-
-async function fileSystem(t: Test): Promise<ObjectStore> {
-  const root = await mkdtemp(join(tmpdir(), 'sluice-resumable-'));
-  t.teardown(() => rm(root, { recursive: true, force: true }));
-  const store = await createFileSystemStore({ root });
-  t.teardown(async () => mustBeEmpty(await readdir(join(root, 'unfinished'))));
-  return store;
-}
-
-async function stub(t: Test): Promise<ObjectStore> {
-  const { stub, store } = await openStubStore(t);
-  t.teardown(() => mustBeEmpty(stub.openUploads()));
-  return store;
-}
-
-function mustBeEmpty(left: readonly unknown[]): void {
-  if (left.length > 0) throw new Error(`bytes are left: ${JSON.stringify(left)}`);
-}
-
-interface Ask {
-  readonly method?: string;
-  readonly headers?: Record<string, string>;
-  readonly body?: Uint8Array;
-}
-
-async function setUp(t: Test, store: ObjectStore, options: Parameters<typeof serveGatewayOn>[2] = {}) {
-  const gateway = await serveGatewayOn(t, store, { maxUploadBytes: 1_000_000, ...options });
-  const ask = async (path: string, { method = 'HEAD', headers = {}, body }: Ask = {}) => {
-    const response = await fetch(new URL(path, gateway.baseUrl), {
-      method,
-      headers: { 'tus-resumable': '1.0.0', ...headers },
-      ...(body === undefined ? {} : { body: Buffer.from(body) }),
-    });
-    const text = await response.text();
-    const { headers: received, status } = response;
-    return { status, offset: received.get('upload-offset'), headers: received, text };
-  };
-  const begin = async (length: number | null, headers: Record<string, string> = {}, body?: Uint8Array) => {
-    const size = length === null ? { 'upload-defer-length': '1' } : { 'upload-length': `${length}` };
-    const answer = await ask('/_f_/demo/resumable', {
-      method: 'POST',
-      headers: { ...size, ...headers, ...(body === undefined ? {} : { 'content-type': chunkType }) },
-      ...(body === undefined ? {} : { body }),
-    });
-    return { ...answer, path: answer.headers.get('location') ?? '' };
-  };
-  const patch = (path: string, offset: number, body: Uint8Array, headers: Record<string, string> = {}) =>
-    ask(path, {
-      method: 'PATCH',
-      headers: { 'upload-offset': `${offset}`, 'content-type': chunkType, ...headers },
-      body,
-    });
-  /** What is stored that is no file. */
-  const left = async (): Promise<string[]> => {
-    const found: string[] = [];
-    for await (const { key } of store.list(`${testDeployment}/_resumable/`, never)) found.push(key);
-    return found;
-  };
-  const stored = async (): Promise<Buffer[]> =>
-    Promise.all(
-      [...gateway.rows.values()].map(({ objectKey }) => collect(store.read(objectKey, null, never))),
-    );
-  return { ...gateway, ask, begin, patch, left, stored };
-}
 
 /** A request whose client goes away in the middle of its body, as soon as something was taken of it. */
 async function breakOff(baseUrl: string, path: string, offset: number, bytes: Uint8Array, more: number) {
@@ -100,7 +30,7 @@ async function breakOff(baseUrl: string, path: string, offset: number, bytes: Ui
   return socket;
 }
 
-for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: stub })) {
+for (const [name, openStore] of Object.entries(tusStores)) {
   t.test(`${name}: an upload in chunks of any size becomes a file`, async (t) => {
     for (const sizes of [
       [300_000],
@@ -108,7 +38,7 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
       [stubPartBytes, 2 * stubPartBytes, 7],
       [5, 5, 5],
     ]) {
-      const { begin, patch, ask, rows, stored, left } = await setUp(t, await openStore(t));
+      const { begin, patch, ask, rows, stored, left } = await serveTus(t, await openStore(t));
       const bytes = patternBytes(sizes.reduce((sum, size) => sum + size, 0));
       const metadata = `filename ${base64('Größe 1.png')},filetype ${base64('image/png')},empty`;
       const begun = await begin(bytes.byteLength, { 'upload-metadata': metadata });
@@ -143,7 +73,7 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
   });
 
   t.test(`${name}: creation with all bytes, with some, with none, and of an empty file`, async (t) => {
-    const { begin, patch, stored, rows } = await setUp(t, await openStore(t));
+    const { begin, patch, stored, rows } = await serveTus(t, await openStore(t));
     const bytes = patternBytes(200_000);
     const whole = await begin(bytes.byteLength, {}, bytes);
     t.match(whole, { status: 201, offset: `${bytes.byteLength}` });
@@ -161,7 +91,7 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
   });
 
   t.test(`${name}: the length may come with any chunk, and never changes`, async (t) => {
-    const { begin, patch, ask, rows } = await setUp(t, await openStore(t));
+    const { begin, patch, ask, rows } = await serveTus(t, await openStore(t));
     const bytes = patternBytes(100_000);
     const { path } = await begin(null);
     t.equal((await ask(path)).headers.get('upload-defer-length'), '1');
@@ -175,7 +105,7 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
   });
 
   t.test(`${name}: a chunk with a wrong checksum does not count, one with a right one does`, async (t) => {
-    const { begin, patch, ask, stored } = await setUp(t, await openStore(t));
+    const { begin, patch, ask, stored } = await serveTus(t, await openStore(t));
     const bytes = patternBytes(200_000);
     const digest = (algorithm: string, of: Uint8Array) =>
       `${algorithm} ${createHash(algorithm).update(of).digest('base64')}`;
@@ -198,7 +128,7 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
   });
 
   t.test(`${name}: a chunk that breaks off counts as far as it came`, async (t) => {
-    const { begin, patch, ask, stored, baseUrl, resumable } = await setUp(t, await openStore(t));
+    const { begin, patch, ask, stored, baseUrl, resumable } = await serveTus(t, await openStore(t));
     const bytes = patternBytes(400_000);
     const { path } = await begin(bytes.byteLength);
     let at = 0;
@@ -216,7 +146,7 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
   });
 
   t.test(`${name}: the newest request goes on, and the one before ends with what it brought`, async (t) => {
-    const { begin, patch, ask, stored, baseUrl } = await setUp(t, await openStore(t));
+    const { begin, patch, ask, stored, baseUrl } = await serveTus(t, await openStore(t));
     const bytes = patternBytes(300_000);
     const { path } = await begin(bytes.byteLength);
     const socket = await breakOff(baseUrl, path, 0, bytes.subarray(0, 100_000), 100_000);
@@ -233,7 +163,7 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
 
   t.test(`${name}: of two chunks at once one counts`, async (t) => {
     for (let i = 0; i < 5; i++) {
-      const { begin, patch, ask, stored } = await setUp(t, await openStore(t));
+      const { begin, patch, ask, stored } = await serveTus(t, await openStore(t));
       const bytes = patternBytes(200_000);
       const { path } = await begin(bytes.byteLength);
       const answers = await Promise.all([0, 1, 2].map(() => patch(path, 0, bytes.subarray(0, 100_000))));
@@ -245,7 +175,7 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
   });
 
   t.test(`${name}: what is wrong gets a clear answer, and changes nothing`, async (t) => {
-    const { begin, patch, ask, rows, left } = await setUp(t, await openStore(t));
+    const { begin, patch, ask, rows, left } = await serveTus(t, await openStore(t));
     const other = { 'test-owner': '1b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6b' };
     const refused: [
       what: string,
@@ -334,7 +264,7 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
 
   t.test(`${name}: an upload that is dropped, or expires, leaves nothing`, async (t) => {
     const store = await openStore(t);
-    const { begin, patch, ask, left, resumable, cloudFiles, memory } = await setUp(t, store, {
+    const { begin, patch, ask, left, resumable, cloudFiles, memory } = await serveTus(t, store, {
       expireAfter: 3_600_000,
     });
     const bytes = patternBytes(200_000);
@@ -367,7 +297,7 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
   t.test(`${name}: a file that was the last one that fits leaves none of another`, async (t) => {
     const used = { files: 0, bytes: 0 };
     const quota = new StorageQuota({ limits: { files: 1, bytes: 0 }, use: async () => used });
-    const { begin, patch, rows, left } = await setUp(t, await openStore(t), { quota });
+    const { begin, patch, rows, left } = await serveTus(t, await openStore(t), { quota });
     const bytes = patternBytes(100_000);
     const [a, b] = [await begin(bytes.byteLength), await begin(bytes.byteLength)];
     t.equal((await patch(a.path, 0, bytes)).status, 200);
@@ -380,12 +310,12 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
   t.test(`${name}: bytes of uploads that are not complete count to the quota, and once`, async (t) => {
     const store = await openStore(t);
     const limits = { files: 0, bytes: 250_000 };
-    const { begin, patch, ask, rows } = await setUp(t, store, { limits });
+    const { begin, patch, ask, rows } = await serveTus(t, store, { limits });
     const bytes = patternBytes(200_000);
     const a = await begin(200_000, {}, bytes.subarray(0, 150_000));
     const refused = { status: 403, text: /quota_exceeded/ };
     t.match(await begin(100_001), refused);
-    const other = await setUp(t, store, { limits });
+    const other = await serveTus(t, store, { limits });
     t.match(await other.begin(100_001), refused, 'another gateway finds them in the store');
     const [b, c] = [await begin(100_000), await begin(60_000)];
     t.equal((await patch(a.path, 150_000, bytes.subarray(150_000))).status, 200);
@@ -403,11 +333,11 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
 
   t.test(`${name}: an account may have so many uploads that are not complete, and no more`, async (t) => {
     const store = await openStore(t);
-    const { begin, patch, ask } = await setUp(t, store, { maxOpenUploads: 2 });
+    const { begin, patch, ask } = await serveTus(t, store, { maxOpenUploads: 2 });
     const refused = { status: 403, text: /too_many_uploads.*2 uploads.*MAX_OPEN_UPLOADS/ };
     const [a, b] = [await begin(10), await begin(10)];
     t.match(await begin(10), refused);
-    const { begin: beginElsewhere } = await setUp(t, store, { maxOpenUploads: 2 });
+    const { begin: beginElsewhere } = await serveTus(t, store, { maxOpenUploads: 2 });
     t.match(await beginElsewhere(10), refused, 'another gateway counts those in the store');
     t.equal((await begin(10, { 'test-owner': '1b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6b' })).status, 201);
     t.equal((await patch(a.path, 0, new Uint8Array(10))).status, 200);
@@ -420,7 +350,7 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
 }
 
 t.test('OPTIONS says what is spoken, and pages of other origins may read it', async (t) => {
-  const { baseUrl } = await setUp(t, await fileSystem(t));
+  const { baseUrl } = await serveTus(t, await tusStores['file system'](t));
   const answer = await fetch(`${baseUrl}/_f_/demo/resumable`, { method: 'OPTIONS' });
   t.equal(answer.status, 204);
   t.equal(answer.headers.get('tus-version'), '1.0.0');

@@ -57,6 +57,7 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
       [{ chunkSize: 131_072, uploadDataDuringCreation: true }],
       [{ uploadLengthDeferred: true, chunkSize: 300_000 }],
       [{ chunkSize: 100_000 }, 300_000],
+      [{ parallelUploads: 3, chunkSize: 70_000 }],
     ];
     for (const [index, [options, pauseAt]] of ways.entries()) {
       await uploaded(endpoint, options, pauseAt);
