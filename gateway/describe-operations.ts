@@ -15,6 +15,7 @@ import {
 import { curl, keeping } from '../common/openapi/curl.ts';
 import { bytes, count, dateTime, exactObject, named, string } from '../common/openapi/schema.ts';
 import { cloudFile, storingErrors, tag } from './cloud-file-schema.ts';
+import { linkParameter, uploadLinkDescription } from './describe-upload-link.ts';
 import { filterPattern } from './media-type.ts';
 import { mostNames } from './operations/delete-files.ts';
 import { longestLife } from './operations/link.ts';
@@ -93,6 +94,7 @@ const sendingErrors: readonly ErrorCode[] = [
   'invalid_multipart',
   'chunks_unsupported',
   'checksum_mismatch',
+  'link_refused',
 ];
 
 /** How the description of the API shows the operations of the gateway, by their names in its table. */
@@ -103,10 +105,11 @@ export const descriptions = {
     summary: 'Upload a file',
     description:
       'The file is durable when the answer comes. Other parts of the form are ignored. The project is created if it does not exist.',
-    access: 'token',
-    parameters: Object.entries(checksums).map(([name, { description }]) =>
-      headerParameter(name, description),
-    ),
+    access: 'optional',
+    parameters: [
+      linkParameter,
+      ...Object.entries(checksums).map(([name, { description }]) => headerParameter(name, description)),
+    ],
     body: {
       description: 'A form with the file, and its file name, in the part `file`',
       content: {
@@ -129,8 +132,9 @@ export const descriptions = {
     tag,
     summary: 'Upload a file as a plain body',
     description:
-      'As `curl -T` does. The name in the address is the original name; each request stores a file of its own. Files called `upload`, `resumable` or `_delete_` need another way.',
-    access: 'token',
+      'As `curl -T` does. The name in the address is the original name; each request stores a file of its own. Files called `upload`, `upload-link`, `resumable` or `_delete_` need another way.',
+    access: 'optional',
+    parameters: [linkParameter],
     pathParameters: {
       name: {
         description: 'The name of the file to be stored',
@@ -144,6 +148,7 @@ export const descriptions = {
       `echo hello > hello.txt\n${curl({ url: `${base}/_f_/demo/hello.txt`, more: ['-T hello.txt'] })}`,
   },
   ...resumableDescriptions,
+  uploadLink: uploadLinkDescription,
   link: {
     id: 'link',
     tag,

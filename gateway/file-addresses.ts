@@ -3,6 +3,8 @@ import type { CloudFile } from '../common/metadata/cloud-files.ts';
 
 /** Where a file is read. */
 export interface FileAddresses {
+  /** Of all files of a project. */
+  filesUrl(projectSlug: string): string;
   /** From us. */
   downloadUrl(file: CloudFile): string;
   /** As its CloudFile says: from us, from the bucket, or from a CDN before it. */
@@ -19,9 +21,11 @@ export function fileAddresses(args: {
   readonly objectUrl: ((key: string) => string) | null;
 }): FileAddresses {
   const { config, baseUrl, objectUrl } = args;
+  const filesUrl = (projectSlug: string): string => `${baseUrl()}/_f_/${projectSlug}`;
   const downloadUrl = ({ projectSlug, name }: CloudFile): string =>
-    `${baseUrl()}/_f_/${projectSlug}/${encodeURIComponent(name)}`;
+    `${filesUrl(projectSlug)}/${encodeURIComponent(name)}`;
   return {
+    filesUrl,
     downloadUrl,
     fileUrl(file) {
       if (config.publicFilesUrl !== undefined) {

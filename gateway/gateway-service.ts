@@ -18,6 +18,7 @@ import { ResumableUploads } from './resumable/resumable-uploads.ts';
 import { StateStore } from './resumable/state-store.ts';
 import { gatewayRoutes } from './routes.ts';
 import { StorageQuota, storageUse } from './storage-quota.ts';
+import { UploadLinks } from './upload-links.ts';
 
 /** Within what a stop may take in all. Milliseconds. */
 const takeBackTimeout = 10_000;
@@ -39,13 +40,16 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   });
   const { memory, downloads } = openLimits(services, largestPart);
   const quota = quotaOf(config, { cloudFiles, states });
+  // the embedded stores are this process's alone
+  const redis = config.clickhouse === undefined ? undefined : services.redis;
+  const keys = createStoredKeys({ db, database });
   const resumable = new ResumableUploads({
     ...{ store, states, cloudFiles, projects, memory, quota, usage, log },
     deploymentId: deployment.id,
     maxUploadBytes: config.maxUploadBytes,
     maxOpenUploads: config.maxOpenUploads,
     expireAfter: config.janitorStaleAfter,
-    redis: config.clickhouse === undefined ? undefined : services.redis,
+    redis,
   });
   const janitor = openJanitor(services, { store, cloudFiles, resumable });
   const closing = new AbortController();
@@ -64,7 +68,8 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       usage,
       fileLinks: config.fileLinks,
       ...fileAddresses({ config, baseUrl, objectUrl }),
-      links: createFileLinks(createStoredKeys({ db, database })),
+      links: createFileLinks(keys),
+      uploadLinks: new UploadLinks({ keys, redis: config.clickhouse === undefined ? undefined : (redis ?? null) }),
       uploads,
       log,
     }),

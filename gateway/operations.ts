@@ -18,6 +18,12 @@ export const gatewayOperations: readonly GatewayOperation[] = [
     api: descriptions.upload,
   },
   {
+    name: 'uploadLink',
+    method: 'POST',
+    path: '/_f_/:project/upload-link',
+    api: descriptions.uploadLink,
+  },
+  {
     name: 'createUpload',
     method: 'POST',
     path: '/_f_/:project/resumable',

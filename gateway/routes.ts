@@ -13,22 +13,28 @@ import {
   uploadStateOperation,
 } from './operations/resumable.ts';
 import { type UploadDeps, uploadOperation } from './operations/upload.ts';
+import { type UploadLinkDeps, uploadLinkOperation } from './operations/upload-link.ts';
 import { type GatewayOperation, gatewayOperations } from './operations.ts';
 import { tusOptions } from './resumable/tus-headers.ts';
+import { UploadAccess, type UploadAccessDeps } from './upload-access.ts';
 
-export type GatewayDeps = UploadDeps &
-  ResumableDeps &
+export type GatewayDeps = Omit<UploadDeps & ResumableDeps, 'access'> &
   DownloadDeps &
   LinkDeps &
   ListFilesDeps &
-  DeleteFileDeps;
+  DeleteFileDeps &
+  UploadLinkDeps &
+  UploadAccessDeps;
 
 /** Every address of the upload gateway. */
-export function gatewayRoutes(deps: GatewayDeps): Route[] {
+export function gatewayRoutes(needed: GatewayDeps): Route[] {
+  const access = new UploadAccess(needed);
+  const deps = { ...needed, access };
   const handlers: Readonly<Record<GatewayOperation['name'], Handler>> = {
-    upload: uploadOperation(deps),
-    putFile: putFileOperation(deps),
-    createUpload: createUploadOperation(deps),
+    upload: access.counting(uploadOperation(deps)),
+    uploadLink: uploadLinkOperation(deps),
+    putFile: access.counting(putFileOperation(deps)),
+    createUpload: access.counting(createUploadOperation(deps)),
     uploadState: uploadStateOperation(deps),
     append: appendOperation(deps),
     dropUpload: dropUploadOperation(deps),

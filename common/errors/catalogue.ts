@@ -91,12 +91,8 @@ export const registrationRefused = () =>
   });
 export const wrongPassword = () =>
   new ApiError({ code: 'wrong_password', status: 403, message: 'The current password is wrong' });
-export const linkRefused = () =>
-  new ApiError({
-    code: 'link_refused',
-    status: 403,
-    message: 'The link has expired, or is not one of ours',
-  });
+export const linkRefused = (message = 'The link has expired, or is not one of ours') =>
+  new ApiError({ code: 'link_refused', status: 403, message });
 /** @param limit of an account */
 export const tooManySpaces = (limit: number) =>
   new ApiError({

@@ -31,7 +31,7 @@ export const errorCodes = {
   csrf_refused: { status: 403, title: 'The request does not come from a page of this session' },
   registration_refused: { status: 403, title: 'No account was created' },
   wrong_password: { status: 403, title: 'The current password is wrong' },
-  link_refused: { status: 403, title: 'The link has expired or is not one of ours' },
+  link_refused: { status: 403, title: 'The link has expired, has been used, or does not allow this' },
   too_many_spaces: { status: 403, title: 'The account has reached its number of record spaces' },
   too_many_projects: { status: 403, title: 'The account has reached its number of projects' },
   too_many_uploads: { status: 403, title: 'The account has reached its number of uploads that are not complete' },

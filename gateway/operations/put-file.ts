@@ -5,6 +5,7 @@ import { draftFile } from '../file-draft.ts';
 import type { FileChecksums } from '../multipart/file-checksums.ts';
 import { objectDescription } from '../object-description.ts';
 import { type BodyReader, type ObjectStage, receiveBody } from '../receive/receive-body.ts';
+import { mustFit } from '../upload-access.ts';
 import { announcedChecksums, cleaningUp, readProjectSlug, storeFile, type UploadDeps } from './upload.ts';
 
 /** PUT /_f_/{project_slug}/{original name}: the body is the file, as `curl -T` sends it. */
@@ -23,18 +24,20 @@ export function putFileOperation(deps: UploadDeps): Handler {
     const checksums = announcedChecksums(request);
     const length = body.contentLength ?? 0;
     if (length > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'File');
-    const { userId } = await deps.authenticate(request);
+    const grant = await deps.access.begin(request, projectSlug);
+    const { userId } = grant;
     const draft = draftFile(
       { fileName: request.params.name ?? '', contentType },
       { id: randomUUID(), deploymentId: deps.deploymentId, ownerId: userId, projectSlug },
     );
+    mustFit(grant, draft.contentType, length);
     await deps.quota?.check(userId, length, signal);
     const received = await receiveBody({
       ...{ body, signal, behind },
       rules: deps.store,
       memory: deps.memory,
       account: userId,
-      maxBodyBytes: maxUploadBytes,
+      maxBodyBytes: grant.maxBytes,
       reader(object) {
         deps.uploads.begin(request, draft.objectKey);
         object.begin((stopped) => deps.store.create(draft.objectKey, objectDescription(draft), stopped));

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { invalidHeader, payloadTooLarge } from '../../common/errors/catalogue.ts';
 import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
@@ -21,10 +20,11 @@ import {
 } from '../resumable/tus-headers.ts';
 import type { Progress } from '../resumable/upload-ends.ts';
 import { offsetOf } from '../resumable/upload-state.ts';
+import { mustFit, type UploadAccess } from '../upload-access.ts';
 import { readProjectSlug } from './upload.ts';
 
 export interface ResumableDeps {
-  readonly authenticate: Authenticate;
+  readonly access: UploadAccess;
   readonly resumable: ResumableUploads;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
@@ -36,7 +36,7 @@ const unnamed = 'file';
 
 /** POST /_f_/{project_slug}/resumable: https://tus.io/protocols/resumable-upload#creation */
 export function createUploadOperation(deps: ResumableDeps): Handler {
-  const { authenticate, resumable } = deps;
+  const { access, resumable } = deps;
   return tus(async (request) => {
     const projectSlug = readProjectSlug(request);
     const concat = readConcat(request, projectSlug);
@@ -47,22 +47,26 @@ export function createUploadOperation(deps: ResumableDeps): Handler {
       contentType: known.get('filetype') || known.get('type'),
     };
     const { deploymentId } = resumable;
-    if (typeof concat === 'object') {
-      const { userId: ownerId } = await authenticate(request);
-      // a client that asks again goes on with the same file
-      const id = uuidV5(ownerId, sent.fileName, ...concat);
-      const file = draftFile(sent, { id, deploymentId, ownerId, projectSlug });
-      const progress = await resumable.concatenate(file, concat, metadata, request.signal);
-      return answer(201, progress, deps, { location: addressOf(file) });
+    const isFinal = typeof concat === 'object';
+    const length = isFinal ? null : readLength(request);
+    const chunk = isFinal ? null : firstChunk(request, length, resumable.maxUploadBytes);
+    const grant = await access.begin(request, projectSlug);
+    const { userId: ownerId, maxBytes, link } = grant;
+    if (link !== undefined && concat !== undefined)
+      throw invalidHeader(['The header Upload-Concat needs a token: a link takes no partial uploads']);
+    // a client that asks again for a file of the same parts goes on with it
+    const id = isFinal ? uuidV5(ownerId, sent.fileName, ...concat) : randomUUID();
+    const file = draftFile(sent, { id, deploymentId, ownerId, projectSlug });
+    if (isFinal) {
+      const made = await resumable.concatenate(file, concat, metadata, request.signal);
+      return answer(201, made, deps, { location: addressOf(file) });
     }
-    const length = readLength(request);
-    const chunk = firstChunk(request, length, resumable.maxUploadBytes);
-    const { userId: ownerId } = await authenticate(request);
-    const file = draftFile(sent, { id: randomUUID(), deploymentId, ownerId, projectSlug });
-    const about = { length, metadata, ...(concat && { concat }) };
+    mustFit(grant, file.contentType, Math.max(length ?? 0, chunk?.body.contentLength ?? 0));
+    const about = { length, metadata, ...(concat && { concat }), ...(link && { maxBytes }) };
     const progress = await resumable.create(file, about, request.signal, chunk);
+    const location = addressOf(file) + (await access.addressQuery(grant, file.name));
     const offset = chunk === null ? {} : { 'upload-offset': `${offsetAfter(progress)}` };
-    return answer(201, progress, deps, { location: addressOf(file), ...offset });
+    return answer(201, progress, deps, { location, ...offset });
   });
 }
 
@@ -81,7 +85,7 @@ function firstChunk(request: HttpRequest, length: number | null, maxUploadBytes:
 }
 
 /** PATCH /_f_/{project_slug}/resumable/{name} */
-export function appendOperation({ authenticate, resumable, fileUrl }: ResumableDeps): Handler {
+export function appendOperation({ access, resumable, fileUrl }: ResumableDeps): Handler {
   return tus(async (request) => {
     requireChunkType(request);
     const offset = readCount(request, 'Upload-Offset');
@@ -91,7 +95,7 @@ export function appendOperation({ authenticate, resumable, fileUrl }: ResumableD
     const end = offset + (request.body.contentLength ?? 0);
     if (Math.max(length ?? 0, end) > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'The upload');
     const check = readChunkCheck(request);
-    const whose = await whoseUpload(authenticate, request);
+    const whose = await whoseUpload(access, request);
     const { body, signal } = request;
     const progress = await resumable.append(whose, { offset, length, body, check, signal });
     const headers = { 'upload-offset': `${offsetAfter(progress)}` };
@@ -100,9 +104,9 @@ export function appendOperation({ authenticate, resumable, fileUrl }: ResumableD
 }
 
 /** HEAD /_f_/{project_slug}/resumable/{name} says where the upload is, and GET which file it became. */
-export function uploadStateOperation({ authenticate, resumable, fileUrl }: ResumableDeps): Handler {
+export function uploadStateOperation({ access, resumable, fileUrl }: ResumableDeps): Handler {
   const offset = tus(async (request) => {
-    const progress = await resumable.find(await whoseUpload(authenticate, request), request.signal);
+    const progress = await resumable.find(await whoseUpload(access, request), request.signal);
     const length = progress.file === null ? progress.state.length : progress.file.size;
     const metadata = progress.file === null ? progress.state.metadata : '';
     const headers = {
@@ -116,23 +120,23 @@ export function uploadStateOperation({ authenticate, resumable, fileUrl }: Resum
   return async (request) => {
     if (request.method === 'HEAD') return offset(request);
     if (request.header('tus-resumable') !== undefined) requireTus(request);
-    const file = await resumable.fileOf(await whoseUpload(authenticate, request), request.signal);
+    const file = await resumable.fileOf(await whoseUpload(access, request), request.signal);
     return answer(200, { file }, { resumable, fileUrl }, {});
   };
 }
 
 /** DELETE /_f_/{project_slug}/resumable/{name} */
-export function dropUploadOperation({ authenticate, resumable }: ResumableDeps): Handler {
+export function dropUploadOperation({ access, resumable }: ResumableDeps): Handler {
   return tus(async (request) => {
-    await resumable.drop(await whoseUpload(authenticate, request), request.signal);
+    await resumable.drop(await whoseUpload(access, request), request.signal);
     return { status: 204, headers: noStore };
   });
 }
 
-async function whoseUpload(authenticate: Authenticate, request: HttpRequest): Promise<Whose> {
+async function whoseUpload(access: UploadAccess, request: HttpRequest): Promise<Whose> {
   const projectSlug = readProjectSlug(request);
-  const { userId } = await authenticate(request);
-  return { ownerId: userId, projectSlug, name: request.params.name ?? '' };
+  const { name = '' } = request.params;
+  return { ownerId: await access.goOn(request, projectSlug, name), projectSlug, name };
 }
 
 function offsetAfter(progress: Progress): number {

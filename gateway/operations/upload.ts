@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { createSharedDeadline } from '../../common/abort/shared-deadline.ts';
-import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { chunksUnsupported, invalidSlug, payloadTooLarge } from '../../common/errors/catalogue.ts';
 import { visibleError } from '../../common/errors/render-error.ts';
 import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
@@ -20,6 +19,7 @@ import { type FilePart, receiveFile } from '../multipart/receive-file.ts';
 import { objectDescription } from '../object-description.ts';
 import type { ReceivedObject } from '../receive/receive-body.ts';
 import type { CountedFile, StorageQuota } from '../storage-quota.ts';
+import { mustFit, type UploadAccess } from '../upload-access.ts';
 
 /** What a form may hold beside its file: boundaries, headers, other fields. */
 const formOverheadBytes = 1024 * 1024;
@@ -30,7 +30,7 @@ const commitDeadline = createSharedDeadline(commitTimeout);
 export interface UploadDeps {
   /** Begins the key of every object. */
   readonly deploymentId: string;
-  readonly authenticate: Authenticate;
+  readonly access: UploadAccess;
   readonly projects: Pick<Projects, 'ensure'>;
   readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert'>;
   readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes' | 'concurrentParts' | 'shortParts'>;
@@ -79,7 +79,8 @@ async function storeUpload(deps: UploadDeps, request: HttpRequest, behind: Behin
   const maxBodyBytes = deps.maxUploadBytes + formOverheadBytes;
   if ((request.body.contentLength ?? 0) > maxBodyBytes) throw payloadTooLarge(deps.maxUploadBytes, 'File');
   // nothing of the body is read before the token is known to be good
-  const { userId } = await deps.authenticate(request);
+  const grant = await deps.access.begin(request, projectSlug);
+  const { userId } = grant;
   const leastBytes = Math.max(0, (request.body.contentLength ?? 0) - formOverheadBytes);
   await deps.quota?.check(userId, leastBytes, request.signal);
 
@@ -94,12 +95,13 @@ async function storeUpload(deps: UploadDeps, request: HttpRequest, behind: Behin
     rules: deps.store,
     memory: deps.memory,
     account: userId,
-    maxFileBytes: deps.maxUploadBytes,
+    maxFileBytes: grant.maxBytes,
     maxBodyBytes,
     signal: request.signal,
     behind,
     begin: async (part, signal) => {
       const draft = describe(part);
+      mustFit(grant, draft.contentType, leastBytes);
       deps.uploads.begin(request, draft.objectKey);
       return deps.store.create(draft.objectKey, objectDescription(draft), signal);
     },

@@ -12,6 +12,7 @@ import {
 import { curl } from '../../common/openapi/curl.ts';
 import { bytes, count, string } from '../../common/openapi/schema.ts';
 import { cloudFile, storingErrors, tag } from '../cloud-file-schema.ts';
+import { linkParameter, uploadParameter } from '../describe-upload-link.ts';
 import { chunkType, tusVersion } from './tus-headers.ts';
 
 const tusHeader: ApiParameter = {
@@ -24,13 +25,17 @@ const uploadName = {
 const tusAnswer = { 'Tus-Resumable': header(tusVersion), ...noStore };
 const expires = { 'Upload-Expires': { description: 'When it ends, unless more bytes come', schema: string } };
 const offsetAnswer = { 'Upload-Offset': { description: 'Bytes that are stored', schema: string } };
-const tusErrors: readonly ErrorCode[] = [...accountErrors, 'invalid_slug', 'unsupported_version'];
+const tusErrors: readonly ErrorCode[] = [...accountErrors, 'invalid_slug', 'link_refused', 'unsupported_version'];
 const chunkErrors: readonly ErrorCode[] = [
   ...storingErrors,
   'unsupported_version',
   'invalid_header',
   'unsupported_media_type',
   'chunk_checksum_mismatch',
+  'link_refused',
+  'not_found',
+  'upload_conflict',
+  'upload_expired',
 ];
 const chunkParameters: readonly ApiParameter[] = [
   tusHeader,
@@ -57,11 +62,16 @@ export const resumableDescriptions = {
     summary: 'Begin an upload that can go on',
     description:
       'tus 1.0: https://tus.io/protocols/resumable-upload, with the first bytes in the body if there are any. Answers the address of the upload; when all bytes have come, the CloudFile too.',
-    access: 'token',
+    access: 'optional',
     parameters: [
+      linkParameter,
       ...chunkParameters,
       headerParameter('Upload-Length', 'Bytes in all', count),
       headerParameter('Upload-Defer-Length', '1: the length is told later'),
+      headerParameter(
+        'Upload-Concat',
+        '`partial`, or `final;` and the addresses of partial uploads that become one file',
+      ),
       headerParameter(
         'Upload-Metadata',
         'Names with values in base64: `filename` and `filetype` are those of the file',
@@ -73,7 +83,7 @@ export const resumableDescriptions = {
         headers: { ...tusAnswer, ...expires, ...offsetAnswer, Location: header('Of the upload') },
       },
     },
-    errors: [...chunkErrors, 'invalid_multipart'],
+    errors: [...chunkErrors, 'invalid_multipart', 'too_many_uploads'],
     sample: beginning,
   },
   uploadState: {
@@ -81,8 +91,9 @@ export const resumableDescriptions = {
     tag,
     summary: 'The file that an upload became',
     description: '404 while it is not complete.',
-    access: 'token',
+    access: 'optional',
     pathParameters: uploadName,
+    parameters: [uploadParameter],
     answers: { 200: jsonAnswer('What is known of the file', cloudFile) },
     errors: [...tusErrors, 'not_found', 'upload_expired', 'too_many_projects', 'quota_exceeded'],
     head: { summary: 'How many bytes of an upload are stored (tus 1.0)', statuses: [200] },
@@ -93,9 +104,10 @@ export const resumableDescriptions = {
     summary: 'Send more bytes of an upload',
     description:
       'tus 1.0. Bytes that are acknowledged survive whatever happens to a server. A request that breaks off counts as far as it came, unless it has a checksum. The newest request to an upload ends the one before.',
-    access: 'token',
+    access: 'optional',
     pathParameters: uploadName,
     parameters: [
+      uploadParameter,
       ...chunkParameters,
       { ...headerParameter('Upload-Offset', 'Where the bytes begin', count), required: true },
       headerParameter('Upload-Length', 'Bytes in all, if that was deferred', count),
@@ -109,7 +121,7 @@ export const resumableDescriptions = {
       },
       204: { description: 'The bytes are stored', headers: { ...tusAnswer, ...expires, ...offsetAnswer } },
     },
-    errors: [...chunkErrors, 'not_found', 'upload_conflict', 'upload_expired'],
+    errors: chunkErrors,
     sample: (base) =>
       atUpload(base, 'PATCH', [
         `-H 'Upload-Offset: 0' -H 'Content-Type: ${chunkType}'`,
@@ -120,9 +132,9 @@ export const resumableDescriptions = {
     id: 'dropUpload',
     tag,
     summary: 'Drop an upload that is not complete',
-    access: 'token',
+    access: 'optional',
     pathParameters: uploadName,
-    parameters: [tusHeader],
+    parameters: [uploadParameter, tusHeader],
     answers: { 204: { description: 'It is gone', headers: tusAnswer } },
     errors: [...tusErrors, 'not_found', 'upload_conflict'],
     sample: (base) => atUpload(base, 'DELETE'),

@@ -26,6 +26,7 @@ import {
   readUploadKey,
   type UploadAddress,
   type UploadState,
+  withLength,
 } from './upload-state.ts';
 
 export interface ResumableUploadsDeps extends UploadEndsDeps {
@@ -43,6 +44,9 @@ export interface ResumableUploadsDeps extends UploadEndsDeps {
 
 /** Of whom, where and which. */
 export type Whose = Omit<UploadAddress, 'deploymentId'>;
+
+/** What is known of an upload that begins. */
+type About = Pick<UploadState, 'length' | 'maxBytes' | 'metadata' | 'concat'>;
 
 /** Uploads that go on after whatever ended them, at any gateway (docs/decisions/045-resumable-uploads.md). */
 export class ResumableUploads {
@@ -80,7 +84,7 @@ export class ResumableUploads {
   /** Begins an upload. @param chunk its first bytes, if there are any */
   async create(
     draft: FileDraft,
-    about: Pick<UploadState, 'length' | 'metadata' | 'concat'>,
+    about: About,
     signal: AbortSignal,
     chunk: Chunk | null,
   ): Promise<Progress> {
@@ -212,7 +216,7 @@ export class ResumableUploads {
 
   async #begin(
     draft: FileDraft,
-    about: Pick<UploadState, 'length' | 'metadata' | 'concat'>,
+    about: About,
     signal: AbortSignal,
   ): Promise<UploadState> {
     const { states, store, maxUploadBytes } = this.#deps;
@@ -257,7 +261,8 @@ export class ResumableUploads {
   }
 
   async #receive(state: UploadState, lease: UploadLease, chunk: Chunk): Promise<Progress> {
-    const { maxUploadBytes: maxBytes, quota } = this.#deps;
+    const { maxUploadBytes, quota } = this.#deps;
+    const maxBytes = state.maxBytes ?? maxUploadBytes;
     const before = offsetOf(state);
     const most = chunk.body.contentLength ?? (state.length === null ? 0 : state.length - before);
     const signal = AbortSignal.timeout(finishTimeout);
@@ -288,14 +293,6 @@ export class ResumableUploads {
     if (!isStoredName(whose.name)) throw noUpload();
     return this.#deps.states.addressOf(whose);
   }
-}
-
-function withLength(state: UploadState, length: number | undefined): UploadState {
-  if (length === undefined || length === state.length) return state;
-  if (state.length !== null)
-    throw uploadConflict(`The length of the upload is ${state.length}, and not ${length}`);
-  if (length < offsetOf(state)) throw uploadConflict(`The upload has ${offsetOf(state)} bytes already`);
-  return { ...state, length };
 }
 
 const noUpload = () => notFound('There is no such upload');

@@ -1,3 +1,4 @@
+import { payloadTooLarge, uploadConflict } from '../../common/errors/catalogue.ts';
 import type { WrittenBytes } from '../../common/object-store/object-store.ts';
 import type { FileDraft } from '../file-draft.ts';
 import { isStoredName } from '../file-name.ts';
@@ -16,6 +17,8 @@ export interface UploadState {
   readonly metadata: string;
   /** Null: the client has yet to tell. */
   readonly length: number | null;
+  /** Absent: MAX_UPLOAD_BYTES. */
+  readonly maxBytes?: number;
   /** The size of every part but the last: parts lie at the same places, whoever writes them. */
   readonly partBytes: number;
   readonly written: WrittenBytes | null;
@@ -39,6 +42,16 @@ export function offsetOf({ written, rest }: UploadState): number {
 /** All bytes are written: what is missing is the object and its row. */
 export function isWhole({ length, written }: UploadState): boolean {
   return length !== null && length === (written?.size ?? 0);
+}
+
+/** @param length as a request tells it, which may be the first one that does; throws 409 for another one */
+export function withLength(state: UploadState, length: number | undefined): UploadState {
+  if (length === undefined || length === state.length) return state;
+  if (state.length !== null)
+    throw uploadConflict(`The length of the upload is ${state.length}, and not ${length}`);
+  if (length > (state.maxBytes ?? length)) throw payloadTooLarge(state.maxBytes ?? length, 'The upload');
+  if (length < offsetOf(state)) throw uploadConflict(`The upload has ${offsetOf(state)} bytes already`);
+  return { ...state, length };
 }
 
 export interface UploadAddress {

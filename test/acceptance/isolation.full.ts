@@ -298,6 +298,17 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       const own = await resumable(bob, 'POST', '', { 'upload-length': '8' });
       t.equal(own.status, 201);
       t.not(own.headers.get('location'), begun.headers.get('location'));
+      const parts = { 'upload-concat': `final;${begun.headers.get('location')}` };
+      t.equal((await resumable(bob, 'POST', '', parts)).status, 404);
+      return [];
+    },
+    'POST /_f_/:project/upload-link': async () => {
+      const link = await fetch(`${baseUrl}/_f_/${project}/upload-link`, {
+        ...{ method: 'POST', headers: { authorization: `Bearer ${bob}` }, body: '{"expiresIn":60}' },
+      });
+      const { put } = (await link.json()) as { put: string };
+      const answer = await fetch(put.replace('{name}', 'a'), { method: 'PUT', body: 'of bob' });
+      t.not(((await answer.json()) as { ownedBy: string }).ownedBy, file.ownedBy);
       return [];
     },
     'GET /_f_/:project/resumable/:name': async () => {

@@ -78,6 +78,8 @@ t.test('what is wrong gets a clear answer, and leaves nothing', async (t) => {
     const response = await answer;
     t.match({ status: response.status, ...((await response.json()) as object) }, { status, code }, what);
   }
+  const part = await put('a', bytes, { 'content-range': 'bytes 0-9/20' });
+  t.match(await part.json(), { message: /^This request holds a chunk.*tus.*resumable/ });
   const { hostname, port } = new URL(baseUrl);
   const socket = connect(Number(port), hostname);
   socket.write(`PUT /_f_/demo/a HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: 2000000\r\n\r\n`);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
+import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
@@ -12,6 +13,8 @@ import type { CloudFile } from '../../common/metadata/cloud-files.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { type UploadDeps, uploadOperation } from '../../gateway/operations/upload.ts';
+import { UploadAccess, type UploadAccessDeps } from '../../gateway/upload-access.ts';
+import { UploadLinks } from '../../gateway/upload-links.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { type FakeRequestArgs, fakeRequest, responseBytes } from '../services/fake-request.ts';
 import { type FormPart, formBody, inChunks, plentyOfMemory } from '../services/multipart-harness.ts';
@@ -21,6 +24,14 @@ import { untilEmpty } from '../services/until-empty.ts';
 
 const owner = '7c0ce7f0-6f0e-4a51-8a62-1f0c8a3d0b11';
 const never = new AbortController().signal;
+
+const accessOf = (authenticate: UploadAccessDeps['authenticate']) =>
+  new UploadAccess({
+    authenticate,
+    uploadLinks: new UploadLinks({ keys: createConfiguredKeys('a secret of a test, long enough for it') }),
+    maxUploadBytes: 1_000_000,
+  });
+const access = accessOf(async () => ({ userId: owner, tokenId: 't' }));
 
 /** The operation over a real file system store; rows and projects are noted. */
 async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
@@ -39,7 +50,7 @@ async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
   });
   const upload = uploadOperation({
     deploymentId: testDeployment,
-    authenticate: async () => ({ userId: owner, tokenId: 't' }),
+    access,
     projects: {
       async ensure(ownerId, slug) {
         ensured.push(`${ownerId}/${slug}`);
@@ -123,7 +134,7 @@ t.test('stores the file and answers exactly the seven fields, its size and its t
 });
 
 t.test('refuses before it reads anything of the body', async (t) => {
-  const denied = { authenticate: () => Promise.reject(unauthorized('no')) };
+  const denied = { access: accessOf(() => Promise.reject(unauthorized('no'))) };
   const cases: [name: string, deps: Partial<UploadDeps>, args: FakeRequestArgs, code: string][] = [
     ['bad slug', {}, { params: { project: '_f_' } }, 'invalid_slug'],
     ['wrong content type', {}, { headers: { 'content-type': 'application/json' } }, 'wrong_content_type'],
@@ -343,7 +354,7 @@ t.test('an object that cannot be taken back is logged', async (t) => {
   const { upload, log, store } = await setUp(t, {});
   const failing = uploadOperation({
     deploymentId: testDeployment,
-    authenticate: async () => ({ userId: owner, tokenId: 't' }),
+    access,
     projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
     cloudFiles: { announce: () => () => {}, insert: () => Promise.reject(new Error('disk full')) },
     store: {

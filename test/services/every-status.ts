@@ -127,9 +127,11 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
       return { ...withHeaders({ 'content-length': '500' }), body: '' };
     case 409:
       if (id === 'append') return withHeaders({ 'upload-offset': '3' });
+      if (id === 'createUpload') return withHeaders(finalOf(await known.newUpload()));
       if (id === 'dropUpload') return elsewhereIn(good, known.file);
       return { ...good, target: '/_projects_/demo' };
     case 410:
+      if (id === 'createUpload') return withHeaders(finalOf(known.expired));
       return elsewhereIn(good, known.expired);
     case 412:
       return withHeaders({ 'tus-resumable': '0.2.2' });
@@ -158,6 +160,9 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
   }
 }
 
+/** Of a file that is made of a partial upload. */
+const finalOf = (upload: string) => ({ 'upload-concat': `final;/_f_/demo/resumable/${upload}` });
+
 /** The same of another upload. */
 function elsewhereIn(good: Ask, name: string): Ask {
   return { ...good, target: good.target.replace(/[^/]+$/, name) };
@@ -173,6 +178,7 @@ const nowhere: Readonly<Record<string, string>> = {
 };
 
 function notFound(withHeaders: (headers: Record<string, string>) => Ask, elsewhere: string, id: string): Ask {
+  if (id === 'createUpload') return withHeaders(finalOf('x'));
   if (id === 'metrics') return withHeaders({ 'x-forwarded-for': '192.0.2.1' });
   const absent = { 'auto-create-record-space': 'false' };
   // what brings a structure in its body does not go by the stored one

@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
+import { unauthorized } from '../../common/errors/catalogue.ts';
 import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
@@ -8,6 +9,7 @@ import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { StorageQuota, storageUse } from '../../gateway/storage-quota.ts';
+import { UploadLinks } from '../../gateway/upload-links.ts';
 import { testDeployment } from './new-file.ts';
 import { plentyOfSlots } from './plenty-of-slots.ts';
 import { resumableUploadsOn } from './resumable-uploads.ts';
@@ -17,6 +19,8 @@ import { silentLog } from './silent-log.ts';
 const megabyte = 1024 * 1024;
 /** Whose requests are that do not say so (header `test-owner`). */
 export const testOwner = '0b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6a';
+
+const keys = createConfiguredKeys('a secret of a test, long enough for it');
 
 /** The gateway behind a real HTTP server, over a store that a test brings; rows are kept in a map. */
 export async function serveGatewayOn(
@@ -30,6 +34,9 @@ export async function serveGatewayOn(
     expireAfter?: number;
     maxOpenUploads?: number;
     quota?: StorageQuota;
+    uploadLinks?: UploadLinks;
+    /** 401 without the header `test-token`. */
+    needToken?: boolean;
     /** Makes a quota that asks the stores. */
     limits?: { files: number; bytes: number };
   } = {},
@@ -83,7 +90,10 @@ export async function serveGatewayOn(
     t,
     gatewayRoutes({
       deploymentId: testDeployment,
-      authenticate: async (request) => ({ userId: request.header('test-owner') ?? testOwner, tokenId: 't' }),
+      async authenticate(request) {
+        if (options.needToken && request.header('test-token') === undefined) throw unauthorized('no token');
+        return { userId: request.header('test-owner') ?? testOwner, tokenId: 't' };
+      },
       projects: {
         ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }),
         find: async (ownerId, slug) => ({ id: 'p', ownerId, slug }),
@@ -97,7 +107,9 @@ export async function serveGatewayOn(
       fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
       uploads: ledger,
       downloads: plentyOfSlots(),
-      links: createFileLinks(createConfiguredKeys('a secret of a test, long enough for it')),
+      links: createFileLinks(keys),
+      uploadLinks: options.uploadLinks ?? new UploadLinks({ keys }),
+      filesUrl: (slug) => `http://files.test/_f_/${slug}`,
       downloadUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
       fileLinks: 'public',
       log,

@@ -24,6 +24,7 @@ import { draftFile } from '../../gateway/file-draft.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
+import { UploadLinks } from '../../gateway/upload-links.ts';
 import { queryRoutes } from '../../query/query-service.ts';
 import { EmbeddedStore } from '../../query/store-embedded/embedded-store.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
@@ -55,6 +56,8 @@ const authenticate: Authenticate = async (request) => {
   request.body.identify(userId);
   return { userId, tokenId: 't' };
 };
+
+const keys = createConfiguredKeys('a secret of a test, long enough for it');
 
 /** @param options.metricsToken without one /metrics is for this machine alone */
 export async function serveEverything(options: {
@@ -108,6 +111,7 @@ export async function serveEverything(options: {
     ...webhookRoutes({ webhooks, authenticate }),
     ...gatewayRoutes({
       ...{ deploymentId: testDeployment, authenticate, projects, store, log, fileUrl, downloadUrl: fileUrl },
+      filesUrl: (slug) => `http://files.test/_f_/${slug}`,
       ...{ cloudFiles, memory },
       resumable: resumableUploadsOn({
         ...{ store, cloudFiles, memory, projects },
@@ -116,7 +120,8 @@ export async function serveEverything(options: {
       maxUploadBytes: 1_000_000,
       uploads: createUploadLedger(),
       downloads: plentyOfSlots(),
-      links: createFileLinks(createConfiguredKeys('a secret of a test, long enough for it')),
+      links: createFileLinks(keys),
+      uploadLinks: new UploadLinks({ keys }),
       fileLinks: 'public',
       ...counted,
     }),

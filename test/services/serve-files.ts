@@ -12,6 +12,7 @@ import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { StorageQuota } from '../../gateway/storage-quota.ts';
+import { UploadLinks } from '../../gateway/upload-links.ts';
 import { openMigratedChdb } from './migrated-chdb.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
@@ -22,6 +23,8 @@ import { silentLog } from './silent-log.ts';
 
 export const ada = '0b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6a';
 export const eve = '1b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6b';
+
+const keys = createConfiguredKeys('a secret of a test, long enough for it');
 
 /** The gateway over the embedded engine, its write-ahead log of files and the file system; a token is an account's id. */
 export async function serveFiles(
@@ -56,10 +59,12 @@ export async function serveFiles(
         return { userId, tokenId: 't' };
       },
       ...{ projects: createProjects({ db, database }), cloudFiles, store, quota, log },
-      ...{ fileUrl, downloadUrl: fileUrl, memory, maxUploadBytes: 1_000_000 },
+      ...{ fileUrl, downloadUrl: fileUrl, filesUrl: (slug) => `http://files.test/_f_/${slug}` },
+      ...{ memory, maxUploadBytes: 1_000_000 },
       resumable: resumableUploadsOn({ store, cloudFiles, memory, quota, maxUploadBytes: 1_000_000 }),
       ...{ uploads: createUploadLedger(), downloads: plentyOfSlots(), fileLinks: 'public' },
-      links: createFileLinks(createConfiguredKeys('a secret of a test, long enough for it')),
+      links: createFileLinks(keys),
+      uploadLinks: new UploadLinks({ keys }),
     }),
     { log },
   );

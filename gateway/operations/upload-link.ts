@@ -1,0 +1,67 @@
+import type { Authenticate } from '../../common/auth/authenticate.ts';
+import { invalidBody } from '../../common/errors/catalogue.ts';
+import type { Handler } from '../../common/http/http-types.ts';
+import { readJson } from '../../common/http/read-json.ts';
+import { mediaTypeFilterProblem } from '../media-type.ts';
+import type { UploadLink, UploadLinks } from '../upload-links.ts';
+import { longestLife } from './link.ts';
+import { readProjectSlug } from './upload.ts';
+
+export interface UploadLinkDeps {
+  readonly authenticate: Authenticate;
+  readonly uploadLinks: UploadLinks;
+  readonly maxUploadBytes: number;
+  /** Address of a project's files. */
+  readonly filesUrl: (projectSlug: string) => string;
+}
+
+const maxBodyBytes = 1024;
+/** Uploads by one link that are counted. */
+export const mostTimes = 1_000_000;
+
+/** POST /_f_/{project_slug}/upload-link: addresses to which somebody without a token may upload for a while. */
+export function uploadLinkOperation(deps: UploadLinkDeps): Handler {
+  const { authenticate, uploadLinks, maxUploadBytes, filesUrl } = deps;
+  return async (request) => {
+    const projectSlug = readProjectSlug(request);
+    const { userId: ownerId } = await authenticate(request);
+    const { expiresIn, ...asked } = readWishes(await readJson(request, maxBodyBytes), maxUploadBytes);
+    const expires = Math.ceil(Date.now() / 1000 + expiresIn);
+    const link = `link=${await uploadLinks.sign({ ...asked, ownerId, projectSlug, expires })}`;
+    const base = filesUrl(projectSlug);
+    return {
+      status: 200,
+      headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+      body: JSON.stringify({
+        form: `${base}/upload?${link}`,
+        resumable: `${base}/resumable?${link}`,
+        put: `${base}/{name}?${link}`,
+        expiresAt: new Date(expires * 1000).toISOString(),
+      }),
+    };
+  };
+}
+
+type Wishes = Pick<UploadLink, 'maxBytes' | 'type' | 'times'> & { readonly expiresIn: number };
+
+function readWishes(body: unknown, maxUploadBytes: number): Wishes {
+  const wishes = (typeof body === 'object' ? body : null) ?? {};
+  const { expiresIn, maxBytes = maxUploadBytes, type = '', times = 0, ...others } = wishes as Wishes;
+  const problems: string[] = [];
+  const number = (name: string, value: unknown, least: number, most: number): void => {
+    if (!Number.isInteger(value) || (value as number) < least || (value as number) > most)
+      problems.push(`${name} should be a whole number from ${least} to ${most}`);
+  };
+  number('expiresIn', expiresIn, 1, longestLife);
+  number('maxBytes', maxBytes, 0, Number.MAX_SAFE_INTEGER);
+  if ('times' in wishes) number('times', times, 1, mostTimes);
+  if ('type' in wishes) {
+    const problem = typeof type === 'string' ? mediaTypeFilterProblem(type) : 'should be a text';
+    if (problem !== null) problems.push(`type ${problem}`);
+  }
+  // a limit that is misspelled would be none
+  for (const name of Object.keys(others).slice(0, 3))
+    problems.push(`${JSON.stringify(name.slice(0, 80))} is none of expiresIn, maxBytes, type and times`);
+  if (problems.length > 0) throw invalidBody(problems);
+  return { expiresIn, maxBytes, type: type.toLowerCase(), times };
+}

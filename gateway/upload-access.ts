@@ -1,0 +1,84 @@
+import type { Authenticate } from '../common/auth/authenticate.ts';
+import { linkRefused, payloadTooLarge } from '../common/errors/catalogue.ts';
+import type { Handler, HttpRequest } from '../common/http/http-types.ts';
+import type { UploadLink, UploadLinks } from './upload-links.ts';
+
+export interface UploadAccessDeps {
+  readonly authenticate: Authenticate;
+  readonly uploadLinks: UploadLinks;
+  readonly maxUploadBytes: number;
+}
+
+/** For whom a file is stored, and what it may be. */
+export interface UploadGrant {
+  readonly userId: string;
+  readonly maxBytes: number;
+  /** Absent: it has a token. */
+  readonly link?: UploadLink;
+}
+
+/** Who may upload: with a token, or by a link. */
+export class UploadAccess {
+  readonly #deps: UploadAccessDeps;
+  /** Of requests that are not over. */
+  readonly #used = new WeakMap<HttpRequest, UploadLink>();
+
+  constructor(deps: UploadAccessDeps) {
+    this.#deps = deps;
+  }
+
+  /** For a request that begins an upload: from then on it counts as a use of its link. Throws 401 or 403. */
+  async begin(request: HttpRequest, projectSlug: string): Promise<UploadGrant> {
+    const { authenticate, uploadLinks, maxUploadBytes } = this.#deps;
+    const value = parameter(request, 'link');
+    if (value === undefined) {
+      const { userId } = await authenticate(request);
+      return { userId, maxBytes: maxUploadBytes };
+    }
+    const link = await uploadLinks.read(value, projectSlug);
+    const maxBytes = Math.min(link.maxBytes, maxUploadBytes);
+    request.body.identify(link.ownerId);
+    await uploadLinks.use(link);
+    this.#used.set(request, link);
+    return { userId: link.ownerId, maxBytes, link };
+  }
+
+  /** For a request about an upload that was begun: whose it is. The link that began it may be over. */
+  async goOn(request: HttpRequest, projectSlug: string, name: string): Promise<string> {
+    const value = parameter(request, 'upload');
+    if (value === undefined) return (await this.#deps.authenticate(request)).userId;
+    const ownerId = await this.#deps.uploadLinks.readUpload(value, projectSlug, name);
+    request.body.identify(ownerId);
+    return ownerId;
+  }
+
+  /** What an address of an upload ends with, so that who began it by a link can go on. */
+  async addressQuery({ link }: UploadGrant, name: string): Promise<string> {
+    return link === undefined ? '' : `?upload=${await this.#deps.uploadLinks.signUpload(link, name)}`;
+  }
+
+  /** An upload that fails is no use of its link. */
+  counting(handler: Handler): Handler {
+    return async (request) => {
+      try {
+        return await handler(request);
+      } catch (error) {
+        const link = this.#used.get(request);
+        if (link !== undefined) await this.#deps.uploadLinks.giveBack(link).catch(() => {});
+        throw error;
+      }
+    };
+  }
+}
+
+/** Throws 413 or 403 for a file that the grant does not let in. @param bytes of it, as far as they are known */
+export function mustFit({ maxBytes, link }: UploadGrant, contentType: string, bytes: number): void {
+  if (bytes > maxBytes) throw payloadTooLarge(maxBytes, 'File');
+  const { type = '' } = link ?? {};
+  const fits = type.endsWith('/') ? contentType.startsWith(type) : type === '' || contentType === type;
+  if (!fits) throw linkRefused(`The link takes files of type ${type}, and not ${contentType}`);
+}
+
+function parameter({ query }: HttpRequest, wanted: string): string | undefined {
+  return query.find(([name]) => name === wanted)?.[1];
+}
