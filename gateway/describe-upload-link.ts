@@ -15,10 +15,7 @@ import { mostTimes } from './operations/upload-link.ts';
 
 /** Of requests that a link lets in without a token. */
 export const linkParameter = queryParameter('link', 'Of an upload link, instead of a token');
-export const uploadParameter = queryParameter(
-  'upload',
-  'Of an upload that a link began, instead of a token',
-);
+export const uploadParameter = queryParameter('upload', 'Of an upload that a link began, instead of a token');
 
 const wishes: Readonly<Record<string, Schema>> = {
   expiresIn: { type: 'integer', minimum: 1, maximum: longestLife, description: 'Seconds' },

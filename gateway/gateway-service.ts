@@ -69,7 +69,10 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       fileLinks: config.fileLinks,
       ...fileAddresses({ config, baseUrl, objectUrl }),
       links: createFileLinks(keys),
-      uploadLinks: new UploadLinks({ keys, redis: config.clickhouse === undefined ? undefined : (redis ?? null) }),
+      uploadLinks: new UploadLinks({
+        keys,
+        redis: config.clickhouse === undefined ? undefined : (redis ?? null),
+      }),
       uploads,
       log,
     }),

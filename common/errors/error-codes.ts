@@ -34,7 +34,10 @@ export const errorCodes = {
   link_refused: { status: 403, title: 'The link has expired, has been used, or does not allow this' },
   too_many_spaces: { status: 403, title: 'The account has reached its number of record spaces' },
   too_many_projects: { status: 403, title: 'The account has reached its number of projects' },
-  too_many_uploads: { status: 403, title: 'The account has reached its number of uploads that are not complete' },
+  too_many_uploads: {
+    status: 403,
+    title: 'The account has reached its number of uploads that are not complete',
+  },
   quota_exceeded: { status: 403, title: 'The account has reached its quota' },
   not_found: { status: 404, title: 'There is nothing at this address' },
   project_not_found: { status: 404, title: 'The project does not exist' },

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import type { ObjectWriter, Part } from '../../common/object-store/object-store.ts';
 import { combineCrc32 } from '../../common/object-store/crc32-combine.ts';
+import type { ObjectWriter, Part } from '../../common/object-store/object-store.ts';
 import type { MemoryLease } from '../memory/memory-lease.ts';
 
 /** What an object needs of its store while it is gathered. */

@@ -25,7 +25,12 @@ const uploadName = {
 const tusAnswer = { 'Tus-Resumable': header(tusVersion), ...noStore };
 const expires = { 'Upload-Expires': { description: 'When it ends, unless more bytes come', schema: string } };
 const offsetAnswer = { 'Upload-Offset': { description: 'Bytes that are stored', schema: string } };
-const tusErrors: readonly ErrorCode[] = [...accountErrors, 'invalid_slug', 'link_refused', 'unsupported_version'];
+const tusErrors: readonly ErrorCode[] = [
+  ...accountErrors,
+  'invalid_slug',
+  'link_refused',
+  'unsupported_version',
+];
 const chunkErrors: readonly ErrorCode[] = [
   ...storingErrors,
   'unsupported_version',

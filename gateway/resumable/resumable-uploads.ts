@@ -82,12 +82,7 @@ export class ResumableUploads {
   }
 
   /** Begins an upload. @param chunk its first bytes, if there are any */
-  async create(
-    draft: FileDraft,
-    about: About,
-    signal: AbortSignal,
-    chunk: Chunk | null,
-  ): Promise<Progress> {
+  async create(draft: FileDraft, about: About, signal: AbortSignal, chunk: Chunk | null): Promise<Progress> {
     const { quota } = this.#deps;
     await quota?.check(draft.ownerId, about.length ?? chunk?.body.contentLength ?? 0, signal);
     await this.#open.admit(draft.ownerId, signal);
@@ -124,9 +119,7 @@ export class ResumableUploads {
       const about = { length, metadata, concat: 'final' } as const;
       const state = (await this.#load(draft, signal)) ?? (await this.#begin(draft, about, signal));
       if (isWhole(state)) return this.#ends.finish(state, lease);
-      const body = bodyOfParts(parts, offsetOf(state), (part, start) =>
-        states.readRest(part, signal, start),
-      );
+      const body = bodyOfParts(parts, offsetOf(state), (part, start) => states.readRest(part, signal, start));
       return this.#receive(state, lease, { body, check: null }).finally(() => body.close());
     });
     const until = AbortSignal.timeout(finishTimeout);
@@ -214,11 +207,7 @@ export class ResumableUploads {
     await waitAtMost(Promise.allSettled(this.#work), milliseconds);
   }
 
-  async #begin(
-    draft: FileDraft,
-    about: About,
-    signal: AbortSignal,
-  ): Promise<UploadState> {
+  async #begin(draft: FileDraft, about: About, signal: AbortSignal): Promise<UploadState> {
     const { states, store, maxUploadBytes } = this.#deps;
     const isPart = about.concat === 'partial';
     const file = isPart ? { ...draft, objectKey: partKey(states.addressOf(draft)) } : draft;

@@ -46,7 +46,14 @@ const headers = fc.record({
   'upload-concat': sometimes(
     fc.oneof(
       text,
-      fc.constantFrom('partial', 'final', 'final;', 'final;/_f_/demo/resumable/x /', 'final;OWN', 'final;OWN OWN'),
+      fc.constantFrom(
+        'partial',
+        'final',
+        'final;',
+        'final;/_f_/demo/resumable/x /',
+        'final;OWN',
+        'final;OWN OWN',
+      ),
     ),
   ),
   'content-type': fc.constantFrom(

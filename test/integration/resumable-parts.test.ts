@@ -41,7 +41,10 @@ const concatenate = ({ ask, baseUrl }: Gateway, paths: readonly string[], name =
 
 const cut = (bytes: Buffer, sizes: readonly number[]): Buffer[] => {
   let at = 0;
-  return sizes.map((size) => bytes.subarray(at, (at += size)));
+  return sizes.map((size) => {
+    at += size;
+    return bytes.subarray(at - size, at);
+  });
 };
 
 for (const [name, openStore] of Object.entries(tusStores)) {

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import t from 'tap';
 import { createJanitor } from '../../gateway/janitor/janitor.ts';
-import { StorageQuota } from '../../gateway/storage-quota.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { testDeployment } from '../services/new-file.ts';
 import { resumableUploadsOn } from '../services/resumable-uploads.ts';
@@ -295,9 +294,8 @@ for (const [name, openStore] of Object.entries(tusStores)) {
   });
 
   t.test(`${name}: a file that was the last one that fits leaves none of another`, async (t) => {
-    const used = { files: 0, bytes: 0 };
-    const quota = new StorageQuota({ limits: { files: 1, bytes: 0 }, use: async () => used });
-    const { begin, patch, rows, left } = await serveTus(t, await openStore(t), { quota });
+    const limits = { files: 1, bytes: 0 };
+    const { begin, patch, rows, left } = await serveTus(t, await openStore(t), { limits });
     const bytes = patternBytes(100_000);
     const [a, b] = [await begin(bytes.byteLength), await begin(bytes.byteLength)];
     t.equal((await patch(a.path, 0, bytes)).status, 200);
@@ -326,7 +324,11 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     t.equal((await patch(b.path, 0, bytes.subarray(0, 40_000))).status, 204);
     t.match(await patch(c.path, 0, bytes.subarray(0, 10_001)), refused);
     t.equal((await ask(b.path, { method: 'DELETE' })).status, 204);
-    t.equal((await patch(c.path, 0, bytes.subarray(0, 40_000))).status, 204, 'what is dropped counts no more');
+    t.equal(
+      (await patch(c.path, 0, bytes.subarray(0, 40_000))).status,
+      204,
+      'what is dropped counts no more',
+    );
     t.match(await patch(c.path, 40_000, bytes.subarray(0, 20_000)), refused);
     t.equal((await ask(c.path, { method: 'DELETE' })).status, 204);
   });

@@ -101,42 +101,59 @@ t.test('tus-js-client uploads by a link, pauses and goes on', async (t) => {
   t.ok((await stored())[0]?.equals(bytes));
 });
 
-t.test('a link that was changed, is late, is of another project or of another purpose, is refused', async (t) => {
-  const now = { at: Date.now() };
-  const keys = createConfiguredKeys('a secret of a test, long enough for it');
-  const links = new UploadLinks({ keys, now: () => now.at });
-  const { make, form, put, begin, patch, rows, baseUrl } = await serveLinks(t, links);
-  const link = await make({ expiresIn: 600 });
-  const begun = await begin(link.resumable, bytes.byteLength);
-  const address = begun.headers.get('location') ?? '';
-  const value = new URL(link.form).searchParams.get('link') ?? '';
-  const more = Buffer.from(
-    JSON.stringify({ ...JSON.parse(Buffer.from(value.split('.')[0] ?? '', 'base64url').toString()), maxBytes: 9e9 }),
-  ).toString('base64url');
-  const changed = [
-    value.slice(0, -1) + (value.endsWith('A') ? 'B' : 'A'),
-    value.replace(/^[^.]*/, more),
-    ...['', 'x', '.', `${value}x`, value.split('.')[0] ?? '', new URL(address, baseUrl).searchParams.get('upload') ?? ''],
-  ];
-  for (const one of changed) {
-    const query = `link=${encodeURIComponent(one)}`;
-    t.match(await form(`${baseUrl}/_f_/demo/upload?${query}`, bytes), refused, one);
-    t.match(await put(`${baseUrl}/_f_/demo/a.png?${query}`, bytes), refused, one);
-    t.match(await begin(`${baseUrl}/_f_/demo/resumable?${query}`, 5), refused, one);
-  }
-  t.match(await form(link.form.replace('demo', 'other'), bytes), refused);
-  for (const one of [address.replace('upload=', 'upload=x'), address.replace('demo', 'other'), `${address}x`])
-    t.match(await patch(one, 0, bytes), refused, one);
-  t.match(await patch(address.replace(/[?].*/, `?link=${value}`), 0, bytes), { status: 401 });
-  const other = (await begin(link.resumable, 5)).headers.get('location') ?? '';
-  t.match(await patch(other.replace(/[?].*/, address.replace(/^[^?]*/, '')), 0, bytes), refused);
-  now.at += 601_000;
-  t.match(await form(link.form, bytes), refused);
-  t.match(await put(link.put, bytes), refused);
-  t.match(await begin(link.resumable, 5), refused);
-  t.equal((await patch(address, 0, bytes)).status, 200, 'what was begun in time goes on');
-  t.equal(rows.size, 1);
-});
+t.test(
+  'a link that was changed, is late, is of another project or of another purpose, is refused',
+  async (t) => {
+    const now = { at: Date.now() };
+    const keys = createConfiguredKeys('a secret of a test, long enough for it');
+    const links = new UploadLinks({ keys, now: () => now.at });
+    const { make, form, put, begin, patch, rows, baseUrl } = await serveLinks(t, links);
+    const link = await make({ expiresIn: 600 });
+    const begun = await begin(link.resumable, bytes.byteLength);
+    const address = begun.headers.get('location') ?? '';
+    const value = new URL(link.form).searchParams.get('link') ?? '';
+    const more = Buffer.from(
+      JSON.stringify({
+        ...JSON.parse(Buffer.from(value.split('.')[0] ?? '', 'base64url').toString()),
+        maxBytes: 9e9,
+      }),
+    ).toString('base64url');
+    const changed = [
+      value.slice(0, -1) + (value.endsWith('A') ? 'B' : 'A'),
+      value.replace(/^[^.]*/, more),
+      ...[
+        '',
+        'x',
+        '.',
+        `${value}x`,
+        value.split('.')[0] ?? '',
+        new URL(address, baseUrl).searchParams.get('upload') ?? '',
+      ],
+    ];
+    for (const one of changed) {
+      const query = `link=${encodeURIComponent(one)}`;
+      t.match(await form(`${baseUrl}/_f_/demo/upload?${query}`, bytes), refused, one);
+      t.match(await put(`${baseUrl}/_f_/demo/a.png?${query}`, bytes), refused, one);
+      t.match(await begin(`${baseUrl}/_f_/demo/resumable?${query}`, 5), refused, one);
+    }
+    t.match(await form(link.form.replace('demo', 'other'), bytes), refused);
+    for (const one of [
+      address.replace('upload=', 'upload=x'),
+      address.replace('demo', 'other'),
+      `${address}x`,
+    ])
+      t.match(await patch(one, 0, bytes), refused, one);
+    t.match(await patch(address.replace(/[?].*/, `?link=${value}`), 0, bytes), { status: 401 });
+    const other = (await begin(link.resumable, 5)).headers.get('location') ?? '';
+    t.match(await patch(other.replace(/[?].*/, address.replace(/^[^?]*/, '')), 0, bytes), refused);
+    now.at += 601_000;
+    t.match(await form(link.form, bytes), refused);
+    t.match(await put(link.put, bytes), refused);
+    t.match(await begin(link.resumable, 5), refused);
+    t.equal((await patch(address, 0, bytes)).status, 200, 'what was begun in time goes on');
+    t.equal(rows.size, 1);
+  },
+);
 
 t.test('a link takes so many bytes, and no more', async (t) => {
   const { make, form, put, begin, patch, rows, left, baseUrl } = await serveLinks(t);
@@ -153,14 +170,21 @@ t.test('a link takes so many bytes, and no more', async (t) => {
   t.match(await patch(address, 0, bytes.subarray(0, 1), { 'upload-length': '50001' }), tooLarge);
   t.equal((await patch(address, 0, bytes.subarray(0, 50_000), { 'upload-length': '50000' })).status, 200);
   t.match(await form(link.form, bytes.subarray(0, 50_000)), { status: 200 });
-  t.strictSame([...rows.values()].map(({ size }) => size), [50_000, 50_000]);
+  t.strictSame(
+    [...rows.values()].map(({ size }) => size),
+    [50_000, 50_000],
+  );
   // a body that never says how long it is
   const { hostname, port, pathname, search } = new URL(link.put.replace('{name}', 'a'));
   const socket = connect(Number(port), hostname);
-  socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nHost: ${hostname}\r\nTransfer-Encoding: chunked\r\n\r\n`);
+  socket.write(
+    `PUT ${pathname}${search} HTTP/1.1\r\nHost: ${hostname}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  );
   socket.write(`${over.byteLength.toString(16)}\r\n`);
   socket.write(over);
-  const answered = await new Promise<string>((resolve) => socket.once('data', (data) => resolve(data.toString())));
+  const answered = await new Promise<string>((resolve) =>
+    socket.once('data', (data) => resolve(data.toString())),
+  );
   t.match(answered, /^HTTP\/1.1 413 /);
   socket.destroy();
   t.ok(baseUrl);
@@ -197,6 +221,7 @@ t.test('a link that may be used once is used once', async (t) => {
   state.failRows = true;
   t.equal((await form(link.form, bytes)).status, 500);
   state.failRows = false;
+  await eventuallyEqual(t, () => ledger.open, 0);
   const broken = connect(Number(new URL(baseUrl).port), '127.0.0.1');
   const { pathname, search } = new URL(link.put.replace('{name}', 'a'));
   broken.write(`PUT ${pathname}${search} HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n`);

@@ -40,7 +40,11 @@ interface Ask {
 }
 
 /** The gateway over a store, and a client of tus that sends what it is given. */
-export async function serveTus(t: Test, store: ObjectStore, options: Parameters<typeof serveGatewayOn>[2] = {}) {
+export async function serveTus(
+  t: Test,
+  store: ObjectStore,
+  options: Parameters<typeof serveGatewayOn>[2] = {},
+) {
   const gateway = await serveGatewayOn(t, store, { maxUploadBytes: 1_000_000, ...options });
   const ask = async (path: string, { method = 'HEAD', headers = {}, body }: Ask = {}) => {
     const response = await fetch(new URL(path, gateway.baseUrl), {

@@ -2,8 +2,8 @@ import { constants, existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DurableDirectories, syncDirectory } from '../../durable-directories/durable-directories.ts';
-import type { ObjectDescription, Part, ResumableWriter, WrittenBytes } from '../object-store.ts';
 import { combineCrc32 } from '../crc32-combine.ts';
+import type { ObjectDescription, Part, ResumableWriter, WrittenBytes } from '../object-store.ts';
 import type { FileSystemLayout } from './file-system-layout.ts';
 
 /** IOV_MAX of Linux and macOS: what one pwritev(2) takes. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import type { ObjectDescription, Part, ResumableWriter, WrittenBytes } from '../object-store.ts';
 import { combineCrc32 } from '../crc32-combine.ts';
+import type { ObjectDescription, Part, ResumableWriter, WrittenBytes } from '../object-store.ts';
 import { removeLeftovers } from './s3-cleanup.ts';
 import type { S3Context } from './s3-context.ts';
 import { storageError } from './s3-failure.ts';
