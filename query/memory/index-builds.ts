@@ -6,6 +6,8 @@ import type { MemoryTable } from './memory-table.ts';
 const mostIndexes = 12;
 const mostShapes = 50;
 const mostSpaces = 1000;
+/** Indexes that wait to be built, of all spaces. */
+const mostWanted = 100;
 /** Building an index takes some two microseconds a row, a search by the engine eight thousand and more. */
 const rowsPerSearch = 5000;
 const rowsAtOnce = 100;
@@ -33,7 +35,8 @@ interface Asked {
 export class IndexBuilds<Entry extends Indexed> {
   /** By space, and then by the text of the shape. */
   readonly #asked = new LRUCache<string, Map<string, Asked>>({ max: mostSpaces });
-  readonly #wanted: { readonly entry: Entry; readonly shape: IndexShape }[] = [];
+  /** By space and shape: those that wait, and the one that is being built. */
+  readonly #wanted = new Map<string, { readonly entry: Entry; readonly shape: IndexShape }>();
   readonly #grown: (entry: Entry) => void;
   readonly #failed: (entry: Entry) => void;
   #building = false;
@@ -66,22 +69,25 @@ export class IndexBuilds<Entry extends Indexed> {
       if (asked.size > mostShapes) asked.delete(asked.keys().next().value as string);
       known.times++;
       if (entry?.whole !== true || known.times < 2 + entry.table.size / rowsPerSearch) continue;
+      const name = `${spaceId} ${text}`;
+      if (this.#wanted.has(name) || this.#wanted.size === mostWanted) continue;
       asked.delete(text);
-      this.#wanted.push({ entry, shape });
+      this.#wanted.set(name, { entry, shape });
       if (!this.#building) void this.#buildAll();
     }
   }
 
   async #buildAll(): Promise<void> {
     this.#building = true;
-    for (let next = this.#wanted.shift(); next !== undefined; next = this.#wanted.shift()) {
-      const { entry, shape } = next;
+    // also what comes meanwhile
+    for (const [name, { entry, shape }] of this.#wanted) {
       try {
         await this.#build(entry, shape);
       } catch {
         // no memory for it
         this.#failed(entry);
       }
+      this.#wanted.delete(name);
     }
     this.#building = false;
   }

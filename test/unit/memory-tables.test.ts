@@ -62,6 +62,30 @@ t.test('no index is dropped for one that is there already', async (t) => {
   t.equal(namesOf(tables).length, 1 + most);
 });
 
+t.test('an index that is wanted again while it waits is built once, and few wait at a time', async (t) => {
+  const { hasIndex } = MemoryTable.prototype;
+  let asked = 0;
+  MemoryTable.prototype.hasIndex = function (shape) {
+    asked++;
+    return hasIndex.call(this, shape);
+  };
+  t.teardown(() => {
+    MemoryTable.prototype.hasIndex = hasIndex;
+  });
+  const tables = tablesWith(10, []);
+  for (let times = 0; times < 100; times++) want(tables, lookupShape('n0'), 10);
+  await nextTurn();
+  t.equal(asked, 2, 'once when it is its turn, and once when it begins');
+  asked = 0;
+  for (const space of ['a', 'b', 'c']) {
+    tables.begin(space, 'owner', [])?.end();
+    for (let i = 0; i < 50; i++)
+      for (let times = 0; times < 2; times++) tables.missed(space, [lookupShape(`n${i}`)]);
+  }
+  await nextTurn();
+  t.equal(asked, 2 * 100, 'what finds the queue full is wanted again by a later request');
+});
+
 t.test('an index that can not be built ends with its table, and others are built', async (t) => {
   const tables = tablesWith(10, []);
   const { continueIndex } = MemoryTable.prototype;
