@@ -19,11 +19,13 @@ export function shapeText({ slots, order }: IndexShape): string {
 }
 
 /** Indexes that would answer a plan: one, or with Or one for each condition. */
-export function shapesOf({ conditions: { plain, relationship }, sort }: ReadPlan): readonly IndexShape[] {
+export function shapesOf({ conditions, sort, search }: ReadPlan): readonly IndexShape[] {
+  const { plain, relationship } = conditions;
   const slots = plain.flatMap(({ target }) => (typeof target === 'string' ? [] : slotOf(target)));
   if (relationship === 'Or' && plain.length > 1) return [...new Set(slots)].map(lookupShape);
   const order = orderOf(sort);
-  // ids alone have their index already
-  if (slots.length === 0 && (plain.length > 0 || sameOrder(order, idOrder))) return [];
+  // ids alone have their index already, and a text alone is not searched for by one
+  const isServed = plain.length > 0 || search !== undefined || sameOrder(order, idOrder);
+  if (slots.length === 0 && isServed) return [];
   return [{ slots: [...new Set(slots)].sort(), order }];
 }

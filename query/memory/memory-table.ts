@@ -39,7 +39,7 @@ export class MemoryTable {
     this.#ids = new OrderedIndex({ slots: [], order: idOrder }, this.#rows, key);
     this.#indexes = [this.#ids];
     this.#search = new PlanSearch({
-      ...{ rows: this.#rows, key, ids: this.#ids, indexes: this.#indexes, mostCompared },
+      ...{ rows: this.#rows, ids: this.#ids, indexes: this.#indexes, mostCompared },
       numberOf: (id) => this.#find(id),
     });
   }

@@ -1,9 +1,11 @@
+import type { After } from '../input/parse-after.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import { RowWriter } from '../sql/packed-row.ts';
 import { slotOf } from '../structure/slots.ts';
-import { OrderedIndex, type Position } from './ordered-index.ts';
+import type { OrderedIndex, Position } from './ordered-index.ts';
 import { compareTie, idOrder, orderKey, orderOf, type RowOrder, sameOrder } from './row-order.ts';
 import { RowSlabs } from './row-slabs.ts';
+import { TextSearch } from './text-search.ts';
 import { meets, valueWanted, type Wanted, wantedOf } from './wanted.ts';
 
 /** Rows that an answer is made of at once: the event loop stands still meanwhile. */
@@ -13,10 +15,27 @@ const usualCompared = 500;
 
 const writer = new RowWriter();
 
+/** What rows are searched for. */
+interface Asked extends Pick<ReadPlan, 'page' | 'sort'> {
+  readonly order: RowOrder;
+  /** Conditions that a row meets, all or one of them. */
+  readonly wanted: readonly Wanted[];
+  /** The text that rows contain as well. */
+  readonly text?: TextSearch | undefined;
+  /** Whether a row is one of those. */
+  readonly isMet: (bytes: Buffer, row: number) => boolean;
+}
+
+/** A record behind which a page begins: a row, and its key in the order. */
+interface Probe {
+  readonly key: number;
+  readonly bytes: Buffer;
+  readonly row: number;
+}
+
 /** Finds the rows of a table that a plan asks for, by the indexes that there are. */
 export class PlanSearch {
   readonly #rows: RowSlabs;
-  readonly #key: Uint32Array;
   readonly #ids: OrderedIndex;
   readonly #indexes: readonly OrderedIndex[];
   readonly #numberOf: (id: string) => number;
@@ -25,14 +44,12 @@ export class PlanSearch {
   /** @param args.indexes as they are when it is asked @param args.numberOf of the record with an id; -1: there is none */
   constructor(args: {
     readonly rows: RowSlabs;
-    readonly key: Uint32Array;
     readonly ids: OrderedIndex;
     readonly indexes: readonly OrderedIndex[];
     readonly numberOf: (id: string) => number;
     readonly mostCompared: number | undefined;
   }) {
     this.#rows = args.rows;
-    this.#key = args.key;
     this.#ids = args.ids;
     this.#indexes = args.indexes;
     this.#numberOf = args.numberOf;
@@ -41,7 +58,7 @@ export class PlanSearch {
 
   /** Numbers of records that have a value in a slot, oldest first; null: memory is no help. */
   lookUp(slot: string, text: string): readonly number[] | null {
-    return this.#findAll(everything, [valueWanted(slot, text)], idOrder);
+    return this.#findAll(all([valueWanted(slot, text)]));
   }
 
   /** Those that a plan asks for; null: memory is no help. */
@@ -49,10 +66,21 @@ export class PlanSearch {
     const { conditions, page, sort } = plan;
     if (conditions.hashed.length > 0) return null;
     if (page !== null && page.limit > mostRows) return null;
-    const order = orderOf(sort);
     const wanted = conditions.plain.map(wantedOf);
-    if (conditions.relationship === 'And' || wanted.length < 2) return this.#findAll(plan, wanted, order);
-    return this.#findAny(plan, wanted, order);
+    const isAny = conditions.relationship === 'Or' && wanted.length > 1;
+    const isMet = isAny
+      ? (bytes: Buffer, row: number) => wanted.some((one) => meets(one, bytes, row))
+      : (bytes: Buffer, row: number) => wanted.every((one) => meets(one, bytes, row));
+    const asked = { page, sort, order: orderOf(sort), wanted, isMet };
+    if (plan.search === undefined) return isAny ? this.#findAny(asked) : this.#findAll(asked);
+    const text = new TextSearch(plan.search);
+    const searched = {
+      ...asked,
+      text,
+      isMet: (b: Buffer, row: number) => isMet(b, row) && text.isIn(b, row),
+    };
+    const found = isAny ? this.#findAny(searched) : this.#findAll(searched);
+    return text.gaveUp ? null : found;
   }
 
   #indexOf(slots: readonly { readonly slot: string }[], order: RowOrder): OrderedIndex | undefined {
@@ -65,44 +93,40 @@ export class PlanSearch {
     return undefined;
   }
 
-  #findAll(plan: ReadPlan, wanted: readonly Wanted[], order: RowOrder): readonly number[] | null {
+  #findAll(asked: Asked): readonly number[] | null {
+    const { wanted, order, text } = asked;
     const id = wanted.find((one) => one.kind === 'id');
     if (id !== undefined) {
       const number = this.#numberOf(id.text);
-      return this.#paged(plan, order, number >= 0 && this.#matches(wanted, number) ? [number] : []);
+      return this.#paged(asked, number >= 0 && this.#isMet(asked, number) ? [number] : []);
     }
     const values = valuesIn(wanted);
-    const exact = this.#indexOf(values, order);
+    // of rows with a text nobody knows how many are compared until a page is full
+    const exact = text === undefined ? this.#indexOf(values, order) : undefined;
     if (exact !== undefined) {
       const hash = exact.hashOfValues(values.map(({ bytes }) => bytes));
-      return this.#scan(exact, hash, plan, values.length === wanted.length, wanted);
+      return this.#scan(exact, hash, asked, values.length === wanted.length);
     }
-    if (this.#rows.live <= this.#mostCompared) return this.#compared(this.#ids, 0, plan, wanted, order);
+    if (this.#rows.live <= this.#mostCompared) return this.#compared(this.#ids, 0, asked);
     for (const index of this.#indexes) {
       const some = values.filter(({ slot }) => index.slots.includes(slot));
       if (some.length === 0 || some.length < index.slots.length) continue;
       const hash = index.hashOfValues(some.map(({ bytes }) => bytes));
-      if (!index.hasMore(hash, this.#mostCompared)) return this.#compared(index, hash, plan, wanted, order);
+      if (!index.hasMore(hash, this.#mostCompared)) return this.#compared(index, hash, asked);
     }
     return null;
   }
 
   /** By an index of just these values in just this order. */
-  #scan(
-    index: OrderedIndex,
-    hash: number,
-    plan: ReadPlan,
-    covered: boolean,
-    wanted: readonly Wanted[],
-  ): readonly number[] | null {
-    const { page } = plan;
-    const position = this.#begin(index, hash, plan);
+  #scan(index: OrderedIndex, hash: number, asked: Asked, covered: boolean): readonly number[] | null {
+    const { page } = asked;
+    const position = this.#begin(index, hash, asked);
     if (position === null) return null;
     const offset = page?.offset ?? 0;
     const isSure = covered && !index.isShared(hash);
     const first = index.rowAt(position, hash);
     // all rows of the hash have the same values: these, or those of another request
-    if (isSure && (first < 0 || !this.#matches(wanted, first))) return [];
+    if (isSure && (first < 0 || !this.#isMet(asked, first))) return [];
     const found: number[] = [];
     const limit = page?.limit ?? mostRows;
     if (isSure) index.skip(position, hash, offset);
@@ -113,7 +137,7 @@ export class PlanSearch {
       if (isSure) found.push(number);
       else {
         if (++compared > this.#mostCompared * 4) return null;
-        if (this.#matches(wanted, number) && --skip < 0) found.push(number);
+        if (this.#isMet(asked, number) && --skip < 0) found.push(number);
       }
       index.next(position);
     }
@@ -121,110 +145,90 @@ export class PlanSearch {
   }
 
   /** Where a page begins; null: that can't be said. */
-  #begin(index: OrderedIndex, hash: number, { page, sort }: ReadPlan): Position | null {
-    if (page?.after === undefined) return index.begin(hash);
-    const { id, value } = page.after;
-    const time = value instanceof Date ? value.toISOString() : epoch;
-    const target = sort?.target ?? 'id';
-    const _doc: Record<string, string> =
-      typeof target === 'string' || value === null ? {} : { [slotOf(target)]: String(value) };
-    const bytes = writer.write({ _id: id, _created_at: time, _updated_at: time, _doc }, RowSlabs.largest);
-    if (bytes === null) return null;
-    const key = orderKey(index.order, bytes, 0);
-    if (Number.isNaN(key)) return null;
-    const position = index.seek(hash, key, { bytes, row: 0 });
+  #begin(index: OrderedIndex, hash: number, asked: Asked): Position | null {
+    const after = asked.page?.after;
+    if (after === undefined) return index.begin(hash);
+    const probe = probeOf(asked, after);
+    if (probe === null) return null;
+    const position = index.seek(hash, probe.key, probe);
     const number = index.rowAt(position, hash);
-    if (number < 0) return position;
-    const [other, row] = [this.#rows.bufferOf(number), this.#rows.offsetOf(number)];
-    const isSame =
-      orderKey(index.order, other, row) === key && compareTie(index.order, bytes, 0, other, row) === 0;
-    if (isSame) index.next(position);
+    if (number >= 0 && this.#compare(asked.order, number, probe) === 0) index.next(position);
     return position;
   }
 
   /** Compares the few rows of a hash one by one. */
-  #compared(
-    index: OrderedIndex,
-    hash: number,
-    plan: ReadPlan,
-    wanted: readonly Wanted[],
-    order: RowOrder,
-  ): readonly number[] | null {
+  #compared(index: OrderedIndex, hash: number, asked: Asked): readonly number[] | null {
     const found: number[] = [];
     const position = index.begin(hash);
     for (let number = index.rowAt(position, hash); number >= 0; number = index.rowAt(position, hash)) {
-      if (this.#matches(wanted, number)) found.push(number);
+      if (this.#isMet(asked, number)) found.push(number);
       index.next(position);
     }
-    if (!sameOrder(index.order, order)) this.#sort(found, order);
-    return this.#paged(plan, order, found);
+    if (!sameOrder(index.order, asked.order)) this.#sort(found, asked.order);
+    return this.#paged(asked, found);
   }
 
   /** Rows that meet one of several conditions. */
-  #findAny(plan: ReadPlan, wanted: readonly Wanted[], order: RowOrder): readonly number[] | null {
-    if (this.#rows.live <= this.#mostCompared) {
-      const found: number[] = [];
-      const position = this.#ids.begin(0);
-      for (let number = this.#ids.rowAt(position, 0); number >= 0; number = this.#ids.rowAt(position, 0)) {
-        if (wanted.some((one) => this.#meets(one, number))) found.push(number);
-        this.#ids.next(position);
-      }
-      if (!sameOrder(idOrder, order)) this.#sort(found, order);
-      return this.#paged(plan, order, found);
-    }
+  #findAny(asked: Asked): readonly number[] | null {
+    if (this.#rows.live <= this.#mostCompared) return this.#compared(this.#ids, 0, asked);
     const found = new Set<number>();
-    let missed = false;
-    for (const one of wanted) {
-      const numbers =
-        one.kind === 'createdAt' || one.kind === 'updatedAt'
-          ? null
-          : this.#findAll(everything, [one], idOrder);
-      if (numbers === null || found.size + numbers.length > this.#mostCompared) missed = true;
-      else for (const number of numbers) found.add(number);
+    for (const one of asked.wanted) {
+      const isTime = one.kind === 'createdAt' || one.kind === 'updatedAt';
+      const numbers = isTime ? null : this.#findAll(all([one]));
+      if (numbers === null || found.size + numbers.length > this.#mostCompared) return null;
+      for (const number of numbers) found.add(number);
     }
-    if (missed) return null;
-    const sorted = [...found];
-    this.#sort(sorted, order);
-    return this.#paged(plan, order, sorted);
+    const sorted = [...found].filter((number) => this.#isMet(asked, number));
+    this.#sort(sorted, asked.order);
+    return this.#paged(asked, sorted);
   }
 
   #sort(numbers: number[], order: RowOrder): void {
-    const rows = this.#rows;
-    const keys = new Map(
-      numbers.map((number) => [number, orderKey(order, rows.bufferOf(number), rows.offsetOf(number))]),
-    );
-    numbers.sort((a, b) => {
-      const [keyA, keyB] = [keys.get(a) as number, keys.get(b) as number];
-      if (keyA !== keyB) return keyA < keyB ? -1 : 1;
-      return compareTie(order, rows.bufferOf(a), rows.offsetOf(a), rows.bufferOf(b), rows.offsetOf(b));
-    });
+    const probes = new Map(numbers.map((number) => [number, this.#probeAt(order, number)]));
+    numbers.sort((a, b) => this.#compare(order, a, probes.get(b) as Probe, probes.get(a)));
   }
 
-  /** @param found all rows that match, in order */
-  #paged({ page, sort }: ReadPlan, order: RowOrder, found: readonly number[]): readonly number[] | null {
+  /** @param found all rows that are met, in order */
+  #paged(asked: Asked, found: readonly number[]): readonly number[] | null {
+    const { page, order } = asked;
     if (page === null) return found.length > mostRows ? null : found;
     if (page.after === undefined) return found.slice(page.offset, page.offset + page.limit);
-    const few = new OrderedIndex({ slots: [], order }, this.#rows, this.#key);
-    for (const number of found) few.add(number, this.#rows.bufferOf(number), this.#rows.offsetOf(number));
-    const position = this.#begin(few, 0, { page, sort, conditions: noConditions });
-    if (position === null) return null;
-    const rest: number[] = [];
-    for (let number = few.rowAt(position, 0); number >= 0; number = few.rowAt(position, 0)) {
-      if (rest.length === page.limit) break;
-      rest.push(number);
-      few.next(position);
-    }
-    return rest;
+    const probe = probeOf(asked, page.after);
+    if (probe === null) return null;
+    return found.filter((number) => this.#compare(order, number, probe) > 0).slice(0, page.limit);
   }
 
-  #matches(wanted: readonly Wanted[], number: number): boolean {
-    return wanted.every((one) => this.#meets(one, number));
+  /** How the row of a number stands to another one in an order. */
+  #compare(order: RowOrder, number: number, other: Probe, own = this.#probeAt(order, number)): number {
+    if (own.key !== other.key) return own.key < other.key ? -1 : 1;
+    return compareTie(order, own.bytes, own.row, other.bytes, other.row);
   }
 
-  #meets(one: Wanted, number: number): boolean {
+  #probeAt(order: RowOrder, number: number): Probe {
     const [bytes, row] = [this.#rows.bufferOf(number), this.#rows.offsetOf(number)];
-    return meets(one, bytes, row);
+    return { key: orderKey(order, bytes, row), bytes, row };
   }
+
+  #isMet({ isMet }: Asked, number: number): boolean {
+    return isMet(this.#rows.bufferOf(number), this.#rows.offsetOf(number));
+  }
+}
+
+/** Rows that meet conditions, the oldest first. */
+function all(wanted: readonly Wanted[]): Asked {
+  const isMet = (bytes: Buffer, row: number) => wanted.every((one) => meets(one, bytes, row));
+  return { page: null, sort: null, order: idOrder, wanted, isMet };
+}
+
+/** The record behind which a page begins; null: it can't stand in the order. */
+function probeOf({ sort, order }: Asked, { id, value }: After): Probe | null {
+  const time = value instanceof Date ? value.toISOString() : epoch;
+  const target = sort?.target ?? 'id';
+  const _doc: Record<string, string> =
+    typeof target === 'string' || value === null ? {} : { [slotOf(target)]: String(value) };
+  const bytes = writer.write({ _id: id, _created_at: time, _updated_at: time, _doc }, RowSlabs.largest);
+  const key = bytes === null ? Number.NaN : orderKey(order, bytes, 0);
+  return bytes === null || Number.isNaN(key) ? null : { key, bytes, row: 0 };
 }
 
 type ValueWanted = Extract<Wanted, { readonly kind: 'value' }>;
@@ -242,5 +246,3 @@ function valuesIn(wanted: readonly Wanted[]): readonly ValueWanted[] {
 }
 
 const epoch = new Date(0).toISOString();
-const noConditions: ReadPlan['conditions'] = { relationship: 'And', plain: [], hashed: [] };
-const everything: ReadPlan = { conditions: noConditions, sort: null, page: null };

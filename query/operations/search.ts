@@ -5,8 +5,6 @@ import { continueWith } from '../../common/promises/continue-with.ts';
 import { parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';
 import { parseSearch } from '../input/parse-search.ts';
-import { conditionsSql } from '../sql/conditions-sql.ts';
-import { containsSql } from '../sql/contains-sql.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { cachedList } from './cached-answer.ts';
 import type { OperationDeps, RunOperation } from './operation.ts';
@@ -28,20 +26,20 @@ function answer(
   const { reader, store } = deps;
   return cachedList({ cache: store.results, space, request, asked: `search ${request.rawQuery}` }, () => {
     const { sort, page, paramRelationship } = parseOptions(request.header('options'), space.structure);
-    const { text, fields, conditions } = parseSearch(request.query, space.structure);
-    const filter = parseConditions(conditions, space.structure, paramRelationship);
-    const [hashed] = filter.hashed;
+    const search = parseSearch(request.query, space.structure);
+    const conditions = parseConditions(search.conditions, space.structure, paramRelationship);
+    const [hashed] = conditions.hashed;
     if (hashed !== undefined) {
       throw invalidCondition([
         `Query field: ${shownName(hashed.field.name)} is hashed: a search can't compare it`,
       ]);
     }
-    const populate = preparePopulate(deps, request, space);
-    // of a field without a value it is NULL, which WHERE takes as false
-    const contains = `(${fields.map((field) => containsSql(field, text)).join(' OR ')})`;
-    const matches = conditionsSql(filter);
-    const where = matches === null ? contains : `${matches} AND ${contains}`;
-    const read = () => reader.streamWhere(space, where, { sort, page }, request.signal);
-    return { conditions: null, populate, now: () => null, read };
+    const plan = { sort, page, conditions, search };
+    return {
+      conditions,
+      populate: preparePopulate(deps, request, space),
+      now: () => reader.listNow(space, plan),
+      read: () => reader.stream(space, plan, request.signal),
+    };
   });
 }

@@ -10,8 +10,8 @@ import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Candidate, HashChecks } from './hash-checks.ts';
 
-/** Which records: what can be said without looking at hashes. `nothing`: there can be none. */
-export type Narrowed = Pick<Selection, 'where' | 'keyed'> | 'nothing';
+/** Which records: what can be said without looking at hashes. */
+export type Narrowed = Pick<Selection, 'where' | 'keyed'>;
 
 /** Checking one takes milliseconds of a core. */
 const maxCandidates = 10;
@@ -36,8 +36,11 @@ export class Candidates {
     return right?.row ?? null;
   }
 
-  /** Conditions on hashed fields are checked here, and become one on ids. Throws a 400 when they leave too many. */
-  async narrow(space: RecordSpace, conditions: Conditions, signal: AbortSignal): Promise<Narrowed> {
+  /**
+   * Conditions on hashed fields are checked here, and become one on ids. Null: no record meets them. Throws a 400 when
+   * they leave too many.
+   */
+  async narrow(space: RecordSpace, conditions: Conditions, signal: AbortSignal): Promise<Narrowed | null> {
     const where = conditionsSql(conditions);
     const keyed = keyedConditions(conditions);
     if (conditions.hashed.length === 0) return { where, keyed };
@@ -49,7 +52,7 @@ export class Candidates {
     const right = await this.#checks.verified(space, conditions, few, signal);
     const ids = right.map(({ row }) => row._id);
     // the other conditions stay: a record may have changed in between
-    return ids.length === 0 ? 'nothing' : { where: `${where} AND ${idsSql(ids)}` };
+    return ids.length === 0 ? null : { where: `${where} AND ${idsSql(ids)}` };
   }
 
   /** The first records by plain conditions, oldest first, with what conditions on hashed fields are checked against. */
@@ -68,7 +71,9 @@ export class Candidates {
       tail: `ORDER BY _id LIMIT ${limit}`,
     });
     const rows = await db.rows<StoredRow & { _hashes: (string | null)[] }>({
-      ...{ ...statement, signal, account: space.ownerId },
+      ...statement,
+      signal,
+      account: space.ownerId,
     });
     return rows.map((row) => ({ row, hashes: row._hashes }));
   }

@@ -1,5 +1,6 @@
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { forEachYielding } from '../../common/limits/yielding-loop.ts';
+import type { Selection } from '../sql/records-table.ts';
 import { valueLiteral, valueSql } from '../sql/value-sql.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
@@ -22,7 +23,6 @@ export async function findStored(
   signal: AbortSignal,
   exceptId: string | null = null,
 ): Promise<ReadonlySet<string>> {
-  const stored = new Set<string>();
   const byField = new Map<Field, UniqueValue[]>();
   const sort = (unique: UniqueValue): void => {
     const { field, hash } = unique;
@@ -32,59 +32,35 @@ export async function findStored(
     else list.push(unique);
   };
   await forEachYielding([...values.values()], sort, signal);
-  if (byField.size === 0) return stored;
+  const stored = new Set<string>();
+  const lookUp = async ({ field, value }: UniqueValue): Promise<void> => {
+    const rows = await store.lookUp(space, { slot: slotOf(field), value }, signal);
+    if (rows.some(({ _id }) => _id !== exceptId)) stored.add(valueKey(space, field, value));
+  };
+  const search = async (field: Field, list: readonly UniqueValue[]): Promise<void> => {
+    for (const chunk of chunks(list)) {
+      const statement = store.table.select(space.id, selectionOf(field, chunk, exceptId));
+      const rows = await store.db.rows<{ _value: StoredValue }>({ ...statement, signal });
+      for (const { _value } of rows) stored.add(valueKey(space, field, _value));
+    }
+  };
   await Promise.all(
-    [...byField].map(([field, list]) => {
-      const few = field.keyed && list.length <= fewValues;
-      const find = few
-        ? lookUp(store, space, list, signal, exceptId)
-        : search(store, space, list, signal, exceptId);
-      return find.then((found) => {
-        for (const value of found) stored.add(valueKey(space, field, value));
-      });
-    }),
+    [...byField].flatMap(([field, list]) =>
+      field.keyed && list.length <= fewValues ? list.map(lookUp) : search(field, list),
+    ),
   );
   return stored;
 }
 
-async function lookUp(
-  store: RecordStore,
-  space: RecordSpace,
-  list: readonly UniqueValue[],
-  signal: AbortSignal,
-  exceptId: string | null,
-): Promise<readonly StoredValue[]> {
-  const found = await Promise.all(
-    list.map(async ({ field, value }) => {
-      const rows = await store.lookUp(space, { slot: slotOf(field), value }, signal);
-      return rows.some(({ _id }) => _id !== exceptId) ? [value] : [];
-    }),
-  );
-  return found.flat();
-}
-
-async function search(
-  { db, table }: RecordStore,
-  space: RecordSpace,
-  list: readonly UniqueValue[],
-  signal: AbortSignal,
-  exceptId: string | null,
-): Promise<readonly StoredValue[]> {
-  const field = (list[0] as UniqueValue).field;
-  const others = exceptId === null ? '' : ` AND _id != ${textLiteral(exceptId)}`;
+/** Those of the values that records have. */
+function selectionOf(field: Field, values: readonly UniqueValue[], exceptId: string | null): Selection {
   const column = valueSql(field);
-  const found: StoredValue[] = [];
-  for (const chunk of chunks(list)) {
-    const conditions = chunk.map(({ value }) => ({ target: field, value }));
-    const statement = table.select(space.id, {
-      columns: `DISTINCT ${column} AS _value`,
-      where: `${column} IN (${chunk.map(({ value }) => valueLiteral(value)).join(', ')})${others}`,
-      keyed: field.keyed ? conditions : [],
-    });
-    const rows = await db.rows<{ _value: StoredValue }>({ ...statement, signal });
-    for (const { _value } of rows) found.push(_value);
-  }
-  return found;
+  const others = exceptId === null ? '' : ` AND _id != ${textLiteral(exceptId)}`;
+  return {
+    columns: `DISTINCT ${column} AS _value`,
+    where: `${column} IN (${values.map(({ value }) => valueLiteral(value)).join(', ')})${others}`,
+    keyed: field.keyed ? values.map(({ value }) => ({ target: field, value })) : [],
+  };
 }
 
 function* chunks(values: readonly UniqueValue[]): Generator<readonly UniqueValue[]> {

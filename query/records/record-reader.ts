@@ -2,11 +2,13 @@ import { type Conditions, equals } from '../input/parse-conditions.ts';
 import type { Options, Page } from '../input/parse-options.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import { afterSql, firstByValueSql, idsSql, orderSql } from '../sql/conditions-sql.ts';
+import { containsSql } from '../sql/contains-sql.ts';
 import { rowColumns, storedJson } from '../sql/record-row.ts';
 import type { Selection } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { recordExpression } from '../sql/value-sql.ts';
-import type { RecordStore } from '../store/record-store.ts';
+import { pageOf } from '../store/find-statement.ts';
+import type { FindAnswers, RecordStore } from '../store/record-store.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
@@ -14,7 +16,7 @@ import type { Candidates, Narrowed } from './candidates.ts';
 import { asJsonArray } from './json-array.ts';
 import { lookupOf, matchesAll } from './match-conditions.ts';
 
-export type Ordering = Pick<Options, 'sort' | 'page'>;
+type Ordering = Pick<Options, 'sort' | 'page'>;
 /** A page with no more of them is read in one piece, unless they are large. */
 const fewRecords = 1000;
 
@@ -91,7 +93,7 @@ export class RecordReader {
       relationship === 'And' ? { ...conditions, plain: [...plain, equals('id', id)] } : conditions,
       signal,
     );
-    if (narrowed === 'nothing') return false;
+    if (narrowed === null) return false;
     const where = [...(narrowed.where ? [narrowed.where] : []), idsSql([id])].join(' AND ');
     return (
       (await this.#rows(space, { ...narrowed, where, columns: '1', tail: 'LIMIT 1' }, signal)).length > 0
@@ -105,37 +107,24 @@ export class RecordReader {
     values: readonly StoredValue[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<StoredValue, StoredRow>> {
-    const now = this.#firstByValuesNow(space, target, values);
-    if (now !== null) return now;
-    const rows = await this.#rows<StoredRow>(
-      space,
-      { columns: rowColumns, ...firstByValueSql(target, values) },
-      signal,
-    );
-    const byText = new Map(
-      rows.map((row) => [typeof target === 'string' ? row._id : row._doc[slotOf(target)], row]),
-    );
+    const found = new Map<StoredValue, StoredRow>();
+    const areHeld = values.every((value) => {
+      const conditions = { ...all, plain: [equals(target, value)] };
+      const now = this.#store.findNow(space, { conditions, sort: null, page: firstOf(oldest) });
+      for (const row of now?.table.rows(now.numbers) ?? []) found.set(value, row);
+      return now !== null;
+    });
+    if (areHeld) return found;
+    const selection = { columns: rowColumns, ...firstByValueSql(target, values) };
+    const byText = new Map<string | undefined, StoredRow>();
+    for (const row of await this.#rows<StoredRow>(space, selection, signal))
+      byText.set(typeof target === 'string' ? row._id : row._doc[slotOf(target)], row);
     return new Map(
       values.flatMap((value) => {
         const row = byText.get(String(value));
         return row === undefined ? [] : [[value, row] as const];
       }),
     );
-  }
-
-  #firstByValuesNow(
-    space: RecordSpace,
-    target: Target,
-    values: readonly StoredValue[],
-  ): ReadonlyMap<StoredValue, StoredRow> | null {
-    const found = new Map<StoredValue, StoredRow>();
-    for (const value of values) {
-      const conditions = { ...all, plain: [equals(target, value)] };
-      const now = this.#store.findNow(space, { conditions, sort: null, page: { limit: 1, offset: 0 } });
-      if (now === null) return null;
-      for (const row of now.table.rows(now.numbers)) found.set(value, row);
-    }
-    return found;
   }
 
   async count(space: RecordSpace, signal: AbortSignal): Promise<number> {
@@ -151,40 +140,27 @@ export class RecordReader {
   async stream(space: RecordSpace, plan: ReadPlan, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const now = this.listNow(space, plan);
     if (now !== null) return oneChunk(now);
-    const listOf = (rows: readonly StoredRow[]): AsyncIterable<Uint8Array> =>
-      asJsonArray([Buffer.from(rows.map((row) => `,${storedJson(space.structure, row)}`).join(''))]);
-    const found = await this.#lookUp(space, plan, signal);
-    if (found !== null) return listOf(pageOf(found, plan));
-    const alone = async (): Promise<AsyncIterable<Uint8Array>> => {
-      const narrowed = await this.#candidates.narrow(space, plan.conditions, signal);
-      return narrowed === 'nothing' ? asJsonArray([]) : this.#streamRows(space, narrowed, plan, signal);
-    };
-    return this.#store.find(space, plan, signal, { shared: listOf, alone });
-  }
-
-  /** The same of the records that meet an expression. */
-  streamWhere(
-    space: RecordSpace,
-    where: string,
-    ordering: Ordering,
-    signal: AbortSignal,
-  ): Promise<AsyncIterable<Uint8Array>> {
-    return this.#streamRows(space, { where }, ordering, signal);
+    return this.#read(space, plan, signal, {
+      shared: (rows): AsyncIterable<Uint8Array> =>
+        asJsonArray([Buffer.from(rows.map((row) => `,${storedJson(space.structure, row)}`).join(''))]),
+      alone: (narrowed) => this.#streamRows(space, narrowed, plan, signal),
+    });
   }
 
   async #streamRows(
     space: RecordSpace,
-    narrowed: Exclude<Narrowed, 'nothing'>,
-    ordering: Ordering,
+    narrowed: Narrowed,
+    plan: ReadPlan,
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array>> {
+    const { sort, page, search } = plan;
     // every line begins with a comma, and line breaks between elements are white space
     const columns = `${recordExpression(space.structure, ',')} AS _record`;
-    const selection = { ...narrowed, ...behind(narrowed, ordering), columns, tail: tailOf(ordering) };
+    const selection = { ...narrowed, where: whereOf(narrowed, plan), columns, tail: tailOf(plan) };
     const statement = this.#store.table.select(space.id, selection);
     // conditions mostly leave few, and without a sort no more is computed than they leave
-    const few = ordering.sort === null && Boolean(narrowed.where);
-    const fewRows = ordering.page === null ? few : ordering.page.limit <= fewRecords;
+    const few = sort === null && Boolean(narrowed.where ?? search);
+    const fewRows = page === null ? few : page.limit <= fewRecords;
     const read = { ...statement, fewRows, signal, account: space.ownerId };
     return asJsonArray(await this.#store.db.stream({ ...read, format: 'TSVRaw' }));
   }
@@ -196,34 +172,45 @@ export class RecordReader {
     columns: string,
     signal: AbortSignal,
   ): Promise<Row | null> {
-    const offset = page?.offset ?? 0;
     const plan = { conditions, sort, page: firstOf({ page }) };
-    const now = this.#store.findNow(space, plan);
-    if (now !== null) return (now.table.rows(now.numbers)[0] as Row | undefined) ?? null;
-    const found = await this.#lookUp(space, plan, signal);
-    if (found !== null) return (found[offset] as Row | undefined) ?? null;
     const shared = (rows: readonly StoredRow[]): Row | null => (rows[0] as Row | undefined) ?? null;
-    const alone = async (): Promise<Row | null> => {
-      const narrowed = await this.#candidates.narrow(space, conditions, signal);
-      if (narrowed === 'nothing') return null;
-      const tail = tailOf({ sort, page: { limit: 1, offset } });
-      const selection = { ...narrowed, ...behind(narrowed, { sort, page }), columns, tail };
+    const now = this.#store.findNow(space, plan);
+    if (now !== null) return shared(now.table.rows(now.numbers));
+    const alone = async (narrowed: Narrowed): Promise<Row | null> => {
+      const selection = { ...narrowed, where: whereOf(narrowed, plan), columns, tail: tailOf(plan) };
       const [row] = await this.#rows<Row>(space, selection, signal);
       return row ?? null;
     };
-    return this.#store.find(space, plan, signal, { shared, alone });
+    return this.#read(space, plan, signal, { shared, alone });
   }
 
-  /** The records that match, where they can be looked up together with those of other requests; null: they can't. */
-  async #lookUp(
+  /** The records of a plan, looked up or found together with those of other requests, or by a statement of its own. */
+  async #read<Result>(
     space: RecordSpace,
-    { conditions, page }: ReadPlan,
+    plan: ReadPlan,
     signal: AbortSignal,
-  ): Promise<readonly StoredRow[] | null> {
-    const wanted = page?.after === undefined ? lookupOf(conditions) : null;
-    if (wanted === null) return null;
-    const rows = await this.#store.lookUp(space, wanted, signal);
-    return rows.filter((row) => matchesAll(conditions.plain, row));
+    {
+      shared,
+      alone,
+    }: Pick<FindAnswers<Result>, 'shared'> & {
+      readonly alone: (narrowed: Narrowed) => Promise<Result>;
+    },
+  ): Promise<Result> {
+    const { conditions, page, search } = plan;
+    const wanted = page?.after === undefined && search === undefined ? lookupOf(conditions) : null;
+    if (wanted !== null) {
+      const rows = await this.#store.lookUp(space, wanted, signal);
+      // at most one record has an id or a unique value, so there is nothing to sort
+      const found = rows.filter((row) => matchesAll(conditions.plain, row));
+      return shared(pageOf(found, plan));
+    }
+    return this.#store.find(space, plan, signal, {
+      shared,
+      alone: async () => {
+        const narrowed = await this.#candidates.narrow(space, conditions, signal);
+        return narrowed === null ? shared([]) : alone(narrowed);
+      },
+    });
   }
 
   #rows<Row>(space: RecordSpace, selection: Selection, signal: AbortSignal): Promise<Row[]> {
@@ -251,14 +238,15 @@ function tailOf({ sort, page }: Ordering): string {
   return page === null ? order : `${order} LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
-/** What a page that begins behind a record adds to the conditions. */
-function behind({ where }: Pick<Selection, 'where'>, { sort, page }: Ordering): Pick<Selection, 'where'> {
-  if (page?.after === undefined) return {};
-  const after = afterSql(sort, page.after);
-  return { where: where ? `${where} AND ${after}` : after };
-}
-
-/** At most one record has an id or a unique value, so there is nothing to sort. */
-function pageOf(rows: readonly StoredRow[], { page }: Ordering): readonly StoredRow[] {
-  return page === null ? rows : rows.slice(page.offset, page.offset + page.limit);
+/** The conditions, with a text to search for, and a record behind which a page begins. */
+function whereOf(
+  { where = null }: Pick<Selection, 'where'>,
+  { sort, page, search }: Omit<ReadPlan, 'conditions'>,
+): string | null {
+  const parts = where === null ? [] : [where];
+  // of a field without a value it is NULL, which WHERE takes as false
+  const contains = search?.fields.map((field) => containsSql(field, search.text)) ?? [];
+  if (contains.length > 0) parts.push(`(${contains.join(' OR ')})`);
+  if (page?.after !== undefined) parts.push(afterSql(sort, page.after));
+  return parts.length === 0 ? null : parts.join(' AND ');
 }

@@ -9,10 +9,8 @@ import { MemoryTables } from '../memory/memory-tables.ts';
 import { hashOf } from '../sql/record-keys.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
-import type { FindBatches } from '../store/find-batches.ts';
-import type { RecordLookups } from '../store/record-lookups.ts';
 import type { FindAnswers, FoundNow, LookupKey, RecordStore, RecordWrites } from '../store/record-store.ts';
-import { sharedStatements } from '../store/shared-statements.ts';
+import { SharedReads } from '../store/shared-reads.ts';
 import { createStatementWrites, whileWriting } from '../store/statement-writes.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { KeyFilter } from './key-filter.ts';
@@ -53,8 +51,7 @@ export class EmbeddedStore implements RecordStore {
   readonly #pending: PendingRecords;
   readonly #preloads: SpacePreloads;
   readonly #tables: MemoryTables;
-  readonly #lookups: RecordLookups;
-  readonly #batches: FindBatches;
+  readonly #reads: SharedReads;
 
   /** Brings what an earlier process left in its log into the table first. */
   static async open(args: {
@@ -78,8 +75,8 @@ export class EmbeddedStore implements RecordStore {
   constructor(args: EmbeddedStoreArgs) {
     const { database, known, pending, results, log, metrics } = args;
     const db = afterPending(args.db, pending);
-    const statements = sharedStatements({ db, database, metrics });
-    const { table } = statements;
+    this.#reads = new SharedReads({ db, database, metrics });
+    const { table } = this.#reads;
     this.db = db;
     this.table = table;
     this.results = results;
@@ -89,13 +86,11 @@ export class EmbeddedStore implements RecordStore {
     this.#preloads = args.preloads;
     const { tables } = known;
     this.#tables = tables;
-    this.#lookups = statements.lookups;
-    this.#batches = statements.batches;
     const lock = this.#lock;
     const writes = new LoggedWrites({
       ...{ pending, tables, results, lock },
       lookUp: (...asked) => this.lookUp(...asked),
-      statements: createStatementWrites({ ...statements, lock, beginWrite: results.beginWrite }),
+      statements: createStatementWrites({ db, table, metrics, lock, beginWrite: results.beginWrite }),
     });
     this.insert = (records) => writes.insert(records);
     this.change = (change) => writes.change(change);
@@ -108,7 +103,7 @@ export class EmbeddedStore implements RecordStore {
     if ('slot' in wanted && !this.keys.mayHave(space.id, hashOf(wanted.slot, wanted.value))) return [];
     this.#preloads.missed(space, 'look-up');
     if ('slot' in wanted) this.#tables.missed(space.id, [lookupShape(wanted.slot)]);
-    const stored = await this.#lookups.find(space, wanted, signal);
+    const stored = await this.#reads.lookUp(space, wanted, signal);
     return known === null ? stored : stored.filter(({ _id }) => !known.outdated.has(_id));
   }
 
@@ -119,9 +114,11 @@ export class EmbeddedStore implements RecordStore {
   }
 
   find<Result>(space: RecordSpace, plan: ReadPlan, signal: AbortSignal, answers: FindAnswers<Result>) {
-    this.#preloads.missed(space, 'search');
+    // a text alone is found in memory only in a small space
+    const isText = plan.search !== undefined && plan.conditions.plain.length === 0;
+    this.#preloads.missed(space, isText ? 'look-up' : 'search');
     if (plan.conditions.hashed.length === 0) this.#tables.missed(space.id, shapesOf(plan));
-    return this.#batches.find(space, plan, signal, answers);
+    return this.#reads.find(space, plan, signal, answers);
   }
 
   rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {

@@ -23,9 +23,8 @@ interface Write {
 interface Entry {
   readonly space: SpaceEntries;
   readonly key: string;
-  /** Slots of its conditions in order, and their values; null: any write may change it. */
-  readonly slots: string | null;
-  readonly values: string;
+  /** Entries that the same writes drop. */
+  readonly group: Group;
   /** Null: it is still read. */
   result: Uint8Array | null;
   /** Other requests for the same wait for this one. */
@@ -33,13 +32,21 @@ interface Entry {
   dropped: boolean;
 }
 
+/** Slots that conditions compare, in order, and the values. Null: any write may change the result. */
+type Told = { readonly slots: string; readonly values: string } | null;
+
+interface Group {
+  readonly told: Told;
+  readonly entries: Set<Entry>;
+}
+
 /** Entries of one space, found by what drops them. */
 interface SpaceEntries {
   readonly id: string;
   readonly byKey: Map<string, Entry>;
   /** By the slots of their conditions, and then by the values. */
-  readonly byConditions: Map<string, Map<string, Set<Entry>>>;
-  readonly others: Set<Entry>;
+  readonly byConditions: Map<string, Map<string, Group>>;
+  readonly others: Group;
   readonly writes: Set<Write>;
 }
 
@@ -149,13 +156,13 @@ export class ResultCache implements ReadCache, KeptResults {
   };
 
   #dropMatching(space: SpaceEntries, effects: readonly RecordEffect[]): void {
-    for (const entry of space.others) this.#drop(entry);
+    for (const entry of space.others.entries) this.#drop(entry);
     for (const [slots, byValues] of space.byConditions) {
       const names = slots.split(',');
       for (const { id, doc } of effects) {
         const values = valuesOf(names, id, doc);
         if (values === null) continue;
-        for (const entry of byValues.get(values) ?? []) this.#drop(entry);
+        for (const entry of byValues.get(values)?.entries ?? []) this.#drop(entry);
       }
     }
   }
@@ -163,7 +170,8 @@ export class ResultCache implements ReadCache, KeptResults {
   #spaceOf(id: string): SpaceEntries {
     let space = this.#spaces.get(id);
     if (space === undefined) {
-      space = { id, byKey: new Map(), byConditions: new Map(), others: new Set(), writes: new Set() };
+      const others = { told: null, entries: new Set<Entry>() };
+      space = { id, byKey: new Map(), byConditions: new Map(), others, writes: new Set() };
       this.#spaces.set(id, space);
     }
     return space;
@@ -176,31 +184,13 @@ export class ResultCache implements ReadCache, KeptResults {
   #add(spaceId: string, key: string, conditions: Conditions | null): Entry {
     const space = this.#spaceOf(spaceId);
     const told = conditions === null ? null : toldBy(conditions);
-    const known =
-      told !== null && (space.byConditions.has(told.slots) || space.byConditions.size < fieldSets);
-    const entry: Entry = {
-      space,
-      key,
-      slots: known ? told.slots : null,
-      values: known ? told.values : '',
-      result: null,
-      reading: null,
-      dropped: concerns(space.writes, told),
-    };
-    if (entry.dropped) return entry;
+    const dropped = concerns(space.writes, told);
+    const group = dropped ? space.others : groupOf(space, told);
+    const entry: Entry = { space, key, group, result: null, reading: null, dropped };
+    if (dropped) return entry;
     space.byKey.set(key, entry);
-    this.#groupOf(entry).add(entry);
+    group.entries.add(entry);
     return entry;
-  }
-
-  /** Those that the same writes drop. */
-  #groupOf({ space, slots, values }: Entry): Set<Entry> {
-    if (slots === null) return space.others;
-    const byValues = space.byConditions.get(slots) ?? new Map<string, Set<Entry>>();
-    space.byConditions.set(slots, byValues);
-    const entries = byValues.get(values) ?? new Set<Entry>();
-    byValues.set(values, entries);
-    return entries;
   }
 
   #drop(entry: Entry): void {
@@ -211,23 +201,29 @@ export class ResultCache implements ReadCache, KeptResults {
   #forget(entry: Entry): void {
     if (entry.dropped) return;
     entry.dropped = true;
-    const { space, key, slots, values } = entry;
+    const { space, key, group } = entry;
     if (space.byKey.get(key) === entry) space.byKey.delete(key);
-    if (slots === null) {
-      space.others.delete(entry);
-    } else {
-      const byValues = space.byConditions.get(slots);
-      const entries = byValues?.get(values);
-      entries?.delete(entry);
-      if (entries?.size === 0) byValues?.delete(values);
-      if (byValues?.size === 0) space.byConditions.delete(slots);
+    group.entries.delete(entry);
+    if (group.told !== null && group.entries.size === 0) {
+      const byValues = space.byConditions.get(group.told.slots);
+      byValues?.delete(group.told.values);
+      if (byValues?.size === 0) space.byConditions.delete(group.told.slots);
     }
     this.#forgetSpace(space);
   }
 }
 
+function groupOf({ byConditions, others }: SpaceEntries, told: Told): Group {
+  if (told === null || (byConditions.size === fieldSets && !byConditions.has(told.slots))) return others;
+  const byValues = byConditions.get(told.slots) ?? new Map<string, Group>();
+  byConditions.set(told.slots, byValues);
+  const group = byValues.get(told.values) ?? { told, entries: new Set() };
+  byValues.set(told.values, group);
+  return group;
+}
+
 /** Whether one of the writes may change a result with these conditions. */
-function concerns(writes: ReadonlySet<Write>, told: { slots: string; values: string } | null): boolean {
+function concerns(writes: ReadonlySet<Write>, told: Told): boolean {
   for (const { effects } of writes) {
     if (effects === null || told === null) return true;
     const names = told.slots.split(',');
@@ -236,12 +232,12 @@ function concerns(writes: ReadonlySet<Write>, told: { slots: string; values: str
   return false;
 }
 
-function sizeOf({ key, values, result }: Entry): number {
-  return overhead + 2 * (key.length + values.length) + (result?.byteLength ?? 0);
+function sizeOf({ key, group, result }: Entry): number {
+  return overhead + 2 * (key.length + (group.told?.values.length ?? 0)) + (result?.byteLength ?? 0);
 }
 
 /** Equalities that all have to hold decide alone which writes matter, whatever order and page are asked for. */
-function toldBy({ relationship, plain, hashed }: Conditions): { slots: string; values: string } | null {
+function toldBy({ relationship, plain, hashed }: Conditions): Told {
   if (hashed.length > 0 || plain.length === 0 || (relationship === 'Or' && plain.length > 1)) return null;
   const values = new Map<string, string>();
   for (const { target, operator, value } of plain) {

@@ -1,12 +1,9 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Metrics } from '../../common/metrics/create-metrics.ts';
-import type { FindBatches } from '../store/find-batches.ts';
-import type { RecordLookups } from '../store/record-lookups.ts';
-import type { LookupKey, RecordStore, RecordWrites, StoredKeys } from '../store/record-store.ts';
-import { sharedStatements } from '../store/shared-statements.ts';
-import { createStatementWrites, whileWriting } from '../store/statement-writes.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
+import type { RecordStore, RecordWrites, StoredKeys } from '../store/record-store.ts';
+import { SharedReads } from '../store/shared-reads.ts';
+import { type BeginWrite, createStatementWrites, whileWriting } from '../store/statement-writes.ts';
 import type { SpaceVersions } from './space-versions.ts';
 import { VersionedCache } from './versioned-cache.ts';
 
@@ -25,10 +22,10 @@ export class SharedStore implements RecordStore {
   readonly keys = anyKeys;
   readonly insert: RecordWrites['insert'];
   readonly change: RecordWrites['change'];
-  readonly find: FindBatches['find'];
+  readonly lookUp: RecordStore['lookUp'];
+  readonly find: RecordStore['find'];
   readonly #lock = new ReadWriteLock();
-  readonly #lookups: RecordLookups;
-  readonly #versions: SpaceVersions;
+  readonly #beginWrite: BeginWrite;
 
   /** @param args.cacheBytes of results; they are kept only where `versions` has any */
   constructor(args: {
@@ -39,21 +36,20 @@ export class SharedStore implements RecordStore {
     readonly metrics?: Pick<Metrics, 'batch' | 'cache'> | undefined;
   }) {
     const { db, versions, cacheBytes: bytes, metrics } = args;
-    const statements = sharedStatements({ ...args, db });
+    const reads = new SharedReads(args);
+    const { table } = reads;
     this.db = db;
-    this.table = statements.table;
-    this.#versions = versions;
+    this.table = table;
+    this.#beginWrite = (spaceId) => versions.begin(spaceId);
     this.results = new VersionedCache({ versions, bytes, counts: metrics?.cache('records') });
-    this.#lookups = statements.lookups;
-    this.find = (...asked) => statements.batches.find(...asked);
-    const beginWrite = (spaceId: string) => versions.begin(spaceId);
-    const writes = createStatementWrites({ ...statements, lock: this.#lock, beginWrite });
+    this.lookUp = (...asked) => reads.lookUp(...asked);
+    this.find = (...asked) => reads.find(...asked);
+    const writes = createStatementWrites({
+      ...{ db, table, metrics },
+      ...{ lock: this.#lock, beginWrite: this.#beginWrite },
+    });
     this.insert = writes.insert;
     this.change = writes.change;
-  }
-
-  lookUp(space: RecordSpace, wanted: LookupKey, signal: AbortSignal) {
-    return this.#lookups.find(space, wanted, signal);
   }
 
   findNow(): null {
@@ -61,8 +57,7 @@ export class SharedStore implements RecordStore {
   }
 
   rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {
-    const begin = (id: string) => this.#versions.begin(id);
-    return this.tidy(spaceId, () => whileWriting(begin, spaceId, work));
+    return this.tidy(spaceId, () => whileWriting(this.#beginWrite, spaceId, work));
   }
 
   tidy<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {
@@ -70,7 +65,7 @@ export class SharedStore implements RecordStore {
   }
 
   async invalidate(spaceId: string): Promise<void> {
-    const end = await this.#versions.begin(spaceId);
+    const end = await this.#beginWrite(spaceId);
     await end();
   }
 

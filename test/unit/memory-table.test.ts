@@ -66,22 +66,33 @@ const condition = fc
   .constantFrom(...targets)
   .chain((target) => anyValueOf(target).map((value) => ({ target, operator: 'eq' as const, value })));
 const sort = fc.option(fc.record({ target: fc.constantFrom(...targets), descending: fc.boolean() }));
+const name = fields[0] as Field;
+const search = fc.oneof(
+  { weight: 3, arbitrary: fc.constant({}) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom('', 'A', 'DEF', 'G', 'ä', 'ZZ', '"\\', '😀')
+      .map((text) => ({ search: { text, fields: [name] } })),
+  },
+);
 const plan: fc.Arbitrary<ReadPlan> = fc
   .record({
+    search,
     relationship: fc.constantFrom('And' as const, 'Or' as const),
     plain: fc.array(condition, { maxLength: 3 }),
     sort,
     page: fc.option(fc.record({ limit: fc.integer({ min: 1, max: 8 }), offset: fc.nat(6) })),
     after: fc.option(fc.tuple(fc.constantFrom(...ids), fc.nat(20), fc.boolean()), { freq: 2 }),
   })
-  .chain(({ relationship, plain, sort, page, after }) => {
+  .chain(({ relationship, plain, sort, page, after, search }) => {
     const conditions = { relationship, plain, hashed: [] };
     const target = sort?.target ?? 'id';
-    if (page === null || after === null) return fc.constant({ conditions, sort, page });
+    if (page === null || after === null) return fc.constant({ conditions, sort, page, ...search });
     const value =
       target === 'id' ? fc.constant(null) : optional(anyValueOf(target)).map((some) => some ?? null);
     return value.map((of) => ({
-      ...{ conditions, sort },
+      ...{ conditions, sort, ...search },
       page: {
         ...{ limit: page.limit, offset: 0 },
         // a system key always has a value
@@ -141,7 +152,10 @@ function compareRows(sort: ReadPlan['sort'], a: [Value, string], b: [Value, stri
 }
 
 /** What a plan asks for, found in the plainest way. */
-function expected(rows: readonly StoredRow[], { conditions, sort, page }: ReadPlan): readonly string[] {
+function expected(
+  rows: readonly StoredRow[],
+  { conditions, sort, page, search }: ReadPlan,
+): readonly string[] {
   const { plain, relationship } = conditions;
   const meets = (of: StoredRow) =>
     plain.map(({ target, value }) => {
@@ -149,8 +163,18 @@ function expected(rows: readonly StoredRow[], { conditions, sort, page }: ReadPl
       return stored !== null && compare(stored, value) === 0;
     });
   const sortKey = (of: StoredRow): [Value, string] => [read(sort?.target ?? 'id', of), of._id];
+  const contains = (of: StoredRow): boolean => {
+    const value = read(name, of);
+    return (
+      value !== null &&
+      String(value)
+        .toLowerCase()
+        .includes((search?.text ?? '').toLowerCase())
+    );
+  };
   const found = rows
     .filter((of) => {
+      if (search !== undefined && !contains(of)) return false;
       const each = meets(of);
       return relationship === 'And' || each.length < 2 ? each.every(Boolean) : each.some(Boolean);
     })

@@ -1,0 +1,54 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import type { Queued } from '../../common/clickhouse/statement-queues.ts';
+import { rowColumns } from '../sql/record-row.ts';
+import type { RecordsTable, Sql } from '../sql/records-table.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import type { LookupKey } from './record-store.ts';
+
+/** One of a record by its id, or of those with a value of a keyed slot. */
+export interface Lookup extends Queued {
+  readonly spaceId: string;
+  readonly wanted: LookupKey;
+}
+
+/** Milliseconds; others wait for a statement too, so no request's signal ends it. */
+export const timeout = 30_000;
+
+/** The rows that look-ups find, all by ids or all by values. */
+export async function readLookups(
+  { db, table }: { readonly db: Database; readonly table: RecordsTable },
+  lookups: readonly Lookup[],
+): Promise<(lookup: Lookup) => readonly StoredRow[]> {
+  const rows = await db.rows<StoredRow & { readonly _space: string }>({
+    ...statementOf(table, lookups),
+    signal: AbortSignal.timeout(timeout),
+  });
+  rows.sort((a, b) => (a._id < b._id ? -1 : 1));
+  const slots = new Set(lookups.flatMap(({ wanted }) => ('id' in wanted ? [] : wanted.slot)));
+  const found = new Map<string, StoredRow[]>();
+  const add = (key: string, row: StoredRow): void => {
+    const list = found.get(key);
+    if (list === undefined) found.set(key, [row]);
+    else list.push(row);
+  };
+  for (const row of rows) {
+    const { _space, _id, _doc } = row;
+    add(`${_space} ${_id}`, row);
+    // a key stands for several values at times: the value of the record decides
+    for (const slot of slots) if (_doc[slot] !== undefined) add(`${_space} ${slot} ${_doc[slot]}`, row);
+  }
+  return ({ spaceId, wanted }) => {
+    const key = 'id' in wanted ? wanted.id : `${wanted.slot} ${wanted.value}`;
+    return found.get(`${spaceId} ${key}`) ?? [];
+  };
+}
+
+function statementOf(table: RecordsTable, lookups: readonly Lookup[]): Sql {
+  const ids = [];
+  const keys = [];
+  for (const { spaceId, wanted } of lookups) {
+    if ('id' in wanted) ids.push({ spaceId, id: wanted.id });
+    else keys.push({ spaceId, ...wanted });
+  }
+  return ids.length > 0 ? table.selectByIds(ids, rowColumns) : table.selectByKeys(keys, rowColumns);
+}

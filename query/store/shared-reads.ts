@@ -1,0 +1,126 @@
+import { LRUCache } from 'lru-cache';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
+import type { Metrics } from '../../common/metrics/create-metrics.ts';
+import type { ReadPlan } from '../input/read-plan.ts';
+import { RecordsTable } from '../sql/records-table.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { comparedIn, type Find, mostRecords, pageOf, readFinds, shapeOf } from './find-statement.ts';
+import { type Lookup, readLookups } from './lookup-statement.ts';
+import type { FindAnswers, LookupKey } from './record-store.ts';
+
+type WaitingFind = Waiting<Find, readonly StoredRow[] | null>;
+
+/** Look-ups of one statement: 256 cost three times what one does. Finds: 64 cost twice. */
+const perStatement = { lookups: 256, finds: 64 };
+/** Of each kind, in this process. */
+const waitingLimit = 20_000;
+/** Shapes of finds that are known to have many records, and for how long that counts. Milliseconds. */
+const largeShapes = 1000;
+const largeFor = 60_000;
+
+/**
+ * Reads that share statements: what comes while one is under way gathers for the next one. So a server that is idle adds
+ * no delay, and a busy one asks the engine rarely.
+ */
+export class SharedReads {
+  readonly table: RecordsTable;
+  readonly #lookups: StatementQueues<Lookup, readonly StoredRow[]>;
+  readonly #finds: StatementQueues<Find, readonly StoredRow[] | null>;
+  readonly #large = new LRUCache<string, true>({ max: largeShapes, ttl: largeFor });
+
+  constructor(args: {
+    readonly db: Database;
+    readonly database: string;
+    readonly metrics?: Pick<Metrics, 'batch'> | undefined;
+  }) {
+    const { db, database, metrics } = args;
+    this.table = new RecordsTable(db, database);
+    const engine = { db, table: this.table };
+    this.#lookups = new StatementQueues({
+      pendingLimit: waitingLimit,
+      full: 'too many look-ups wait',
+      sizeLimit: perStatement.lookups,
+      onStatement: metrics?.batch('record_lookups'),
+      run: (lookups) => settleAll(lookups, () => readLookups(engine, lookups)),
+    });
+    this.#finds = new StatementQueues({
+      pendingLimit: waitingLimit,
+      full: 'too many finds wait',
+      sizeLimit: perStatement.finds,
+      onStatement: metrics?.batch('record_finds'),
+      run: (finds) => this.#runFinds(engine, finds),
+    });
+  }
+
+  /** The rows that the table has, in the order of their ids: with those of whatever spaces and accounts. */
+  lookUp(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]> {
+    const shape = 'id' in wanted ? 'ids' : 'keys';
+    return this.#lookups.add({
+      ...{ queue: `${shape} ${this.table.homeOf(space.id)}`, shape, size: 1, account: space.ownerId },
+      ...{ signal, spaceId: space.id, wanted },
+    });
+  }
+
+  /**
+   * The records of a plan, together with finds of the same space that compare the same fields, and want the same order.
+   * Other spaces do not wait for it.
+   */
+  async find<Result>(
+    space: RecordSpace,
+    plan: ReadPlan,
+    signal: AbortSignal,
+    { shared, alone }: FindAnswers<Result>,
+  ): Promise<Result> {
+    const compared = comparedIn(plan);
+    if (compared === null) return alone();
+    const queue = shapeOf(space, plan, compared);
+    if (this.#large.has(queue)) return alone();
+    let end = (): void => {};
+    const over = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    try {
+      const waiting = { queue, shape: '', size: 1, account: space.ownerId, signal, space, plan, over };
+      const rows = await this.#finds.add({ ...waiting, ...compared });
+      return rows === null ? await alone() : shared(rows);
+    } finally {
+      end();
+    }
+  }
+
+  #runFinds(
+    engine: { readonly db: Database; readonly table: RecordsTable },
+    finds: readonly WaitingFind[],
+  ): Promise<void> {
+    const [first] = finds as [WaitingFind];
+    if (finds.length === 1) {
+      first.resolve(null);
+      // what comes meanwhile gathers
+      return first.over;
+    }
+    return settleAll(finds, async () => {
+      const found = await readFinds(engine, finds);
+      return (find) => {
+        const rows = found(find);
+        if (rows !== null && rows.length <= mostRecords) return pageOf(rows, find.plan);
+        this.#large.set(find.queue, true);
+        return null;
+      };
+    });
+  }
+}
+
+/** Each gets its answer, or the reason why there is none. */
+async function settleAll<Item, Answer>(
+  items: readonly Waiting<Item, Answer>[],
+  read: () => Promise<(item: Item) => Answer>,
+): Promise<void> {
+  try {
+    const answerOf = await read();
+    for (const item of items) item.resolve(answerOf(item));
+  } catch (error) {
+    for (const { reject } of items) reject(error);
+  }
+}
