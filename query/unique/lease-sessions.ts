@@ -47,7 +47,7 @@ export class LeaseSessions {
   async enter(): Promise<LeaseSession> {
     let session = this.#current;
     if (session !== null && !session.coversWrite()) {
-      this.#retire(session);
+      this.retire(session);
       session = null;
     }
     session ??= await this.#open();
@@ -61,14 +61,15 @@ export class LeaseSessions {
     if (session.held === 0 && session !== this.#current) this.#end(session);
   }
 
-  /** An answer was lost: nobody knows what the session holds. */
-  outcomeUnknown(session: LeaseSession): void {
-    this.#retire(session);
+  /** For no new write: nobody knows what the session holds, or it is lost. */
+  retire(session: LeaseSession): void {
+    if (this.#current === session) this.#current = null;
+    if (session.held === 0 || session.lost) this.#end(session);
   }
 
   lose(session: LeaseSession): void {
-    session.lose();
-    this.#retire(session);
+    session.lost = true;
+    this.retire(session);
   }
 
   /** Renews what there is, and sees to it that there is a current one. */
@@ -101,7 +102,7 @@ export class LeaseSessions {
       const sent = this.#now();
       const goOn = await this.#ledger.renew(sessions.map(({ id }) => id));
       sessions.forEach((session, i) => {
-        if (goOn[i] === true) session.renewed(sent);
+        if (goOn[i] === true) session.sent = sent;
         else this.lose(session);
       });
     }
@@ -137,11 +138,6 @@ export class LeaseSessions {
       { wait: this.#times.lease },
       'Redis has lost, or never had, the reservations of unique values: writes of such values wait for one lease',
     );
-  }
-
-  #retire(session: LeaseSession): void {
-    if (this.#current === session) this.#current = null;
-    if (session.held === 0 || session.lost) this.#end(session);
   }
 
   #end(session: LeaseSession): void {

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { invalidBody, unavailable } from '../../common/errors/catalogue.ts';
+import { invalidBody, overloaded, unavailable } from '../../common/errors/catalogue.ts';
 import type { Log } from '../../common/log/log.ts';
 import { type RedisConnection, RedisFailure } from '../../common/redis/redis-connection.ts';
-import { HeldKeys } from './held-keys.ts';
 import { type LeaseSession, type LeaseTimes, usualTimes } from './lease-session.ts';
 import { LeaseSessions } from './lease-sessions.ts';
-import { type Claim, createLedger, digestOf, type Ledger, type ReserveAnswer } from './ledger.ts';
+import { type Claim, digestOf, Ledger, type ReserveAnswer } from './ledger.ts';
 import {
   createLocalReservations,
   type Reservation,
@@ -18,6 +17,9 @@ const closedPause = 250;
 const closedProblem = 'values of unique fields wait until reservations that were lost are over';
 const lostPause = 20;
 const lostProblem = 'reservations of values of unique fields are lost again and again';
+/** How often Redis is asked whether another process still holds a value, and for how many values at once. */
+const watchPause = { shortest: 5, longest: 50 };
+const watchLimit = 1000;
 
 export interface RedisReservationsDeps {
   readonly redis: RedisConnection;
@@ -55,7 +57,8 @@ export class RedisReservations implements UniqueReservations {
   readonly #local: UniqueReservations;
   readonly #ledger: Ledger;
   readonly #sessions: LeaseSessions;
-  readonly #heldKeys: HeldKeys;
+  /** Of values that other processes hold, and requests of this one wait for: until they are free. */
+  readonly #watched = new Map<string, Promise<void>>();
 
   constructor(deps: RedisReservationsDeps) {
     const { redis, log, everUsed, times = usualTimes } = deps;
@@ -64,10 +67,8 @@ export class RedisReservations implements UniqueReservations {
     this.#waitLimit = waitLimit;
     this.#requestLimit = requestLimit;
     this.#local = createLocalReservations({ waitLimit, keyLimit });
-    const named = ledgerKey === undefined ? {} : { key: ledgerKey };
-    this.#ledger = createLedger({ redis, lease: times.lease, ...named });
+    this.#ledger = new Ledger({ redis, lease: times.lease, key: ledgerKey });
     this.#sessions = new LeaseSessions({ ledger: this.#ledger, times, everUsed, log });
-    this.#heldKeys = new HeldKeys(this.#ledger);
     redis.onConnected(() => this.#sessions.keep());
   }
 
@@ -104,9 +105,9 @@ export class RedisReservations implements UniqueReservations {
       return waitFor(event, signal, deadline, what);
     };
     for (;;) {
-      const watched = digests.find((digest) => this.#heldKeys.has(digest));
+      const watched = digests.find((digest) => this.#watched.has(digest));
       if (watched !== undefined) {
-        await this.#heldKeys.untilFree(watched, wait);
+        await wait(this.#untilFree(watched));
         continue;
       }
       const own = await this.#local.reserve(keys, signal, patience);
@@ -130,17 +131,38 @@ export class RedisReservations implements UniqueReservations {
   }
 
   async #beforeAnotherTry(answer: ReserveAnswer, wait: Wait): Promise<void> {
-    if (answer.kind === 'held') await this.#heldKeys.untilFree(answer.digest, wait);
+    if (answer.kind === 'held') await wait(this.#untilFree(answer.digest));
     if (answer.kind === 'closed') await wait(sleep(Math.min(answer.wait, closedPause)), closedProblem);
     // the next session, but not without an end
     if (answer.kind === 'lost') await wait(sleep(lostPause), lostProblem);
+  }
+
+  /** All that wait for a value hear at once. Rejects with a RedisFailure when nobody knows whether it is free. */
+  #untilFree(digest: string): Promise<void> {
+    const known = this.#watched.get(digest);
+    if (known !== undefined) return known;
+    if (this.#watched.size >= watchLimit) throw overloaded('too many values of unique fields are waited for');
+    const free = this.#watch(digest).finally(() => this.#watched.delete(digest));
+    // the waiting writes may have gone
+    free.catch(() => {});
+    this.#watched.set(digest, free);
+    return free;
+  }
+
+  /** Ends with the lease of the holder at the latest. */
+  async #watch(digest: string): Promise<void> {
+    let pause = watchPause.shortest;
+    do {
+      await sleep(pause);
+      pause = Math.min(pause * 1.5, watchPause.longest);
+    } while (!(await this.#ledger.isFree(digest)));
   }
 
   /** Asks Redis once. What was not given is left, whatever happens. */
   async #claim(digests: readonly string[]): Promise<Claimed> {
     const sessions = this.#sessions;
     const session = await sessions.enter();
-    const claim = { session: session.id, write: session.nextWrite(), digests };
+    const claim = { session: session.id, write: session.writes++, digests };
     try {
       const answer = await this.#ledger.reserve(claim);
       if (answer.kind !== 'taken') {
@@ -149,7 +171,7 @@ export class RedisReservations implements UniqueReservations {
       }
       return { answer, session, claim };
     } catch (error) {
-      if (!(error instanceof RedisFailure) || error.mayHaveRun) sessions.outcomeUnknown(session);
+      if (!(error instanceof RedisFailure) || error.mayHaveRun) sessions.retire(session);
       sessions.leave(session);
       throw error;
     }
@@ -159,7 +181,7 @@ export class RedisReservations implements UniqueReservations {
   #release({ session, claim }: Claimed): void {
     this.#ledger
       .release(claim)
-      .catch(() => this.#sessions.outcomeUnknown(session))
+      .catch(() => this.#sessions.retire(session))
       .finally(() => this.#sessions.leave(session));
   }
 

@@ -137,15 +137,10 @@ end)
 return 1
 `);
 
-/** digests. Answers the places, from 0, of those that nobody holds. */
+/** digest. Answers 1 when nobody holds it. */
 export const freeScript = redisScript(`${prelude}
-local free = {}
-eachChunk(ARGV[1], function(names, first)
-  for i, owner in ipairs(redis.call('HMGET', ledger, unpack(names))) do
-    if not sameEpoch or not owner or not isAlive(sessionOf(owner)) then free[#free + 1] = first + i - 2 end
-  end
-end)
-return free
+local owner = sameEpoch and redis.call('HGET', ledger, 'k' .. ARGV[1])
+return owner and isAlive(sessionOf(owner)) and 0 or 1
 `);
 
 /** cursor, count. Removes what processes left that died; answers the next cursor. */

@@ -261,12 +261,12 @@ t.test('a lease by two clocks: whichever says that it is over is right', async (
   t.ok(session.coversWrite());
   monotonic++;
   t.notOk(session.coversWrite());
-  session.renewed({ monotonic, wall });
+  session.sent = { monotonic, wall };
   t.ok(session.coversWrite());
   // a machine that slept: only the wall clock went on
   wall += lease - margin - writeTime + 1;
   t.notOk(session.coversWrite());
-  session.renewed({ monotonic, wall });
-  session.lose();
+  session.sent = { monotonic, wall };
+  session.lost = true;
   t.notOk(session.coversWrite());
 });

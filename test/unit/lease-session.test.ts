@@ -18,10 +18,10 @@ t.test('a session covers a write that ends before the lease, less the margin', a
   t.ok(after(600));
   t.notOk(after(601));
   t.notOk(after(0, 601), 'a machine that was paused sees it by the other clock');
-  session.renewed({ monotonic: 500, wall: 500 });
+  session.sent = { monotonic: 500, wall: 500 };
   t.ok(after(1100));
   t.notOk(after(1101));
-  session.lose();
+  session.lost = true;
   t.notOk(after(500), 'Redis does not know it any more');
 });
 
