@@ -32,14 +32,12 @@ import { createRecordInserts } from './records/insert-records.ts';
 import { RecordChanges } from './records/record-changes.ts';
 import { quotaWrites, RecordQuota } from './records/record-quota.ts';
 import { RecordReader } from './records/record-reader.ts';
-import { sweepRetired } from './space/clear-slot.ts';
 import { countRecordBytes } from './space/count-record-bytes.ts';
 import { currentWrites } from './space/current-writes.ts';
-import { sweepDropped } from './space/delete-dropped.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
 import { openCatalogue } from './space/logged-catalogue.ts';
 import { createOpenSpace, storesRecords } from './space/open-space.ts';
-import type { SpaceCatalogue } from './space/space-catalogue.ts';
+import { sweepLeft } from './space/removals.ts';
 import { makeSpaceViews, type ViewsOrder } from './space/space-views.ts';
 import { type Freshness, Spaces } from './space/spaces.ts';
 import { TableCatalogue } from './space/table-catalogue.ts';
@@ -87,10 +85,7 @@ export const queryService =
       // not Redis: most requests do without it
       readiness: [],
       examples: queryExamples,
-      started: () =>
-        void sweepDropped({ ...services, store }, closing.signal).then(() =>
-          sweepRetired({ ...services, store }, closing.signal),
-        ),
+      started: () => void sweepLeft({ store, catalogue, log }, closing.signal),
       commands: { 'sql-views': (order) => makeSpaceViews({ ...services, catalogue }, order as ViewsOrder) },
       async close() {
         closing.abort(new Error('the server stops'));
@@ -134,7 +129,7 @@ export interface QueryDeps {
   readonly database: string;
   readonly log?: Pick<Log, 'warn'>;
   /** Absent: its table alone. */
-  readonly catalogue?: SpaceCatalogue;
+  readonly catalogue?: TableCatalogue;
   /** Absent: nobody measures. */
   readonly metrics?: Pick<Metrics, 'cache' | 'observeCall'>;
   readonly projects: Projects;
@@ -180,7 +175,8 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const reading = { ...deps, candidates, reader: new RecordReader({ store, candidates }) };
   const spaces = new Spaces({ ...deps, maxSpaces: config.maxSpaces });
   const { maxStoredRecordBytes: limit = 0 } = config;
-  const quota = limit === 0 ? null : new RecordQuota({ limit, count: countRecordBytes(deps), log: args.log });
+  const count = (account: string) => countRecordBytes(deps, account);
+  const quota = limit === 0 ? null : new RecordQuota({ limit, count, log: args.log });
   const counted = quota === null ? store : quotaWrites(store, quota);
   const writes = store.alone ? counted : currentWrites(counted, spaces);
   const authorize = createAuthorize({ ...reading, spaces });

@@ -1,4 +1,4 @@
-import { deleteAll } from '../space/clear-records.ts';
+import { deleteAll } from '../space/removals.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { RunOperation } from './operation.ts';
 

@@ -5,12 +5,13 @@ import {
   recordSpaceNotFound,
 } from '../../common/errors/catalogue.ts';
 import type { Project, Projects } from '../../common/metadata/projects.ts';
-import { clearSlot } from '../space/clear-slot.ts';
-import { type DeleteDroppedDeps, deleteDropped } from '../space/delete-dropped.ts';
+import type { InFlightWrites } from '../space/in-flight-writes.ts';
+import { clearSlot, deleteDropped, type RemovalDeps } from '../space/removals.ts';
 import { droppedVersion } from '../space/space-generation.ts';
 import type { Spaces } from '../space/spaces.ts';
 
-export interface DropDeps extends DeleteDroppedDeps {
+export interface DropDeps extends RemovalDeps {
+  readonly writes: InFlightWrites;
   readonly spaces: Spaces;
   readonly projects: Projects;
 }

@@ -7,18 +7,13 @@ import { createStructure, type Structure } from '../structure/structure.ts';
 import { addKeys } from './add-keys.ts';
 import { areToBeStored, begun, storeInitialRecords } from './initial-records.ts';
 import type { KnownSpaces, Look } from './known-spaces.ts';
-import type { CatalogueEntry, SpaceCatalogue } from './space-catalogue.ts';
+import { type CatalogueEntry, type RetiredSlot, storedSpace } from './space-catalogue.ts';
 import { generationOf } from './space-generation.ts';
-
-/** A field that a space had. */
-export interface DroppedField {
-  readonly recordsId: string;
-  readonly slot: string;
-}
+import type { TableCatalogue } from './table-catalogue.ts';
 
 export interface CatalogueVersionsDeps {
   readonly store: RecordStore;
-  readonly catalogue: SpaceCatalogue;
+  readonly catalogue: TableCatalogue;
   /** Tells other processes of changes; absent: they find out by themselves when what they know is stale. */
   readonly invalidation?: Invalidation | undefined;
   readonly known: KnownSpaces;
@@ -43,11 +38,10 @@ export class CatalogueVersions {
   /** Initial records are stored by any request that finds them missing: only then is the space used. */
   async remember(found: CatalogueEntry, look: Look, signal: AbortSignal): Promise<RecordSpace> {
     let entry = found;
-    const { id: catalogueId, recordsId: id, ownerId, projectId, structure } = entry;
-    const space = { id, catalogueId, ownerId, projectId, structure, stored: structure };
-    if (areToBeStored(entry.initialRecords) && this.#deps.known.versionOf(catalogueId) !== entry.version) {
+    const space = storedSpace(entry);
+    if (areToBeStored(entry.initialRecords) && this.#deps.known.versionOf(entry.id) !== entry.version) {
       const { store } = this.#deps;
-      await store.rewrite(id, () => storeInitialRecords(store, space, found.initialRecords, signal));
+      await store.rewrite(space.id, () => storeInitialRecords(store, space, found.initialRecords, signal));
       const after = { ...entry, version: entry.version + 1, initialRecords: begun };
       if (await this.#deps.catalogue.store(after, signal)) entry = after;
     }
@@ -94,8 +88,8 @@ export class CatalogueVersions {
   }
 
   /** Drops a field of the stored structure. Null: there is no such space, or field. */
-  async dropField(id: string, name: string, signal: AbortSignal): Promise<DroppedField | null> {
-    let dropped: DroppedField | null = null;
+  async dropField(id: string, name: string, signal: AbortSignal): Promise<RetiredSlot | null> {
+    let dropped: RetiredSlot | null = null;
     const without = ({ recordsId, structure }: CatalogueEntry): Structure | null => {
       const field = structure.lookup.get(name);
       if (field === undefined) return null;

@@ -7,12 +7,12 @@ import { readPath, readSpaceReference, type SpaceReference } from '../input/spac
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { clearProject, clearSpace } from './clear-records.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import { inferredReference } from './inferred-reference.ts';
-import type { SpaceCatalogue } from './space-catalogue.ts';
+import { clearProject, clearSpace } from './removals.ts';
 import type { SpaceRequest } from './space-request.ts';
 import type { Spaces } from './spaces.ts';
+import type { TableCatalogue } from './table-catalogue.ts';
 
 /** What an operation does to the records of a space; null: it needs no login, or checks it itself. */
 export type OperationFamily = 'find' | 'insert' | 'update' | 'delete';
@@ -56,7 +56,7 @@ export function createOpenSpace(deps: {
   readonly authorize: Authorize;
   readonly structures: StructureCache;
   readonly spaces: Spaces;
-  readonly catalogue: SpaceCatalogue;
+  readonly catalogue: TableCatalogue;
   readonly writes: InFlightWrites;
   /** Of the operation that `clear: true` and `clear-all-spaces: true` are as well. */
   readonly clear: OperationIdentity;

@@ -1,5 +1,5 @@
+import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
-import type { RetiredSlot } from './clear-slot.ts';
 
 /** A row of record_spaces. */
 export interface CatalogueEntry {
@@ -18,6 +18,17 @@ export interface CatalogueEntry {
   readonly updatedAt: Date;
 }
 
+/** The space of a row, with its stored structure. */
+export function storedSpace({
+  id,
+  recordsId,
+  ownerId,
+  projectId,
+  structure,
+}: Pick<CatalogueEntry, 'id' | 'recordsId' | 'ownerId' | 'projectId' | 'structure'>): RecordSpace {
+  return { id: recordsId, catalogueId: id, ownerId, projectId, structure, stored: structure };
+}
+
 /** A space, and the newest version of its row. */
 export interface FoundSpace {
   /** Null: it was dropped, or never there. */
@@ -28,42 +39,10 @@ export interface FoundSpace {
 /** Of the row of a space, and of its records. */
 export type SpaceIds = Pick<CatalogueEntry, 'id' | 'recordsId'>;
 
-/** What is known of record spaces, beside their records. */
-export interface SpaceCatalogue {
-  find(id: string, signal: AbortSignal): Promise<CatalogueEntry | null>;
-  /** The same, with the newest version of its row: there is one also when the space was dropped. 0: there never was one. */
-  look(id: string, signal: AbortSignal): Promise<FoundSpace>;
-  /**
-   * Stores a version that follows the one that was found. Resolves with true when it is durable, and with false when
-   * another process was first with that version: then nothing was stored.
-   */
-  store(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean>;
-  /** Notes that a space is dropped. Resolves with false when it is another one by now: then nothing was stored. */
-  drop(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean>;
-  /** Spaces that were dropped before a time and may have left records. */
-  leftBehind(before: Date, limit: number, signal: AbortSignal): Promise<readonly DroppedSpace[]>;
-  /** Slots of fields that were dropped, of all spaces. */
-  retiredSlots(signal: AbortSignal): Promise<readonly RetiredSlot[]>;
-  /** Notes that nothing is left of a space. */
-  swept(dropped: DroppedSpace, signal: AbortSignal): Promise<void>;
-  /** Spaces of a project: of their rows here, and of their records. */
-  idsOfProject(projectId: string, signal: AbortSignal): Promise<readonly SpaceIds[]>;
-  /** The same of all projects of an account. */
-  idsOfOwner(ownerId: string, signal: AbortSignal): Promise<readonly SpaceIds[]>;
-  /** A page of the spaces of a project, by their slugs. */
-  list(query: SpaceQuery, signal: AbortSignal): Promise<readonly CatalogueEntry[]>;
-  /** How many spaces projects of an account have; those without any are not there. */
-  countByProject(
-    ownerId: string,
-    projectIds: readonly string[],
-    signal: AbortSignal,
-  ): Promise<ReadonlyMap<string, number>>;
-  countOfOwner(ownerId: string, signal: AbortSignal): Promise<number>;
-  /** There never was a record space. */
-  isEmpty(signal: AbortSignal): Promise<boolean>;
-  /** Resolves when the table has what was stored before: for who reads it by a statement of their own. */
-  settled(signal: AbortSignal): Promise<void>;
-  close(): Promise<void>;
+/** A field that a space had, whose values nobody sees any more. */
+export interface RetiredSlot {
+  readonly recordsId: string;
+  readonly slot: string;
 }
 
 /** A space that was dropped. */

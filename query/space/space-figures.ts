@@ -34,13 +34,8 @@ export class SpaceSizes {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, SpaceFigures>> {
     const { db, table } = this.#store;
-    const byHome = new Map<string, string[]>();
-    for (const id of ids) {
-      const home = table.homeOf(id);
-      byHome.set(home, [...(byHome.get(home) ?? []), id]);
-    }
     const counted = await Promise.all(
-      [...byHome.values()].map((some) =>
+      [...table.together(ids)].map((some) =>
         db.rows<{ _space: string; records: number }>({ ...table.countAll(some), signal, account }),
       ),
     );

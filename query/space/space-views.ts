@@ -4,7 +4,7 @@ import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { CommandError } from '../../common/errors/command-error.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import { spaceViewSql } from '../sql/space-view-sql.ts';
-import type { SpaceCatalogue } from './space-catalogue.ts';
+import type { TableCatalogue } from './table-catalogue.ts';
 
 /** What `npm run sql-views` can ask for: the spaces of an account, of a project, of all. */
 export interface ViewsOrder {
@@ -32,7 +32,7 @@ export async function makeSpaceViews(
     db,
     database,
     catalogue,
-  }: { readonly db: Database; readonly database: string; readonly catalogue: SpaceCatalogue },
+  }: { readonly db: Database; readonly database: string; readonly catalogue: TableCatalogue },
   order: ViewsOrder,
 ): Promise<string> {
   const table = new RecordsTable(db, database);

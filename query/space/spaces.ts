@@ -11,12 +11,11 @@ import {
   attempts,
   CatalogueVersions,
   type CatalogueVersionsDeps,
-  type DroppedField,
   outdatedAfter,
 } from './catalogue-versions.ts';
 import { KnownSpaces } from './known-spaces.ts';
-import { missingSpace, NewSpaces, type NewSpacesDeps } from './new-spaces.ts';
-import type { CatalogueEntry } from './space-catalogue.ts';
+import { findOrAllow, makeSpace, missingSpace, type NewSpacesDeps } from './new-spaces.ts';
+import type { CatalogueEntry, RetiredSlot } from './space-catalogue.ts';
 import type { SpaceRequest } from './space-request.ts';
 import { StructureChanges, type StructureChangesDeps } from './structure-changes.ts';
 import { type HeldUp, TypeChanges, type TypeChangesDeps } from './type-changes.ts';
@@ -31,7 +30,7 @@ export interface Freshness {
 
 export interface SpacesDeps
   extends Omit<CatalogueVersionsDeps, 'known'>,
-    Omit<NewSpacesDeps, 'limit'>,
+    NewSpacesDeps,
     Omit<StructureChangesDeps, 'known' | 'versions'>,
     Omit<TypeChangesDeps, 'edit' | 'untilHeard' | 'outdatedAfter'> {
   /** That an account may have. */
@@ -58,7 +57,6 @@ export class Spaces {
   readonly #deps: SpacesDeps;
   readonly #known: KnownSpaces;
   readonly #versions: CatalogueVersions;
-  readonly #new: NewSpaces;
   readonly #changes: StructureChanges;
   readonly #types: TypeChanges;
   readonly #counts: CacheCounts;
@@ -83,7 +81,6 @@ export class Spaces {
     const known = this.#known;
     const versions = new CatalogueVersions({ ...deps, known });
     this.#versions = versions;
-    this.#new = new NewSpaces({ ...deps, limit: this.#limit });
     this.#changes = new StructureChanges({ ...deps, known, versions });
     this.#types = new TypeChanges({
       ...deps,
@@ -158,7 +155,7 @@ export class Spaces {
    * Drops a field of the stored structure. Its slot is given to no other field, so that a value that a write brings
    * which began before is seen by nobody. Null: there is no such space, or field.
    */
-  async dropField(id: string, name: string, signal: AbortSignal): Promise<DroppedField | null> {
+  async dropField(id: string, name: string, signal: AbortSignal): Promise<RetiredSlot | null> {
     return this.#locked(id, (own) => this.#versions.dropField(id, name, own), signal);
   }
 
@@ -205,10 +202,11 @@ export class Spaces {
     if (again !== null) return again;
     for (let attempt = 0; attempt < attempts; attempt++) {
       const look = this.#known.look();
-      const found = await this.#new.find(id, request, signal);
+      const found = await findOrAllow(this.#deps, id, request, signal);
       if (found.entry === null && !request.makes && request.structure?.initialData.length === 0)
         return missingSpace(id, request, request.structure);
-      const entry = found.entry ?? (await this.#new.make(id, request, found.version, signal));
+      if (found.entry === null) await this.#limit.admit(request.ownerId, signal);
+      const entry = found.entry ?? (await makeSpace(this.#deps, id, request, found.version, signal));
       if (entry === null) continue;
       const stored = await this.#versions.remember(entry, look, signal);
       const held = this.#types.before(entry, request);

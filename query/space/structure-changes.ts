@@ -4,7 +4,7 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { createStructure, type Structure, structureText } from '../structure/structure.ts';
 import type { CatalogueVersions } from './catalogue-versions.ts';
 import { ChangeLimit } from './change-limit.ts';
-import { checkSwitchedOn, switchedOn } from './check-switched-on.ts';
+import { checkSwitchedOn, switchedOn } from './check-values.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import { begun, isEmpty, prepareInitialRecords } from './initial-records.ts';
 import type { KnownSpaces } from './known-spaces.ts';

@@ -5,12 +5,11 @@ import { timestampText } from '../../common/metadata/row-values.ts';
 import { parseStructure } from '../structure/parse-structure.ts';
 import { retiredPart, slotsText, typeChangeOf, withSlots } from '../structure/slots.ts';
 import { createStructure, structureText } from '../structure/structure.ts';
-import type { RetiredSlot } from './clear-slot.ts';
 import type {
   CatalogueEntry,
   DroppedSpace,
   FoundSpace,
-  SpaceCatalogue,
+  RetiredSlot,
   SpaceIds,
   SpaceQuery,
 } from './space-catalogue.ts';
@@ -58,8 +57,8 @@ export function catalogueLine(entry: CatalogueEntry): Uint8Array {
   return Buffer.from(`${JSON.stringify({ ...valuesOf(entry), version: entry.version })}\n`);
 }
 
-/** The catalogue as the table record_spaces has it. */
-export class TableCatalogue implements SpaceCatalogue {
+/** What is known of record spaces, beside their records: the table record_spaces. */
+export class TableCatalogue {
   readonly #db: Database;
   readonly #table: string;
 
@@ -72,6 +71,10 @@ export class TableCatalogue implements SpaceCatalogue {
     return (await this.look(id, signal)).entry;
   }
 
+  /**
+   * Stores a version that follows the one that was found. Resolves with true when it is durable, and with false when
+   * another process was first with that version: then nothing was stored.
+   */
   async store(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean> {
     const { id, structure, version } = entry;
     const unknown = await this.#insert(valuesOf(entry), version, { token: `${id}:${version}`, signal });
@@ -85,7 +88,9 @@ export class TableCatalogue implements SpaceCatalogue {
     );
   }
 
+  /** Notes that a space is dropped. Resolves with false when it is another one by now: then nothing was stored. */
   async drop(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean> {
+    await this.settled(signal);
     const { id, ownerId, projectId, structure, version } = entry;
     const dropped = {
       ...{ id, ownerId, projectId, projectSlug: structure.projectSlug },
@@ -98,6 +103,7 @@ export class TableCatalogue implements SpaceCatalogue {
     return row?.version === dropped.version;
   }
 
+  /** Spaces that were dropped before a time and may have left records. */
   async leftBehind(before: Date, limit: number, signal: AbortSignal): Promise<readonly DroppedSpace[]> {
     return this.#db.rows<DroppedSpace>({
       sql: `SELECT id, owner_id AS ownerId, project_id AS projectId, project_slug AS projectSlug,
@@ -109,6 +115,7 @@ export class TableCatalogue implements SpaceCatalogue {
     });
   }
 
+  /** Slots of fields that were dropped, of all spaces. */
   async retiredSlots(signal: AbortSignal): Promise<readonly RetiredSlot[]> {
     const rows = await this.#db.rows<{ id: string; version: number; slots: string }>({
       sql: `SELECT id, toFloat64(version) AS version, slots FROM ${this.#table} FINAL
@@ -123,21 +130,26 @@ export class TableCatalogue implements SpaceCatalogue {
     });
   }
 
+  /** Notes that nothing is left of a space. */
   async swept(dropped: DroppedSpace, signal: AbortSignal): Promise<void> {
     const token = `${dropped.id}:${dropped.version}:swept`;
     const unknown = await this.#insert(droppedRow(dropped, ''), dropped.version, { token, signal });
     if (unknown !== null) throw unknown;
   }
 
+  /** Spaces of a project. */
   idsOfProject(projectId: string, signal: AbortSignal): Promise<readonly SpaceIds[]> {
     return this.#idsWhere(`project_id = ${textLiteral(projectId)}`, signal);
   }
 
+  /** The same of all projects of an account. */
   idsOfOwner(ownerId: string, signal: AbortSignal): Promise<readonly SpaceIds[]> {
     return this.#idsWhere(`owner_id = ${textLiteral(ownerId)}`, signal);
   }
 
+  /** A page of the spaces of a project, by their slugs. */
   async list(query: SpaceQuery, signal: AbortSignal): Promise<readonly CatalogueEntry[]> {
+    await this.settled(signal);
     const { projectId, limit, after = '', search } = query;
     const conditions = [`project_id = ${textLiteral(projectId)}`, `slug > ${textLiteral(after)}`];
     if (search !== undefined) {
@@ -154,12 +166,14 @@ export class TableCatalogue implements SpaceCatalogue {
     return (await this.#db.rows<Row & { id: string }>({ sql, signal })).map((row) => entryOf(row.id, row));
   }
 
+  /** How many spaces projects of an account have; those without any are not there. */
   async countByProject(
     ownerId: string,
     projectIds: readonly string[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, number>> {
     if (projectIds.length === 0) return new Map();
+    await this.settled(signal);
     const among = projectIds.map(textLiteral).join(', ');
     const sql = `SELECT project_id AS project, toFloat64(count()) AS spaces FROM ${this.#table} FINAL
        WHERE owner_id = ${textLiteral(ownerId)} AND project_id IN (${among}) AND slug != '' GROUP BY project_id`;
@@ -168,20 +182,24 @@ export class TableCatalogue implements SpaceCatalogue {
   }
 
   async countOfOwner(ownerId: string, signal: AbortSignal): Promise<number> {
+    await this.settled(signal);
     const sql = `SELECT toFloat64(count()) AS spaces FROM ${this.#table} FINAL
        WHERE owner_id = ${textLiteral(ownerId)} AND slug != ''`;
     const [row] = await this.#db.rows<{ spaces: number }>({ sql, signal });
     return row?.spaces ?? 0;
   }
 
+  /** There never was a record space. */
   async isEmpty(signal: AbortSignal): Promise<boolean> {
     return (await this.#db.rows({ sql: `SELECT 1 FROM ${this.#table} LIMIT 1`, signal })).length === 0;
   }
 
-  async settled(): Promise<void> {}
+  /** Resolves when the table has what was stored before. */
+  async settled(_signal: AbortSignal): Promise<void> {}
 
   async close(): Promise<void> {}
 
+  /** The same as `find`, with the newest version of its row: there is one also when the space was dropped. 0: there never was one. */
   async look(id: string, signal: AbortSignal): Promise<FoundSpace> {
     const row = await this.#newest(id, signal);
     if (row === null || row.structure === '') return { entry: null, version: row?.version ?? 0 };
@@ -197,6 +215,7 @@ export class TableCatalogue implements SpaceCatalogue {
   }
 
   async #idsWhere(condition: string, signal: AbortSignal): Promise<readonly SpaceIds[]> {
+    await this.settled(signal);
     const rows = await this.#db.rows<{ id: string; version: number }>({
       sql: `SELECT id, toFloat64(version) AS version FROM ${this.#table} FINAL
          WHERE ${condition} AND slug != '' ORDER BY id`,

@@ -10,11 +10,10 @@ import { slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
 import { addKeys } from './add-keys.ts';
 import { ChangeLimit } from './change-limit.ts';
-import { checkRetyped, refusal } from './check-retyped.ts';
-import { checkSwitchedOn } from './check-switched-on.ts';
-import { clearSlot } from './clear-slot.ts';
+import { checkRetyped, checkSwitchedOn, refusal } from './check-values.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import { mergeStructure } from './merge-structure.ts';
+import { clearSlot } from './removals.ts';
 import {
   beginTypeChange,
   cancelTypeChange,
@@ -23,7 +22,7 @@ import {
   retypedFields,
   withStoredTypes,
 } from './retyped-fields.ts';
-import type { CatalogueEntry } from './space-catalogue.ts';
+import { type CatalogueEntry, storedSpace } from './space-catalogue.ts';
 import type { SpaceRequest } from './space-request.ts';
 import { agrees } from './structure-view.ts';
 
@@ -79,7 +78,6 @@ export class TypeChanges {
   readonly #limit = new ChangeLimit(limit);
   /** Changes that this process makes, by space. */
   readonly #running = new Map<string, Promise<void>>();
-  readonly #own = new Set<string>();
   readonly #looks = new Map<string, Promise<void>>();
 
   constructor(deps: TypeChangesDeps) {
@@ -91,8 +89,7 @@ export class TypeChanges {
     const { typeChange } = entry.structure;
     const { structure, headers } = request;
     if (typeChange !== null) {
-      if (this.#isAbandoned(entry, typeChange))
-        return { until: (signal) => this.#cancel(entry.id, typeChange, signal) };
+      if (this.#isAbandoned(entry)) return { until: (signal) => this.#cancel(entry.id, typeChange, signal) };
       // reads go on as before
       const reads = !request.stores && (structure === null || agrees(entry.structure, structure));
       return reads ? null : this.over(entry.id);
@@ -109,8 +106,8 @@ export class TypeChanges {
     return { until: (signal) => untilAborted(this.#mayBeOver(id), signal) };
   }
 
-  #isAbandoned({ updatedAt }: CatalogueEntry, change: string): boolean {
-    if (this.#own.has(change)) return false;
+  #isAbandoned({ id, updatedAt }: CatalogueEntry): boolean {
+    if (this.#running.has(id)) return false;
     return this.#deps.store.alone || Date.now() - updatedAt.getTime() > abandonedAfter;
   }
 
@@ -130,18 +127,11 @@ export class TypeChanges {
     plan: readonly RetypedField[],
     signal: AbortSignal,
   ): Promise<void> {
-    let running = this.#running.get(entry.id);
-    if (running !== undefined)
-      return untilAborted(
-        running.catch(() => {}),
-        signal,
-      );
+    if (this.#running.has(entry.id)) return this.over(entry.id).until(signal);
     const change = randomUUID();
-    this.#own.add(change);
-    running = this.#change({ entry, requested, plan, change }).finally(() => {
-      this.#running.delete(entry.id);
-      this.#own.delete(change);
-    });
+    const running = this.#change({ entry, requested, plan, change }).finally(() =>
+      this.#running.delete(entry.id),
+    );
     this.#running.set(entry.id, running);
     return untilAborted(running, signal);
   }
@@ -172,7 +162,7 @@ export class TypeChanges {
 
   /** Throws a 400 that lists all that stands in the way, and not only of the types: then nothing is changed. */
   async #check({ entry, requested, plan }: Change, signal: AbortSignal): Promise<void> {
-    const { id, recordsId, ownerId, projectId, structure } = entry;
+    const { id, structure } = entry;
     const often =
       structure.retiredSlots.length + plan.length > mostRetired
         ? `types of fields of the space were changed ${mostRetired} times`
@@ -184,8 +174,7 @@ export class TypeChanges {
     problems.push(...(await this.#misfits({ entry, plan }, signal)).problems);
     try {
       const after = mergeStructure(structure, withStoredTypes(requested, structure), true);
-      const space = { id: recordsId, catalogueId: id, ownerId, projectId, structure, stored: structure };
-      await checkSwitchedOn(this.#deps.store, { space, after }, signal);
+      await checkSwitchedOn(this.#deps.store, { space: storedSpace(entry), after }, signal);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 400) throw error;
       problems.push(...error.problems);

@@ -25,21 +25,17 @@ export function caseVariants(): CaseVariants {
 }
 
 function createCaseVariants(): CaseVariants {
-  /** Every form to the one that stands for it. */
-  const stands = new Map<string, string>();
-  const forms = new Map<string, string[]>();
-  for (const group of equalLetters()) {
-    const lower = group.find((form) => form >= 'a' && form <= 'z');
-    const standing = lower ?? (group[0] as string);
-    for (const form of group) stands.set(form, standing);
-    forms.set(standing, group);
-  }
+  const groups = equalLetters();
+  const standingFor = (char: string): string => {
+    const group = groups.get(char) ?? [char];
+    return group.find((form) => form >= 'a' && form <= 'z') ?? (group[0] as string);
+  };
   return {
-    fold: (text) => Array.from(text, (char) => stands.get(char) ?? char).join(''),
+    fold: (text) => Array.from(text, standingFor).join(''),
     variantsIn(folded) {
       const variants = new Map<string, string>();
       for (const char of folded) {
-        for (const form of forms.get(char) ?? []) {
+        for (const form of groups.get(char) ?? []) {
           if (form !== char && (form < 'A' || form > 'Z')) variants.set(form, char);
         }
       }
@@ -48,25 +44,21 @@ function createCaseVariants(): CaseVariants {
   };
 }
 
-/** Groups of code points that a case-insensitive regular expression can't tell apart. */
-function equalLetters(): string[][] {
-  const candidates = new Map<string, string[]>();
-  for (const char of casedLetters()) {
-    // equal ones have a full mapping in common: https://www.unicode.org/reports/tr44/#CaseFolding.txt
-    for (const key of new Set([char.toUpperCase(), char.toLowerCase(), char.toUpperCase().toLowerCase()])) {
-      const list = candidates.get(key) ?? [];
-      candidates.set(key, list);
-      list.push(char);
-    }
-  }
+/** Of each letter with case those that a case-insensitive regular expression can't tell from it. */
+function equalLetters(): ReadonlyMap<string, readonly string[]> {
   const groups = new Map<string, string[]>();
-  for (const list of candidates.values()) {
-    for (const [index, char] of list.entries()) {
-      const same = new RegExp(`^${char}$`, 'iu');
-      for (const other of list.slice(index + 1)) if (same.test(other)) join(groups, char, other);
-    }
+  const byMapping = new Map<string, Set<string[]>>();
+  for (const char of casedLetters()) {
+    const same = new RegExp(`^${char}$`, 'iu');
+    // equal ones have a full mapping in common: https://www.unicode.org/reports/tr44/#CaseFolding.txt
+    const mappings = [char.toUpperCase(), char.toLowerCase(), char.toUpperCase().toLowerCase()];
+    const near = mappings.flatMap((mapping) => [...(byMapping.get(mapping) ?? [])]);
+    const group = near.find(([first]) => same.test(first as string)) ?? [];
+    group.push(char);
+    groups.set(char, group);
+    for (const mapping of mappings) byMapping.set(mapping, (byMapping.get(mapping) ?? new Set()).add(group));
   }
-  return [...new Set(groups.values())];
+  return groups;
 }
 
 function casedLetters(): readonly string[] {
@@ -77,12 +69,4 @@ function casedLetters(): readonly string[] {
     letters.push(...(all.join('').match(cased) ?? []));
   }
   return letters;
-}
-
-function join(groups: Map<string, string[]>, a: string, b: string): void {
-  const first = groups.get(a) ?? [a];
-  const second = groups.get(b) ?? [b];
-  if (first === second) return;
-  const both = [...first, ...second];
-  for (const char of both) groups.set(char, both);
 }

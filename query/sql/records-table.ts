@@ -43,6 +43,9 @@ export const allSpaces = '*';
 /** Of which the size of a space's records is told. */
 const sampledRecords = 1000;
 
+/** Spaces of one statement, whose ids are its text. */
+const spacesAtOnce = 1000;
+
 /** Of several servers each is the home of some of the spaces. */
 const homes = 16;
 
@@ -67,6 +70,18 @@ export class RecordsTable {
   /** What statements about a space are sent by; those of one home share statements. */
   homeOf(spaceId: string): string {
     return this.#severalHomes ? `records ${Number.parseInt(spaceId.slice(0, 2), 16) % homes}` : 'records';
+  }
+
+  /** Spaces that statements can be about together: those of one home, and so many. */
+  *together(spaceIds: Iterable<string>): Generator<readonly string[]> {
+    const byHome = new Map<string, string[]>();
+    for (const id of spaceIds) {
+      const ids = byHome.get(this.homeOf(id)) ?? [];
+      byHome.set(this.homeOf(id), ids);
+      ids.push(id);
+    }
+    for (const ids of byHome.values())
+      for (let from = 0; from < ids.length; from += spacesAtOnce) yield ids.slice(from, from + spacesAtOnce);
   }
 
   select(spaceId: string, { columns, where = null, keyed = [], tail = '' }: Selection): Sql {

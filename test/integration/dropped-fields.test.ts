@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { sweepRetired } from '../../query/space/clear-slot.ts';
+import { sweepLeft } from '../../query/space/removals.ts';
 import { projectsOf } from '../services/projects-client.ts';
-import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
+import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
 import { silentLog } from '../services/silent-log.ts';
 
@@ -83,7 +83,7 @@ t.test('what a process that ended left is cleared by the next start', async (t) 
   await harness.restart();
   t.equal(await left('ended'), count - 20_000);
   const log = silentLog();
-  await sweepRetired({ store: harness.store, database: testDatabase, log }, signal);
+  await sweepLeft({ store: harness.store, catalogue: harness.catalogue, log }, signal);
   t.equal(await left('ended'), 0);
   t.strictSame(log.failures, []);
 });

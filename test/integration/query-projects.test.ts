@@ -2,7 +2,7 @@
 import t from 'tap';
 import { fileColumns, fileRow } from '../../common/metadata/file-row.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { sweepDropped } from '../../query/space/delete-dropped.ts';
+import { sweepLeft } from '../../query/space/removals.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import type { RecordStore } from '../../query/store/record-store.ts';
 import { newFile } from '../services/new-file.ts';
@@ -210,16 +210,16 @@ t.test(
     t.equal(await rowsOf('cut', 's'), 2, 'they are there, and nobody finds them');
     const log = silentLog();
     const store = plainStore(harness.db);
-    const args = { store, database: testDatabase, log };
+    const args = { store, catalogue, log };
     const own = { ...args, store: { ...store, alone: true } as unknown as RecordStore };
-    await sweepDropped(args, signal);
+    await sweepLeft(args, signal);
     t.equal(await rowsOf('cut', 's'), 2, 'other processes may write by what they know');
-    await sweepDropped(own, signal);
+    await sweepLeft(own, signal);
     t.equal(await rowsOf('cut', 's'), 0);
     t.strictSame(await catalogue.leftBehind(new Date(), 10, signal), []);
     t.strictSame(log.failures, []);
     await people.insertOne({ email: 'a@x', level: 3 });
-    await sweepDropped(own, signal);
+    await sweepLeft(own, signal);
     t.match((await people.find()).body, [{ email: 'a@x', level: 3 }]);
     t.notOk(
       await catalogue.drop(entry as NonNullable<typeof entry>, signal),

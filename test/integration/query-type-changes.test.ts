@@ -2,7 +2,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { sweepRetired } from '../../query/space/clear-slot.ts';
+import { sweepLeft } from '../../query/space/removals.ts';
+import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { plainStore } from '../services/plain-store.ts';
 import { projectsOf } from '../services/projects-client.ts';
 import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
@@ -295,10 +296,8 @@ t.test('a process that starts meanwhile clears none of the values', async (t) =>
   onConverted = async () => {
     sweeps++;
     const log = silentLog();
-    await sweepRetired(
-      { store: plainStore(harness.db), database: testDatabase, log },
-      AbortSignal.timeout(60_000),
-    );
+    const catalogue = new TableCatalogue({ db: harness.db, database: testDatabase });
+    await sweepLeft({ store: plainStore(harness.db), catalogue, log }, AbortSignal.timeout(60_000));
     t.strictSame(log.failures, []);
   };
   await typed('started', 'NUMBER').find();

@@ -14,7 +14,7 @@ import { createUsers } from '../../common/metadata/users.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { UsageCounts } from '../../common/usage/usage-counts.ts';
 import { DeliveryTable } from '../../events/delivery-table.ts';
-import { sweepRetired } from '../../query/space/clear-slot.ts';
+import { sweepLeft } from '../../query/space/removals.ts';
 import { makeSpaceViews } from '../../query/space/space-views.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
@@ -259,7 +259,7 @@ async function driveProjects(harness: QueryHarness, expect: Expect): Promise<voi
   const { catalogue } = harness;
   for (const dropped of await catalogue.leftBehind(new Date(), 1, signal))
     await catalogue.swept(dropped, signal);
-  await sweepRetired({ store: harness.store, database, log: silentLog() }, signal);
+  await sweepLeft({ store: harness.store, catalogue, log: silentLog() }, signal);
 }
 
 async function driveOutages({ db }: QueryHarness): Promise<void> {

@@ -17,7 +17,6 @@ import { Webhooks, type WebhooksDeps } from '../../events/webhooks.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { LoggedCatalogue } from '../../query/space/logged-catalogue.ts';
-import type { SpaceCatalogue } from '../../query/space/space-catalogue.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import type { RecordStore } from '../../query/store/record-store.ts';
@@ -71,7 +70,7 @@ export interface QueryHarness {
   readonly dataDir: string;
   /** Of the routes that `call` uses. */
   readonly store: RecordStore;
-  readonly catalogue: SpaceCatalogue;
+  readonly catalogue: TableCatalogue;
   call(call: QueryCall): Promise<QueryAnswer>;
   /** The same, with the answer's body untouched. Throws what the handler throws. */
   respond(call: QueryCall): Promise<HttpResponse>;
@@ -136,7 +135,7 @@ export async function openQueryHarness(
   let router: Router;
   let written: { known: KnownRecords; pending: PendingRecords; preloads: SpacePreloads } | undefined;
   let store: RecordStore;
-  let catalogue: SpaceCatalogue;
+  let catalogue: TableCatalogue;
 
   const { resultBytes = 16 * 1024 ** 2, metrics } = options;
   const openStore = (): RecordStore => {
@@ -296,7 +295,7 @@ export async function openQueryHarness(
 }
 
 /** The same database, where a look at the catalogue's table finds what its log holds. */
-function afterCatalogue(db: Database, catalogue: SpaceCatalogue): Database {
+function afterCatalogue(db: Database, catalogue: TableCatalogue): Database {
   return {
     ...db,
     async rows(statement) {

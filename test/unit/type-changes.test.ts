@@ -1,6 +1,6 @@
 import t from 'tap';
 import { beginTypeChange, endTypeChange, retypedFields } from '../../query/space/retyped-fields.ts';
-import type { SpaceCatalogue } from '../../query/space/space-catalogue.ts';
+import type { CatalogueEntry as Entry } from '../../query/space/space-catalogue.ts';
 import { TypeChanges, type TypeChangesDeps } from '../../query/space/type-changes.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import { slotsText, typeChangeOf, withSlots } from '../../query/structure/slots.ts';
@@ -17,7 +17,6 @@ const stored = storedStructure([
 const requested = parsed([{ name: 'a', type: 'NUMBER', defaultValue: 3 }]);
 const signal = new AbortController().signal;
 
-type Entry = NonNullable<Awaited<ReturnType<SpaceCatalogue['find']>>>;
 const entryOf = (structure: Structure, updatedAt = new Date()): Entry => ({
   ...{ id: 'id', recordsId: 'id', ownerId: 'o', projectId: 'p', structure, version: 2, initialRecords: '' },
   ...{ createdAt: updatedAt, updatedAt },

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../../common/log/log.ts';
+import type { RecordStore } from '../store/record-store.ts';
+import type { InFlightWrites } from './in-flight-writes.ts';
+import type { DroppedSpace, RetiredSlot } from './space-catalogue.ts';
+import { droppedRecordsId } from './space-generation.ts';
+import type { TableCatalogue } from './table-catalogue.ts';
+
+export interface RemovalDeps {
+  readonly store: RecordStore;
+  readonly catalogue: TableCatalogue;
+  readonly log?: Pick<Log, 'warn'> | undefined;
+}
+
+/** How long writes that began before may take, and how old a space is that no process writes to any more. Milliseconds. */
+const idleLimit = 5_000;
+const outdatedAfter = 120_000;
+/** Dropped spaces that a start sweeps. */
+const sweptAtOnce = 1000;
+/** Records of one UPDATE: the table's other updates wait for it. */
+const recordsAtOnce = 20_000;
+/** In which others have their turn. Milliseconds. */
+const pause = 50;
+
+/** Deletes all records of one space, with nobody writing to it meanwhile. */
+export function clearSpace(store: RecordStore, { id }: { readonly id: string }, signal: AbortSignal) {
+  return store.rewrite(id, () => deleteAll(store, id, 'old', signal));
+}
+
+/** The same of all spaces of a project (`clear-all-spaces: true`). */
+export async function clearProject(
+  { store, catalogue }: Pick<RemovalDeps, 'store' | 'catalogue'>,
+  projectId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { recordsId } of await catalogue.idsOfProject(projectId, signal))
+    await clearSpace(store, { id: recordsId }, signal);
+}
+
+/**
+ * For work that rewrites the space: one statement, however many records there are, and one for their keys.
+ * @param keys `all`: nobody writes to the space any more
+ */
+export async function deleteAll(
+  { db, table }: RecordStore,
+  id: string,
+  keys: 'all' | 'old',
+  signal: AbortSignal,
+): Promise<void> {
+  await db.command({ ...table.clear(id), signal });
+  await db.command({ ...table.clearKeys(id, keys), signal });
+}
+
+/**
+ * Deletes the records of a space that is dropped, which nobody finds any more. Where that fails, or a write that began
+ * before still goes on, the next start does it again.
+ */
+export async function deleteDropped(
+  { store, catalogue, log, writes }: RemovalDeps & { readonly writes: InFlightWrites },
+  dropped: DroppedSpace,
+  signal: AbortSignal,
+): Promise<void> {
+  const recordsId = droppedRecordsId(dropped.id, dropped.version);
+  try {
+    const idle = await writes.idle(recordsId, idleLimit).then(
+      () => true,
+      () => false,
+    );
+    await store.rewrite(recordsId, () => deleteAll(store, recordsId, 'all', signal));
+    // of writes of other processes nothing is known
+    if (store.alone && idle) await catalogue.swept(dropped, signal);
+  } catch (error) {
+    log?.warn({ err: error, space: dropped.id }, 'records of a dropped space are left to the next start');
+  }
+}
+
+/**
+ * Takes the values of a dropped field out of the records, some at a time. Nobody waits for it: they are seen by nobody,
+ * and the next start does what is left. Never rejects.
+ */
+export async function clearSlot(
+  { store, log }: Pick<RemovalDeps, 'store' | 'log'>,
+  { recordsId, slot }: RetiredSlot,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { db, table } = store;
+  const nextId = async (after: string, skip: number): Promise<string | undefined> => {
+    const statement = table.nextOfSlot(recordsId, slot, after, skip);
+    return (await db.rows<{ _id: string }>({ ...statement, signal }))[0]?._id;
+  };
+  try {
+    for (let after = ''; (await nextId(after, 0)) !== undefined; ) {
+      const upTo = await nextId(after, recordsAtOnce - 1);
+      const clear = { ...table.dropSlot(recordsId, slot, { after, upTo }), signal };
+      await store.tidy(recordsId, () => db.command(clear));
+      if (upTo === undefined) return;
+      after = upTo;
+      await sleep(pause, undefined, { signal });
+    }
+  } catch (error) {
+    if (!signal?.aborted)
+      log?.warn({ err: error, space: recordsId }, 'values of a dropped field are left to the next start');
+  }
+}
+
+/** Removes what earlier processes left of dropped spaces and fields. Never rejects. */
+export async function sweepLeft(deps: RemovalDeps, signal: AbortSignal): Promise<void> {
+  const { store, catalogue, log } = deps;
+  try {
+    const before = new Date(Date.now() - (store.alone ? 0 : outdatedAfter));
+    for (const dropped of await catalogue.leftBehind(before, sweptAtOnce, signal)) {
+      await deleteAll(store, droppedRecordsId(dropped.id, dropped.version), 'all', signal);
+      await catalogue.swept(dropped, signal);
+    }
+    for (const retired of await catalogue.retiredSlots(signal)) await clearSlot(deps, retired, signal);
+  } catch (error) {
+    if (!signal.aborted) log?.warn({ err: error }, 'what was dropped is left to the next start');
+  }
+}
