@@ -64,6 +64,8 @@ function nameOfUpload(base: string): string {
 const checksums = {
   'Content-MD5': { description: 'Base64; a file with other bytes is refused', schema: string },
   'x-checksum-crc32': { description: 'Base64 of four bytes, or eight hexadecimal digits', schema: string },
+  'Content-Digest': { description: 'RFC 9530: sha-256 and sha-512 are checked', schema: string },
+  'Repr-Digest': { description: 'The same', schema: string },
 } as const;
 
 const versionHeaders = {
@@ -87,6 +89,12 @@ const fileName = {
   name: { description: 'The `name` of a CloudFile', schema: { type: 'string', minLength: 1 } },
 } as const;
 
+/** Of every way to send a file at once. */
+const sendingParameters = [
+  linkParameter,
+  ...Object.entries(checksums).map(([name, { description }]) => headerParameter(name, description)),
+];
+
 /** Errors of every way to send a file at once. */
 const sendingErrors: readonly ErrorCode[] = [
   ...storingErrors,
@@ -106,10 +114,7 @@ export const descriptions = {
     description:
       'The file is durable when the answer comes. Other parts of the form are ignored. The project is created if it does not exist.',
     access: 'optional',
-    parameters: [
-      linkParameter,
-      ...Object.entries(checksums).map(([name, { description }]) => headerParameter(name, description)),
-    ],
+    parameters: sendingParameters,
     body: {
       description: 'A form with the file, and its file name, in the part `file`',
       content: {
@@ -134,7 +139,7 @@ export const descriptions = {
     description:
       'As `curl -T` does. The name in the address is the original name; each request stores a file of its own. Files called `upload`, `upload-link`, `resumable` or `_delete_` need another way.',
     access: 'optional',
-    parameters: [linkParameter],
+    parameters: sendingParameters,
     pathParameters: {
       name: {
         description: 'The name of the file to be stored',

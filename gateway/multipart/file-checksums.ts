@@ -1,56 +1,93 @@
 import { createHash, type Hash } from 'node:crypto';
 import { checksumMismatch, invalidMultipart } from '../../common/errors/catalogue.ts';
 
-const names = { 'content-md5': 'Content-MD5', 'x-checksum-crc32': 'x-checksum-crc32' } as const;
+const names = {
+  'content-md5': 'Content-MD5',
+  'x-checksum-crc32': 'x-checksum-crc32',
+  'content-digest': 'Content-Digest',
+  'repr-digest': 'Repr-Digest',
+} as const;
 export type ChecksumName = keyof typeof names;
 export const checksumNames = Object.keys(names) as ChecksumName[];
+/** RFC 9530: what they say of a request is about its whole body. */
+export const digestNames = ['content-digest', 'repr-digest'] as const;
 
+/** Of the digests of RFC 9530, those that are checked: the others say less, or cost more. */
+const digestBytes: Readonly<Record<string, number>> = { 'sha-256': 32, 'sha-512': 64 };
 const md5Length = 16;
 const base64Pattern = /^[A-Za-z0-9+/]+={0,2}$/;
 const hexPattern = /^[0-9A-Fa-f]{8}$/;
+// RFC 8941 section 3.2: a dictionary of byte sequences
+const digestPattern = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/=]*):$/;
+
+interface Announced {
+  readonly name: ChecksumName;
+  /** As OpenSSL calls it. */
+  readonly algorithm: string;
+  readonly digest: Buffer;
+}
 
 /**
- * What a client says of its file's bytes, so that damage on the way shows: Content-MD5 (RFC 1864: base64) and
- * x-checksum-crc32 (base64 of four bytes, high one first, as S3 writes it; or eight hexadecimal digits). Browsers can't
- * set the headers of a part, so both may also be headers of the request or fields of the form: all that come must fit.
+ * What a client says of its file's bytes, so that damage on the way shows: Content-MD5 (RFC 1864: base64),
+ * x-checksum-crc32 (base64 of four bytes, high one first, as S3 writes it; or eight hexadecimal digits), and the digests
+ * of RFC 9530. Browsers can't set the headers of a part, so they may also be fields of the form: all that come must fit.
  */
 export class FileChecksums {
-  readonly #md5s: Buffer[] = [];
   readonly #crc32s: number[] = [];
-  /** The CRC32 is taken of every file anyway; MD5 only of those that come with one. */
-  #hash: Hash | null = null;
+  readonly #announced: Announced[] = [];
+  /** The CRC32 is taken of every file anyway; a hash only of those that come with one. */
+  readonly #hashes = new Map<string, Hash>();
   #begun = false;
 
-  /** Throws 400 for a text that is no checksum, because it would check nothing, and for an MD5 that comes too late. */
+  /** Throws 400 for a text that is no checksum, because it would check nothing, and for a hash that comes too late. */
   expect(name: ChecksumName, text: string): void {
     if (name === 'x-checksum-crc32') {
       this.#crc32s.push(readCrc32(text.trim()));
       return;
     }
-    this.#md5s.push(decodeBase64(name, text.trim(), md5Length));
-    if (this.#begun && this.#hash === null)
-      throw invalidMultipart('The form field Content-MD5 should come before the file');
+    const announced =
+      name === 'content-md5'
+        ? [{ name, algorithm: 'md5', digest: decodeBase64(name, text.trim(), md5Length) }]
+        : readDigests(name, text);
+    for (const one of announced) {
+      if (this.#begun && !this.#hashes.has(one.algorithm))
+        throw invalidMultipart(`The form field ${names[name]} should come before the file`);
+      this.#announced.push(one);
+    }
   }
 
   /** The bytes of the file follow. */
   begin(): void {
     this.#begun = true;
-    if (this.#md5s.length > 0) this.#hash = createHash('md5');
+    for (const { algorithm } of this.#announced) this.#hashes.set(algorithm, createHash(algorithm));
   }
 
   update(chunk: Uint8Array): void {
-    this.#hash?.update(chunk);
+    for (const hash of this.#hashes.values()) hash.update(chunk);
   }
 
   /** Throws 400 when the file is not the one that was announced. @param crc32 of all its bytes */
   finish(crc32: number): void {
     const wrong: string[] = [];
     if (this.#crc32s.some((expected) => expected !== crc32)) wrong.push(names['x-checksum-crc32']);
-    const md5 = this.#hash?.digest();
-    if (md5 !== undefined && !this.#md5s.every((expected) => expected.equals(md5)))
-      wrong.push(names['content-md5']);
+    const digests = new Map([...this.#hashes].map(([algorithm, hash]) => [algorithm, hash.digest()]));
+    for (const { name, algorithm, digest } of this.#announced)
+      if (digests.get(algorithm)?.equals(digest) !== true && !wrong.includes(names[name]))
+        wrong.push(names[name]);
     if (wrong.length > 0) throw checksumMismatch(wrong);
   }
+}
+
+/** Those that are checked; others may stand beside them. */
+function readDigests(name: ChecksumName, text: string): Announced[] {
+  return text.split(',').flatMap((member) => {
+    const [, algorithm, digest] = digestPattern.exec(member.trim()) ?? [];
+    if (algorithm === undefined || digest === undefined)
+      throw invalidMultipart(`${names[name]} is malformed: it should be such as sha-256=:…:, with base64`);
+    const length = digestBytes[algorithm];
+    if (length === undefined) return [];
+    return [{ name, algorithm: algorithm.replace('-', ''), digest: decodeBase64(name, digest, length) }];
+  });
 }
 
 function readCrc32(text: string): number {

@@ -34,6 +34,8 @@ export interface ReceiveFileArgs extends Omit<ReceiveBodyArgs, 'reader'> {
   readonly maxFileBytes: number;
   /** What the request announced; what its form announces is added. */
   readonly checksums: FileChecksums;
+  /** Of the whole form. */
+  readonly bodyChecksums?: FileChecksums;
   /** Begins the object for the file part. Its signal is aborted as soon as the upload fails. */
   readonly begin: (file: FilePart, signal: AbortSignal) => Promise<ObjectWriter>;
 }
@@ -71,6 +73,7 @@ class FormReader implements BodyReader {
     this.#args = args;
     this.#object = object;
     this.#onFile = onFile;
+    args.bodyChecksums?.begin();
     this.#parser = new MultipartParser(args.boundary, {
       onPart: (head) => (head.name === filePartName ? this.#storeFile(head) : this.#readField(head)),
       onEnd: () => {
@@ -82,6 +85,7 @@ class FormReader implements BodyReader {
   }
 
   feed(chunk: Uint8Array): void {
+    this.#args.bodyChecksums?.update(chunk);
     this.#parser.feed(chunk);
   }
 
@@ -96,10 +100,11 @@ class FormReader implements BodyReader {
       this.#object.fail(missingFilePart());
       return;
     }
-    const { checksums } = this.#args;
+    const { checksums, bodyChecksums } = this.#args;
     this.#object.finish((crc32) => {
       this.#takeFields();
       checksums.finish(crc32);
+      bodyChecksums?.finish(0);
     });
   }
 

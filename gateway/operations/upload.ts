@@ -14,7 +14,7 @@ import { cloudFileJson } from '../cloud-file-json.ts';
 import { draftFile, type FileDraft } from '../file-draft.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
-import { checksumNames, FileChecksums } from '../multipart/file-checksums.ts';
+import { type ChecksumName, checksumNames, digestNames, FileChecksums } from '../multipart/file-checksums.ts';
 import { type FilePart, receiveFile } from '../multipart/receive-file.ts';
 import { objectDescription } from '../object-description.ts';
 import type { ReceivedObject } from '../receive/receive-body.ts';
@@ -23,6 +23,8 @@ import { mustFit, type UploadAccess } from '../upload-access.ts';
 
 /** What a form may hold beside its file: boundaries, headers, other fields. */
 const formOverheadBytes = 1024 * 1024;
+/** Headers of a form that are about its file, and not about the form. */
+const formHeaders = ['content-md5', 'x-checksum-crc32'] as const;
 /** How long the store may take for a file's row, or to take the object back. Milliseconds. */
 const commitTimeout = 30_000;
 const commitDeadline = createSharedDeadline(commitTimeout);
@@ -75,7 +77,8 @@ async function storeUpload(deps: UploadDeps, request: HttpRequest, behind: Behin
   const projectSlug = readProjectSlug(request);
   const boundary = readBoundary(request.header('content-type'));
   if (request.header('content-range') !== undefined) throw chunksUnsupported('the header Content-Range');
-  const checksums = announcedChecksums(request);
+  const checksums = announcedChecksums(request, formHeaders);
+  const bodyChecksums = announcedChecksums(request, digestNames);
   const maxBodyBytes = deps.maxUploadBytes + formOverheadBytes;
   if ((request.body.contentLength ?? 0) > maxBodyBytes) throw payloadTooLarge(deps.maxUploadBytes, 'File');
   // nothing of the body is read before the token is known to be good
@@ -91,6 +94,7 @@ async function storeUpload(deps: UploadDeps, request: HttpRequest, behind: Behin
   const received = await receiveFile({
     boundary,
     checksums,
+    bodyChecksums,
     body: request.body,
     rules: deps.store,
     memory: deps.memory,
@@ -141,9 +145,12 @@ export async function storeFile(
 }
 
 /** In the headers of a request. */
-export function announcedChecksums(request: HttpRequest): FileChecksums {
+export function announcedChecksums(
+  request: HttpRequest,
+  names: readonly ChecksumName[] = checksumNames,
+): FileChecksums {
   const checksums = new FileChecksums();
-  for (const name of checksumNames) {
+  for (const name of names) {
     const text = request.header(name);
     if (text !== undefined) checksums.expect(name, text);
   }

@@ -37,6 +37,8 @@ const chunkErrors: readonly ErrorCode[] = [
   'invalid_header',
   'unsupported_media_type',
   'chunk_checksum_mismatch',
+  'checksum_mismatch',
+  'invalid_multipart',
   'link_refused',
   'not_found',
   'upload_conflict',
@@ -44,6 +46,7 @@ const chunkErrors: readonly ErrorCode[] = [
 ];
 const chunkParameters: readonly ApiParameter[] = [
   tusHeader,
+  headerParameter('Content-Digest', 'RFC 9530: sha-256 or sha-512 of the body'),
   headerParameter('Upload-Checksum', 'sha1, sha256 or crc32 of the body, and the checksum in base64'),
 ];
 const chunkBody = { [chunkType]: { schema: bytes } };
@@ -88,7 +91,7 @@ export const resumableDescriptions = {
         headers: { ...tusAnswer, ...expires, ...offsetAnswer, Location: header('Of the upload') },
       },
     },
-    errors: [...chunkErrors, 'invalid_multipart', 'too_many_uploads'],
+    errors: [...chunkErrors, 'too_many_uploads'],
     sample: beginning,
   },
   uploadState: {

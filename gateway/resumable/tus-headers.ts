@@ -7,6 +7,7 @@ import {
   unsupportedVersion,
 } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
+import { FileChecksums } from '../multipart/file-checksums.ts';
 
 /** https://tus.io/protocols/resumable-upload */
 export const tusVersion = '1.0.0';
@@ -115,8 +116,30 @@ export interface ChunkCheck {
   finish(): void;
 }
 
-/** Upload-Checksum; null: there is none. */
+/** Upload-Checksum and Content-Digest; null: there is neither. */
 export function readChunkCheck(request: Headers): ChunkCheck | null {
+  const checks = [readUploadChecksum(request), readContentDigest(request)].filter((check) => check !== null);
+  if (checks.length === 0) return null;
+  return {
+    update(bytes) {
+      for (const check of checks) check.update(bytes);
+    },
+    finish() {
+      for (const check of checks) check.finish();
+    },
+  };
+}
+
+function readContentDigest(request: Headers): ChunkCheck | null {
+  const text = request.header('content-digest');
+  if (text === undefined) return null;
+  const checksums = new FileChecksums();
+  checksums.expect('content-digest', text);
+  checksums.begin();
+  return { update: (bytes) => checksums.update(bytes), finish: () => checksums.finish(0) };
+}
+
+function readUploadChecksum(request: Headers): ChunkCheck | null {
   const text = request.header('upload-checksum');
   if (text === undefined) return null;
   const [, name = '', value = ''] = /^(\S+) +(\S+)$/.exec(text.trim()) ?? [];

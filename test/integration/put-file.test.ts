@@ -57,6 +57,70 @@ t.test('curl -T, and curl --data-binary', async (t) => {
     t.match({ contentType, size }, { contentType: 'image/jpeg', size: 100_000 });
 });
 
+const digest = (algorithm: string, bytes: Uint8Array): string =>
+  `sha-${algorithm}=:${createHash(`sha${algorithm}`).update(bytes).digest('base64')}:`;
+
+t.test('digests of a body are checked, and those that nobody here knows are not', async (t) => {
+  const { put, rows } = await setUp(t);
+  const bytes = patternBytes(100_000);
+  for (const name of ['content-digest', 'repr-digest']) {
+    for (const right of [
+      ...[digest('256', bytes), digest('512', bytes), `md5=:AAAA:, ${digest('256', bytes)}`, 'crc32c=:AAAA:'],
+      `${digest('512', bytes)}, ${digest('256', bytes)}`,
+    ])
+      t.equal((await put('a', bytes, { [name]: right })).status, 200, right);
+    for (const wrong of [
+      digest('256', bytes.subarray(1)),
+      `${digest('256', bytes)},${digest('512', Buffer.of(1))}`,
+    ]) {
+      const answer = await put('a', bytes, { [name]: wrong });
+      t.match(await answer.json(), { code: 'checksum_mismatch', message: new RegExp(name, 'i') });
+    }
+    for (const broken of [
+      '',
+      'sha-256',
+      'sha-256=AAAA',
+      'sha-256=:AAAA:',
+      'sha-256=:a*b:',
+      'SHA-256=:AAAA:',
+      ',',
+    ])
+      t.match(
+        await (await put('a', bytes, { [name]: broken })).json(),
+        { code: 'invalid_multipart' },
+        broken,
+      );
+  }
+  t.equal(rows.size, 10);
+});
+
+t.test('digests of a form are of the whole form, and those of a part of its file', async (t) => {
+  const { baseUrl, rows } = await setUp(t);
+  const bytes = patternBytes(1000);
+  const send = async (headers: Record<string, string>, partHeader = '') => {
+    const head = `--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n${partHeader}\r\n`;
+    const body = Buffer.concat([Buffer.from(head), bytes, Buffer.from('\r\n--b--\r\n')]);
+    const sum = digest('256', body);
+    const response = await fetch(`${baseUrl}/_f_/demo/upload`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'multipart/form-data; boundary=b',
+        ...Object.fromEntries(
+          Object.entries(headers).map(([name, value]) => [name, value.replace('FORM', sum)]),
+        ),
+      },
+      body,
+    });
+    return { status: response.status, ...((await response.json()) as { code?: string }) };
+  };
+  const mismatch = { status: 400, code: 'checksum_mismatch' };
+  t.match(await send({ 'content-digest': 'FORM' }), { status: 200 });
+  t.match(await send({ 'content-digest': digest('256', bytes) }), mismatch);
+  t.match(await send({}, `Repr-Digest: ${digest('256', bytes)}\r\n`), { status: 200 });
+  t.match(await send({}, `Content-Digest: ${digest('512', bytes.subarray(1))}\r\n`), mismatch);
+  t.equal(rows.size, 2);
+});
+
 t.test('what is wrong gets a clear answer, and leaves nothing', async (t) => {
   const { put, rows, filesLeft, baseUrl } = await setUp(t);
   const bytes = patternBytes(10);

@@ -43,6 +43,10 @@ const headers = fc.record({
     ),
   ),
   'upload-checksum': sometimes(checksum),
+  'content-digest': fc.option(
+    fc.oneof(text, fc.constantFrom('sha-256=:AAAA:', 'x=:AAAA:', 'sha-512=::, sha-256=1', ',,')),
+    { nil: undefined, freq: 5 },
+  ),
   'upload-concat': sometimes(
     fc.oneof(
       text,

@@ -122,7 +122,14 @@ for (const [name, openStore] of Object.entries(tusStores)) {
       (await patch(path, 150_000, wrong.subarray(0, 50_000), { 'upload-checksum': 'crc32 AAAAAA==' })).status,
       460,
     );
-    t.equal((await patch(path, 150_000, last, { 'upload-checksum': digest('sha256', last) })).status, 200);
+    const sha256 = createHash('sha256').update(last).digest('base64');
+    const wrongDigest = {
+      'content-digest': `sha-256=:${sha256.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'))}:`,
+    };
+    t.match(await patch(path, 150_000, last, wrongDigest), { status: 400, text: /checksum_mismatch/ });
+    t.match(await ask(path), { offset: '150000' });
+    const both = { 'upload-checksum': digest('sha256', last), 'content-digest': `sha-256=:${sha256}:` };
+    t.equal((await patch(path, 150_000, last, both)).status, 200);
     t.ok((await stored())[0]?.equals(bytes));
   });
 
