@@ -1,5 +1,3 @@
-import type { EnvReader } from './validators.ts';
-
 /** What reads that clients ask for may take of the engine. */
 export interface ReadLimits {
   /** Milliseconds that the engine may work for one, or for the next bytes of one that streams. */
@@ -26,25 +24,4 @@ export interface RequestLimits {
 export interface StorageQuota {
   readonly files: number;
   readonly bytes: number;
-}
-
-/** Requests that a token, or an address, may send. Off by default. */
-export function readRequestLimits(reader: EnvReader, sender: 'TOKEN' | 'ADDRESS'): RequestLimits {
-  return {
-    rate: reader.integer(`${sender}_RATE`, 0, 0, 1_000_000),
-    burst: reader.integer(`${sender}_BURST`, 100, 1, 1_000_000),
-    inFlight: reader.integer(`${sender}_MAX_IN_FLIGHT`, 0, 0, 1_000_000),
-  };
-}
-
-/** Bytes of records that an account may store. 0: no limit. */
-export function readRecordQuota(reader: EnvReader): number {
-  return reader.integer('MAX_STORED_RECORD_BYTES', 0, 0, 2 ** 50);
-}
-
-export function readStorageQuota(reader: EnvReader): StorageQuota {
-  return {
-    files: reader.integer('MAX_STORED_FILES', 0, 0, 1_000_000_000),
-    bytes: reader.integer('MAX_STORED_BYTES', 0, 0, 2 ** 50),
-  };
 }

@@ -1,5 +1,17 @@
-import { readFileSync } from 'node:fs';
-import type { EnvReader } from './validators.ts';
+import {
+  flag,
+  integer,
+  list,
+  listVariables,
+  parsed,
+  readFileOf,
+  refuseSet,
+  type Source,
+  text,
+  type Unexplained,
+  type Values,
+  type Variable,
+} from './variable.ts';
 
 export interface RedisAddress {
   readonly host: string;
@@ -41,142 +53,125 @@ export type RedisConfig = StandaloneRedis | SentinelRedis | ClusterRedis;
 
 const form = 'redis://[[user]:password@]host[:port][/database], or rediss:// for TLS';
 const highestDatabase = 16_383;
-const wholes = ['REDIS_URL', 'REDIS_SENTINELS', 'REDIS_CLUSTER_NODES'] as const;
-const sentinelKeys = ['REDIS_SENTINEL_NAME', 'REDIS_SENTINEL_USERNAME', 'REDIS_SENTINEL_PASSWORD'] as const;
-const loginKeys = ['REDIS_USERNAME', 'REDIS_PASSWORD', 'REDIS_TLS', 'REDIS_TLS_CA_FILE'] as const;
 
-/** The REDIS_* variables. Some hold passwords, so messages about those do not repeat them. */
-export function readRedis(reader: EnvReader): RedisConfig | undefined {
-  const given = wholes.filter((key) => reader.text(key) !== undefined);
+const places = {
+  url: parsed('REDIS_URL', { parse: parseUrl, form, fallback: undefined, secret: true }).means(
+    '`redis://[[user]:password@]host[:port][/database]`, or `rediss://` for TLS; a database for Sluice alone',
+  ),
+  sentinels: addresses('REDIS_SENTINELS', 26_379).means('Sentinels, as `host[:port]` separated by commas'),
+  nodes: addresses('REDIS_CLUSTER_NODES', 6379).means(
+    'some nodes of a Redis Cluster, as `host[:port]` separated by commas',
+  ),
+};
+const ofSentinels = {
+  name: text('REDIS_SENTINEL_NAME').means('the name by which Sentinels know the master'),
+  sentinelUsername: text('REDIS_SENTINEL_USERNAME').means('the user at the Sentinels'),
+  sentinelPassword: text('REDIS_SENTINEL_PASSWORD').means('the password of that user'),
+  db: integer('REDIS_DATABASE', 0, [0, highestDatabase]).means('the database behind Sentinels'),
+};
+const user = {
+  username: text('REDIS_USERNAME').means('the user, if REDIS_URL does not name it'),
+  password: text('REDIS_PASSWORD').means('the password of that user'),
+};
+const tls = { tls: flag('REDIS_TLS', false).means('whether Sentinels and clusters speak TLS') };
+const caFile = text('REDIS_TLS_CA_FILE', { shown: 'the system’s authorities' }).means(
+  'the only certificates that are trusted, a PEM file; also with `rediss://`',
+);
+const variables = { ...places, ...ofSentinels, ...user, ...tls, caFile };
+type Read = Values<typeof variables>;
+
+export const redis = {
+  title: 'Redis',
+  text: 'Redis 7.0 or later, or Valkey, for what several processes must agree on ([redis.md](redis.md)). Set one of the first three variables.',
+  variables: { redis: variables },
+};
+
+/** The REDIS_* variables. Some hold passwords, so messages about those do not repeat them. Undefined: there is none. */
+export function readRedis(read: Read, source: Source): RedisConfig | undefined {
+  const names = listVariables(places).map(({ name }) => name);
+  const given = names.filter((name) => source.env[name]);
   if (given.length > 1) {
-    reader.problems.push(`${given.join(' and ')} are set: one of them says where Redis is`);
+    source.problems.push(`${given.join(' and ')} are set: one of them says where Redis is`);
     return undefined;
   }
-  const [whole] = given;
-  refuse(reader, whole === 'REDIS_SENTINELS' ? [] : sentinelKeys, 'REDIS_SENTINELS is not');
-  if (whole !== 'REDIS_SENTINELS') refuse(reader, ['REDIS_DATABASE'], 'REDIS_SENTINELS is not');
-  if (whole === undefined) refuse(reader, loginKeys, `none of ${wholes.join(', ')} is`);
-  if (whole === 'REDIS_URL') return readStandalone(reader);
-  if (whole === 'REDIS_SENTINELS') return readSentinel(reader);
-  return whole === undefined ? undefined : readCluster(reader);
+  if (read.sentinels !== undefined) return sentinelOf(read, read.sentinels, source);
+  refuseSet(source, ofSentinels, 'REDIS_SENTINELS is not');
+  if (read.url !== undefined) return standaloneOf(read, read.url, source);
+  if (read.nodes !== undefined)
+    return { mode: 'cluster', ...loginOf(read, read.tls, source), nodes: read.nodes };
+  if (given.length === 0) refuseSet(source, { ...user, ...tls, caFile }, `none of ${names.join(', ')} is`);
+  return undefined;
 }
 
-/** Variables that would be read by nobody are a mistake. */
-function refuse(reader: EnvReader, keys: readonly string[], reason: string): void {
-  for (const key of keys) {
-    if (reader.text(key) !== undefined) reader.problems.push(`${key} is set, but ${reason}`);
-  }
-}
-
-function readStandalone(reader: EnvReader): StandaloneRedis | undefined {
-  const url = parseUrl(reader.text('REDIS_URL') as string);
-  if (url === null) {
-    reader.problems.push(`REDIS_URL should be ${form}`);
-    return undefined;
-  }
-  refuse(reader, ['REDIS_TLS'], 'the address says it: rediss:// is with TLS');
-  if (url.password !== undefined) {
-    refuse(reader, ['REDIS_USERNAME', 'REDIS_PASSWORD'], 'REDIS_URL has a password too');
-  }
-  const login = readLogin(reader, url.tls);
+function standaloneOf(read: Read, url: UrlParts, source: Source): StandaloneRedis {
+  refuseSet(source, tls, 'the address says it: rediss:// is with TLS');
+  if (url.password !== undefined) refuseSet(source, user, 'REDIS_URL has a password too');
+  const { username, password, ...place } = url;
   return {
     mode: 'standalone',
-    ...login,
-    ...(url.password === undefined ? {} : { username: url.username, password: url.password }),
-    host: url.host,
-    port: url.port,
-    db: url.db,
+    ...loginOf(read, url.tls, source),
+    ...(password === undefined ? {} : { username, password }),
+    ...place,
   };
 }
 
-function readSentinel(reader: EnvReader): SentinelRedis {
-  const name = reader.text('REDIS_SENTINEL_NAME');
+function sentinelOf(read: Read, sentinels: readonly RedisAddress[], source: Source): SentinelRedis {
+  const { name, sentinelUsername, sentinelPassword, db } = read;
   if (name === undefined) {
-    reader.problems.push('REDIS_SENTINELS is set, but REDIS_SENTINEL_NAME, the name of the master, is not');
+    source.problems.push('REDIS_SENTINELS is set, but REDIS_SENTINEL_NAME, the name of the master, is not');
   }
-  const sentinelUsername = reader.text('REDIS_SENTINEL_USERNAME');
-  const sentinelPassword = reader.text('REDIS_SENTINEL_PASSWORD');
-  refuseUserAlone(reader, 'REDIS_SENTINEL_USERNAME', 'REDIS_SENTINEL_PASSWORD');
-  return {
-    mode: 'sentinel',
-    ...readLogin(reader, reader.boolean('REDIS_TLS', false)),
-    sentinels: readAddresses(reader, 'REDIS_SENTINELS', 26_379),
-    name: name ?? '',
-    sentinelUsername,
-    sentinelPassword,
-    db: reader.integer('REDIS_DATABASE', 0, 0, highestDatabase),
-  };
+  refuseUserAlone(source, ofSentinels.sentinelUsername, ofSentinels.sentinelPassword);
+  const login = loginOf(read, read.tls, source);
+  return { mode: 'sentinel', ...login, sentinels, name: name ?? '', sentinelUsername, sentinelPassword, db };
 }
 
-function readCluster(reader: EnvReader): ClusterRedis {
+function loginOf({ username, password, caFile: file }: Read, isTls: boolean, source: Source): RedisLogin {
+  refuseUserAlone(source, user.username, user.password);
+  if (!isTls) refuseSet(source, { caFile }, 'the connection to Redis is without TLS');
   return {
-    mode: 'cluster',
-    ...readLogin(reader, reader.boolean('REDIS_TLS', false)),
-    nodes: readAddresses(reader, 'REDIS_CLUSTER_NODES', 6379),
-  };
-}
-
-function readLogin(reader: EnvReader, tls: boolean): RedisLogin {
-  refuseUserAlone(reader, 'REDIS_USERNAME', 'REDIS_PASSWORD');
-  const file = reader.text('REDIS_TLS_CA_FILE');
-  if (file !== undefined && !tls) {
-    reader.problems.push('REDIS_TLS_CA_FILE is set, but the connection to Redis is without TLS');
-  }
-  return {
-    tls,
-    ca: file === undefined ? undefined : readPem(reader, 'REDIS_TLS_CA_FILE', file),
-    username: reader.text('REDIS_USERNAME'),
-    password: reader.text('REDIS_PASSWORD'),
+    tls: isTls,
+    ca: file === undefined ? undefined : readPem(file, source.problems),
+    username,
+    password,
   };
 }
 
 /** A user without a password would be taken for nobody at all. */
-function refuseUserAlone(reader: EnvReader, user: string, password: string): void {
-  if (reader.text(user) !== undefined && reader.text(password) === undefined) {
-    reader.problems.push(`${user} is set, but ${password} is not`);
-  }
+function refuseUserAlone({ env, problems }: Source, { name }: Variable, password: Variable): void {
+  if (env[name] && !env[password.name]) problems.push(`${name} is set, but ${password.name} is not`);
 }
 
-function readPem(reader: EnvReader, key: string, file: string): string | undefined {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    reader.problems.push(`${key} is ${JSON.stringify(file)}: it can't be read (${code})`);
-    return undefined;
+function readPem(path: string, problems: string[]): string | undefined {
+  const pem = readFileOf(caFile, path, problems);
+  if (pem !== undefined && !pem.includes('-----BEGIN CERTIFICATE-----')) {
+    problems.push(`${caFile.name} is ${JSON.stringify(path)}: it should hold certificates in the PEM format`);
   }
-  if (!text.includes('-----BEGIN CERTIFICATE-----')) {
-    reader.problems.push(`${key} is ${JSON.stringify(file)}: it should hold certificates in the PEM format`);
-  }
-  return text;
+  return pem;
 }
 
 /** `host[:port],...`; an IPv6 address stands in brackets. */
-function readAddresses(reader: EnvReader, key: string, usualPort: number): readonly RedisAddress[] {
-  const addresses: RedisAddress[] = [];
-  reader.list(key, [], (item) => {
-    const [, address = '', port = `${usualPort}`] =
+function addresses(name: string, usualPort: number): Unexplained<readonly RedisAddress[] | undefined> {
+  const parse = (item: string): RedisAddress | undefined => {
+    const [, host = '', port = `${usualPort}`] =
       /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+)(?::(\d{1,5}))?$/i.exec(item) ?? [];
     const number = Number(port);
-    if (address === '' || number < 1 || number > 65_535) return 'it should be host or host:port';
-    addresses.push({ host: address.replace(/^\[(.*)\]$/, '$1'), port: number });
-    return null;
-  });
-  return addresses;
+    if (host === '' || number < 1 || number > 65_535) return undefined;
+    return { host: host.replace(/^\[(.*)\]$/, '$1'), port: number };
+  };
+  return list(name, undefined, { parse, form: 'host or host:port' });
 }
 
 type UrlParts = RedisAddress & Pick<StandaloneRedis, 'tls' | 'username' | 'password' | 'db'>;
 
-function parseUrl(text: string): UrlParts | null {
+function parseUrl(text: string): UrlParts | undefined {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '') return null;
+  if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '') return undefined;
   const [, database] = /^\/?(\d{1,5})?$/.exec(url.pathname) ?? [null, null];
   const db = Number(database ?? 0);
-  if (database === null || db > highestDatabase || url.search !== '' || url.hash !== '') return null;
+  if (database === null || db > highestDatabase || url.search !== '' || url.hash !== '') return undefined;
   const username = decoded(url.username);
   const password = decoded(url.password);
-  if (username === null || password === null || (username !== '' && password === '')) return null;
+  if (username === null || password === null || (username !== '' && password === '')) return undefined;
   return {
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: url.port === '' ? 6379 : Number(url.port),

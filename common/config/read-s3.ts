@@ -1,4 +1,4 @@
-import type { EnvReader } from './validators.ts';
+import { baseUrl, flag, integer, refuseSet, type Source, text, type Values, variable } from './variable.ts';
 
 /** Where files are stored instead of the file system. */
 export interface S3Config {
@@ -14,65 +14,70 @@ export interface S3Config {
   readonly publicBucket: boolean;
 }
 
-const otherKeys = [
-  'S3_ENDPOINT',
-  'S3_REGION',
-  'S3_ACCESS_KEY_ID',
-  'S3_SECRET_ACCESS_KEY',
-  'S3_FORCE_PATH_STYLE',
-  'S3_PUBLIC_BUCKET',
-];
-/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html; other servers allow capitals and `_`. */
-const bucketPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/;
-const regionPattern = /^[a-z0-9][a-z0-9-]{0,62}$/;
+const plainEndpoint = baseUrl('S3_ENDPOINT').means('');
+
+const variables = {
+  // https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html; other servers allow capitals and `_`
+  bucket: text('S3_BUCKET', {
+    fits: (given) => /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/.test(given),
+    form: 'the name of a bucket',
+  }).means('the bucket'),
+  endpoint: variable('S3_ENDPOINT', readEndpoint, { shown: 'AWS' }).means('address of another S3 server'),
+  region: text('S3_REGION', {
+    fallback: 'us-east-1',
+    fits: (given) => /^[a-z0-9][a-z0-9-]{0,62}$/.test(given),
+    form: 'the name of a region such as eu-west-1',
+  }).means('the region of the bucket'),
+  accessKeyId: text('S3_ACCESS_KEY_ID', { shown: 'the AWS SDK’s usual chain' }).means(
+    'the key id; without it the SDK looks in the environment, in files and at the instance’s role',
+  ),
+  secretAccessKey: text('S3_SECRET_ACCESS_KEY').means('the secret of the key'),
+  forcePathStyle: flag('S3_FORCE_PATH_STYLE', undefined, 'true with S3_ENDPOINT, else false').means(
+    'whether the bucket is in the path instead of the host name',
+  ),
+  publicBucket: flag('S3_PUBLIC_BUCKET', false).means(
+    'whether the bucket is public; an s3Link is then the object’s own address. Not with FILE_LINKS=private',
+  ),
+};
+
+export const s3 = {
+  title: 'S3',
+  text: 'With S3_BUCKET, files are stored in a bucket.',
+  variables: {
+    s3: variables,
+    s3RequestTimeout: integer('S3_REQUEST_TIMEOUT_MS', 60_000, [100, 3_600_000]).means(
+      'how long a request to S3 may take, with all retries. When S3 answers nothing at all for a quarter of it, requests that need files get a 503',
+    ),
+  },
+};
 
 /** The S3_* variables; undefined without S3_BUCKET. */
-export function readS3(reader: EnvReader): S3Config | undefined {
-  const bucket = reader.text('S3_BUCKET');
-  if (bucket === undefined) {
-    for (const key of otherKeys) {
-      if (reader.text(key) !== undefined) reader.problems.push(`${key} is set, but S3_BUCKET is not`);
-    }
+export function readS3(values: Values<typeof variables>, source: Source): S3Config | undefined {
+  const { accessKeyId, secretAccessKey, ...read } = values;
+  const { bucket, ...others } = variables;
+  if (!source.env[bucket.name]) {
+    refuseSet(source, others, 'S3_BUCKET is not');
     return undefined;
   }
-  if (!bucketPattern.test(bucket)) {
-    reader.problems.push(`S3_BUCKET is ${JSON.stringify(bucket)}: it should be the name of a bucket`);
+  const hasBoth = accessKeyId !== undefined && secretAccessKey !== undefined;
+  if (!hasBoth && accessKeyId !== secretAccessKey) {
+    source.problems.push('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY should be set together');
   }
-  const region = reader.text('S3_REGION') ?? 'us-east-1';
-  if (!regionPattern.test(region)) {
-    reader.problems.push(
-      `S3_REGION is ${JSON.stringify(region)}: it should be the name of a region such as eu-west-1`,
-    );
-  }
-  const endpoint = readEndpoint(reader);
   return Object.freeze({
-    bucket,
-    endpoint,
-    region,
-    credentials: readCredentials(reader),
-    forcePathStyle: reader.boolean('S3_FORCE_PATH_STYLE', reader.text('S3_ENDPOINT') !== undefined),
-    publicBucket: reader.boolean('S3_PUBLIC_BUCKET', false),
+    ...read,
+    bucket: read.bucket ?? '',
+    credentials: hasBoth ? { accessKeyId, secretAccessKey } : undefined,
+    forcePathStyle: read.forcePathStyle ?? read.endpoint !== undefined,
   });
 }
 
 /** A user or password in it would be a secret in an address, and S3 has no use for one. */
-function readEndpoint(reader: EnvReader): string | undefined {
-  const text = reader.text('S3_ENDPOINT');
-  const url = text !== undefined && URL.canParse(text) ? new URL(text) : null;
+function readEndpoint(given: string | undefined, problems: string[]): string | undefined {
+  if (given === undefined) return undefined;
+  const url = URL.canParse(given) ? new URL(given) : null;
   if (url !== null && (url.username !== '' || url.password !== '')) {
-    reader.problems.push('S3_ENDPOINT should hold no user name and no password');
+    problems.push('S3_ENDPOINT should hold no user name and no password');
     return undefined;
   }
-  return reader.baseUrl('S3_ENDPOINT');
-}
-
-function readCredentials(reader: EnvReader): S3Config['credentials'] {
-  const accessKeyId = reader.text('S3_ACCESS_KEY_ID');
-  const secretAccessKey = reader.text('S3_SECRET_ACCESS_KEY');
-  if (accessKeyId === undefined && secretAccessKey === undefined) return undefined;
-  if (accessKeyId === undefined || secretAccessKey === undefined) {
-    reader.problems.push('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY should be set together');
-    return undefined;
-  }
-  return { accessKeyId, secretAccessKey };
+  return plainEndpoint.read(given, problems);
 }

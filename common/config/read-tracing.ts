@@ -1,4 +1,4 @@
-import type { EnvReader } from './validators.ts';
+import { baseUrl, flag, integer, oneOf, type Source, text, type Values } from './variable.ts';
 
 /** Where traces go. OpenTelemetry's SDK reads everything else, from the same variables. */
 export interface TracingConfig {
@@ -16,61 +16,99 @@ const samplers = [
   'parentbased_always_off',
   'parentbased_traceidratio',
 ] as const;
-const highest = 3_600_000;
+const time = [1, 3_600_000] as const;
+const longestQueue = 1_000_000;
+const otlp = 'https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/';
 
-/**
- * The OTEL_* variables (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/), as far as
- * they concern traces. undefined: nothing is traced, because no collector is named, or because it is switched off.
- */
-export function readTracing(reader: EnvReader): TracingConfig | undefined {
-  const general = reader.baseUrl('OTEL_EXPORTER_OTLP_ENDPOINT');
-  const own = reader.baseUrl('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT');
-  const everywhere = reader.oneOf('OTEL_EXPORTER_OTLP_PROTOCOL', 'http/protobuf', protocols);
-  const protocol = reader.oneOf('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', everywhere, protocols);
-  const headers = [
-    reader.text('OTEL_EXPORTER_OTLP_HEADERS'),
-    reader.text('OTEL_EXPORTER_OTLP_TRACES_HEADERS'),
-  ];
-  for (const key of ['OTEL_EXPORTER_OTLP_TIMEOUT', 'OTEL_EXPORTER_OTLP_TRACES_TIMEOUT']) {
-    reader.integer(key, 10_000, 1, highest);
-  }
-  for (const key of ['OTEL_BSP_SCHEDULE_DELAY', 'OTEL_BSP_EXPORT_TIMEOUT']) {
-    reader.integer(key, 5000, 1, highest);
-  }
-  const queue = reader.integer('OTEL_BSP_MAX_QUEUE_SIZE', 2048, 1, 1_000_000);
-  reader.integer('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', Math.min(512, queue), 1, queue);
-  reader.text('OTEL_SERVICE_NAME');
-  reader.text('OTEL_RESOURCE_ATTRIBUTES');
-  readSampler(reader);
-  const exporter = reader.oneOf('OTEL_TRACES_EXPORTER', 'otlp', ['otlp', 'none']);
-  const disabled = reader.boolean('OTEL_SDK_DISABLED', false);
-  if (disabled || exporter === 'none' || (general ?? own) === undefined) return undefined;
-  return { protocol, secrets: headers.flatMap(headerValues) };
-}
+const variables = {
+  endpoint: baseUrl('OTEL_EXPORTER_OTLP_ENDPOINT').means(
+    'base address of a collector that speaks OTLP over HTTP, such as `http://collector:4318`',
+  ),
+  tracesEndpoint: baseUrl('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT').means(
+    'the same for traces alone, with the whole path',
+  ),
+  protocol: oneOf('OTEL_EXPORTER_OTLP_PROTOCOL', 'http/protobuf', protocols).means(
+    'the protocol; gRPC is not supported',
+  ),
+  tracesProtocol: oneOf(
+    'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL',
+    undefined,
+    protocols,
+    'OTEL_EXPORTER_OTLP_PROTOCOL',
+  ).means('the same for traces alone'),
+  headers: text('OTEL_EXPORTER_OTLP_HEADERS').means(
+    'headers for the collector, as `name=value` separated by commas; values are never logged',
+  ),
+  tracesHeaders: text('OTEL_EXPORTER_OTLP_TRACES_HEADERS').means('the same for traces alone'),
+  timeout: integer('OTEL_EXPORTER_OTLP_TIMEOUT', 10_000, time).means('milliseconds for a batch of spans'),
+  tracesTimeout: integer('OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 10_000, time).means(
+    'the same for traces alone',
+  ),
+  serviceName: text('OTEL_SERVICE_NAME', { shown: 'sluice' }).means('the name of the service in traces'),
+  attributes: text('OTEL_RESOURCE_ATTRIBUTES').means(
+    'further attributes, as `name=value` separated by commas',
+  ),
+  sampler: oneOf('OTEL_TRACES_SAMPLER', 'parentbased_always_on', samplers).means('which traces are kept'),
+  samplerArg: text('OTEL_TRACES_SAMPLER_ARG', { shown: '1' }).means(
+    'the share of traces that a `traceidratio` sampler keeps',
+  ),
+  exporter: oneOf('OTEL_TRACES_EXPORTER', 'otlp', ['otlp', 'none']).means('`none` switches traces off'),
+  disabled: flag('OTEL_SDK_DISABLED', false).means('`true` switches traces off'),
+  delay: integer('OTEL_BSP_SCHEDULE_DELAY', 5000, time).means('milliseconds between two batches of spans'),
+  exportTimeout: integer('OTEL_BSP_EXPORT_TIMEOUT', 30_000, time).means(
+    'milliseconds until a batch is given up',
+  ),
+  queue: integer('OTEL_BSP_MAX_QUEUE_SIZE', 2048, [1, longestQueue]).means(
+    'size of the queue of spans; more are dropped',
+  ),
+  batch: integer('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', undefined, [1, longestQueue], '512').means(
+    'spans in a batch, at most OTEL_BSP_MAX_QUEUE_SIZE',
+  ),
+};
 
-function readSampler(reader: EnvReader): void {
-  const sampler = reader.oneOf('OTEL_TRACES_SAMPLER', 'parentbased_always_on', samplers);
-  const text = reader.text('OTEL_TRACES_SAMPLER_ARG');
-  if (text === undefined || !sampler.endsWith('traceidratio')) return;
-  const ratio = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (!(ratio >= 0 && ratio <= 1)) {
-    reader.problems.push(
-      `OTEL_TRACES_SAMPLER_ARG is ${JSON.stringify(text)}: it should be a number from 0 to 1`,
+export const traces = {
+  title: 'Traces',
+  text: `OpenTelemetry’s own variables ([what they mean](${otlp})). Nothing is traced, and nothing of OpenTelemetry is loaded, while no endpoint is set.`,
+  variables: { tracing: variables },
+};
+
+/** The OTEL_* variables, as far as they concern traces. undefined: nothing is traced. */
+export function readTracing(read: Values<typeof variables>, { problems }: Source): TracingConfig | undefined {
+  const { batch, queue, sampler, samplerArg } = read;
+  if (batch !== undefined && batch > queue) {
+    problems.push(
+      `${variables.batch.name} is "${batch}": it should be a whole number from 1 to ${queue}, which is ${variables.queue.name}`,
     );
   }
+  if (samplerArg !== undefined && sampler.endsWith('traceidratio') && !isShare(samplerArg)) {
+    problems.push(
+      `${variables.samplerArg.name} is ${JSON.stringify(samplerArg)}: it should be a number from 0 to 1`,
+    );
+  }
+  if (read.disabled || read.exporter === 'none' || (read.endpoint ?? read.tracesEndpoint) === undefined) {
+    return undefined;
+  }
+  return {
+    protocol: read.tracesProtocol ?? read.protocol,
+    secrets: [read.headers, read.tracesHeaders].flatMap(headerValues),
+  };
+}
+
+function isShare(given: string): boolean {
+  return /^\d*\.?\d+$/.test(given) && Number(given) <= 1;
 }
 
 /** `name=value` separated by commas, values percent-encoded. */
-function headerValues(list: string | undefined): string[] {
-  if (list === undefined) return [];
-  const values = list.split(',').map((header) => header.slice(header.indexOf('=') + 1).trim());
+function headerValues(given: string | undefined): string[] {
+  if (given === undefined) return [];
+  const values = given.split(',').map((header) => header.slice(header.indexOf('=') + 1).trim());
   return values.flatMap((value) => [value, decoded(value)]);
 }
 
-function decoded(text: string): string {
+function decoded(given: string): string {
   try {
-    return decodeURIComponent(text);
+    return decodeURIComponent(given);
   } catch {
-    return text;
+    return given;
   }
 }

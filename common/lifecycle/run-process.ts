@@ -1,8 +1,7 @@
 import { misspelledVariables } from '../config/misspelled-variables.ts';
-import { type Config, readConfigFrom } from '../config/read-config.ts';
+import { type Config, readConfig, variableNames } from '../config/read-config.ts';
 import type { TracingConfig } from '../config/read-tracing.ts';
 import { secretsOf } from '../config/secrets-of.ts';
-import { EnvReader } from '../config/validators.ts';
 import { createLog, type Log } from '../log/log.ts';
 import { createMetrics } from '../metrics/create-metrics.ts';
 import type { Tracing } from '../tracing/tracing.ts';
@@ -36,8 +35,7 @@ Settings are environment variables; docs/configuration.md lists them all. The mo
 export async function runProcess(factories: readonly ServiceFactory[]): Promise<void> {
   helpIfAsked(help);
   try {
-    const reader = new EnvReader(process.env);
-    const config = readConfigFrom(reader);
+    const config = readConfig(process.env);
     const secrets = secretsOf(config);
     const worker = readWorkerArguments(process.argv.slice(2));
     if (worker !== null) {
@@ -47,7 +45,7 @@ export async function runProcess(factories: readonly ServiceFactory[]): Promise<
       return;
     }
     const log = createLog(config.logLevel, { secrets });
-    for (const problem of misspelledVariables(process.env, reader.known)) log.warn(problem);
+    for (const problem of misspelledVariables(process.env, variableNames)) log.warn(problem);
     if (config.workers > 1) await superviseWorkers(config, log);
     else await start(config, log, factories, null);
   } catch (error) {

@@ -1,0 +1,207 @@
+import { readFileSync } from 'node:fs';
+
+/** An environment variable: how it is read, and what docs/configuration.md says of it. */
+export interface Variable<Value = unknown> {
+  readonly name: string;
+  /** Its default, as the page shows it. */
+  readonly shown: string;
+  /** What it may be, in words; empty: a text. */
+  readonly values: string;
+  readonly meaning: string;
+  /** @param text undefined: it is not set. What is wrong with it is added to the problems. */
+  readonly read: Read<Value>;
+}
+
+export type Read<Value> = (text: string | undefined, problems: string[]) => Value;
+
+/** Variables by the names that the code has for them, in groups. */
+export interface Variables {
+  readonly [key: string]: Variable | Variables;
+}
+
+/** What is read of variables. */
+export type Values<Set extends Variables> = {
+  readonly [Key in keyof Set]: Set[Key] extends Variable<infer Value>
+    ? Value
+    : Set[Key] extends Variables
+      ? Values<Set[Key]>
+      : never;
+};
+
+/** A heading of docs/configuration.md. */
+export interface Section<Set extends Variables = Variables> {
+  readonly title: string;
+  readonly text?: string;
+  readonly variables: Set;
+}
+
+/** Where variables are read from, and what is wrong with them. */
+export interface Source {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly problems: string[];
+}
+
+export function readVariables<Set extends Variables>(variables: Set, source: Source): Values<Set> {
+  const { env, problems } = source;
+  const read = Object.entries(variables).map(([key, one]) => [
+    key,
+    // an empty variable counts as not set
+    isVariable(one) ? one.read(env[one.name] || undefined, problems) : readVariables(one, source),
+  ]);
+  return Object.freeze(Object.fromEntries(read)) as Values<Set>;
+}
+
+export function listVariables(variables: Variables): readonly Variable[] {
+  return Object.values(variables).flatMap((one) => (isVariable(one) ? [one] : listVariables(one)));
+}
+
+function isVariable(one: Variable | Variables): one is Variable {
+  return typeof one.read === 'function';
+}
+
+/** Complains of variables that are set where nobody would read them. */
+export function refuseSet({ env, problems }: Source, variables: Variables, reason: string): void {
+  for (const { name } of listVariables(variables)) {
+    if (env[name]) problems.push(`${name} is set, but ${reason}`);
+  }
+}
+
+/** A variable that lacks only its meaning. */
+export interface Unexplained<Value> {
+  means(meaning: string): Variable<Value>;
+}
+
+export function variable<Value>(
+  name: string,
+  read: Read<Value>,
+  { shown = '-', values = '' }: Partial<Pick<Variable, 'shown' | 'values'>> = {},
+): Unexplained<Value> {
+  return { means: (meaning) => ({ name, shown, values, meaning, read }) };
+}
+
+interface Kind<Value, Fallback> {
+  /** Undefined: the text is not of this kind. */
+  readonly parse: (text: string) => Value | undefined;
+  /** What it should be, as the end of a sentence. */
+  readonly form: string;
+  readonly fallback: Fallback;
+  readonly values?: string;
+  /** Absent: the fallback itself. */
+  readonly shown?: string | undefined;
+  /** No message repeats the text. */
+  readonly secret?: boolean;
+}
+
+/** One whose text stands for a value. */
+export function parsed<Value, Fallback>(
+  name: string,
+  { parse, form, fallback, secret = false, values = '', shown }: Kind<Value, Fallback>,
+): Unexplained<Value | Fallback> {
+  const read: Read<Value | Fallback> = (given, problems) => {
+    if (given === undefined) return fallback;
+    const value = parse(given);
+    const label = secret ? name : `${name} is ${JSON.stringify(given)}: it`;
+    if (value === undefined) problems.push(`${label} should be ${form}`);
+    return value ?? fallback;
+  };
+  return variable(name, read, { shown: shown ?? String(fallback ?? '-'), values });
+}
+
+/** @param shown where the default is not the fallback */
+export function integer<Fallback extends number | undefined>(
+  name: string,
+  fallback: Fallback,
+  [min, max]: readonly [min: number, max: number],
+  shown?: string,
+): Unexplained<number | Fallback> {
+  const parse = (text: string): number | undefined => {
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= min && value <= max ? value : undefined;
+  };
+  const form = `a whole number from ${min} to ${max}`;
+  return parsed(name, { parse, form, fallback, values: `${min} to ${max}`, shown });
+}
+
+const flags: Readonly<Record<string, boolean>> = { true: true, '1': true, false: false, '0': false };
+
+export function flag<Fallback extends boolean | undefined>(
+  name: string,
+  fallback: Fallback,
+  shown?: string,
+): Unexplained<boolean | Fallback> {
+  const parse = (text: string): boolean | undefined => (Object.hasOwn(flags, text) ? flags[text] : undefined);
+  return parsed(name, { parse, form: 'true or false', fallback, values: 'true, false', shown });
+}
+
+export function oneOf<Value extends string, Fallback extends Value | undefined>(
+  name: string,
+  fallback: Fallback,
+  allowed: readonly Value[],
+  shown?: string,
+): Unexplained<Value | Fallback> {
+  const values = allowed.join(', ');
+  const parse = (text: string): Value | undefined => allowed.find((value) => value === text);
+  return parsed(name, { parse, form: `one of ${values}`, fallback, values, shown });
+}
+
+interface TextKind<Fallback> {
+  readonly fallback?: Fallback;
+  readonly shown?: string;
+  /** What it has to be, and that in words. */
+  readonly fits?: (text: string) => boolean;
+  readonly form?: string;
+  readonly secret?: boolean;
+}
+
+export function text<Fallback extends string | undefined = undefined>(
+  name: string,
+  { fallback, fits = () => true, form = '', ...more }: TextKind<Fallback> = {},
+): Unexplained<string | Fallback> {
+  const parse = (given: string): string | undefined => (fits(given) ? given : undefined);
+  return parsed(name, { ...more, parse, form, fallback: fallback as Fallback });
+}
+
+/** An absolute http(s) URL without query or fragment; no trailing slash in the result. */
+export function baseUrl(name: string, shown?: string): Unexplained<string | undefined> {
+  const parse = (given: string): string | undefined =>
+    isBaseUrl(given) ? given.replace(/\/+$/, '') : undefined;
+  return parsed(name, { parse, form: 'an http or https address without query', fallback: undefined, shown });
+}
+
+export function isBaseUrl(given: string): boolean {
+  const url = URL.canParse(given) ? new URL(given) : null;
+  return url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '';
+}
+
+/**
+ * What commas separate, each trimmed.
+ * @param parse undefined: it is none
+ * @param form of each, as the end of a sentence
+ */
+export function list<Item, Fallback extends readonly Item[] | undefined>(
+  name: string,
+  fallback: Fallback,
+  { parse, form }: Pick<Kind<Item, Fallback>, 'parse' | 'form'>,
+): Unexplained<readonly Item[] | Fallback> {
+  const read: Read<readonly Item[] | Fallback> = (given, problems) => {
+    if (given === undefined) return fallback;
+    const items = given.split(',').map((item) => item.trim());
+    return items.filter(Boolean).flatMap((item) => {
+      const value = parse(item);
+      if (value === undefined) problems.push(`${name} has ${JSON.stringify(item)}: it should be ${form}`);
+      return value === undefined ? [] : [value];
+    });
+  };
+  return variable(name, read, { shown: fallback?.join(',') || '-' });
+}
+
+/** The text of a file that a variable names; undefined: it can't be read. */
+export function readFileOf({ name }: Variable, path: string, problems: string[]): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    problems.push(`${name} is ${JSON.stringify(path)}: it can't be read (${code})`);
+    return undefined;
+  }
+}
