@@ -1,11 +1,11 @@
 import {
   type ApiOperation,
   accountErrors as errors,
-  noStore as headers,
-  jsonContent,
+  jsonAnswer,
+  queryParameter,
 } from '../common/openapi/api-operation.ts';
 import { curl, keeping } from '../common/openapi/curl.ts';
-import { count, dateTime, exactObject, named, nullable, string } from '../common/openapi/schema.ts';
+import { arrayOf, count, dateTime, exactObject, named, nullable, string } from '../common/openapi/schema.ts';
 
 const tag = 'Webhooks';
 
@@ -20,7 +20,7 @@ const delivery = named(
     project: string,
     space: string,
     url: string,
-    recordIds: { type: 'array', items: string },
+    recordIds: arrayOf(string),
     state: { type: 'string', enum: ['pending', 'delivered', 'failed'] },
     attempts: count,
     lastStatus: nullable({ type: 'integer', description: 'Of the last answer; null: there was none' }),
@@ -50,13 +50,10 @@ export const webhookDescriptions = {
     description: 'Of the account, in the form of Standard Webhooks.',
     access: 'token',
     answers: {
-      200: {
-        description: 'The key',
-        headers,
-        content: jsonContent(
-          named('WebhookSecret', exactObject({ secret: { type: 'string', pattern: '^whsec_' } })),
-        ),
-      },
+      200: jsonAnswer(
+        'The key',
+        named('WebhookSecret', exactObject({ secret: { type: 'string', pattern: '^whsec_' } })),
+      ),
     },
     errors,
     sample: (base) => curl({ url: `${base}/_webhooks_/secret` }),
@@ -68,16 +65,14 @@ export const webhookDescriptions = {
     description: 'Of the account, newest first.',
     access: 'token',
     parameters: [
-      {
-        name: 'limit',
-        in: 'query',
-        description: 'How many at most',
-        schema: { type: 'integer', minimum: 1, maximum: listed.most, default: listed.usual },
-      },
+      queryParameter('limit', 'How many at most', {
+        type: 'integer',
+        minimum: 1,
+        maximum: listed.most,
+        default: listed.usual,
+      }),
     ],
-    answers: {
-      200: { description: 'The calls', headers, content: jsonContent({ type: 'array', items: delivery }) },
-    },
+    answers: { 200: jsonAnswer('The calls', arrayOf(delivery)) },
     errors: [...errors, 'invalid_condition'],
     sample: (base) => announcing(base) + curl({ url: `${base}/_webhooks_/deliveries?limit=10` }),
   },
@@ -90,7 +85,7 @@ export const webhookDescriptions = {
       'content is kept. One that waits is left as it is.',
     access: 'token',
     pathParameters: { id: { description: 'Of the delivery', schema: { type: 'string', minLength: 1 } } },
-    answers: { 200: { description: 'The delivery as it is now', headers, content: jsonContent(delivery) } },
+    answers: { 200: jsonAnswer('The delivery as it is now', delivery) },
     errors: [...errors, 'not_found'],
     sample: (base) =>
       `${announcing(base)}${keeping('DELIVERY', 'id', curl({ url: `${base}/_webhooks_/deliveries?limit=1` }))}\n` +

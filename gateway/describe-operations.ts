@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../common/errors/error-codes.ts';
-import { limitParameter, momentSchema, nextPage, queryParameter } from '../common/http/list-schema.ts';
+import { describeList, nextPage } from '../common/http/list-parameters.ts';
 import {
   type ApiAnswer,
   type ApiHeader,
@@ -11,22 +11,22 @@ import {
   jsonAnswer,
   jsonContent,
   noStore,
+  queryParameter,
 } from '../common/openapi/api-operation.ts';
 import { curl, keeping } from '../common/openapi/curl.ts';
-import { bytes, count, dateTime, exactObject, named, string } from '../common/openapi/schema.ts';
+import { arrayOf, bytes, count, dateTime, exactObject, named, string } from '../common/openapi/schema.ts';
 import { cloudFile, storingErrors, tag } from './cloud-file-schema.ts';
 import { linkParameter, uploadLinkDescription } from './describe-upload-link.ts';
-import { filterPattern } from './media-type.ts';
 import { mostNames } from './operations/delete-files.ts';
 import { longestLife } from './operations/link.ts';
-import { afterPattern, longestName, orders, sorts } from './operations/list-files.ts';
+import { fileListParameters } from './operations/list-files.ts';
 import { resumableDescriptions } from './resumable/describe-resumable.ts';
 
 const filePage = named(
   'FilePage',
   exactObject(
     {
-      files: { type: 'array', items: cloudFile },
+      files: arrayOf(cloudFile),
       next: nextPage,
       count: { ...count, description: 'How many match in all; there when it was asked for' },
     },
@@ -216,35 +216,7 @@ export const descriptions = {
     description:
       'Newest first, unless `sort` or `order` says otherwise. `next` is the `after` of the following page.',
     access: 'token',
-    parameters: [
-      limitParameter,
-      queryParameter('after', 'The `next` of the page before', {
-        type: 'string',
-        pattern: afterPattern.source,
-      }),
-      queryParameter('name', 'Part of the original name; letter case is ignored', {
-        type: 'string',
-        minLength: 1,
-        maxLength: longestName,
-      }),
-      queryParameter('type', 'A media type, or the beginning of one up to its slash, such as `image/`', {
-        type: 'string',
-        pattern: filterPattern.source,
-      }),
-      queryParameter('from', 'Uploaded on this day (UTC) or at this time, or later', momentSchema),
-      queryParameter('to', 'Uploaded on this day (UTC) or at this time, or earlier', momentSchema),
-      queryParameter('sort', 'By time of upload, or by the original name in lower case', {
-        type: 'string',
-        enum: sorts,
-        default: 'createdAt',
-      }),
-      queryParameter('order', 'Ascending or descending', { type: 'string', enum: orders, default: 'desc' }),
-      queryParameter('count', 'Whether the answer says how many files match in all', {
-        type: 'string',
-        enum: ['true', 'false'],
-        default: 'false',
-      }),
-    ],
+    parameters: describeList(fileListParameters),
     answers: { 200: jsonAnswer('A page of them', filePage) },
     errors: [...accountErrors, 'invalid_slug', 'invalid_condition', 'project_not_found'],
     sample: (base) => `${upload(base)}\n${curl({ url: `${base}/_f_/demo?limit=10&type=text/` })}`,

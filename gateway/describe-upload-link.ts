@@ -1,10 +1,10 @@
-import { queryParameter } from '../common/http/list-schema.ts';
 import {
   type ApiOperation,
   accountErrors,
   bodyErrors,
   jsonAnswer,
   jsonContent,
+  queryParameter,
 } from '../common/openapi/api-operation.ts';
 import { curl } from '../common/openapi/curl.ts';
 import { count, dateTime, exactObject, named, type Schema } from '../common/openapi/schema.ts';

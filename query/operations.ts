@@ -9,7 +9,7 @@ import { getTokenOwner } from './operations/get-token-owner.ts';
 import { insert } from './operations/insert.ts';
 import { insertOne } from './operations/insert-one.ts';
 import { login } from './operations/login.ts';
-import { missingFunction } from './operations/missing-function.ts';
+import { sendOtp, sendPushNotifications } from './operations/missing-function.ts';
 import type { Operation } from './operations/operation.ts';
 import { search } from './operations/search.ts';
 import { setKeys } from './operations/set-keys.ts';
@@ -18,148 +18,59 @@ import { updateOne } from './operations/update-one.ts';
 import { updateOneById } from './operations/update-one-by-id.ts';
 
 const space = '/:project/:space';
+const single = `${space}/_single_`;
+const call = '/:project/function';
+
+const reads = { family: 'find', readsOnly: true, method: 'GET' } as const;
+const inserts = { family: 'insert', method: 'POST' } as const;
+const updates = { family: 'update', method: 'POST' } as const;
+const deletes = { family: 'delete', method: 'DELETE' } as const;
+/** They need no login, or check it themselves. */
+const others = { family: null, method: 'POST' } as const;
 
 /** Reads whose conditions are in their body, because they are too long for an address. */
-function inBody(path: string, posted: string): NonNullable<Operation['also']> {
+function inBody(path: string): NonNullable<Operation['also']> {
   return [
     { method: 'QUERY', path },
-    { method: 'POST', path: posted },
+    { method: 'POST', path: `${path}/_find_` },
   ];
 }
 
-/** All operations: routes, authorisation, limits and what is refused follow from this table. */
+/** All operations: routes, authorisation, limits, what is refused and the description of the API follow from this table. */
 export const operations: readonly Operation[] = [
-  {
-    name: 'find',
-    family: 'find',
-    readsOnly: true,
-    method: 'GET',
-    path: space,
-    also: inBody(space, `${space}/_find_`),
-    run: find,
-  },
-  {
-    name: 'findOne',
-    family: 'find',
-    readsOnly: true,
-    method: 'GET',
-    path: `${space}/_single_`,
-    also: inBody(`${space}/_single_`, `${space}/_single_/_find_`),
-    run: findOne,
-  },
-  {
-    name: 'search',
-    family: 'find',
-    readsOnly: true,
-    method: 'GET',
-    path: `${space}/search`,
-    run: search,
-  },
-  {
-    name: 'getKeys',
-    family: 'find',
-    readsOnly: true,
-    method: 'GET',
-    path: `${space}/get-key-values`,
-    run: getKeys,
-  },
-  {
-    name: 'getOpenApi',
-    family: 'find',
-    readsOnly: true,
-    method: 'GET',
-    path: `${space}/openapi.json`,
-    run: getOpenApi,
-  },
-  { name: 'insert', family: 'insert', method: 'POST', path: space, body: 'records', run: insert },
-  {
-    name: 'insertOne',
-    family: 'insert',
-    method: 'POST',
-    path: `${space}/_single_`,
-    body: 'record',
-    run: insertOne,
-  },
-  {
-    name: 'updateOne',
-    family: 'update',
-    method: 'POST',
-    path: `${space}/update`,
-    body: 'record',
-    run: updateOne,
-  },
-  {
-    name: 'updateOneById',
-    family: 'update',
-    method: 'POST',
-    path: `${space}/update-by-id`,
-    body: 'record',
-    run: updateOneById,
-  },
-  {
-    name: 'setKeys',
-    family: 'update',
-    method: 'POST',
-    path: `${space}/set-key-values`,
-    body: 'record',
-    run: setKeys,
-  },
-  { name: 'deleteOneById', family: 'delete', method: 'DELETE', path: space, run: deleteOneById },
-  { name: 'clear', family: 'delete', method: 'DELETE', path: `${space}/clear-records`, run: clear },
-  // these need no login, or check it themselves
-  {
-    name: 'getTokenOwner',
-    family: null,
-    readsOnly: true,
-    method: 'GET',
-    path: `${space}/get-token-owner`,
-    run: getTokenOwner,
-  },
-  {
-    name: 'login',
-    family: null,
-    method: 'POST',
-    path: '/:project/function/login',
-    body: 'record',
-    run: login,
-  },
-  {
-    name: 'sendOtp',
-    family: null,
-    method: 'POST',
-    path: '/:project/function/send-otp',
-    run: missingFunction('sendOtp'),
-  },
+  { name: 'find', ...reads, path: space, also: inBody(space), ...find },
+  { name: 'findOne', ...reads, path: single, also: inBody(single), ...findOne },
+  { name: 'search', ...reads, path: `${space}/search`, ...search },
+  { name: 'getKeys', ...reads, path: `${space}/get-key-values`, ...getKeys },
+  { name: 'getOpenApi', ...reads, path: `${space}/openapi.json`, ...getOpenApi },
+  { name: 'insert', ...inserts, path: space, ...insert },
+  { name: 'insertOne', ...inserts, path: single, ...insertOne },
+  { name: 'updateOne', ...updates, path: `${space}/update`, ...updateOne },
+  { name: 'updateOneById', ...updates, path: `${space}/update-by-id`, ...updateOneById },
+  { name: 'setKeys', ...updates, path: `${space}/set-key-values`, ...setKeys },
+  { name: 'deleteOneById', ...deletes, path: space, ...deleteOneById },
+  { name: 'clear', ...deletes, path: `${space}/clear-records`, ...clear },
+  { name: 'getTokenOwner', ...reads, family: null, path: `${space}/get-token-owner`, ...getTokenOwner },
+  { name: 'login', ...others, path: `${call}/login`, ...login },
+  { name: 'sendOtp', ...others, path: `${call}/send-otp`, ...sendOtp },
   {
     name: 'sendPushNotifications',
-    family: null,
-    method: 'POST',
-    path: '/:project/function/send-push-notification',
-    run: missingFunction('sendPushNotifications'),
+    ...others,
+    path: `${call}/send-push-notification`,
+    ...sendPushNotifications,
   },
-  {
-    name: 'setStructure',
-    family: null,
-    method: 'POST',
-    path: `${space}/set-structure`,
-    body: 'record',
-    run: setStructure,
-  },
+  { name: 'setStructure', ...others, path: `${space}/set-structure`, ...setStructure },
   {
     name: 'setInferredStructure',
-    family: null,
-    method: 'POST',
+    ...others,
     path: `${space}/set-inferred-structure`,
-    body: 'record',
-    run: setInferredStructure,
+    ...setInferredStructure,
   },
   {
     name: 'getInferredStructure',
-    family: null,
-    method: 'POST',
+    ...others,
     path: `${space}/get-inferred-structure`,
-    body: 'record',
-    run: getInferredStructure,
+    ...getInferredStructure,
   },
 ];
 

@@ -194,7 +194,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
     authorize,
     records: createRecordInserts({ ...reading, writes }),
     changes: new RecordChanges({ ...deps, writes }),
-    describeSpace: (structure) => describeSpace(structure, config.publicUrl ?? '/'),
+    describeSpace: (structure) => describeSpace(operations, structure, config.publicUrl ?? '/'),
   };
   const model = anySpace(scopes);
   const recordRoutes = operations.flatMap((operation) => {

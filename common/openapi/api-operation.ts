@@ -95,6 +95,10 @@ export function header(description: string): ApiHeader {
 
 export const noStore: Readonly<Record<string, ApiHeader>> = { 'Cache-Control': header('no-store') };
 
+export function queryParameter(name: string, description: string, schema: Schema = string): ApiParameter {
+  return { name, in: 'query', description, schema };
+}
+
 /** A header that a request may have. */
 export function headerParameter(name: string, description: string, schema: Schema = string): ApiParameter {
   return { name, in: 'header', description, schema };

@@ -71,6 +71,10 @@ export const count = { type: 'integer', minimum: 0 } as const satisfies Schema;
 export const bytes: Schema = { type: 'string', contentMediaType: 'application/octet-stream' };
 export const dateTime: Schema = { type: 'string', format: 'date-time' };
 
+export function arrayOf(items: Schema): Schema {
+  return { type: 'array', items };
+}
+
 /** An object of exactly these properties, of which all but the optional ones are there. */
 export function exactObject(
   properties: Readonly<Record<string, Schema>>,

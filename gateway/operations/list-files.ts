@@ -1,13 +1,20 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
-import { invalidSlug, noSuchProject } from '../../common/errors/catalogue.ts';
+import { invalidCondition, invalidSlug, noSuchProject } from '../../common/errors/catalogue.ts';
 import type { Handler, QueryPairs } from '../../common/http/http-types.ts';
-import { ListQuery } from '../../common/http/list-query.ts';
+import {
+  choiceParameter,
+  limitParameter,
+  momentParameter,
+  partParameter,
+  readListQuery,
+  textParameter,
+} from '../../common/http/list-parameters.ts';
 import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { FileCursor, FileQuery } from '../../common/metadata/file-list.ts';
 import type { Projects } from '../../common/metadata/projects.ts';
 import { slugProblem } from '../../common/metadata/slug.ts';
 import { cloudFileJson } from '../cloud-file-json.ts';
-import { mediaTypeFilterProblem } from '../media-type.ts';
+import { filterPattern, mediaTypeFilterProblem } from '../media-type.ts';
 
 export interface ListFilesDeps {
   readonly authenticate: Authenticate;
@@ -17,11 +24,32 @@ export interface ListFilesDeps {
   readonly fileUrl: (file: CloudFile) => string;
 }
 
-export const longestName = 200;
-export const afterPattern =
+const longestName = 200;
+const afterPattern =
   /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:_([0-9a-f]{0,8000}))?$/;
-export const sorts = ['createdAt', 'name'] as const;
-export const orders = ['asc', 'desc'] as const;
+const badCursor = 'should be the next of another page';
+
+export const fileListParameters = {
+  limit: limitParameter,
+  after: textParameter('The `next` of the page before', { pattern: afterPattern.source }, (text) =>
+    afterPattern.test(text) ? null : badCursor,
+  ),
+  name: partParameter('Part of the original name; letter case is ignored', longestName),
+  type: textParameter(
+    'A media type, or the beginning of one up to its slash, such as `image/`',
+    { pattern: filterPattern.source },
+    mediaTypeFilterProblem,
+  ),
+  from: momentParameter('Uploaded on this day (UTC) or at this time, or later', 'first'),
+  to: momentParameter('Uploaded on this day (UTC) or at this time, or earlier', 'last'),
+  sort: choiceParameter(
+    'By time of upload, or by the original name in lower case',
+    ['createdAt', 'name'],
+    'createdAt',
+  ),
+  order: choiceParameter('Ascending or descending', ['asc', 'desc'], 'desc'),
+  count: choiceParameter('Whether the answer says how many files match in all', ['true', 'false'], 'false'),
+};
 
 /** GET /_f_/{project_slug}: a page of the files of a project, newest first unless the query says otherwise. */
 export function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl }: ListFilesDeps): Handler {
@@ -58,23 +86,12 @@ export function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl
 type Asked = Omit<FileQuery, 'ownerId' | 'projectSlug'> & { readonly counts: boolean };
 
 function readQuery(pairs: QueryPairs): Asked {
-  const known = ['limit', 'after', 'name', 'type', 'from', 'to', 'sort', 'order', 'count'];
-  const query = new ListQuery(pairs, known);
-  const limit = query.limit();
-  const name = query.text('name', (text) =>
-    text === '' || text.length > longestName ? `should have 1 to ${longestName} characters` : null,
-  );
-  const type = query.text('type', mediaTypeFilterProblem)?.toLowerCase();
-  const range = { from: query.from('from'), to: query.to('to') };
-  const byName = query.choice('sort', sorts) === 'name';
-  const cursor = query.text('after', (text) =>
-    readCursor(text, byName) === undefined ? 'should be the next of another page' : null,
-  );
-  const ascending = query.choice('order', orders) === 'asc';
-  const counts = query.choice('count', ['true', 'false']) === 'true';
-  query.finish();
+  const { after: cursor, type, sort, order, count, ...read } = readListQuery(fileListParameters, pairs);
+  const byName = sort === 'name';
   const after = cursor === undefined ? undefined : readCursor(cursor, byName);
-  return { limit, name, type, ...range, byName, ascending, after, counts };
+  if (cursor !== undefined && after === undefined) throw invalidCondition([`after ${badCursor}`]);
+  const ascending = order === 'asc';
+  return { ...read, type: type?.toLowerCase(), byName, ascending, after, counts: count === 'true' };
 }
 
 /** The name is there where the order needs it. */

@@ -4,6 +4,7 @@ import { Problems } from '../../common/errors/problems.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import { type Field, isSystemKey } from '../structure/field.ts';
 import { readFieldValue } from '../structure/field-value.ts';
+import { isObject } from '../structure/is-object.ts';
 import type { Structure } from '../structure/structure.ts';
 import { type Condition, type Conditions, equals, type HashedCondition } from './parse-conditions.ts';
 
@@ -16,7 +17,7 @@ const maxPlain = 100;
  * lists every problem.
  */
 export function parseCredentials(body: unknown, structure: Structure): Conditions {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+  if (!isObject(body)) {
     throw invalidBody(
       'Request body should be a JSON object with the values of fields, such as email and password',
     );

@@ -1,6 +1,7 @@
 import { invalidHeader, invalidSlug } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { slugProblem } from '../../common/metadata/slug.ts';
+import { isObject } from '../structure/is-object.ts';
 import { readPath, type SpaceReference } from './space-reference.ts';
 import type { StructureCache } from './structure-cache.ts';
 
@@ -19,7 +20,7 @@ export function readFunctionResources(request: HttpRequest, structures: Structur
     ]);
   }
   const structure = onlyStructure(text);
-  const { slug } = structure as { slug?: unknown };
+  const { slug } = structure;
   // a structure without slug is refused with all else that is wrong with it
   const path =
     typeof slug === 'string' && slug !== ''
@@ -28,24 +29,21 @@ export function readFunctionResources(request: HttpRequest, structures: Structur
   return { path, structure: structures.readParsed(structure, path, text) };
 }
 
-function onlyStructure(text: string): object {
+function onlyStructure(text: string): Readonly<Record<string, unknown>> {
   let input: unknown;
   try {
     input = JSON.parse(text);
   } catch (cause) {
     throw invalidHeader(['The header function-resources is not valid JSON'], cause);
   }
-  const list: unknown =
-    typeof input === 'object' && input !== null
-      ? (input as { mustExistSpaceStructures?: unknown }).mustExistSpaceStructures
-      : undefined;
+  const list: unknown = isObject(input) ? input.mustExistSpaceStructures : undefined;
   if (!Array.isArray(list)) {
     throw invalidHeader([
       'The header function-resources lacks mustExistSpaceStructures, an array of structures',
     ]);
   }
   const [only] = list as readonly unknown[];
-  if (list.length !== 1 || typeof only !== 'object' || only === null || Array.isArray(only)) {
+  if (list.length !== 1 || !isObject(only)) {
     throw invalidHeader([
       'The header function-resources should name one structure in mustExistSpaceStructures: that of the users',
     ]);

@@ -1,40 +1,31 @@
+import { invalidBody } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import { type Field, isSystemKey } from '../structure/field.ts';
+import { isObject } from '../structure/is-object.ts';
 import type { Structure } from '../structure/structure.ts';
 
 export type Complain = (problem: string) => void;
 
 /** Whether a body may be a record, or changes of one: a JSON object with at least one key. */
-export function isRecord(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.keys(value).length > 0;
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isObject(value) && Object.keys(value).length > 0;
+}
+
+/** Throws a 400 for a body that is none. */
+export function requireRecord(body: unknown): Readonly<Record<string, unknown>> {
+  if (!isRecord(body)) throw invalidBody('Request body should be a JSON object with at least one field');
+  return body;
 }
 
 /**
- * The values of a body by their fields, null where the body says null. `id`, `createdAt` and `updatedAt` are the
- * service's to set: a body that has them is refused.
+ * The values of a body by the places of their fields in the structure; null where the body says null, undefined where
+ * it says nothing. `id`, `createdAt` and `updatedAt` are the service's to set: a body that has them is refused.
  */
-export function givenFields(
-  body: object,
+export function givenValues(
+  body: Readonly<Record<string, unknown>>,
   structure: Structure,
   complain: Complain,
-): ReadonlyMap<Field, unknown> {
-  const given = new Map<Field, unknown>();
-  // entries, not property access: a field may be called `__proto__` or `constructor`
-  for (const [key, value] of Object.entries(body)) {
-    const field = structure.lookup.get(key);
-    if (field === undefined) complain(notAField(key));
-    else if (given.has(field)) complain(givenTwice(field));
-    else given.set(field, value);
-  }
-  return given;
-}
-
-/**
- * The same by the places of the fields in the structure, undefined where the body says nothing: for bodies of many
- * records.
- */
-export function givenValues(body: object, structure: Structure, complain: Complain): unknown[] {
+): unknown[] {
   const { fields, places } = structure;
   const given: unknown[] = new Array(fields.length).fill(undefined);
   // only keys that the body itself has are read, so a field may be called `__proto__`
@@ -42,7 +33,7 @@ export function givenValues(body: object, structure: Structure, complain: Compla
     const place = places.get(key);
     if (place === undefined) complain(notAField(key));
     else if (given[place] !== undefined) complain(givenTwice(fields[place] as Field));
-    else given[place] = (body as Readonly<Record<string, unknown>>)[key];
+    else given[place] = body[key];
   }
   return given;
 }

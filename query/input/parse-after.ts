@@ -1,6 +1,6 @@
 import type { StoredValue, Target } from '../structure/field.ts';
 import { hasLoneSurrogate, readFieldValue } from '../structure/field-value.ts';
-import { isObject } from './is-object.ts';
+import { isObject } from '../structure/is-object.ts';
 import { parseTime } from './parse-time.ts';
 
 /** The last record of the page before: those behind it follow. */

@@ -2,8 +2,8 @@ import { invalidOptions } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { isSystemKey, type Target } from '../structure/field.ts';
+import { isObject } from '../structure/is-object.ts';
 import type { Structure } from '../structure/structure.ts';
-import { isObject } from './is-object.ts';
 import { type After, parseAfter } from './parse-after.ts';
 
 export interface Sort {

@@ -3,6 +3,7 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { longestName } from '../../common/metadata/slug.ts';
 import { isSystemKey, type Target } from '../structure/field.ts';
+import { asObject } from '../structure/is-object.ts';
 import type { Structure } from '../structure/structure.ts';
 import { unparsedOptions } from './parse-options.ts';
 
@@ -87,8 +88,4 @@ function readLocalKey(
   else if (field.hashed) complain(`.fields.localKey names ${shownName(name)}, which is hashed`);
   else return field;
   return null;
-}
-
-function asObject(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }

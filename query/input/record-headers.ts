@@ -2,65 +2,80 @@ import { invalidHeader } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 
-/** The fixed headers of interface.md section 4.2. */
-export interface RecordHeaders {
-  readonly autoCreateProject: boolean;
-  readonly autoCreateRecordSpace: boolean;
-  readonly clearAllSpaces: boolean;
-  /** The stored structure may change to match the one of the request. */
-  readonly mutate: boolean;
-  readonly usePreStoredStructure: boolean;
-  /** The structure is the one that the body has. */
-  readonly inferStructure: boolean;
+/** A header that is true or false. */
+export interface Flag {
+  readonly header: string;
+  /** What a request without it says. */
+  readonly absent: boolean;
+  readonly meaning: string;
 }
 
-/** An absent header has the value that section 4.2 fixes for it. Throws a 400 that lists every bad value. */
+/** The fixed headers of interface.md section 4.2, which also fixes what their absence says, and one more. */
+export const recordFlags = {
+  autoCreateProject: {
+    header: 'auto-create-project',
+    absent: true,
+    meaning: 'Whether a write creates a project that does not exist; with false it gets 404',
+  },
+  autoCreateRecordSpace: {
+    header: 'auto-create-record-space',
+    absent: true,
+    meaning: 'Whether a write creates a record space that does not exist; with false it gets 404',
+  },
+  clearAllSpaces: {
+    header: 'clear-all-spaces',
+    absent: false,
+    meaning: 'Deletes all records of the project first; the server must allow it',
+  },
+  mutate: {
+    header: 'mutate',
+    absent: true,
+    meaning:
+      'Whether the stored structure is adapted to the one of the request; with false a field that it lacks gets 400',
+  },
+  usePreStoredStructure: {
+    header: 'use-pre-stored-structure',
+    absent: false,
+    meaning: 'Whether the stored structure is used',
+  },
+  inferStructure: {
+    header: 'infer-structure',
+    absent: false,
+    meaning:
+      'Whether, without the header `structure`, the stored structure gets a field for each other key of the body',
+  },
+} as const satisfies Record<string, Flag>;
+
+export type RecordHeaders = { readonly [Key in keyof typeof recordFlags]: boolean };
+
+const flags = Object.entries<Flag>(recordFlags);
+
+/** Throws a 400 that lists every bad value. */
 export function readRecordHeaders(request: Pick<HttpRequest, 'header'>): RecordHeaders {
   // requests mostly have those of the one before
   let text = request.header('structure') ? 'structure' : '';
-  for (const name of names) {
-    const value = request.header(name);
+  for (const [, { header }] of flags) {
+    const value = request.header(header);
     // one that is empty is there, and wrong
     text += value === undefined ? '\n' : `\n=${value}`;
   }
-  if (text !== last.text) last = { text, headers: readGiven(request) };
+  if (text !== last?.text) last = { text, headers: readGiven(request) };
   return last.headers;
 }
 
-const absent: RecordHeaders = Object.freeze({
-  autoCreateProject: true,
-  autoCreateRecordSpace: true,
-  clearAllSpaces: false,
-  mutate: true,
-  usePreStoredStructure: false,
-  inferStructure: false,
-});
-
-const names = [
-  ...['auto-create-project', 'auto-create-record-space', 'clear-all-spaces', 'mutate'],
-  ...['use-pre-stored-structure', 'infer-structure'],
-];
-
-let last = { text: '', headers: absent };
+let last: { readonly text: string; readonly headers: RecordHeaders } | undefined;
 
 function readGiven(request: Pick<HttpRequest, 'header'>): RecordHeaders {
   const problems: string[] = [];
-  const flag = (name: string, fallback: boolean): boolean => {
-    const value = request.header(name);
-    if (value === undefined) return fallback;
+  const read = ({ header, absent }: Flag): boolean => {
+    const value = request.header(header);
+    if (value === undefined) return absent;
     if (value !== 'true' && value !== 'false') {
-      problems.push(`Header ${name} is ${shownName(value)}: it should be true or false`);
+      problems.push(`Header ${header} is ${shownName(value)}: it should be true or false`);
     }
     return value === 'true';
   };
-  const headers = {
-    autoCreateProject: flag('auto-create-project', absent.autoCreateProject),
-    autoCreateRecordSpace: flag('auto-create-record-space', absent.autoCreateRecordSpace),
-    clearAllSpaces: flag('clear-all-spaces', absent.clearAllSpaces),
-    mutate: flag('mutate', absent.mutate),
-    usePreStoredStructure: flag('use-pre-stored-structure', absent.usePreStoredStructure),
-    inferStructure: flag('infer-structure', absent.inferStructure),
-  };
+  const headers = Object.fromEntries(flags.map(([key, flag]) => [key, read(flag)])) as RecordHeaders;
   const sources = [
     ...(request.header('structure') ? ['structure'] : []),
     ...(headers.usePreStoredStructure ? ['use-pre-stored-structure: true'] : []),

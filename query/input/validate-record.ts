@@ -5,7 +5,7 @@ import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import { isPlainValue, readFieldValue } from '../structure/field-value.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
-import { type Complain, givenValues, isRecord, withoutEmptyText } from './given-fields.ts';
+import { type Complain, givenValues, isRecord, requireRecord, withoutEmptyText } from './given-fields.ts';
 
 /** A record's values in the order of the structure's fields; null where there is none. */
 export type RecordValues = readonly (StoredValue | null)[];
@@ -23,9 +23,8 @@ const fieldOverhead = 10;
 
 /** Checks the body of insertOne. Throws a 400 that lists every problem. */
 export function validateRecord(body: unknown, structure: Structure): RecordValues {
-  if (!isRecord(body)) throw invalidBody('Request body should be a JSON object with at least one field');
   const problems = new Problems();
-  const values = readRecord(body, structure, problems.add);
+  const values = readRecord(requireRecord(body), structure, problems.add);
   if (problems.found) throw invalidValue(problems.list());
   return values;
 }
@@ -83,7 +82,11 @@ function maxRecords({ fields }: Structure): number {
   return Math.max(1, Math.floor(maxAddedCharacters / added));
 }
 
-function readRecord(body: object, structure: Structure, complain: Complain): RecordValues {
+function readRecord(
+  body: Readonly<Record<string, unknown>>,
+  structure: Structure,
+  complain: Complain,
+): RecordValues {
   const { fields } = structure;
   // one array a record, and nothing else: half of what many records cost was garbage
   const values = givenValues(body, structure, complain);

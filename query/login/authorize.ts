@@ -6,10 +6,10 @@ import { spaceSlugProblem } from '../../common/metadata/slug.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { unparsedOptions } from '../input/parse-options.ts';
 import type { RecordReader } from '../records/record-reader.ts';
-import type { Authorize, OperationIdentity } from '../space/open-space.ts';
+import type { Authorize } from '../space/open-space.ts';
 import type { Spaces } from '../space/spaces.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import type { SpaceAuth } from '../structure/space-auth.ts';
+import { covers, type SpaceAuth } from '../structure/space-auth.ts';
 import { tokenOwner } from './token-owner.ts';
 
 export function createAuthorize(deps: {
@@ -51,10 +51,6 @@ function rulesOf({ stored, structure }: RecordSpace): readonly SpaceAuth[] {
   return [stored.auth, structure.auth].filter(
     (rule, index, all): rule is SpaceAuth => rule?.active === true && all.indexOf(rule) === index,
   );
-}
-
-function covers({ scope }: SpaceAuth, { name, family }: OperationIdentity): boolean {
-  return family !== null && (scope.includes(family) || scope.includes(name));
 }
 
 /** A space is given by its slug, or as the published client does by its name, whose slug is in lower case. */

@@ -1,19 +1,48 @@
 import type { ErrorCode } from '../../common/errors/error-codes.ts';
 import {
+  type ApiMedia,
   type ApiOperation,
   type ApiParameter,
+  accountErrors,
   bodyErrors,
-  databaseErrors,
+  headerParameter,
   jsonContent,
-  usualErrors,
 } from '../../common/openapi/api-operation.ts';
-import type { Operation } from '../operations/operation.ts';
-import { type OperationDetails, operationDetails } from './operation-details.ts';
-import { bodySamples, samples } from './samples.ts';
+import { nameSchema } from '../../common/openapi/name-schema.ts';
+import { named, type Schema } from '../../common/openapi/schema.ts';
+import type { OperationIdentity } from '../structure/space-auth.ts';
+import { type Sample, sampleText, structureHeader } from './operation-sample.ts';
 import type { SpaceModel } from './space-model.ts';
 
+/** What the table of operations says of one to those who call it. */
+export interface DescribedOperation extends OperationIdentity {
+  readonly method: 'GET' | 'POST' | 'DELETE' | 'QUERY';
+  /** With `:name` for what a request fills in. */
+  readonly path: string;
+  /** Other ways to ask for the same, with the conditions in the body. */
+  readonly also?: readonly { readonly method: 'POST' | 'QUERY'; readonly path: string }[];
+  /** Absent: that of its family. */
+  readonly tag?: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** Headers about its space. Absent: all; `creation`: its structure comes in another way; `none`: it makes no space. */
+  readonly spaceHeaders?: 'creation' | 'none';
+  /** It reads the `options` header. */
+  readonly options?: true;
+  /** Its own. */
+  readonly parameters?: (space: SpaceModel) => readonly ApiParameter[];
+  /** Absent: it has none. */
+  readonly body?: (space: SpaceModel) => ApiMedia;
+  /** JSON; or else `answers`. */
+  readonly answer?: (space: SpaceModel) => Schema;
+  readonly answers?: ApiOperation['answers'];
+  /** Its own. */
+  readonly errors?: readonly ErrorCode[];
+  readonly sample: Sample;
+}
+
 /** Errors of finding, or making, the space of a request. */
-const spaceErrors: readonly ErrorCode[] = [
+export const spaceErrors: readonly ErrorCode[] = [
   'invalid_slug',
   'invalid_header',
   'missing_structure',
@@ -25,96 +54,111 @@ const spaceErrors: readonly ErrorCode[] = [
   'project_not_found',
   'record_space_not_found',
 ];
+export const conditionErrors: readonly ErrorCode[] = [
+  'invalid_condition',
+  'invalid_options',
+  'too_many_attempts',
+];
+export const writeErrors: readonly ErrorCode[] = [
+  'invalid_value',
+  'not_unique',
+  'quota_exceeded',
+  'unavailable',
+];
 
-const loginToken: ApiParameter = {
-  name: 'token',
-  in: 'header',
-  description: 'A login token, for spaces with `authOptions`',
+export const idParameter: ApiParameter = {
+  name: 'id',
+  in: 'query',
+  required: true,
+  description: 'Of the record',
   schema: { type: 'string' },
+  example: '0197a5c8-7c1e-7d3a-9b52-0c9f6e1d2a34',
 };
 
-const tags: Readonly<Record<string, string>> = {
+/** Of an operation that changes one record. */
+export const changedRecord: Pick<DescribedOperation, 'body' | 'answer'> = {
+  body: ({ changes, examples }) => ({ schema: changes, example: examples.changes }),
+  answer: ({ record }) => record,
+};
+
+/** The body of an operation that infers a structure. */
+export function sampleRecord(): ApiMedia {
+  return {
+    schema: named('SampleRecord', {
+      type: 'object',
+      minProperties: 1,
+      propertyNames: nameSchema,
+      additionalProperties: true,
+    }),
+    example: { firstName: 'Ada', age: 36 },
+  };
+}
+
+const tags = {
   find: 'Read records',
   insert: 'Write records',
   update: 'Write records',
   delete: 'Delete records',
 };
 
-/** How an operation asks for its space. */
-type Opening = 'space' | 'login' | 'structure' | 'none';
-const openings: Readonly<Record<string, Opening>> = {
-  login: 'login',
-  setStructure: 'structure',
-  setInferredStructure: 'structure',
-  getInferredStructure: 'none',
-  getOpenApi: 'none',
-  sendOtp: 'none',
-  sendPushNotifications: 'none',
-};
-
-/** Of the operations that do not look for a space. */
-const spacelessErrors: Readonly<Record<string, readonly ErrorCode[]>> = {
-  getInferredStructure: ['invalid_slug', 'invalid_structure'],
-  sendOtp: [],
-  sendPushNotifications: [],
+const inQuery = { suffix: '', summary: '' };
+const inBody = {
+  QUERY: { suffix: 'ByQuery', summary: ', by QUERY (RFC 10008)' },
+  POST: { suffix: 'ByBody', summary: ', with conditions in the body' },
 };
 
 /** The routes of an operation, as the description shows them. @param also the other way to ask for it that is meant */
 export function describeOperation(
-  operation: Operation,
+  operation: DescribedOperation,
   space: SpaceModel,
-  also?: NonNullable<Operation['also']>[number],
+  also?: NonNullable<DescribedOperation['also']>[number],
 ): ApiOperation {
-  const details = operationDetails[operation.name];
-  if (details === undefined) throw new Error(`the operation ${operation.name} has no description`);
-  const inBody = also === undefined ? undefined : asBody(also.method);
-  const body = bodyOf(details, space, also !== undefined);
-  const sample = also === undefined ? samples[operation.name] : bodySamples[operation.name];
+  const { name, family, description, spaceHeaders, answer, answers = {}, errors = [], sample } = operation;
+  const way = also === undefined ? inQuery : inBody[also.method];
+  const conditions = { schema: space.conditionsBody, example: space.examples.conditions };
+  const body = also === undefined ? operation.body?.(space) : conditions;
+  const bodyText = also === undefined ? 'JSON' : 'Conditions';
   return {
-    id: `${operation.name}${inBody?.suffix ?? ''}`,
-    tag: tagOf(operation),
-    summary: `${details.summary}${inBody?.summary ?? ''}`,
-    ...(details.description === undefined ? {} : { description: details.description }),
+    id: `${name}${way.suffix}`,
+    tag: operation.tag ?? (family === null ? 'Users' : tags[family]),
+    summary: `${operation.summary}${way.summary}`,
+    ...(description === undefined ? {} : { description }),
     access: 'token',
-    parameters: parametersOf(operation, details, space, also !== undefined),
-    ...(body === undefined ? {} : { body }),
-    answers: answersOf(details, space),
-    errors: errorsOf(operation, details, body !== undefined),
-    ...(sample === undefined ? {} : { sample: (base: string) => sample(base, also?.method ?? 'POST') }),
+    parameters: parametersOf(operation, space, also !== undefined),
+    ...(body === undefined ? {} : { body: { description: bodyText, content: { 'application/json': body } } }),
+    answers:
+      answer === undefined ? answers : { 200: { description: 'Done', content: jsonContent(answer(space)) } },
+    errors: [
+      ...accountErrors,
+      ...(spaceHeaders === 'none' ? [] : spaceErrors),
+      ...(body === undefined ? [] : bodyErrors),
+      ...errors,
+    ],
+    sample(base) {
+      const { query = '', ...more } = sample;
+      return sampleText(base, also ?? operation, {
+        ...(spaceHeaders === undefined ? { headers: structureHeader } : {}),
+        ...(body === undefined ? {} : { body: body.example }),
+        ...more,
+        // the body says it
+        ...(also === undefined ? { query } : {}),
+      });
+    },
   };
 }
 
-function answersOf({ answer, answers }: OperationDetails, space: SpaceModel): ApiOperation['answers'] {
-  if (answer === undefined) return answers ?? {};
-  return { 200: { description: 'Done', content: jsonContent(answer(space)) } };
-}
-
-function asBody(method: 'QUERY' | 'POST') {
-  return method === 'QUERY'
-    ? { suffix: 'ByQuery', summary: ', by QUERY (RFC 10008)' }
-    : { suffix: 'ByBody', summary: ', with conditions in the body' };
-}
-
-function tagOf({ name, family }: Operation): string {
-  if (name === 'getOpenApi') return 'Description';
-  if (family !== null) return tags[family] as string;
-  return name.endsWith('Structure') ? 'Structures' : 'Users';
-}
-
 function parametersOf(
-  { name, family }: Operation,
-  details: OperationDetails,
+  { family, spaceHeaders, options, parameters }: DescribedOperation,
   space: SpaceModel,
   asBody: boolean,
 ): readonly ApiParameter[] {
-  const opening = openings[name] ?? 'space';
+  const loginToken = headerParameter('token', 'A login token, for spaces with `authOptions`');
   return [
-    ...(asBody ? [] : (details.query?.(space) ?? [])),
-    ...(opening === 'space' ? space.structureHeaders : []),
-    ...(details.options === true ? [optionsHeader(space)] : []),
-    ...(details.ownHeaders?.(space) ?? []),
+    ...(asBody ? [] : (parameters?.(space) ?? [])),
+    ...(spaceHeaders === undefined ? space.structureHeaders : []),
+    ...(options === true ? [optionsHeader(space)] : []),
     ...(family === null ? [] : [loginToken]),
-    ...(opening === 'none' ? [] : space.creationHeaders),
+    ...(spaceHeaders === 'none' ? [] : space.creationHeaders),
   ];
 }
 
@@ -126,28 +170,4 @@ function optionsHeader({ options, examples }: SpaceModel): ApiParameter {
     json: options,
     example: examples.options,
   };
-}
-
-function bodyOf(details: OperationDetails, space: SpaceModel, asBody: boolean): ApiOperation['body'] {
-  if (asBody) {
-    return {
-      description: 'Conditions',
-      content: jsonContent(space.conditionsBody, space.examples.conditions),
-    };
-  }
-  const body = details.body?.(space);
-  if (body === undefined) return undefined;
-  return { description: 'JSON', content: jsonContent(body.schema, body.example) };
-}
-
-function errorsOf(operation: Operation, details: OperationDetails, hasBody: boolean): readonly ErrorCode[] {
-  const { name } = operation;
-  return [
-    ...usualErrors,
-    'unauthorized',
-    ...databaseErrors,
-    ...(spacelessErrors[name] ?? spaceErrors),
-    ...(hasBody ? bodyErrors : []),
-    ...(details.errors ?? []),
-  ];
 }

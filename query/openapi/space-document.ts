@@ -1,10 +1,9 @@
 import type { Route } from '../../common/http/http-types.ts';
 import { buildDocument } from '../../common/openapi-document/build-document.ts';
 import type { JsonObject } from '../../common/openapi-document/components.ts';
-import type { Operation } from '../operations/operation.ts';
-import { operations } from '../operations.ts';
+import { covers } from '../structure/space-auth.ts';
 import type { Structure } from '../structure/structure.ts';
-import { describeOperation } from './describe-operation.ts';
+import { type DescribedOperation, describeOperation } from './describe-operation.ts';
 import type { SpaceModel } from './space-model.ts';
 import { isSearchable, typedSpace } from './typed-space.ts';
 
@@ -13,8 +12,12 @@ const handler: Route['handler'] = () => {
   throw new Error('a description serves no requests');
 };
 
-/** Describes the operations of one record space, by its stored structure. @param server as browsers see it */
-export function describeSpace(structure: Structure, server: string): JsonObject {
+/** Describes those of the operations that one record space has, by its stored structure. @param server as browsers see it */
+export function describeSpace(
+  operations: readonly DescribedOperation[],
+  structure: Structure,
+  server: string,
+): JsonObject {
   const model = typedSpace(structure);
   const { projectSlug, slug, name, description } = structure;
   return buildDocument(
@@ -33,16 +36,15 @@ export function describeSpace(structure: Structure, server: string): JsonObject 
 }
 
 /** Login, and what changes structures, is not about the records of this space. */
-function isOfSpace({ name, family }: Operation, { fields }: Structure): boolean {
+function isOfSpace({ name, family }: DescribedOperation, { fields }: Structure): boolean {
   if (name === 'search') return fields.some(isSearchable);
   return family !== null || name === 'getTokenOwner';
 }
 
-function routesOf(operation: Operation, model: SpaceModel, { auth }: Structure): Route[] {
-  const { name, family, method, path, also = [] } = operation;
-  const needsLogin =
-    auth?.active === true && family !== null && (auth.scope.includes(family) || auth.scope.includes(name));
-  const describe = (other?: (typeof also)[number]): Route['api'] => {
+function routesOf(operation: DescribedOperation, model: SpaceModel, { auth }: Structure): Route[] {
+  const { method, path, also = [] } = operation;
+  const needsLogin = auth?.active === true && covers(auth, operation);
+  const describe = (other?: (typeof also)[number]): NonNullable<Route['api']> => {
     const { sample: _, ...api } = describeOperation(operation, model, other);
     if (!needsLogin) return api;
     const parameters = (api.parameters ?? []).map((parameter) =>
@@ -50,9 +52,8 @@ function routesOf(operation: Operation, model: SpaceModel, { auth }: Structure):
     );
     return { ...api, parameters };
   };
-  return [{ method, path }, ...also].map((route, index) => ({
-    ...route,
-    handler,
-    api: describe(also[index - 1]) as NonNullable<Route['api']>,
-  }));
+  return [
+    { method, path, handler, api: describe() },
+    ...also.map((other) => ({ ...other, handler, api: describe(other) })),
+  ];
 }

@@ -1,8 +1,9 @@
-import type { ApiParameter } from '../../common/openapi/api-operation.ts';
+import { type ApiParameter, headerParameter } from '../../common/openapi/api-operation.ts';
 import { nameSchema } from '../../common/openapi/name-schema.ts';
 import { dateTime, named, nullable, resolved, type Schema } from '../../common/openapi/schema.ts';
 import { optionsSchema } from '../input/options-schema.ts';
 import { longestText, maxSearchedFields } from '../input/parse-search.ts';
+import { type Flag, recordFlags } from '../input/record-headers.ts';
 import { exampleStructure } from '../structure/example-structure.ts';
 import { structureSchema } from '../structure/structure-schema.ts';
 
@@ -10,7 +11,7 @@ import { structureSchema } from '../structure/structure-schema.ts';
 export interface SpaceModel {
   /** How a request says which structure it goes by. */
   readonly structureHeaders: readonly ApiParameter[];
-  /** For requests that do not use the stored structure. */
+  /** For requests that do not use the stored structure; the published client always sends them. */
   readonly creationHeaders: readonly ApiParameter[];
   readonly conditions: readonly ApiParameter[];
   readonly conditionsBody: Schema;
@@ -36,40 +37,17 @@ export interface SpaceModel {
   };
 }
 
-export function flagHeader(name: string, absent: boolean, description: string): ApiParameter {
-  return {
-    name,
-    in: 'header',
-    description,
-    schema: { type: 'string', enum: ['true', 'false'], default: String(absent) },
-  };
+const { usePreStoredStructure, inferStructure, ...creation } = recordFlags;
+
+function flagHeader({ header, absent, meaning }: Flag): ApiParameter {
+  return headerParameter(header, meaning, {
+    type: 'string',
+    enum: ['true', 'false'],
+    default: String(absent),
+  });
 }
 
-export const clearAllSpaces = flagHeader(
-  'clear-all-spaces',
-  false,
-  'Deletes all records of the project first; the server must allow it',
-);
-
-/** Creates what does not exist; the published client always sends them. */
-const creationHeaders: readonly ApiParameter[] = [
-  flagHeader(
-    'auto-create-project',
-    true,
-    'Whether a write creates a project that does not exist; with false it gets 404',
-  ),
-  flagHeader(
-    'auto-create-record-space',
-    true,
-    'Whether a write creates a record space that does not exist; with false it gets 404',
-  ),
-  clearAllSpaces,
-  flagHeader(
-    'mutate',
-    true,
-    'Whether the stored structure is adapted to the one of the request; with false a field that it lacks gets 400',
-  ),
-];
+export const clearAllSpaces = flagHeader(creation.clearAllSpaces);
 
 export const systemProperties = {
   id: { type: 'string', description: 'Assigned by the server' },
@@ -137,14 +115,10 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
         json: structure,
         example: exampleStructure,
       },
-      flagHeader('use-pre-stored-structure', false, 'Whether the stored structure is used'),
-      flagHeader(
-        'infer-structure',
-        false,
-        'Whether, without the header `structure`, the stored structure gets a field for each other key of the body',
-      ),
+      flagHeader(usePreStoredStructure),
+      flagHeader(inferStructure),
     ],
-    creationHeaders,
+    creationHeaders: Object.values(creation).map(flagHeader),
     conditions: [
       {
         name: 'conditions',

@@ -6,7 +6,7 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { jsonAnswer, jsonStream } from './json-answer.ts';
 import type { Populate } from './populate.ts';
 
-interface CachedCall {
+export interface CachedCall {
   readonly cache: ReadCache;
   readonly space: RecordSpace;
   readonly request: HttpRequest;
@@ -15,7 +15,7 @@ interface CachedCall {
 }
 
 /** A request that was read. */
-interface Reading<Result> {
+export interface Reading<Result> {
   /** Null: any write to the space may change the result. */
   readonly conditions: Conditions | null;
   /** Null: it has records of the space alone. What has others is not kept: writes to their spaces are not announced here. */

@@ -1,18 +1,25 @@
+import { count, exactObject } from '../../common/openapi/schema.ts';
 import { deleteAll } from '../space/removals.ts';
 import { jsonAnswer } from './json-answer.ts';
-import type { RunOperation } from './operation.ts';
+import type { OperationDefinition } from './operation.ts';
 
 /**
  * DELETE /{project}/{space}/clear-records: deletes all records of the space and answers how many there were just
  * before. Within a process nothing is stored between the count and the end, so what is acknowledged is counted or there.
  */
-export const clear: RunOperation = async ({ request, open }, { store, reader }) => {
-  const { signal } = request;
-  const space = await open();
-  const deleted = await store.rewrite(space.id, async () => {
-    const count = await reader.count(space, signal);
-    await deleteAll(store, space.id, 'old', signal);
-    return count;
-  });
-  return jsonAnswer(JSON.stringify({ deleted }));
+export const clear: OperationDefinition = {
+  async run({ request, open }, { store, reader }) {
+    const { signal } = request;
+    const space = await open();
+    const deleted = await store.rewrite(space.id, async () => {
+      const found = await reader.count(space, signal);
+      await deleteAll(store, space.id, 'old', signal);
+      return found;
+    });
+    return jsonAnswer(JSON.stringify({ deleted }));
+  },
+  summary: 'Delete all records of a space',
+  answer: () => exactObject({ deleted: { ...count, description: 'How many there were' } }),
+  errors: ['unavailable'],
+  sample: {},
 };

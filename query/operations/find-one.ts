@@ -1,24 +1,24 @@
-import { openAsked, parseAsked } from './asked-records.ts';
+import { conditionErrors } from '../openapi/describe-operation.ts';
+import { answerAsked } from './asked-records.ts';
 import { cachedRecord } from './cached-answer.ts';
-import type { RunOperation } from './operation.ts';
-import { preparePopulate } from './populate.ts';
+import type { OperationDefinition } from './operation.ts';
 
 /**
  * GET /{project}/{space}/_single_: the first record that matches, or `null` (interface.md section 4.4).
  * The same with conditions in the body of QUERY, or of POST /{project}/{space}/_single_/_find_.
  * A page begins where find's would: its limit does not matter, its offset does.
  */
-export const findOne: RunOperation = (call, deps) =>
-  openAsked(call, (space, asked) => {
-    const { request } = call;
-    const { reader, store } = deps;
-    return cachedRecord({ cache: store.results, space, request, asked: `findOne ${asked.key}` }, () => {
-      const plan = parseAsked(request, space, asked);
-      return {
-        conditions: plan.conditions,
-        populate: preparePopulate(deps, request, space),
-        now: () => reader.firstNow(space, plan),
-        read: () => reader.first(space, plan, request.signal),
-      };
-    });
-  });
+export const findOne: OperationDefinition = {
+  run: (call, deps) =>
+    answerAsked({ operation: 'findOne', call, deps }, cachedRecord, (space, plan) => ({
+      now: () => deps.reader.firstNow(space, plan),
+      read: () => deps.reader.first(space, plan, call.request.signal),
+    })),
+  summary: 'Find one record',
+  description: 'The first record that matches, or `null`.',
+  parameters: ({ conditions }) => conditions,
+  options: true,
+  answer: ({ foundOrNull }) => foundOrNull,
+  errors: conditionErrors,
+  sample: { query: '?name=Ada' },
+};

@@ -1,23 +1,25 @@
-import { openAsked, parseAsked } from './asked-records.ts';
+import { arrayOf } from '../../common/openapi/schema.ts';
+import { conditionErrors } from '../openapi/describe-operation.ts';
+import { answerAsked } from './asked-records.ts';
 import { cachedList } from './cached-answer.ts';
-import type { RunOperation } from './operation.ts';
-import { preparePopulate } from './populate.ts';
+import type { OperationDefinition } from './operation.ts';
 
 /**
  * GET /{project}/{space}: a JSON array of the records that match (interface.md section 4.3). The same with conditions in
  * the body of QUERY, or of POST /{project}/{space}/_find_.
  */
-export const find: RunOperation = (call, deps) =>
-  openAsked(call, (space, asked) => {
-    const { request } = call;
-    const { reader, store } = deps;
-    return cachedList({ cache: store.results, space, request, asked: `find ${asked.key}` }, () => {
-      const plan = parseAsked(request, space, asked);
-      return {
-        conditions: plan.conditions,
-        populate: preparePopulate(deps, request, space),
-        now: () => reader.listNow(space, plan),
-        read: () => reader.stream(space, plan, request.signal),
-      };
-    });
-  });
+export const find: OperationDefinition = {
+  run: (call, deps) =>
+    answerAsked({ operation: 'find', call, deps }, cachedList, (space, plan) => ({
+      now: () => deps.reader.listNow(space, plan),
+      read: () => deps.reader.stream(space, plan, call.request.signal),
+    })),
+  summary: 'Find records',
+  description:
+    'The records that match, in a JSON array. With `QUERY` at the same address, or `POST` at `_find_`, the conditions come in the body.',
+  parameters: ({ conditions }) => conditions,
+  options: true,
+  answer: ({ found }) => arrayOf(found),
+  errors: conditionErrors,
+  sample: { query: '?name=Ada' },
+};

@@ -1,15 +1,21 @@
 import { continueWith } from '../../common/promises/continue-with.ts';
 import { oldest } from '../records/record-reader.ts';
 import { cachedRecord } from './cached-answer.ts';
-import type { RunOperation } from './operation.ts';
+import type { OperationDefinition } from './operation.ts';
 
 /** GET /{project}/{space}/get-key-values: the key group, or `null`. */
-export const getKeys: RunOperation = ({ request, open }, { reader, store }) =>
-  continueWith(open(), (space) =>
-    cachedRecord({ cache: store.results, space, request, asked: 'getKeys' }, () => ({
-      conditions: null,
-      populate: null,
-      now: () => reader.firstNow(space, oldest),
-      read: () => reader.oldest(space, request.signal),
-    })),
-  );
+export const getKeys: OperationDefinition = {
+  run: ({ request, open }, { reader, store }) =>
+    continueWith(open(), (space) =>
+      cachedRecord({ cache: store.results, space, request, asked: 'getKeys' }, () => ({
+        conditions: null,
+        populate: null,
+        now: () => reader.firstNow(space, oldest),
+        read: () => reader.oldest(space, request.signal),
+      })),
+    ),
+  summary: 'Get the keys of a key group',
+  description: 'The one record of the space, or `null`.',
+  answer: ({ recordOrNull }) => recordOrNull,
+  sample: {},
+};

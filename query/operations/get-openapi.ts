@@ -1,10 +1,28 @@
-import { documentText, openApiAnswer, wantedVersion } from '../../common/openapi-document/openapi-answer.ts';
+import {
+  documentText,
+  openApiAnswer,
+  openApiAnswers,
+  versionParameter,
+  wantedVersion,
+} from '../../common/openapi-document/openapi-answer.ts';
 import { readPath } from '../input/space-reference.ts';
-import type { RunOperation } from './operation.ts';
+import { spaceErrors } from '../openapi/describe-operation.ts';
+import { makePerson } from '../openapi/operation-sample.ts';
+import type { OperationDefinition } from './operation.ts';
 
 /** GET /{project}/{space}/openapi.json: the operations of the space, with its stored fields as typed schemas. */
-export const getOpenApi: RunOperation = async ({ request, open }, { describeSpace }) => {
-  const version = wantedVersion(request);
-  const { stored } = await open(() => ({ path: readPath(request.params), structure: null }));
-  return openApiAnswer(request, version, documentText(describeSpace(stored), version));
+export const getOpenApi: OperationDefinition = {
+  async run({ request, open }, { describeSpace }) {
+    const version = wantedVersion(request);
+    const { stored } = await open(() => ({ path: readPath(request.params), structure: null }));
+    return openApiAnswer(request, version, documentText(describeSpace(stored), version));
+  },
+  tag: 'Description',
+  summary: 'Describe a space',
+  description: 'OpenAPI of the operations of this space, with its fields as typed schemas and parameters.',
+  spaceHeaders: 'none',
+  parameters: () => [versionParameter],
+  answers: openApiAnswers,
+  errors: spaceErrors,
+  sample: { first: makePerson },
 };

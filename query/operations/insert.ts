@@ -1,19 +1,39 @@
+import { arrayOf } from '../../common/openapi/schema.ts';
 import type { AnnouncedRecord } from '../../common/record-events/record-event.ts';
 import { validateRecords } from '../input/validate-record.ts';
+import { writeErrors } from '../openapi/describe-operation.ts';
 import { type NewRecord, newRecordJson, newRecordsJson } from '../sql/new-record.ts';
 import type { Structure } from '../structure/structure.ts';
 import { jsonAnswer } from './json-answer.ts';
-import type { RunOperation } from './operation.ts';
+import type { OperationDefinition } from './operation.ts';
 
 /** POST /{project}/{space}: stores an array of records, all or none, and answers them in their order. */
-export const insert: RunOperation = async ({ request, open, body }, { records, announce }) => {
-  const { signal } = request;
-  const space = await open();
-  const { structure } = space;
-  const values = await validateRecords(await body(), structure, signal);
-  const stored = await records.store(space, values, signal);
-  await announce(space, 'record.inserted', announced(structure, stored));
-  return jsonAnswer(await newRecordsJson(structure, stored, signal));
+export const insert: OperationDefinition = {
+  async run({ request, open, body }, { records, announce }) {
+    const { signal } = request;
+    const space = await open();
+    const { structure } = space;
+    const values = await validateRecords(await body(), structure, signal);
+    const stored = await records.store(space, values, signal);
+    await announce(space, 'record.inserted', announced(structure, stored));
+    return jsonAnswer(await newRecordsJson(structure, stored, signal));
+  },
+  summary: 'Insert records',
+  description:
+    'All are stored, or none. They are durable when the answer comes, and every later find sees them.',
+  bodyLimit: 'maxRecordsBytes',
+  body: ({ newRecord, examples }) => ({
+    schema: { ...arrayOf(newRecord), minItems: 1 },
+    example: [examples.newRecord],
+  }),
+  answer: ({ record }) => arrayOf(record),
+  errors: writeErrors,
+  sample: {
+    body: [
+      { name: 'Ada', age: 36 },
+      { name: 'Grace', age: 45 },
+    ],
+  },
 };
 
 function* announced(structure: Structure, records: readonly NewRecord[]): Generator<AnnouncedRecord> {

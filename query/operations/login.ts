@@ -1,23 +1,56 @@
 import { unauthorized } from '../../common/errors/catalogue.ts';
+import { exactObject, named, string } from '../../common/openapi/schema.ts';
 import { parseCredentials } from '../input/credentials.ts';
 import { readFunctionResources } from '../input/function-resources.ts';
+import { credentials, loginSample } from '../openapi/operation-sample.ts';
 import { storedJson } from '../sql/record-row.ts';
 import { jsonAnswer } from './json-answer.ts';
-import type { RunOperation } from './operation.ts';
+import type { OperationDefinition } from './operation.ts';
 
 /** POST /{project}/function/login: a login token for the user whose fields have the values of the body. */
-export const login: RunOperation = async ({ request, open, body }, deps) => {
-  const { structures, candidates, loginTokens } = deps;
-  const { signal } = request;
-  const space = await open(() => readFunctionResources(request, structures));
-  const conditions = parseCredentials(await body(), space.structure);
-  const user = await candidates.login(space, conditions, signal);
-  // one answer for a wrong password and for a user that does not exist
-  if (user === null) throw unauthorized('No user has these values');
-  const token = await loginTokens.issue({
-    projectId: space.projectId,
-    spaceId: space.id,
-    recordId: user._id,
-  });
-  return jsonAnswer(`{"token":${JSON.stringify(token)},"user":${storedJson(space.structure, user)}}`);
+export const login: OperationDefinition = {
+  async run({ request, open, body }, { structures, candidates, loginTokens }) {
+    const space = await open(() => readFunctionResources(request, structures));
+    const conditions = parseCredentials(await body(), space.structure);
+    const user = await candidates.login(space, conditions, request.signal);
+    // one answer for a wrong password and for a user that does not exist
+    if (user === null) throw unauthorized('No user has these values');
+    const token = await loginTokens.issue({
+      projectId: space.projectId,
+      spaceId: space.id,
+      recordId: user._id,
+    });
+    return jsonAnswer(`{"token":${JSON.stringify(token)},"user":${storedJson(space.structure, user)}}`);
+  },
+  summary: 'Log a user in',
+  description:
+    'Finds the user whose fields have the values of the body. The token works for `getTokenOwner` and `authOptions`. Fields that the structure names in `functionOptions.login.compulsoryParams` must be given.',
+  spaceHeaders: 'creation',
+  parameters: ({ structure }) => [
+    {
+      name: 'function-resources',
+      in: 'header',
+      required: true,
+      description: 'The structure of the one record space that holds the users',
+      json: exactObject(
+        {
+          mustExistSpaceStructures: { type: 'array', minItems: 1, maxItems: 1, items: structure },
+        },
+        { additionalProperties: true },
+      ),
+    },
+  ],
+  body: () => ({
+    schema: named('Credentials', {
+      type: 'object',
+      minProperties: 1,
+      additionalProperties: true,
+      description:
+        'At least a field that is not hashed, and one that is unless the structure has `compulsoryParams`',
+    }),
+    example: credentials,
+  }),
+  answer: ({ record }) => named('Login', exactObject({ token: string, user: record })),
+  errors: ['invalid_value', 'invalid_condition', 'too_many_attempts'],
+  sample: loginSample,
 };

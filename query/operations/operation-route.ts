@@ -21,9 +21,8 @@ export function operationRoute(
   { config, authenticate, openSpace, usage }: OperationRouteDeps,
   deps: OperationDeps,
 ): Route {
-  const { name, method, path } = operation;
+  const { name, method, path, bodyLimit = 'maxRecordBytes' } = operation;
   const run = countedWrites(operation, usage);
-  const bodyLimit = operation.body === 'records' ? config.maxRecordsBytes : config.maxRecordBytes;
   const hasBody = operation.body !== undefined;
   return {
     operation: name,
@@ -40,7 +39,7 @@ export function operationRoute(
           return openSpace(request, operation, reference, hasBody ? call.body : undefined);
         },
         body() {
-          parsed ??= readJson(request, bodyLimit);
+          parsed ??= readJson(request, config[bodyLimit]);
           return parsed;
         },
       };

@@ -3,11 +3,11 @@ import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts'
 import type { JsonObject } from '../../common/openapi-document/components.ts';
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
+import type { DescribedOperation } from '../openapi/describe-operation.ts';
 import type { Candidates } from '../records/candidates.ts';
 import type { RecordInserts } from '../records/insert-records.ts';
 import type { RecordChanges } from '../records/record-changes.ts';
 import type { RecordReader } from '../records/record-reader.ts';
-import type { OperationIdentity } from '../space/open-space.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
@@ -46,13 +46,14 @@ export interface OperationCall {
 export type RunOperation = (call: OperationCall, deps: OperationDeps) => HttpResponse | Promise<HttpResponse>;
 
 /** A line of the table of operations. */
-export interface Operation extends OperationIdentity {
-  readonly method: 'GET' | 'POST' | 'DELETE' | 'QUERY';
-  /** Other ways to ask for the same. */
-  readonly also?: readonly { readonly method: 'POST' | 'QUERY'; readonly path: string }[];
-  /** With `:name` for what a request fills in. */
-  readonly path: string;
-  /** What the body holds, which decides its limit; absent: there is none. */
-  readonly body?: 'record' | 'records';
+export interface Operation extends DescribedOperation {
+  /** Which limit a body has; absent: that of one record. */
+  readonly bodyLimit?: 'maxRecordsBytes';
   readonly run: RunOperation;
 }
+
+/** What the file of an operation says of it: what it does, and how that is described. The table says where it is. */
+export type OperationDefinition = Omit<
+  Operation,
+  'name' | 'family' | 'readsOnly' | 'method' | 'path' | 'also'
+>;

@@ -1,13 +1,14 @@
 import { invalidCondition } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
+import { arrayOf } from '../../common/openapi/schema.ts';
 import { continueWith } from '../../common/promises/continue-with.ts';
 import { parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';
 import { parseSearch } from '../input/parse-search.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { cachedList } from './cached-answer.ts';
-import type { OperationDeps, RunOperation } from './operation.ts';
+import type { OperationDefinition, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 
 /**
@@ -15,8 +16,19 @@ import { preparePopulate } from './populate.ts';
  * which is taken literally, letter case ignored. The empty text is contained in every value. Other parameters are
  * conditions, as of find.
  */
-export const search: RunOperation = ({ request, open }, deps) =>
-  continueWith(open(), (space) => answer(request, space, deps));
+export const search: OperationDefinition = {
+  run: ({ request, open }, deps) => continueWith(open(), (space) => answer(request, space, deps)),
+  summary: 'Search text fields',
+  description: 'The records in which any of the fields contains the text, and that match the conditions.',
+  parameters: ({ search, conditions }) => [
+    ...search,
+    ...conditions.filter(({ name }) => search.every((parameter) => parameter.name !== name)),
+  ],
+  options: true,
+  answer: ({ found }) => arrayOf(found),
+  errors: ['invalid_condition', 'invalid_options'],
+  sample: { more: ['-G', '-d searchText=ada', '-d searchableFields[]=name'] },
+};
 
 function answer(
   request: HttpRequest,

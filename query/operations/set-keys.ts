@@ -1,27 +1,35 @@
 import type { AnnouncedRecord } from '../../common/record-events/record-event.ts';
 import { type Changes, validateChanges } from '../input/validate-changes.ts';
 import { validateKeys } from '../input/validate-record.ts';
+import { changedRecord, writeErrors } from '../openapi/describe-operation.ts';
 import { newRecordJson } from '../sql/new-record.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { jsonAnswer } from './json-answer.ts';
-import type { OperationDeps, RunOperation } from './operation.ts';
+import type { OperationDefinition, OperationDeps } from './operation.ts';
 
 /**
  * POST /{project}/{space}/set-key-values: sets keys of the space's key group, its one record, and answers the group as
  * it is then. The first call makes it; required keys may come later.
  */
-export const setKeys: RunOperation = async ({ request, open, body }, deps) => {
-  const { signal } = request;
-  const space = await open();
-  const keys = await body();
-  const wanted = validateChanges(keys, space.structure);
-  for (;;) {
-    const id = await deps.reader.oldestId(space, signal);
-    const group =
-      id === null ? await make(deps, space, keys, signal) : await change(deps, space, id, wanted, signal);
-    if (group !== null) return jsonAnswer(group.json);
-    // it was made, or cleared, in between
-  }
+export const setKeys: OperationDefinition = {
+  async run({ request, open, body }, deps) {
+    const { signal } = request;
+    const space = await open();
+    const keys = await body();
+    const wanted = validateChanges(keys, space.structure);
+    for (;;) {
+      const id = await deps.reader.oldestId(space, signal);
+      const group =
+        id === null ? await make(deps, space, keys, signal) : await change(deps, space, id, wanted, signal);
+      if (group !== null) return jsonAnswer(group.json);
+      // it was made, or cleared, in between
+    }
+  },
+  summary: 'Set keys of a key group',
+  description: 'Sets them in the one record of the space, which the first call creates.',
+  ...changedRecord,
+  errors: writeErrors,
+  sample: { body: { name: 'Ada', age: 36 } },
 };
 
 /** Makes the key group unless there is one by now. */

@@ -3,42 +3,58 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { readRecordHeaders } from '../input/record-headers.ts';
 import { readPath } from '../input/space-reference.ts';
+import { sampleRecord } from '../openapi/describe-operation.ts';
 import { inferStructure } from '../structure/infer-structure.ts';
+import { isObject } from '../structure/is-object.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import type { Structure } from '../structure/structure.ts';
+import type { SpacePath, Structure } from '../structure/structure.ts';
+import { storedStructureSchema } from '../structure/structure-schema.ts';
 import { structureAnswer } from './json-answer.ts';
-import type { RunOperation } from './operation.ts';
+import type { OperationDefinition, OperationDeps } from './operation.ts';
 
 /** POST /{project}/{space}/set-structure: brings the stored structure to the one of the body, and answers it. */
-export const setStructure: RunOperation = async ({ request, open, body }, { structures }) => {
-  let requested: Structure | null = null;
-  const space = await open(async () => {
-    refusePreStored(request);
-    const path = readPath(request.params);
-    const input = await body();
-    if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-      throw invalidBody('Request body should be a JSON object: a structure');
-    }
+export const setStructure: OperationDefinition = {
+  ...settingStructure((input, path, { structures }) => {
+    if (!isObject(input)) throw invalidBody('Request body should be a JSON object: a structure');
     // the path says which space is meant; the body may say so too
-    requested = structures.readParsed({ ...path, ...input }, path);
-    return { path, structure: requested };
-  });
-  refuseMissing(requested, space);
-  return structureAnswer(space.stored);
+    return structures.readParsed({ ...path, ...input }, path);
+  }),
+  summary: 'Set the structure of a space',
+  description: '`projectSlug` and `slug` may be left out of the body: the path says them.',
+  body: ({ structureBody, examples }) => ({ schema: structureBody, example: examples.structure }),
+  sample: {},
 };
 
 /** POST /{project}/{space}/set-inferred-structure: the same with the structure of a sample record. */
-export const setInferredStructure: RunOperation = async ({ request, open, body }) => {
-  let requested: Structure | null = null;
-  const space = await open(async () => {
-    refusePreStored(request);
-    const path = readPath(request.params);
-    requested = inferStructure(await body(), path);
-    return { path, structure: requested };
-  });
-  refuseMissing(requested, space);
-  return structureAnswer(space.stored);
+export const setInferredStructure: OperationDefinition = {
+  ...settingStructure(inferStructure),
+  summary: 'Set the structure of a sample record',
+  body: sampleRecord,
+  errors: ['invalid_value'],
+  sample: { space: 'samples' },
 };
+
+/** @param read the structure that a body asks for */
+function settingStructure(
+  read: (body: unknown, path: SpacePath, deps: OperationDeps) => Structure,
+): Pick<OperationDefinition, 'run' | 'tag' | 'spaceHeaders' | 'answer'> {
+  return {
+    async run({ request, open, body }, deps) {
+      let requested: Structure | null = null;
+      const space = await open(async () => {
+        refusePreStored(request);
+        const path = readPath(request.params);
+        requested = read(await body(), path, deps);
+        return { path, structure: requested };
+      });
+      refuseMissing(requested, space);
+      return structureAnswer(space.stored);
+    },
+    tag: 'Structures',
+    spaceHeaders: 'creation',
+    answer: () => storedStructureSchema,
+  };
+}
 
 /** Throws a 400 for a header that asks to keep the structure which the body would change. */
 function refusePreStored(request: HttpRequest): void {

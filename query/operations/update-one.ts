@@ -3,32 +3,42 @@ import { letOthersRun } from '../../common/limits/yielding-loop.ts';
 import { parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';
 import { validateChanges } from '../input/validate-changes.ts';
+import { changedRecord, conditionErrors, writeErrors } from '../openapi/describe-operation.ts';
+import { makePerson } from '../openapi/operation-sample.ts';
 import { jsonAnswer } from './json-answer.ts';
-import type { RunOperation } from './operation.ts';
+import type { OperationDefinition } from './operation.ts';
 
 /**
  * POST /{project}/{space}/update: changes fields of the record that findOne would answer, and answers it as it is then.
  * The record matches when it is changed: of several requests that take the next record of a kind, no two get the same.
  */
-export const updateOne: RunOperation = async ({ request, open, body }, { reader, changes, announce }) => {
-  const { query, signal } = request;
-  const space = await open();
-  const options = parseOptions(request.header('options'), space.structure);
-  const conditions = parseConditions(query, space.structure, options.paramRelationship);
-  // clients leave out conditions whose value is undefined: a mistake there should not change some other record
-  if (query.length === 0) throw noConditions();
-  const wanted = validateChanges(await body(), space.structure);
-  for (;;) {
-    const id = await reader.firstId(space, { ...options, conditions }, signal);
-    if (id === null) throw noMatch('No record matches the conditions');
-    const stillWanted = (): Promise<boolean> => reader.matches(space, conditions, id, signal);
-    const record = await changes.update(space, { id, stillWanted }, wanted, signal);
-    if (record !== null) {
-      await announce(space, 'record.updated', [{ id, json: record }]);
-      return jsonAnswer(record);
+export const updateOne: OperationDefinition = {
+  async run({ request, open, body }, { reader, changes, announce }) {
+    const { query, signal } = request;
+    const space = await open();
+    const options = parseOptions(request.header('options'), space.structure);
+    const conditions = parseConditions(query, space.structure, options.paramRelationship);
+    // clients leave out conditions whose value is undefined: a mistake there should not change some other record
+    if (query.length === 0) throw noConditions();
+    const wanted = validateChanges(await body(), space.structure);
+    for (;;) {
+      const id = await reader.firstId(space, { ...options, conditions }, signal);
+      if (id === null) throw noMatch('No record matches the conditions');
+      const stillWanted = (): Promise<boolean> => reader.matches(space, conditions, id, signal);
+      const record = await changes.update(space, { id, stillWanted }, wanted, signal);
+      if (record !== null) {
+        await announce(space, 'record.updated', [{ id, json: record }]);
+        return jsonAnswer(record);
+      }
+      // somebody else changed or deleted it in between: another one may match. What an attempt needs may all be in
+      // memory, so without a pause no timer would run, and no deadline end the request
+      await letOthersRun(signal);
     }
-    // somebody else changed or deleted it in between: another one may match. What an attempt needs may all be in
-    // memory, so without a pause no timer would run, and no deadline end the request
-    await letOthersRun(signal);
-  }
+  },
+  summary: 'Change the record that findOne would return',
+  parameters: ({ conditions }) => conditions,
+  options: true,
+  ...changedRecord,
+  errors: [...conditionErrors, ...writeErrors, 'no_conditions', 'no_match'],
+  sample: { first: makePerson, query: '?name=Ada' },
 };

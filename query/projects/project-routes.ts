@@ -1,14 +1,18 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { invalidSlug, noSuchProject, recordSpaceNotFound } from '../../common/errors/catalogue.ts';
 import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
-import { ListQuery } from '../../common/http/list-query.ts';
-import { longestName, slugProblem, spaceSlugProblem } from '../../common/metadata/slug.ts';
+import { readListQuery } from '../../common/http/list-parameters.ts';
+import { slugProblem } from '../../common/metadata/slug.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { readPath } from '../input/space-reference.ts';
-import { projectDescriptions as descriptions } from '../openapi/describe-projects.ts';
 import type { CatalogueEntry } from '../space/space-catalogue.ts';
 import { type SpaceFigures, SpaceSizes } from '../space/space-figures.ts';
 import { structureText } from '../structure/structure.ts';
+import {
+  projectDescriptions as descriptions,
+  projectParameters,
+  spaceParameters,
+} from './describe-projects.ts';
 import { type DropDeps, dropField, dropProject, dropSpace } from './drop-space.ts';
 
 const noFigures: SpaceFigures = { records: 0, bytes: 0 };
@@ -19,13 +23,7 @@ export function projectRoutes(deps: DropDeps & { readonly authenticate: Authenti
   const sizes = new SpaceSizes(deps.store);
 
   const listProjects = async ({ query, signal }: HttpRequest, ownerId: string): Promise<HttpResponse> => {
-    const read = new ListQuery(query, ['limit', 'after']);
-    const limit = read.limit();
-    const after = read.text(
-      'after',
-      (text) => slugProblem('project', text) && 'should be the slug of a project',
-    );
-    read.finish();
+    const { limit, after } = readListQuery(projectParameters, query);
     const found = await projects.list(ownerId, { limit: limit + 1, after }, signal);
     const page = found.slice(0, limit);
     const ids = page.map(({ id }) => id);
@@ -41,16 +39,7 @@ export function projectRoutes(deps: DropDeps & { readonly authenticate: Authenti
   const listSpaces = async (request: HttpRequest, ownerId: string): Promise<HttpResponse> => {
     const { query, signal } = request;
     const project = readProject(request);
-    const read = new ListQuery(query, ['limit', 'after', 'search']);
-    const limit = read.limit();
-    const after = read.text(
-      'after',
-      (text) => spaceSlugProblem(text) && 'should be the slug of a record space',
-    );
-    const search = read.text('search', (text) =>
-      text === '' || text.length > longestName ? `should have 1 to ${longestName} characters` : null,
-    );
-    read.finish();
+    const { limit, after, search } = readListQuery(spaceParameters, query);
     const projectId = uuidV5(ownerId, project);
     const found = await catalogue.list({ projectId, limit: limit + 1, after, search }, signal);
     if (found.length === 0 && (await projects.find(ownerId, project, signal)) === null) {
@@ -96,7 +85,7 @@ export function projectRoutes(deps: DropDeps & { readonly authenticate: Authenti
     path: string,
     run: (request: HttpRequest, ownerId: string) => Promise<HttpResponse>,
   ): Route => ({
-    ...{ operation: descriptions[name].id, api: descriptions[name], method, path: `/_projects_${path}` },
+    ...{ operation: name, api: { id: name, ...descriptions[name] }, method, path: `/_projects_${path}` },
     async handler(request) {
       const { userId } = await authenticate(request);
       return run(request, userId);

@@ -7,23 +7,13 @@ import { readPath, readSpaceReference, type SpaceReference } from '../input/spac
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import type { OperationIdentity } from '../structure/space-auth.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import { inferredReference } from './inferred-reference.ts';
 import { clearProject, clearSpace } from './removals.ts';
 import type { SpaceRequest } from './space-request.ts';
 import type { Spaces } from './spaces.ts';
 import type { TableCatalogue } from './table-catalogue.ts';
-
-/** What an operation does to the records of a space; null: it needs no login, or checks it itself. */
-export type OperationFamily = 'find' | 'insert' | 'update' | 'delete';
-
-/** What is asked of an operation before it runs. */
-export interface OperationIdentity {
-  readonly name: string;
-  readonly family: OperationFamily | null;
-  /** It makes no space where there is none, unless the space would begin with records. */
-  readonly readsOnly?: true;
-}
 
 /** Throws 401 when a space's `authOptions` want a login token for an operation and the request has no good one. */
 export type Authorize = (args: {

@@ -1,6 +1,7 @@
 import { invalidBody, invalidStructure, invalidValue } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import { type FieldType, isSystemKey } from './field.ts';
+import { isObject } from './is-object.ts';
 import { maxFields, parseStructure } from './parse-structure.ts';
 import type { SpacePath, Structure } from './structure.ts';
 
@@ -10,9 +11,7 @@ import type { SpacePath, Structure } from './structure.ts';
  * one, is of no type.
  */
 export function inferStructure(sample: unknown, { projectSlug, slug }: SpacePath): Structure {
-  if (typeof sample !== 'object' || sample === null || Array.isArray(sample)) {
-    throw invalidBody('Request body should be a JSON object: a sample record');
-  }
+  if (!isObject(sample)) throw invalidBody('Request body should be a JSON object: a sample record');
   const entries = Object.entries(sample).filter(([name]) => !isSystemKey(name));
   if (entries.length === 0) throw invalidBody('The sample record has no field');
   if (entries.length > maxFields) {

@@ -1,3 +1,5 @@
+import { asObject } from './is-object.ts';
+
 const most = 100;
 
 /**
@@ -10,8 +12,4 @@ export function parseLoginParams(functionOptions: unknown): readonly string[] {
   if (!Array.isArray(compulsoryParams) || compulsoryParams.length > most) return [];
   const names = (compulsoryParams as readonly unknown[]).filter((name) => typeof name === 'string');
   return names.length === compulsoryParams.length ? [...new Set(names)] : [];
-}
-
-function asObject(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }

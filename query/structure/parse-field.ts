@@ -2,42 +2,43 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import { nameProblem } from '../../common/metadata/slug.ts';
 import { type Field, type FieldType, fieldTypes, isSystemKey } from './field.ts';
 import { readFieldValue } from './field-value.ts';
+import { isObject } from './is-object.ts';
 
 // what a header's bytes become when they are not UTF-8
 const replacement = '\uFFFD';
 
 /** Reads one element of `recordStructure`, and adds what is wrong with it to `problems`. */
 export function parseField(input: unknown, index: number, problems: string[]): Field | null {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+  if (!isObject(input)) {
     problems.push(`The field at index ${index} of the structure is not an object`);
     return null;
   }
-  const raw = input as Readonly<Record<string, unknown>>;
   const before = problems.length;
-  const label = typeof raw.name === 'string' && raw.name !== '' ? shownName(raw.name) : `at index ${index}`;
+  const label =
+    typeof input.name === 'string' && input.name !== '' ? shownName(input.name) : `at index ${index}`;
   const complain = (problem: string): void => void problems.push(`Field ${label} ${problem}`);
 
   for (const kind of ['name', 'slug'] as const) {
-    const problem = wordProblem(kind, raw[kind]);
+    const problem = wordProblem(kind, input[kind]);
     if (problem !== null) complain(problem);
   }
-  const type = fieldTypes.find((known) => known === raw.type);
-  if (type === undefined) complain(typeProblem(raw.type));
+  const type = fieldTypes.find((known) => known === input.type);
+  if (type === undefined) complain(typeProblem(input.type));
   const flag = (key: 'required' | 'unique' | 'hashed'): boolean => {
-    const value = raw[key] ?? false;
+    const value = input[key] ?? false;
     if (typeof value !== 'boolean') complain(`has a ${key} that is not true or false`);
     return value === true;
   };
   const field = {
-    name: raw.name as string,
-    slug: raw.slug as string,
+    name: input.name as string,
+    slug: input.slug as string,
     type: type as FieldType,
     required: flag('required'),
     unique: flag('unique'),
     hashed: flag('hashed'),
-    description: textOrEmpty(raw.description),
-    comment: textOrEmpty(raw.comment),
-    defaultValue: type === undefined ? null : readDefault(type, raw.defaultValue, complain),
+    description: textOrEmpty(input.description),
+    comment: textOrEmpty(input.comment),
+    defaultValue: type === undefined ? null : readDefault(type, input.defaultValue, complain),
     slot: null,
     keyed: false,
   };

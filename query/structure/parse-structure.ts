@@ -1,5 +1,6 @@
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { Field } from './field.ts';
+import { isObject } from './is-object.ts';
 import { parseLoginParams } from './login-params.ts';
 import { nestedDeeperThan } from './nested-deeper-than.ts';
 import { parseField } from './parse-field.ts';
@@ -43,24 +44,21 @@ function unreadable(problem: string): ParsedStructure {
  * null, and what is nested too deep has no text at all.
  */
 export function readStructure(input: unknown, scopes: readonly string[] | null = null): ParsedStructure {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    return unreadable('The structure header is not a JSON object');
-  }
+  if (!isObject(input)) return unreadable('The structure header is not a JSON object');
   if (nestedDeeperThan(input, deepest)) {
     return unreadable(`The structure is nested deeper than ${deepest} levels`);
   }
-  const raw = input as Readonly<Record<string, unknown>>;
   const problems: string[] = [];
-  const projectSlug = requiredText(raw, 'projectSlug', problems);
-  const slug = requiredText(raw, 'slug', problems);
-  const name = optionalText(raw, 'name', problems);
-  const description = optionalText(raw, 'description', problems);
-  const clear = raw.clear ?? false;
+  const projectSlug = requiredText(input, 'projectSlug', problems);
+  const slug = requiredText(input, 'slug', problems);
+  const name = optionalText(input, 'name', problems);
+  const description = optionalText(input, 'description', problems);
+  const clear = input.clear ?? false;
   if (typeof clear !== 'boolean') problems.push('The structure has a clear that is not true or false');
-  const fields = parseFields(raw, problems);
-  const auth = parseSpaceAuth(raw.authOptions, problems, scopes);
-  const webhooks = parseWebhooks(raw.webhooks, problems);
-  const initialData = raw.initialData ?? [];
+  const fields = parseFields(input, problems);
+  const auth = parseSpaceAuth(input.authOptions, problems, scopes);
+  const webhooks = parseWebhooks(input.webhooks, problems);
+  const initialData = input.initialData ?? [];
   if (!Array.isArray(initialData)) problems.push('The structure has initialData that is not an array');
   const structure =
     problems.length > 0 || projectSlug === null || slug === null
@@ -74,7 +72,7 @@ export function readStructure(input: unknown, scopes: readonly string[] | null =
           clear: clear === true,
           auth,
           webhooks,
-          loginParams: parseLoginParams(raw.functionOptions),
+          loginParams: parseLoginParams(input.functionOptions),
           initialData: initialData as readonly unknown[],
         });
   return { structure, problems, projectSlug, slug };

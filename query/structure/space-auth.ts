@@ -1,5 +1,6 @@
 import { shownName } from '../../common/errors/shown-name.ts';
 import { hasLoneSurrogate } from './field-value.ts';
+import { isObject } from './is-object.ts';
 
 /** `authOptions` of a structure: which operations need a login token of one of the application's users. */
 export interface SpaceAuth {
@@ -16,8 +17,22 @@ export const longestSpace = 200;
 /** More than there are to name. */
 export const maxScopes = 100;
 
-/** Every operation that may need a login. */
-const allFamilies = ['find', 'insert', 'update', 'delete'];
+/** What operations do to the records of a space. */
+const families = ['find', 'insert', 'update', 'delete'] as const;
+
+/** What is asked of an operation before it runs. */
+export interface OperationIdentity {
+  readonly name: string;
+  /** Null: it needs no login, or checks it itself. */
+  readonly family: (typeof families)[number] | null;
+  /** It makes no space where there is none, unless the space would begin with records. */
+  readonly readsOnly?: true;
+}
+
+/** Whether an operation needs a login token where this rule is active. */
+export function covers({ scope }: SpaceAuth, { name, family }: OperationIdentity): boolean {
+  return family !== null && (scope.includes(family) || scope.includes(name));
+}
 
 /**
  * Reads `authOptions`; absent parts count as the stricter choice: active, and every operation.
@@ -30,25 +45,24 @@ export function parseSpaceAuth(
 ): SpaceAuth | null {
   if (input === undefined || input === null) return null;
   const complain = (problem: string): void => void problems.push(`The structure has authOptions ${problem}`);
-  if (typeof input !== 'object' || Array.isArray(input)) {
+  if (!isObject(input)) {
     complain('that are not an object');
     return null;
   }
-  const raw = input as Readonly<Record<string, unknown>>;
-  const active = raw.active ?? true;
+  const active = input.active ?? true;
   if (typeof active !== 'boolean') complain('with an active that is not true or false');
-  const space = raw.space ?? '';
+  const space = input.space ?? '';
   if (typeof space !== 'string' || space.length > longestSpace || hasLoneSurrogate(space)) {
     complain('with a space that is not the name of a record space');
   } else if (space === '' && active !== false) {
     complain('without space: it names the record space that holds the users');
   }
-  const token = raw.token ?? null;
+  const token = input.token ?? null;
   if (token !== null && typeof token !== 'string') complain('with a token that is not text');
   return {
     active: active === true,
     space: String(space),
-    scope: readScope(raw.scope, scopes, complain),
+    scope: readScope(input.scope, scopes, complain),
     token: typeof token === 'string' && token !== '' ? token : null,
   };
 }
@@ -58,7 +72,7 @@ function readScope(
   scopes: readonly string[] | null,
   complain: (problem: string) => void,
 ): readonly string[] {
-  if (input === undefined || input === null) return allFamilies;
+  if (input === undefined || input === null) return families;
   if (!Array.isArray(input)) {
     complain('with a scope that is not an array');
     return [];
@@ -70,9 +84,7 @@ function readScope(
   for (const item of input as readonly unknown[]) {
     if (typeof item === 'string' && (scopes === null || scopes.includes(item))) continue;
     const shown = typeof item === 'string' ? ` ${shownName(item)}` : '';
-    complain(
-      `with an unknown scope${shown}: it should be of ${allFamilies.join(', ')} or an operation's name`,
-    );
+    complain(`with an unknown scope${shown}: it should be of ${families.join(', ')} or an operation's name`);
   }
   return [...new Set(input as readonly string[])];
 }

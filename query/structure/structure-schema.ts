@@ -1,14 +1,20 @@
 import { slugPattern } from '../../common/metadata/slug.ts';
 import { nameSchema } from '../../common/openapi/name-schema.ts';
-import { boolean, exactObject, named, nullable, type Schema, string } from '../../common/openapi/schema.ts';
+import {
+  arrayOf,
+  boolean,
+  exactObject,
+  named,
+  nullable,
+  type Schema,
+  string,
+} from '../../common/openapi/schema.ts';
 import { fieldTypes, systemKeys } from './field.ts';
 import { maxFields } from './parse-structure.ts';
 import { longestSpace, maxScopes } from './space-auth.ts';
 import { longestUrl } from './webhooks.ts';
 
 /** What parseStructure takes, as JSON Schema. test/unit/schemas.test.ts holds the two against each other. */
-
-const anything: Schema = {};
 
 const fieldProperties = {
   name: {
@@ -107,16 +113,18 @@ function authOptions(scopes: readonly string[]): Schema {
   };
 }
 
-const storedFields: Schema = {
-  type: 'array',
-  items: exactObject(
+/** A field as it is stored and answered. */
+export const storedField = named(
+  'StoredField',
+  exactObject(
     {
       ...fieldProperties,
-      ...{ required, unique, hashed, description: string, comment: string, defaultValue: anything },
+      ...{ required, unique, hashed, description: string, comment: string, defaultValue },
     },
     { optional: ['defaultValue'] },
   ),
-};
+);
+const storedFields = arrayOf(storedField);
 
 /** A structure as it is stored (`structureText`) and answered (`structureAnswer`). */
 export const storedStructureSchema: Schema = named(
@@ -129,7 +137,7 @@ export const storedStructureSchema: Schema = named(
       slug: string,
       recordStructure: storedFields,
       recordFieldStructures: { ...storedFields, description: 'The same as `recordStructure`' },
-      authOptions: exactObject({ active: boolean, space: string, scope: { type: 'array', items: string } }),
+      authOptions: exactObject({ active: boolean, space: string, scope: arrayOf(string) }),
       webhooks: exactObject({ onInsertUrl: nullable(string), onUpdateUrl: nullable(string) }),
     },
     { optional: ['authOptions', 'webhooks'] },

@@ -1,3 +1,5 @@
+import { isObject } from './is-object.ts';
+
 /** `webhooks` of a structure: addresses that writes will call. */
 export interface Webhooks {
   readonly onInsertUrl: string | null;
@@ -8,13 +10,12 @@ export const longestUrl = 2048;
 
 export function parseWebhooks(input: unknown, problems: string[]): Webhooks | null {
   if (input === undefined || input === null) return null;
-  if (typeof input !== 'object' || Array.isArray(input)) {
+  if (!isObject(input)) {
     problems.push('The structure has webhooks that are not an object');
     return null;
   }
-  const raw = input as Readonly<Record<string, unknown>>;
   const url = (key: keyof Webhooks): string | null => {
-    const value = raw[key] ?? '';
+    const value = input[key] ?? '';
     if (value === '') return null;
     if (typeof value === 'string' && isHttpUrl(value)) return value;
     problems.push(`The structure has webhooks with an ${key} that is not an http or https address`);

@@ -1,9 +1,9 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { invalidCondition } from '../../common/errors/catalogue.ts';
 import type { QueryPairs, Route } from '../../common/http/http-types.ts';
-import { ListQuery } from '../../common/http/list-query.ts';
+import { readListQuery } from '../../common/http/list-parameters.ts';
 import { dayOf, type UsageCounts } from '../../common/usage/usage-counts.ts';
-import { usageDescription as description, mostDays, usualDays } from './describe-usage.ts';
+import { usageDescription as description, mostDays, usageParameters, usualDays } from './describe-usage.ts';
 
 const dayLength = 24 * 3600 * 1000;
 
@@ -37,13 +37,12 @@ function readDays(query: QueryPairs): {
   readonly from: string;
   readonly to: string;
 } {
-  const read = new ListQuery(query, ['from', 'to']);
-  const to = read.day('to') ?? dayOf(Date.now());
-  const from = read.day('from') ?? dayOf(Date.parse(to) - (usualDays - 1) * dayLength);
-  if (from > to) read.refuse('from should not come after to');
-  else if ((Date.parse(to) - Date.parse(from)) / dayLength >= mostDays) {
-    read.refuse(`from and to should be at most ${mostDays} days`);
+  const given = readListQuery(usageParameters, query);
+  const to = given.to ?? dayOf(Date.now());
+  const from = given.from ?? dayOf(Date.parse(to) - (usualDays - 1) * dayLength);
+  if (from > to) throw invalidCondition(['from should not come after to']);
+  if ((Date.parse(to) - Date.parse(from)) / dayLength >= mostDays) {
+    throw invalidCondition([`from and to should be at most ${mostDays} days`]);
   }
-  read.finish();
   return { from, to };
 }

@@ -34,8 +34,8 @@ const rooms = {
   ],
   query: [
     ...['structure', 'input', 'sql', 'memory', 'unique', 'store', 'store-embedded', 'store-shared'],
-    ...['records', 'space', 'login', 'usage', 'operations'],
-    ...['operations.ts', 'openapi', 'projects', 'examples.ts', 'query-service.ts', 'main.ts'],
+    ...['records', 'space', 'login', 'usage', 'openapi', 'operations'],
+    ...['operations.ts', 'projects', 'examples.ts', 'query-service.ts', 'main.ts'],
   ],
   gateway: ['memory', 'receive', 'multipart', 'download'],
 } as const;

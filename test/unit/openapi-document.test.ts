@@ -159,7 +159,7 @@ t.test('a space is described with its own fields', async (t) => {
     'for logged-in users': parsed(personFields, { authOptions: { active: true, space: 'User' } }),
   };
   for (const [name, structure] of Object.entries(structures)) {
-    const document = describeSpace(structure, '/');
+    const document = describeSpace(operations, structure, '/');
     t.equal(await problemsOf(document), '', `${name}: 3.1`);
     t.equal(await problemsOf(asOpenApi30(document)), '', `${name}: 3.0`);
     for (const { path } of operationsOf(document)) t.ok(path.startsWith('/demo/people'), path);
@@ -169,7 +169,7 @@ t.test('a space is described with its own fields', async (t) => {
 t.test('the slug of a described space is any name', async (t) => {
   for (const slug of [...hostile, 'x'.repeat(200), '%2F..', ':project', '{space}?a=b#c']) {
     const { structure } = parseStructure(structureOf('demo', slug, personFields), scopes);
-    const document = describeSpace(structure as Structure, '/');
+    const document = describeSpace(operations, structure as Structure, '/');
     t.equal(await problemsOf(document), '', slug);
     t.equal(await problemsOf(asOpenApi30(document)), '', slug);
     const paths = new Set(operationsOf(document).map(({ path }) => path.split('/')[2]));
@@ -180,6 +180,7 @@ t.test('the slug of a described space is any name', async (t) => {
 t.test('types, flags and what is hidden of a typed space', async (t) => {
   const document = asOpenApi30(
     describeSpace(
+      operations,
       parsed([
         ...personFields,
         { name: 'password', type: 'TEXT', hashed: true, required: true },
@@ -212,7 +213,7 @@ t.test('types, flags and what is hidden of a typed space', async (t) => {
 
 t.test('a space for logged-in users wants a login token where its rule says so', async (t) => {
   const rule = { authOptions: { active: true, space: 'User', scope: ['insert'] } };
-  const found = operationsOf(describeSpace(parsed(personFields, rule), '/'));
+  const found = operationsOf(describeSpace(operations, parsed(personFields, rule), '/'));
   const needs = (id: string): boolean =>
     found
       .find(({ operation }) => operation.operationId === id)

@@ -29,6 +29,6 @@ t.test('a record that matches and can never be changed keeps nobody from the eve
     open: () => ({ structure: structure as Structure }) as RecordSpace,
     body: async () => ({ level: 2 }),
   };
-  await t.rejects(async () => updateOne(call, deps), reason);
+  await t.rejects(async () => updateOne.run(call, deps), reason);
   t.ok(attempts > 0, `${attempts} attempts`);
 });

@@ -33,8 +33,8 @@ t.test('only what is named, by name or slug, in stored form', async (t) => {
     ['level', 0],
   ]);
   t.strictSame(read({ extra: { b: 1, a: [] }, tags: [null] }), [
-    ['extra', '{"a":[],"b":1}'],
     ['tags', '[null]'],
+    ['extra', '{"a":[],"b":1}'],
   ]);
   t.strictSame(read({ active: null, tags: null }), [
     ['active', null],

@@ -1,0 +1,75 @@
+import { curl, keeping } from '../../common/openapi/curl.ts';
+import { exampleStructure } from '../structure/example-structure.ts';
+
+/** A command that shows an operation; the rest of it follows from the operation's description. */
+export interface Sample {
+  /** What stands behind the address. */
+  readonly query?: string;
+  /** Slug of its space; absent: people. */
+  readonly space?: string;
+  /** Absent: the structure, where the operation takes it as a header. */
+  readonly headers?: Readonly<Record<string, unknown>>;
+  /** Absent: the example of the body. */
+  readonly body?: unknown;
+  /** Arguments of curl as they are. */
+  readonly more?: readonly string[];
+  /** Commands that make what it needs. @param base address without trailing slash */
+  readonly first?: (base: string) => string;
+}
+
+export const structureHeader = { structure: exampleStructure };
+
+/** @param path of the operation, with `:project` and `:space` to be filled in */
+export function sampleText(
+  base: string,
+  { method, path }: { readonly method: string; readonly path: string },
+  { query = '', space = 'people', first, ...args }: Sample,
+): string {
+  const url = `${base}${path.replace(':project', 'demo').replace(':space', space)}${query}`;
+  // the others are curl's own choice
+  const named = method === 'GET' || method === 'POST' ? {} : { method };
+  return (first?.(base) ?? '') + curl({ url, ...named, ...args });
+}
+
+const person = { name: 'Ada', age: 36 };
+const insertPerson = { method: 'POST', path: '/:project/:space/_single_' };
+
+export function makePerson(base: string): string {
+  return `${sampleText(base, insertPerson, { headers: structureHeader, body: person })}\n`;
+}
+
+/** Leaves the id of a new record in ID. */
+export function idOfNewPerson(base: string): string {
+  return `${keeping('ID', 'id', makePerson(base).trimEnd())}\n`;
+}
+
+export const credentials = { email: 'ada@example.com', password: 'correct horse' };
+
+const users = {
+  ...{ name: 'User', description: '', projectSlug: 'demo', slug: 'user' },
+  recordStructure: [
+    { name: 'email', slug: 'email', type: 'TEXT', hashed: false },
+    { name: 'password', slug: 'password', type: 'TEXT', hashed: true },
+  ].map((field) => ({ ...field, required: true, unique: false, description: '', comment: '' })),
+};
+
+function makeUser(base: string): string {
+  const made = { space: 'user', headers: { structure: users }, body: credentials };
+  return `${sampleText(base, insertPerson, made)}\n`;
+}
+
+export const loginSample: Sample = {
+  first: makeUser,
+  headers: { 'function-resources': { mustExistSpaceStructures: [users] } },
+};
+
+export const tokenOwnerSample: Sample = {
+  first(base) {
+    const { headers } = loginSample;
+    const login = { method: 'POST', path: '/:project/function/login' };
+    const command = sampleText(base, login, { ...(headers && { headers }), body: credentials });
+    return `${makeUser(base)}${keeping('LOGIN_TOKEN', 'token', command)}\n`;
+  },
+  space: 'user',
+  headers: { structure: users, token: '$LOGIN_TOKEN' },
+};
