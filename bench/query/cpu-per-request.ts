@@ -15,10 +15,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { startChild } from '../upload/harness/child-process.ts';
+import { startScript } from '../upload/harness/child-process.ts';
 import { describeMachine, machineLine } from '../upload/harness/machine.ts';
 import { median } from '../upload/harness/median.ts';
 import type { LoadJob, LoadResult } from './load-requests.ts';
+import { startServedEngine } from './subject/served-engine.ts';
 import { type ThreadUsage, threadUsage } from './thread-usage.ts';
 
 const { values } = parseArgs({
@@ -76,24 +77,10 @@ interface Running {
 
 async function start(subject: Subject): Promise<Running> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'));
-  const env = { UV_THREADPOOL_SIZE: '16' };
-  const engine =
-    subject !== 'served'
-      ? null
-      : await startChild({
-          command: process.execPath,
-          args: [
-            ...['--import', 'tsx', 'test/services/chdb-http-server.ts'],
-            JSON.stringify({ keepAliveTimeout: 10_000, port: 0, path: join(folder, 'engine') }),
-          ],
-          env,
-          ready: /^listening on (\S+)$/m,
-        });
-  const service = await startChild({
-    command: process.execPath,
-    args: ['--import', 'tsx', 'query/main.ts'],
+  const engine = subject === 'served' ? await startServedEngine(folder) : null;
+  const service = await startScript('query/main.ts', {
     env: {
-      ...env,
+      UV_THREADPOOL_SIZE: '16',
       PORT: '0',
       DATA_DIR: join(folder, 'data'),
       BOOTSTRAP_TOKEN: token,

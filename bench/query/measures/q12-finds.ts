@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { startScript } from '../../upload/harness/child-process.ts';
-import { median, sampleOf } from '../../upload/harness/median.ts';
+import { median } from '../../upload/harness/median.ts';
 import { cpuSeconds } from '../../upload/harness/process-usage.ts';
 import { progress } from '../../upload/harness/progress.ts';
 import { startEnvironment } from '../../upload/harness/start-environment.ts';
@@ -11,6 +11,7 @@ import {
 import type { Finding } from '../../upload/measures/measure.ts';
 import { benchToken } from '../direct-store.ts';
 import type { RequestKind } from '../requests.ts';
+import { startServedEngine } from '../subject/served-engine.ts';
 import { storeRecords } from '../subject/sluice-store.ts';
 import { load, type Measured, type QueryBench, type QueryMeasure } from './query-bench.ts';
 
@@ -28,7 +29,22 @@ interface Wanted {
   readonly peers: string;
 }
 
-/** Rounds of one kind of request after one that warms up. None of them asks what was asked before. */
+/** Rounds of one kind of request after one that warms up, and what they have in common. */
+async function inRounds<T extends Measured>(
+  rounds: number,
+  run: () => Promise<T>,
+): Promise<{ runs: T[]; middle: (of: (run: T) => number) => number; problems: string[] }> {
+  const runs: T[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    const result = await run();
+    if (round > 0) runs.push(result);
+  }
+  const bad = runs.reduce((sum, run) => sum + run.bad, 0);
+  const problems = bad === 0 ? [] : [`${bad} answers that are not 200`];
+  return { runs, middle: (of) => median(runs.map(of)), problems };
+}
+
+/** None of the requests asks what was asked before. */
 async function rates(
   { store, rounds, seconds }: QueryBench,
   measure: string,
@@ -39,24 +55,22 @@ async function rates(
   const findings: Finding[] = [];
   try {
     for (const { what, kind, connections, first, aim, peers } of wanted) {
-      const runs: Measured[] = [];
-      for (let round = 0; round <= rounds; round++) {
-        const job = { kind, seconds, ids: made.ids, ...(connections !== undefined && { connections }) };
+      const job = { kind, seconds, ids: made.ids, ...(connections !== undefined && { connections }) };
+      const { runs, middle, problems } = await inRounds(rounds, async () => {
         const result = await load(child, job);
         progress(`${measure}: ${what}: ${Math.round(result.perSecond)}/s`);
-        if (round > 0) runs.push(result);
-      }
+        return result;
+      });
       const alone = connections === 1;
-      const value = median(runs.map((run) => (alone ? run.p50 : run.perSecond)));
-      const bad = runs.reduce((sum, run) => sum + run.bad, 0);
+      const value = middle((run) => (alone ? run.p50 : run.perSecond));
       findings.push({
         ...{ measure, what, value, baseline: peers },
-        subject: `${Math.round(median(runs.map(({ cpuMicroseconds }) => cpuMicroseconds)))} us of CPU a request`,
+        subject: `${Math.round(middle(({ cpuMicroseconds }) => cpuMicroseconds))} us of CPU a request`,
         goal: alone
           ? { bound: 'at most', first, aim, unit: ' ms' }
           : { bound: 'at least', first, aim, unit: '/s' },
         shown: alone ? `${value.toFixed(1)} ms` : `${Math.round(value)}/s`,
-        problems: bad === 0 ? [] : [`${bad} answers that are not 200`],
+        problems,
         details: { runs },
       });
     }
@@ -115,11 +129,7 @@ export const q15: QueryMeasure = {
   id: 'Q15',
   async run({ rounds, seconds }) {
     const folder = makeTemporaryDirectory();
-    const engine = await startScript('test/services/chdb-http-server.ts', {
-      args: [JSON.stringify({ keepAliveTimeout: 10_000, port: 0, path: join(folder, 'engine') })],
-      env: { UV_THREADPOOL_SIZE: '16' },
-      ready: /^listening on (\S+)$/m,
-    });
+    const engine = await startServedEngine(folder);
     const child = await startScript('query/main.ts', {
       env: {
         ...startEnvironment(),
@@ -135,21 +145,19 @@ export const q15: QueryMeasure = {
         ['find by two fields, served', 'findByTwo', 0.5, 0.2],
         ['a sorted page of 20, served', 'page', 1.5, 0.7],
       ] as const) {
-        const runs: (Measured & { engine: number })[] = [];
-        for (let round = 0; round <= rounds; round++) {
+        const { runs, middle, problems } = await inRounds(rounds, async () => {
           const before = cpuSeconds([engine.pid]);
           const result = await load(child, { kind, seconds });
           const used = ((cpuSeconds([engine.pid]) - before) * 1000) / Math.max(1, result.good);
           progress(`Q15: ${what}: ${Math.round(result.perSecond)}/s, ${used.toFixed(2)} ms of engine`);
-          if (round > 0) runs.push({ ...result, engine: used });
-        }
-        const value = sampleOf(runs.map((run) => run.engine)).median;
-        const bad = runs.reduce((sum, run) => sum + run.bad, 0);
+          return { ...result, engine: used };
+        });
+        const value = middle((run) => run.engine);
         findings.push({
           ...{ measure: 'Q15', what, value, baseline: '-', shown: `${value.toFixed(2)} ms of engine CPU` },
-          subject: `${Math.round(median(runs.map(({ perSecond }) => perSecond)))}/s, ${Math.round(median(runs.map(({ cpuMicroseconds }) => cpuMicroseconds)))} us in the process`,
+          subject: `${Math.round(middle(({ perSecond }) => perSecond))}/s, ${Math.round(middle(({ cpuMicroseconds }) => cpuMicroseconds))} us in the process`,
           goal: { bound: 'at most', first, aim, unit: ' ms' },
-          problems: bad === 0 ? [] : [`${bad} answers that are not 200`],
+          problems,
           details: { runs },
         });
       }
