@@ -1,7 +1,7 @@
 import { type Span, valueSpan } from '../sql/packed-row.ts';
 import type { IndexShape } from './index-shape.ts';
 import { keyedWordHash } from './keyed-word-hash.ts';
-import { compareTie, nameOf, orderKey, type RowOrder, sameInOrder, sameValue } from './row-order.ts';
+import { compareTie, nameOf, orderKey, type RowOrder, sameValue } from './row-order.ts';
 import type { RowSlabs } from './row-slabs.ts';
 
 const smallestBlock = 16;
@@ -123,8 +123,10 @@ export class OrderedIndex implements IndexShape {
 
   /** Whether a change of a row from one version to another leaves its entry as it is. */
   isSame(before: Buffer, rowBefore: number, after: Buffer, rowAfter: number): boolean {
+    const { order } = this;
     return (
-      sameInOrder(this.order, before, rowBefore, after, rowAfter) &&
+      orderKey(order, before, rowBefore) === orderKey(order, after, rowAfter) &&
+      compareTie(order, before, rowBefore, after, rowAfter) === 0 &&
       this.slots.every((slot) => sameValue(slot, before, rowBefore, after, rowAfter))
     );
   }

@@ -108,23 +108,6 @@ function compareSpans(a: Buffer, b: Buffer): number {
   return a.compare(b, other.start, other.end, span.start, span.end);
 }
 
-/** Whether two versions of a row stand in one place of the order. */
-export function sameInOrder(
-  { by, kind }: RowOrder,
-  a: Buffer,
-  rowA: number,
-  b: Buffer,
-  rowB: number,
-): boolean {
-  if (kind === 'id') return true;
-  if (kind === 'time') {
-    return by === 'createdAt'
-      ? createdAt(a, rowA) === createdAt(b, rowB)
-      : updatedAt(a, rowA) === updatedAt(b, rowB);
-  }
-  return sameValue(by, a, rowA, b, rowB);
-}
-
 export function sameValue(slot: string, a: Buffer, rowA: number, b: Buffer, rowB: number): boolean {
   const name = nameOf(slot);
   const has = valueSpan(a, rowA, name, span);

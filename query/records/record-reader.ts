@@ -1,7 +1,7 @@
 import { type Conditions, equals } from '../input/parse-conditions.ts';
 import type { Options, Page } from '../input/parse-options.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
-import { afterSql, firstByValueSql, idsSql, orderSql } from '../sql/conditions-sql.ts';
+import { afterSql, anyOfSql, idsSql, orderSql } from '../sql/conditions-sql.ts';
 import { containsSql } from '../sql/contains-sql.ts';
 import { rowColumns, storedJson } from '../sql/record-row.ts';
 import type { Selection } from '../sql/records-table.ts';
@@ -115,7 +115,10 @@ export class RecordReader {
       return now !== null;
     });
     if (areHeld) return found;
-    const selection = { columns: rowColumns, ...firstByValueSql(target, values) };
+    const keyed =
+      typeof target !== 'string' && target.keyed ? values.map((value) => ({ target, value })) : [];
+    const lists = values.map((value) => [value]);
+    const selection = { columns: rowColumns, keyed, ...anyOfSql([target], lists, null, 1) };
     const byText = new Map<string | undefined, StoredRow>();
     for (const row of await this.#rows<StoredRow>(space, selection, signal))
       byText.set(typeof target === 'string' ? row._id : row._doc[slotOf(target)], row);

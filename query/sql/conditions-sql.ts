@@ -61,19 +61,6 @@ export function anyOfSql(
   };
 }
 
-/** For each value the oldest record that has it. */
-export function firstByValueSql(
-  target: Target,
-  values: readonly StoredValue[],
-): Pick<Selection, 'where' | 'keyed' | 'tail'> {
-  const sql = valueSql(target);
-  return {
-    where: `${sql} IN (${values.map(valueLiteral).join(', ')})`,
-    keyed: typeof target !== 'string' && target.keyed ? values.map((value) => ({ target, value })) : [],
-    tail: `ORDER BY _id LIMIT 1 BY ${sql}`,
-  };
-}
-
 /** Records that come behind another one in the order of `orderSql`. */
 export function afterSql(sort: Sort | null, { id, value }: After): string {
   const target = sort?.target ?? 'id';

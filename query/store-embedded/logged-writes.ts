@@ -15,37 +15,30 @@ import type { RecordEffect, ResultCache } from './result-cache.ts';
 const neverAborted = new AbortController().signal;
 const nobodyToTell = Promise.resolve();
 
+interface Deps {
+  readonly pending: PendingRecords;
+  readonly tables: MemoryTables;
+  readonly lookUp: RecordStore['lookUp'];
+  readonly lock: ReadWriteLock;
+  readonly results: ResultCache;
+  /** For large inserts. */
+  readonly statements: RecordWrites;
+}
+
 /**
  * Writes through the write-ahead log, for the only process of its store. What a change does is known before it is made:
  * so it drops just the kept results that it concerns.
  */
 export class LoggedWrites implements RecordWrites {
-  readonly #pending: PendingRecords;
-  readonly #tables: MemoryTables;
-  readonly #lookUp: RecordStore['lookUp'];
-  readonly #lock: ReadWriteLock;
-  readonly #results: ResultCache;
-  readonly #statements: RecordWrites;
+  readonly #deps: Deps;
 
-  constructor(deps: {
-    readonly pending: PendingRecords;
-    readonly tables: MemoryTables;
-    readonly lookUp: RecordStore['lookUp'];
-    readonly lock: ReadWriteLock;
-    readonly results: ResultCache;
-    /** For large inserts. */
-    readonly statements: RecordWrites;
-  }) {
-    this.#pending = deps.pending;
-    this.#tables = deps.tables;
-    this.#lookUp = deps.lookUp;
-    this.#lock = deps.lock;
-    this.#results = deps.results;
-    this.#statements = deps.statements;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
   async insert(args: NewRecords): Promise<{ readonly told: Promise<void> }> {
     const { space, records, signal, permit } = args;
+    const { pending, lock, results } = this.#deps;
     if (records.length > manyRecords) return this.#insertMany(args);
     const unique = uniqueSlots(space.stored);
     const rows = records.map((record) => rowOf(space, record));
@@ -54,10 +47,10 @@ export class LoggedWrites implements RecordWrites {
       before: null,
     }));
     const effects = rows.map(({ row }) => effectOf(row));
-    const seen = (): void => this.#results.begin(space.id, effects)();
-    await this.#lock.whenShared(space.id, signal, async () => {
+    const seen = (): void => results.begin(space.id, effects)();
+    await lock.whenShared(space.id, signal, async () => {
       permit?.check();
-      await this.#pending.write(writes, { account: space.ownerId, signal, seen });
+      await pending.write(writes, { account: space.ownerId, signal, seen });
     });
     return { told: nobodyToTell };
   }
@@ -67,15 +60,16 @@ export class LoggedWrites implements RecordWrites {
     function* rows(): Generator<StoredRow> {
       for (const record of records) yield rowOf(space, record).row;
     }
-    const insert = (): ReturnType<RecordWrites['insert']> => this.#statements.insert(args);
+    const insert = (): ReturnType<RecordWrites['insert']> => this.#deps.statements.insert(args);
     // who asked may be gone: the outcome counts all the same
     const pause = (): Promise<void> => letOthersRun(neverAborted);
-    return this.#tables.insert(space.id, { insert, rows: rows(), pause });
+    return this.#deps.tables.insert(space.id, { insert, rows: rows(), pause });
   }
 
   async change({ space, id, assignments, signal, permit }: RecordChange): Promise<Changed> {
-    const row = await this.#lock.whenShared(space.id, signal, async () => {
-      const [before] = await this.#lookUp(space, { id }, signal);
+    const { pending, lock, lookUp, results } = this.#deps;
+    const row = await lock.whenShared(space.id, signal, async () => {
+      const [before] = await lookUp(space, { id }, signal);
       if (before === undefined) return null;
       const after = assignments === null ? null : changedRow(before, assignments);
       const write: RecordWrite = {
@@ -87,9 +81,9 @@ export class LoggedWrites implements RecordWrites {
         changed: (assignments ?? []).map(({ slot }) => slot),
       };
       const effects = (after === null ? [before] : [before, after]).map(effectOf);
-      const seen = (): void => this.#results.begin(space.id, effects)();
+      const seen = (): void => results.begin(space.id, effects)();
       permit?.check();
-      await this.#pending.write([{ write, before }], { account: space.ownerId, signal, seen });
+      await pending.write([{ write, before }], { account: space.ownerId, signal, seen });
       return after ?? before;
     });
     return { row, told: nobodyToTell };
