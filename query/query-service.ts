@@ -3,14 +3,11 @@ import { createLoginTokens } from '../common/auth/login-tokens.ts';
 import { createConfiguredKeys, createStoredKeys } from '../common/auth/signing-keys.ts';
 import type { Config } from '../common/config/read-config.ts';
 import type { Route } from '../common/http/http-types.ts';
-import type { Invalidation } from '../common/invalidation/invalidation.ts';
 import type { ProcessServices, Service, ServiceFactory } from '../common/lifecycle/service.ts';
-import type { Log } from '../common/log/log.ts';
 import { failureDelays } from '../common/login/failure-delays.ts';
 import { createHasher, type Hasher } from '../common/login/hasher.ts';
 import { LoginThrottle, loginThrottleDefaults } from '../common/login/login-throttle.ts';
 import { createSharedFailures, type SharedFailures } from '../common/login/shared-failures.ts';
-import type { Projects } from '../common/metadata/projects.ts';
 import { createUuidV7 } from '../common/metadata/uuid-v7.ts';
 import type { Metrics } from '../common/metrics/create-metrics.ts';
 import type { RecordEvents } from '../common/record-events/record-event.ts';
@@ -39,8 +36,8 @@ import { openCatalogue } from './space/logged-catalogue.ts';
 import { createOpenSpace, storesRecords } from './space/open-space.ts';
 import { sweepLeft } from './space/removals.ts';
 import { makeSpaceViews, type ViewsOrder } from './space/space-views.ts';
-import { type Freshness, Spaces } from './space/spaces.ts';
-import { TableCatalogue } from './space/table-catalogue.ts';
+import { Spaces } from './space/spaces.ts';
+import type { SpacesDeps } from './space/spaces-deps.ts';
 import type { RecordStore } from './store/record-store.ts';
 import { EmbeddedStore } from './store-embedded/embedded-store.ts';
 import { CacheOutages } from './store-shared/cache-outages.ts';
@@ -113,7 +110,8 @@ async function openStore(services: ProcessServices): Promise<RecordStore> {
     : new SharedStore({ ...services, versions: noVersions, cacheBytes: 0 });
 }
 
-export interface QueryDeps {
+export interface QueryDeps
+  extends Pick<SpacesDeps, 'store' | 'catalogue' | 'projects' | 'log' | 'freshness' | 'invalidation'> {
   readonly config: Pick<
     Config,
     | 'maxSpaces'
@@ -124,29 +122,20 @@ export interface QueryDeps {
     | 'loginTokenTtl'
   > &
     Partial<Pick<Config, 'publicUrl' | 'maxStoredRecordBytes'>>;
-  readonly store: RecordStore;
   /** Name of the database that holds all tables. */
   readonly database: string;
-  readonly log?: Pick<Log, 'warn'>;
-  /** Absent: its table alone. */
-  readonly catalogue?: TableCatalogue;
+  readonly authenticate: Authenticate;
+  readonly events: RecordEvents;
   /** Absent: nobody measures. */
   readonly metrics?: Pick<Metrics, 'cache' | 'observeCall'>;
-  readonly projects: Projects;
-  readonly authenticate: Authenticate;
   /** Absent: argon2id. */
   readonly hasher?: Hasher;
   /** Absent: in this process. */
   readonly reservations?: UniqueReservations;
-  /** Absent: how long structures are kept is as documented. */
-  readonly freshness?: Freshness;
-  /** Absent: nobody tells of structures that other processes change. */
-  readonly invalidation?: Invalidation | undefined;
   /** Absent: failed logins are counted in this process. */
   readonly sharedFailures?: SharedFailures | undefined;
   /** What this process counts; absent: nobody counts. */
   readonly usage?: UsageCounts;
-  readonly events: RecordEvents;
 }
 
 /** The routes of the query service. */
@@ -156,7 +145,6 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const deps = {
     ...args,
     hasher,
-    catalogue: args.catalogue ?? new TableCatalogue({ ...args, db: store.db }),
     structures: createStructureCache(scopes, args.metrics?.cache('structures')),
     newId: createUuidV7(),
     writes: new InFlightWrites(),

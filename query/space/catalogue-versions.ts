@@ -1,6 +1,4 @@
 import { overloaded } from '../../common/errors/catalogue.ts';
-import type { Invalidation } from '../../common/invalidation/invalidation.ts';
-import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
@@ -9,13 +7,9 @@ import { areToBeStored, begun, storeInitialRecords } from './initial-records.ts'
 import type { KnownSpaces, Look } from './known-spaces.ts';
 import { type CatalogueEntry, type RetiredSlot, storedSpace } from './space-catalogue.ts';
 import { generationOf } from './space-generation.ts';
-import type { TableCatalogue } from './table-catalogue.ts';
+import type { SpacesDeps } from './spaces-deps.ts';
 
-export interface CatalogueVersionsDeps {
-  readonly store: RecordStore;
-  readonly catalogue: TableCatalogue;
-  /** Tells other processes of changes; absent: they find out by themselves when what they know is stale. */
-  readonly invalidation?: Invalidation | undefined;
+interface Deps extends Pick<SpacesDeps, 'store' | 'catalogue' | 'invalidation'> {
   readonly known: KnownSpaces;
 }
 
@@ -29,9 +23,9 @@ export const attempts = 20;
  * read is noted as known. Of one space one call at a time.
  */
 export class CatalogueVersions {
-  readonly #deps: CatalogueVersionsDeps;
+  readonly #deps: Deps;
 
-  constructor(deps: CatalogueVersionsDeps) {
+  constructor(deps: Deps) {
     this.#deps = deps;
   }
 

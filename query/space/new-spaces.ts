@@ -1,6 +1,4 @@
 import { projectNotFound, recordSpaceNotFound } from '../../common/errors/catalogue.ts';
-import type { Hasher } from '../../common/login/hasher.ts';
-import type { Projects } from '../../common/metadata/projects.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { assignSlots } from '../structure/slots.ts';
@@ -9,18 +7,11 @@ import { prepareInitialRecords } from './initial-records.ts';
 import { type CatalogueEntry, type FoundSpace, storedSpace } from './space-catalogue.ts';
 import { recordsIdOf } from './space-generation.ts';
 import type { SpaceRequest } from './space-request.ts';
-import type { TableCatalogue } from './table-catalogue.ts';
-
-export interface NewSpacesDeps {
-  readonly projects: Projects;
-  readonly catalogue: TableCatalogue;
-  readonly hasher: Hasher;
-  readonly newId: () => string;
-}
+import type { SpacesDeps } from './spaces-deps.ts';
 
 /** What there is of a space; no entry where the request may make it. Throws 404 where it may not. */
 export async function findOrAllow(
-  { projects, catalogue }: NewSpacesDeps,
+  { projects, catalogue }: SpacesDeps,
   id: string,
   { ownerId, projectSlug, slug, structure, headers }: SpaceRequest,
   signal: AbortSignal,
@@ -38,7 +29,7 @@ export async function findOrAllow(
 
 /** Makes a space, unless another process is first. @param last version: not 0 when it was dropped before */
 export async function makeSpace(
-  deps: NewSpacesDeps,
+  deps: SpacesDeps,
   id: string,
   request: SpaceRequest,
   last: number,

@@ -1,16 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../../common/log/log.ts';
 import type { RecordStore } from '../store/record-store.ts';
-import type { InFlightWrites } from './in-flight-writes.ts';
 import type { DroppedSpace, RetiredSlot } from './space-catalogue.ts';
 import { droppedRecordsId } from './space-generation.ts';
-import type { TableCatalogue } from './table-catalogue.ts';
+import type { SpacesDeps } from './spaces-deps.ts';
 
-export interface RemovalDeps {
-  readonly store: RecordStore;
-  readonly catalogue: TableCatalogue;
-  readonly log?: Pick<Log, 'warn'> | undefined;
-}
+export type RemovalDeps = Pick<SpacesDeps, 'store' | 'catalogue' | 'log'>;
 
 /** How long writes that began before may take, and how old a space is that no process writes to any more. Milliseconds. */
 const idleLimit = 5_000;
@@ -56,7 +50,7 @@ export async function deleteAll(
  * before still goes on, the next start does it again.
  */
 export async function deleteDropped(
-  { store, catalogue, log, writes }: RemovalDeps & { readonly writes: InFlightWrites },
+  { store, catalogue, log, writes }: RemovalDeps & Pick<SpacesDeps, 'writes'>,
   dropped: DroppedSpace,
   signal: AbortSignal,
 ): Promise<void> {

@@ -5,41 +5,15 @@ import { CountLimit } from '../../common/limits/count-limit.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { CacheCounts } from '../../common/metrics/cache-counts.ts';
-import type { Metrics } from '../../common/metrics/create-metrics.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import {
-  attempts,
-  CatalogueVersions,
-  type CatalogueVersionsDeps,
-  outdatedAfter,
-} from './catalogue-versions.ts';
+import { attempts, CatalogueVersions, outdatedAfter } from './catalogue-versions.ts';
 import { KnownSpaces } from './known-spaces.ts';
-import { findOrAllow, makeSpace, missingSpace, type NewSpacesDeps } from './new-spaces.ts';
+import { findOrAllow, makeSpace, missingSpace } from './new-spaces.ts';
 import type { CatalogueEntry, RetiredSlot } from './space-catalogue.ts';
 import type { SpaceRequest } from './space-request.ts';
-import { StructureChanges, type StructureChangesDeps } from './structure-changes.ts';
-import { type HeldUp, TypeChanges, type TypeChangesDeps } from './type-changes.ts';
-
-/** Milliseconds: a structure older than `freshFor` is looked up again, and one older than `staleAfter` is not used. */
-export interface Freshness {
-  readonly freshFor: number;
-  readonly staleAfter: number;
-  /** When no request that began with a structure goes on any more after it was replaced; absent: 2 minutes. */
-  readonly outdatedAfter?: number;
-}
-
-export interface SpacesDeps
-  extends Omit<CatalogueVersionsDeps, 'known'>,
-    NewSpacesDeps,
-    Omit<StructureChangesDeps, 'known' | 'versions'>,
-    Omit<TypeChangesDeps, 'edit' | 'untilHeard' | 'outdatedAfter'> {
-  /** That an account may have. */
-  readonly maxSpaces: number;
-  /** Absent: what docs/api.md promises. */
-  readonly freshness?: Freshness;
-  /** Absent: nobody measures. */
-  readonly metrics?: Pick<Metrics, 'cache'>;
-}
+import type { Freshness, SpacesDeps } from './spaces-deps.ts';
+import { StructureChanges } from './structure-changes.ts';
+import { type HeldUp, TypeChanges } from './type-changes.ts';
 
 /** A space is made for all who wait, so the work has a deadline of its own. Milliseconds, as the others. */
 const deadline = 30_000;

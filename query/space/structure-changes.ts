@@ -1,23 +1,17 @@
-import type { Hasher } from '../../common/login/hasher.ts';
-import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { createStructure, type Structure, structureText } from '../structure/structure.ts';
 import type { CatalogueVersions } from './catalogue-versions.ts';
 import { ChangeLimit } from './change-limit.ts';
 import { checkSwitchedOn, switchedOn } from './check-values.ts';
-import type { InFlightWrites } from './in-flight-writes.ts';
 import { begun, isEmpty, prepareInitialRecords } from './initial-records.ts';
 import type { KnownSpaces } from './known-spaces.ts';
 import { mergeStructure } from './merge-structure.ts';
 import type { CatalogueEntry } from './space-catalogue.ts';
 import type { SpaceRequest } from './space-request.ts';
+import type { SpacesDeps } from './spaces-deps.ts';
 import { agrees, agreesOnAuth, agreesOnTypes } from './structure-view.ts';
 
-export interface StructureChangesDeps {
-  readonly store: RecordStore;
-  readonly hasher: Hasher;
-  readonly newId: () => string;
-  readonly writes: InFlightWrites;
+interface Deps extends SpacesDeps {
   readonly known: KnownSpaces;
   readonly versions: CatalogueVersions;
 }
@@ -29,10 +23,10 @@ const returnLimit = { per: 60_000, limit: 20 };
 
 /** Changes stored structures to what requests bring. */
 export class StructureChanges {
-  readonly #deps: StructureChangesDeps;
+  readonly #deps: Deps;
   readonly #returns = new ChangeLimit(returnLimit);
 
-  constructor(deps: StructureChangesDeps) {
+  constructor(deps: Deps) {
     this.#deps = deps;
   }
 

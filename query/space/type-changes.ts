@@ -3,15 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { untilAborted } from '../../common/abort/until-aborted.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { deadlineExceeded, overloaded, structureConflict } from '../../common/errors/catalogue.ts';
-import type { Log } from '../../common/log/log.ts';
 import { type Conversion, conversionOf } from '../sql/convert-sql.ts';
-import type { RecordStore } from '../store/record-store.ts';
 import { slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
 import { addKeys } from './add-keys.ts';
 import { ChangeLimit } from './change-limit.ts';
 import { checkRetyped, checkSwitchedOn, refusal } from './check-values.ts';
-import type { InFlightWrites } from './in-flight-writes.ts';
 import { mergeStructure } from './merge-structure.ts';
 import { clearSlot } from './removals.ts';
 import {
@@ -24,12 +21,10 @@ import {
 } from './retyped-fields.ts';
 import { type CatalogueEntry, storedSpace } from './space-catalogue.ts';
 import type { SpaceRequest } from './space-request.ts';
+import type { SpacesDeps } from './spaces-deps.ts';
 import { agrees } from './structure-view.ts';
 
-export interface TypeChangesDeps {
-  readonly store: RecordStore;
-  readonly writes: InFlightWrites;
-  readonly log?: Pick<Log, 'warn'> | undefined;
+export interface TypeChangesDeps extends Pick<SpacesDeps, 'store' | 'writes' | 'log'> {
   /**
    * Stores the version of a space that `change` makes of the newest one; null: it stays as it is. Resolves with whether
    * it was stored.

@@ -25,6 +25,7 @@ export function queryTable(): Route[] {
       config: untouched,
       store: plainStore(untouched),
       database: '',
+      catalogue: untouched,
       projects: untouched,
       authenticate: untouched,
       events: untouched,

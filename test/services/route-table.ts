@@ -12,6 +12,7 @@ export function routeTable(): readonly string[] {
       config: untouched,
       store: plainStore(untouched),
       database: '',
+      catalogue: untouched,
       projects: untouched,
       authenticate: untouched,
       events: untouched,

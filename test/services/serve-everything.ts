@@ -26,6 +26,7 @@ import { StateStore } from '../../gateway/resumable/state-store.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { UploadLinks } from '../../gateway/upload-links.ts';
 import { queryRoutes } from '../../query/query-service.ts';
+import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { EmbeddedStore } from '../../query/store-embedded/embedded-store.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
@@ -105,7 +106,8 @@ export async function serveEverything(options: {
         loginTokenSecret: undefined,
         loginTokenTtl: 3_600_000,
       },
-      ...{ store: records, database, projects, authenticate, hasher: quickHasher(), events: webhooks },
+      ...{ store: records, catalogue: new TableCatalogue({ db, database }), database, projects },
+      ...{ authenticate, hasher: quickHasher(), events: webhooks },
       ...counted,
     }),
     ...webhookRoutes({ webhooks, authenticate }),

@@ -1,0 +1,35 @@
+import type { Invalidation } from '../../common/invalidation/invalidation.ts';
+import type { Log } from '../../common/log/log.ts';
+import type { Hasher } from '../../common/login/hasher.ts';
+import type { Projects } from '../../common/metadata/projects.ts';
+import type { Metrics } from '../../common/metrics/create-metrics.ts';
+import type { RecordStore } from '../store/record-store.ts';
+import type { InFlightWrites } from './in-flight-writes.ts';
+import type { TableCatalogue } from './table-catalogue.ts';
+
+/** Milliseconds: a structure older than `freshFor` is looked up again, and one older than `staleAfter` is not used. */
+export interface Freshness {
+  readonly freshFor: number;
+  readonly staleAfter: number;
+  /** When no request that began with a structure goes on any more after it was replaced; absent: 2 minutes. */
+  readonly outdatedAfter?: number;
+}
+
+/** What spaces are found, made and changed with. */
+export interface SpacesDeps {
+  readonly store: RecordStore;
+  readonly catalogue: TableCatalogue;
+  readonly projects: Projects;
+  readonly hasher: Hasher;
+  readonly newId: () => string;
+  readonly writes: InFlightWrites;
+  /** That an account may have. */
+  readonly maxSpaces: number;
+  readonly log?: Pick<Log, 'warn'>;
+  /** Tells other processes of changes; absent: they find out by themselves when what they know is stale. */
+  readonly invalidation?: Invalidation | undefined;
+  /** Absent: what docs/api.md promises. */
+  readonly freshness?: Freshness | undefined;
+  /** Absent: nobody measures. */
+  readonly metrics?: Pick<Metrics, 'cache'> | undefined;
+}
