@@ -15,6 +15,7 @@ import {
 import { type UploadDeps, uploadOperation } from './operations/upload.ts';
 import { type UploadLinkDeps, uploadLinkOperation } from './operations/upload-link.ts';
 import { type GatewayOperation, gatewayOperations } from './operations.ts';
+import { draftLimit } from './resumable/draft-headers.ts';
 import { tusOptions } from './resumable/tus-headers.ts';
 import { UploadAccess, type UploadAccessDeps } from './upload-access.ts';
 
@@ -48,6 +49,8 @@ export function gatewayRoutes(needed: GatewayDeps): Route[] {
     ...route,
     operation: name,
     handler: handlers[name],
-    ...(route.path.includes('/resumable') ? { optionsHeaders: tusOptions(deps.maxUploadBytes) } : {}),
+    ...(route.path.includes('/resumable')
+      ? { optionsHeaders: { ...tusOptions(deps.maxUploadBytes), ...draftLimit(deps.maxUploadBytes) } }
+      : {}),
   }));
 }

@@ -165,8 +165,14 @@ export const projectHasFiles = (slug: string) =>
     status: 409,
     message: `Project ${JSON.stringify(slug.slice(0, 80))} has files: delete them first`,
   });
-export const uploadConflict = (message: string) =>
-  new ApiError({ code: 'upload_conflict', status: 409, message });
+/** @param offset where the upload is */
+export const uploadConflict = (message: string, offset?: number) =>
+  new ApiError({
+    code: 'upload_conflict',
+    status: 409,
+    message,
+    ...(offset !== undefined && { headers: { 'upload-offset': `${offset}` } }),
+  });
 export const uploadExpired = () =>
   new ApiError({
     code: 'upload_expired',

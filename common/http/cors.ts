@@ -14,7 +14,7 @@ const exposed = [
   'etag, content-range, accept-ranges, x-request-id, retry-after',
   // what tus clients read: https://tus.io/protocols/resumable-upload
   'location, upload-offset, upload-length, upload-defer-length, upload-metadata, upload-expires, upload-concat',
-  'tus-resumable, tus-version, tus-extension, tus-max-size, tus-checksum-algorithm',
+  'upload-complete, upload-limit, tus-resumable, tus-version, tus-extension, tus-max-size, tus-checksum-algorithm',
 ].join(', ');
 const headerList = /^[A-Za-z0-9!#$%&'*+.^_`|~ ,-]{1,4096}$/;
 

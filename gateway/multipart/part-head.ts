@@ -58,7 +58,8 @@ function headerBytes(headers: RawHeaders): number {
  * RFC 6266 section 4.3: `filename*` goes before `filename`. RFC 7578 section 4.2 rules it out in forms, and some
  * clients send it all the same.
  */
-function readFileName(parameters: ReadonlyMap<string, string>): string | undefined {
+/** Of a Content-Disposition. */
+export function readFileName(parameters: ReadonlyMap<string, string>): string | undefined {
   const extended = parameters.get('filename*');
   const decoded = extended === undefined ? undefined : decodeExtValue(extended);
   if (decoded !== undefined) return decoded;

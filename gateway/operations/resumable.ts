@@ -6,6 +6,13 @@ import type { CloudFile } from '../../common/metadata/cloud-files.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { cloudFileJson } from '../cloud-file-json.ts';
 import { draftFile, type FileDraft } from '../file-draft.ts';
+import {
+  draftLimit,
+  readDraftFile,
+  readDraftLength,
+  requirePartialType,
+  speaksDraft,
+} from '../resumable/draft-headers.ts';
 import type { ResumableUploads, Whose } from '../resumable/resumable-uploads.ts';
 import type { Chunk } from '../resumable/sitting.ts';
 import {
@@ -34,28 +41,29 @@ const noStore = { 'cache-control': 'no-store' };
 /** What an upload is called whose client tells no name. */
 const unnamed = 'file';
 
-/** POST /_f_/{project_slug}/resumable: https://tus.io/protocols/resumable-upload#creation */
+/**
+ * POST /_f_/{project_slug}/resumable: https://tus.io/protocols/resumable-upload#creation, and the same of the draft
+ * Resumable Uploads for HTTP.
+ */
 export function createUploadOperation(deps: ResumableDeps): Handler {
   const { access, resumable } = deps;
-  return tus(async (request) => {
+  return spoken(deps, async (request, isDraft) => {
     const projectSlug = readProjectSlug(request);
-    const concat = readConcat(request, projectSlug);
-    const metadata = request.header('upload-metadata') ?? '';
-    const known = readMetadata(metadata);
-    const sent = {
-      fileName: known.get('filename') || known.get('name') || unnamed,
-      contentType: known.get('filetype') || known.get('type'),
-    };
-    const { deploymentId } = resumable;
+    const concat = isDraft ? undefined : readConcat(request, projectSlug);
+    const { metadata, sent } = readFileSent(request, isDraft);
     const isFinal = typeof concat === 'object';
-    const length = isFinal ? null : readLength(request);
-    const chunk = isFinal ? null : firstChunk(request, length, resumable.maxUploadBytes);
+    const { length, isLast } = isDraft
+      ? readDraftLength(request, 0)
+      : { length: isFinal ? null : readLength(request), isLast: false };
+    const first = isFinal ? null : firstChunk(request, length, { isDraft, most: resumable.maxUploadBytes });
+    const chunk = first && { ...first, isLast };
     const grant = await access.begin(request, projectSlug);
     const { userId: ownerId, maxBytes, link } = grant;
     if (link !== undefined && concat !== undefined)
       throw invalidHeader(['The header Upload-Concat needs a token: a link takes no partial uploads']);
     // a client that asks again for a file of the same parts goes on with it
     const id = isFinal ? uuidV5(ownerId, sent.fileName, ...concat) : randomUUID();
+    const { deploymentId } = resumable;
     const file = draftFile(sent, { id, deploymentId, ownerId, projectSlug });
     if (isFinal) {
       const made = await resumable.concatenate(file, concat, metadata, request.signal);
@@ -70,42 +78,64 @@ export function createUploadOperation(deps: ResumableDeps): Handler {
   });
 }
 
+/** Name and type of the file, as they were sent. */
+function readFileSent(request: HttpRequest, isDraft: boolean) {
+  const metadata = request.header('upload-metadata') ?? '';
+  const known = readMetadata(metadata);
+  const { fileName, contentType } = isDraft ? readDraftFile(request) : {};
+  const sent = {
+    fileName: known.get('filename') || known.get('name') || fileName || unnamed,
+    contentType: known.get('filetype') || known.get('type') || contentType,
+  };
+  return { metadata, sent };
+}
+
 function addressOf({ projectSlug, name }: FileDraft): string {
   return `/_f_/${projectSlug}/resumable/${name}`;
 }
 
 /** Null: the request brings no bytes. */
-function firstChunk(request: HttpRequest, length: number | null, maxUploadBytes: number): Chunk | null {
+function firstChunk(
+  request: HttpRequest,
+  length: number | null,
+  { isDraft, most }: { isDraft: boolean; most: number },
+): Chunk | null {
   const { body } = request;
-  const most = Math.min(length ?? maxUploadBytes, maxUploadBytes);
-  if (Math.max(length ?? 0, body.contentLength ?? 0) > most) throw payloadTooLarge(most, 'The upload');
+  const limit = Math.min(length ?? most, most);
+  if (Math.max(length ?? 0, body.contentLength ?? 0) > limit) throw payloadTooLarge(limit, 'The upload');
   if (body.contentLength === 0) return null;
-  requireChunkType(request);
+  // in the draft it is the type of the file
+  if (!isDraft) requireChunkType(request);
   return { body, check: readChunkCheck(request) };
 }
 
 /** PATCH /_f_/{project_slug}/resumable/{name} */
-export function appendOperation({ access, resumable, fileUrl }: ResumableDeps): Handler {
-  return tus(async (request) => {
-    requireChunkType(request);
+export function appendOperation(deps: ResumableDeps): Handler {
+  const { access, resumable } = deps;
+  return spoken(deps, async (request, isDraft) => {
+    if (isDraft) requirePartialType(request);
+    else requireChunkType(request);
     const offset = readCount(request, 'Upload-Offset');
     if (offset === undefined) throw invalidHeader(['The header Upload-Offset is missing']);
-    const length = readCount(request, 'Upload-Length');
+    const { length, isLast } = isDraft
+      ? readDraftLength(request, offset)
+      : { length: readCount(request, 'Upload-Length') ?? null, isLast: false };
     const { maxUploadBytes } = resumable;
     const end = offset + (request.body.contentLength ?? 0);
     if (Math.max(length ?? 0, end) > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'The upload');
     const check = readChunkCheck(request);
     const whose = await whoseUpload(access, request);
     const { body, signal } = request;
-    const progress = await resumable.append(whose, { offset, length, body, check, signal });
+    const progress = await resumable.append(whose, { offset, length, isLast, body, check, signal });
     const headers = { 'upload-offset': `${offsetAfter(progress)}` };
-    return answer(progress.file === null ? 204 : 200, progress, { resumable, fileUrl }, headers);
+    return answer(progress.file === null ? 204 : 200, progress, deps, headers);
   });
 }
 
 /** HEAD /_f_/{project_slug}/resumable/{name} says where the upload is, and GET which file it became. */
-export function uploadStateOperation({ access, resumable, fileUrl }: ResumableDeps): Handler {
-  const offset = tus(async (request) => {
+export function uploadStateOperation(deps: ResumableDeps): Handler {
+  const { access, resumable } = deps;
+  const offset = spoken(deps, async (request, isDraft) => {
     const progress = await resumable.find(await whoseUpload(access, request), request.signal);
     const length = progress.file === null ? progress.state.length : progress.file.size;
     const metadata = progress.file === null ? progress.state.metadata : '';
@@ -115,19 +145,22 @@ export function uploadStateOperation({ access, resumable, fileUrl }: ResumableDe
       ...(metadata === '' ? {} : { 'upload-metadata': metadata }),
       ...(progress.file === null && progress.state.concat && { 'upload-concat': progress.state.concat }),
     };
-    return answer(200, progress, { resumable, fileUrl }, headers);
+    if (!isDraft) return answer(200, progress, deps, headers);
+    const { headers: answered } = answer(204, progress, deps, headers);
+    return { status: 204, headers: { ...answered } };
   });
   return async (request) => {
     if (request.method === 'HEAD') return offset(request);
     if (request.header('tus-resumable') !== undefined) requireTus(request);
     const file = await resumable.fileOf(await whoseUpload(access, request), request.signal);
-    return answer(200, { file }, { resumable, fileUrl }, {});
+    return answer(200, { file }, deps, {});
   };
 }
 
 /** DELETE /_f_/{project_slug}/resumable/{name} */
-export function dropUploadOperation({ access, resumable }: ResumableDeps): Handler {
-  return tus(async (request) => {
+export function dropUploadOperation(deps: ResumableDeps): Handler {
+  const { access, resumable } = deps;
+  return spoken(deps, async (request) => {
     await resumable.drop(await whoseUpload(access, request), request.signal);
     return { status: 204, headers: noStore };
   });
@@ -150,28 +183,38 @@ function answer(
   status: number,
   progress: Progress,
   { resumable, fileUrl }: Pick<ResumableDeps, 'resumable' | 'fileUrl'>,
-  headers: Readonly<Record<string, string>>,
+  more: Readonly<Record<string, string>>,
 ): HttpResponse {
-  if (progress.file !== null) {
-    const body = JSON.stringify(cloudFileJson(progress.file, fileUrl(progress.file)));
-    return { status, headers: { ...jsonType, ...noStore, ...headers }, body };
+  const { file } = progress;
+  const headers = { ...noStore, 'upload-complete': file === null ? '?0' : '?1', ...more };
+  if (file === null) {
+    const expires = resumable.expiryOf(progress.state).toUTCString();
+    return { status, headers: { 'upload-expires': expires, ...headers } };
   }
-  const expires = resumable.expiryOf(progress.state).toUTCString();
-  return { status, headers: { ...noStore, 'upload-expires': expires, ...headers } };
+  const body = JSON.stringify(cloudFileJson(file, fileUrl(file)));
+  return { status, headers: { ...jsonType, ...headers }, body };
 }
 
-/** "The Tus-Resumable header MUST be included in every request and response". */
-function tus(handler: (request: HttpRequest) => Promise<HttpResponse>): Handler {
-  const version = { 'tus-resumable': tusVersion };
+/**
+ * Answers in the protocol of the request. Of tus: "The Tus-Resumable header MUST be included in every request and
+ * response".
+ */
+function spoken(
+  { resumable }: ResumableDeps,
+  handler: (request: HttpRequest, isDraft: boolean) => Promise<HttpResponse>,
+): Handler {
+  const tus: Readonly<Record<string, string>> = { 'tus-resumable': tusVersion };
   return async (request) => {
+    const isDraft = speaksDraft(request);
+    const always = isDraft ? draftLimit(resumable.maxUploadBytes) : tus;
     try {
-      requireTus(request);
-      const response = await handler(request);
-      return { ...response, headers: { ...version, ...response.headers } };
+      if (!isDraft) requireTus(request);
+      const response = await handler(request, isDraft);
+      return { ...response, headers: { ...always, ...response.headers } };
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       const { code, status, message, problems, headers, cause } = error;
-      throw new ApiError({ code, status, message, problems, headers: { ...version, ...headers }, cause });
+      throw new ApiError({ code, status, message, problems, headers: { ...always, ...headers }, cause });
     }
   };
 }

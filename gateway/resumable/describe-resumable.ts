@@ -13,16 +13,24 @@ import { curl } from '../../common/openapi/curl.ts';
 import { bytes, count, string } from '../../common/openapi/schema.ts';
 import { cloudFile, storingErrors, tag } from '../cloud-file-schema.ts';
 import { linkParameter, uploadParameter } from '../describe-upload-link.ts';
+import { partialType } from './draft-headers.ts';
 import { chunkType, tusVersion } from './tus-headers.ts';
 
-const tusHeader: ApiParameter = {
-  ...headerParameter('Tus-Resumable', 'The version of the protocol', { type: 'string', enum: [tusVersion] }),
-  required: true,
-};
+const tusHeader: ApiParameter = headerParameter(
+  'Tus-Resumable',
+  'The version of tus. Absent: the request speaks the draft Resumable Uploads for HTTP',
+  { type: 'string', enum: [tusVersion] },
+);
+const completeHeader: ApiParameter = headerParameter(
+  'Upload-Complete',
+  'Of the draft: ?1 when the upload ends where the body does, else ?0',
+  { type: 'string', enum: ['?0', '?1'] },
+);
 const uploadName = {
   name: { description: 'The last segment of the upload’s address', schema: { type: 'string', minLength: 1 } },
 } as const;
-const tusAnswer = { 'Tus-Resumable': header(tusVersion), ...noStore };
+const tusAnswer = { 'Tus-Resumable': { description: tusVersion, schema: string }, ...noStore };
+const complete = { 'Upload-Complete': header('?1 when all bytes have come, else ?0') };
 const expires = { 'Upload-Expires': { description: 'When it ends, unless more bytes come', schema: string } };
 const offsetAnswer = { 'Upload-Offset': { description: 'Bytes that are stored', schema: string } };
 const tusErrors: readonly ErrorCode[] = [
@@ -46,10 +54,11 @@ const chunkErrors: readonly ErrorCode[] = [
 ];
 const chunkParameters: readonly ApiParameter[] = [
   tusHeader,
+  completeHeader,
   headerParameter('Content-Digest', 'RFC 9530: sha-256 or sha-512 of the body'),
   headerParameter('Upload-Checksum', 'sha1, sha256 or crc32 of the body, and the checksum in base64'),
 ];
-const chunkBody = { [chunkType]: { schema: bytes } };
+const chunkBody = { [chunkType]: { schema: bytes }, [partialType]: { schema: bytes } };
 
 function beginning(base: string): string {
   const more = [`-H 'Tus-Resumable: ${tusVersion}' -H 'Upload-Length: 6' -D headers.txt`];
@@ -69,7 +78,7 @@ export const resumableDescriptions = {
     tag,
     summary: 'Begin an upload that can go on',
     description:
-      'tus 1.0: https://tus.io/protocols/resumable-upload, with the first bytes in the body if there are any. Answers the address of the upload; when all bytes have come, the CloudFile too.',
+      'tus 1.0 (https://tus.io/protocols/resumable-upload) or the draft Resumable Uploads for HTTP, with the first bytes in the body if there are any. Answers the address of the upload; when all bytes have come, the CloudFile too.',
     access: 'optional',
     parameters: [
       linkParameter,
@@ -88,7 +97,13 @@ export const resumableDescriptions = {
     answers: {
       201: {
         description: 'It is begun',
-        headers: { ...tusAnswer, ...expires, ...offsetAnswer, Location: header('Of the upload') },
+        headers: {
+          ...tusAnswer,
+          ...complete,
+          ...expires,
+          ...offsetAnswer,
+          Location: header('Of the upload'),
+        },
       },
     },
     errors: [...chunkErrors, 'too_many_uploads'],
@@ -104,14 +119,14 @@ export const resumableDescriptions = {
     parameters: [uploadParameter],
     answers: { 200: jsonAnswer('What is known of the file', cloudFile) },
     errors: [...tusErrors, 'not_found', 'upload_expired', 'too_many_projects', 'quota_exceeded'],
-    head: { summary: 'How many bytes of an upload are stored (tus 1.0)', statuses: [200] },
+    head: { summary: 'How many bytes of an upload are stored', statuses: [200, 204] },
   },
   append: {
     id: 'append',
     tag,
     summary: 'Send more bytes of an upload',
     description:
-      'tus 1.0. Bytes that are acknowledged survive whatever happens to a server. A request that breaks off counts as far as it came, unless it has a checksum. The newest request to an upload ends the one before.',
+      'Bytes that are acknowledged survive whatever happens to a server. A request that breaks off counts as far as it came, unless it has a checksum. The newest request to an upload ends the one before.',
     access: 'optional',
     pathParameters: uploadName,
     parameters: [
@@ -124,10 +139,13 @@ export const resumableDescriptions = {
     answers: {
       200: {
         description: 'The upload is complete',
-        headers: { ...tusAnswer, ...offsetAnswer },
+        headers: { ...tusAnswer, ...complete, ...offsetAnswer },
         content: jsonContent(cloudFile),
       },
-      204: { description: 'The bytes are stored', headers: { ...tusAnswer, ...expires, ...offsetAnswer } },
+      204: {
+        description: 'The bytes are stored',
+        headers: { ...tusAnswer, ...complete, ...expires, ...offsetAnswer },
+      },
     },
     errors: chunkErrors,
     sample: (base) =>

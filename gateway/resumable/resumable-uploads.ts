@@ -138,8 +138,8 @@ export class ResumableUploads {
       ...chunk
     }: Chunk & {
       readonly offset: number;
-      /** Of an upload whose length was not told. */
-      readonly length: number | undefined;
+      /** Of an upload whose length was not told; null: it still is not. */
+      readonly length: number | null;
       readonly signal: AbortSignal;
     },
   ): Promise<Progress> {
@@ -149,7 +149,7 @@ export class ResumableUploads {
         throw uploadConflict('The upload is complete');
       const { state } = progress;
       const at = offsetOf(state);
-      if (offset !== at) throw uploadConflict(`The upload has ${at} bytes, and not ${offset}`);
+      if (offset !== at) throw uploadConflict(`The upload has ${at} bytes, and not ${offset}`, at);
       return this.#receive(withLength(state, length), lease, chunk);
     });
   }
@@ -266,7 +266,7 @@ export class ResumableUploads {
     let sat: Sat;
     try {
       sat = await new Sitting(this.#deps, { ...chunk, state, lease, maxBytes, onSaved }).run();
-      if (sat.stored !== null) end = state.length ?? 0;
+      if (sat.stored !== null) end = sat.state.length ?? 0;
     } finally {
       counted?.(end - before, true);
     }

@@ -39,6 +39,8 @@ export interface SittingArgs {
   readonly body: Pick<RequestBody, 'contentLength' | 'consume' | 'resume'>;
   /** Of the bytes of this request: without it, what came of a body that broke off counts. */
   readonly check: ChunkCheck | null;
+  /** The upload ends where the body does. */
+  readonly isLast?: boolean;
   /** Where the length is not known. */
   readonly maxBytes: number;
   /** Told of every offset that is saved. */
@@ -46,7 +48,7 @@ export interface SittingArgs {
 }
 
 /** The bytes of one request. */
-export type Chunk = Pick<SittingArgs, 'body' | 'check'>;
+export type Chunk = Pick<SittingArgs, 'body' | 'check' | 'isLast'>;
 
 /** What one request left of an upload. */
 export interface Sat {
@@ -134,7 +136,7 @@ export class Sitting {
   }
 
   #reader(object: ObjectStage, whole: RestThenBody): BodyReader {
-    const { state, check, maxBytes } = this.#args;
+    const { state, check, maxBytes, isLast = false } = this.#args;
     object.begin(() => this.#open());
     let restBytes = state.rest?.size ?? 0;
     const most = (state.length ?? maxBytes) - offsetOf(state);
@@ -150,6 +152,8 @@ export class Sitting {
         object.write(chunk);
       },
       end: () => {
+        if (isLast && whole.failure === null)
+          this.#state = { ...this.#state, length: offsetOf(state) + this.#received };
         // "If [...] the checksum does not match, the chunk MUST be discarded": so is one that is not all there
         if (whole.failure !== null && check !== null) object.fail(whole.failure);
         else object.finish(() => check?.finish());
@@ -193,8 +197,7 @@ export class Sitting {
 
   /** All bytes of the upload have come. */
   get #isAll(): boolean {
-    const { state } = this.#args;
-    return offsetOf(state) + this.#received === state.length;
+    return offsetOf(this.#args.state) + this.#received === this.#state.length;
   }
 
   async #end(received: ReceivedObject, failure: Error | null): Promise<Sat> {
@@ -205,16 +208,18 @@ export class Sitting {
       // nothing of it is stored: it is complete by one request, or not at all
       if (!(await this.#args.lease.keep())) throw takenOver();
       await writer.complete(received.last);
-      return { state, stored: { crc32: received.crc32 }, failure };
+      return { state: this.#state, stored: { crc32: received.crc32 }, failure };
     }
-    if (this.#received > 0) await this.#store(writer, received.last);
+    // without bytes it may bring the length
+    const goesOn = this.#received > 0 || this.#isAll;
+    if (goesOn) await this.#store(writer, received.last);
     await this.#suspend();
     const written = await writer.written();
-    const rest = this.#received > 0 ? this.#rest : state.rest;
+    const rest = goesOn ? this.#rest : state.rest;
     const end = offsetOf(state) + this.#received;
     if (written.size + (rest?.size ?? 0) !== end)
       throw new Error('the store has other bytes than it was given');
-    if (this.#received > 0) await this.#save({ written, rest });
+    if (goesOn) await this.#save({ written, rest });
     return { state: this.#state, stored: null, failure };
   }
 

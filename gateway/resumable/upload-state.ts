@@ -45,8 +45,8 @@ export function isWhole({ length, written }: UploadState): boolean {
 }
 
 /** @param length as a request tells it, which may be the first one that does; throws 409 for another one */
-export function withLength(state: UploadState, length: number | undefined): UploadState {
-  if (length === undefined || length === state.length) return state;
+export function withLength(state: UploadState, length: number | null): UploadState {
+  if (length === null || length === state.length) return state;
   if (state.length !== null)
     throw uploadConflict(`The length of the upload is ${state.length}, and not ${length}`);
   if (length > (state.maxBytes ?? length)) throw payloadTooLarge(state.maxBytes ?? length, 'The upload');

@@ -32,7 +32,12 @@ const checksum = fc.oneof(
 );
 const sometimes = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
 const headers = fc.record({
-  'tus-resumable': fc.constantFrom('1.0.0', '1.0.0', '1.0.0', '0.2.2', ''),
+  'tus-resumable': fc.constantFrom('1.0.0', '1.0.0', '1.0.0', '0.2.2', '', undefined, undefined),
+  'upload-complete': sometimes(fc.constantFrom('?0', '?1', '?1', '1', '')),
+  'upload-draft-interop-version': sometimes(fc.constantFrom('5', '6', 'x')),
+  'content-disposition': sometimes(
+    fc.oneof(text, fc.constantFrom('attachment; filename=a', 'x; filename*=y')),
+  ),
   'upload-length': sometimes(count),
   'upload-offset': sometimes(count),
   'upload-defer-length': sometimes(fc.constantFrom('1', '0', 'x')),
@@ -64,6 +69,7 @@ const headers = fc.record({
     'application/offset+octet-stream',
     'application/offset+octet-stream',
     'text/plain',
+    'application/partial-upload',
     undefined,
   ),
 });

@@ -103,6 +103,18 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     t.equal(rows.size, 1);
   });
 
+  t.test(`${name}: the last request brings the length, and no bytes`, async (t) => {
+    for (const size of [stubPartBytes, 70_000, 5, 0]) {
+      const { begin, patch, rows, stored } = await serveTus(t, await openStore(t));
+      const bytes = patternBytes(size);
+      const { path } = await begin(null);
+      if (size > 0) t.equal((await patch(path, 0, bytes)).status, 204);
+      t.equal((await patch(path, size, new Uint8Array(), { 'upload-length': `${size}` })).status, 200);
+      t.equal(rows.size, 1);
+      t.ok((await stored())[0]?.equals(bytes));
+    }
+  });
+
   t.test(`${name}: a chunk with a wrong checksum does not count, one with a right one does`, async (t) => {
     const { begin, patch, ask, stored } = await serveTus(t, await openStore(t));
     const bytes = patternBytes(200_000);

@@ -21,6 +21,10 @@ async function fileSystem(t: Test): Promise<ObjectStore> {
 
 const s3 = async (t: Test): Promise<ObjectStore> => (await openStubStore(t)).store;
 
+/** The protocol is no option of its types. */
+const draft = (protocol: string, options: Partial<UploadOptions>) =>
+  ({ protocol, ...options }) as Partial<UploadOptions>;
+
 async function uploaded(
   endpoint: string,
   options: Partial<UploadOptions>,
@@ -58,6 +62,10 @@ for (const [name, openStore] of Object.entries({ 'file system': fileSystem, S3: 
       [{ uploadLengthDeferred: true, chunkSize: 300_000 }],
       [{ chunkSize: 100_000 }, 300_000],
       [{ parallelUploads: 3, chunkSize: 70_000 }],
+      [draft('ietf-draft-03', {})],
+      [draft('ietf-draft-03', { chunkSize: 70_000 }), 210_000],
+      [draft('ietf-draft-05', { uploadDataDuringCreation: true, chunkSize: 300_000 })],
+      [draft('ietf-draft-05', { uploadLengthDeferred: true, chunkSize: 300_000 }), 300_000],
     ];
     for (const [index, [options, pauseAt]] of ways.entries()) {
       await uploaded(endpoint, options, pauseAt);

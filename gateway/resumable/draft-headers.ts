@@ -1,0 +1,70 @@
+import { invalidHeader, unsupportedMediaType } from '../../common/errors/catalogue.ts';
+import type { HttpRequest } from '../../common/http/http-types.ts';
+import { parseParameters } from '../multipart/header-parameters.ts';
+import { readFileName } from '../multipart/part-head.ts';
+import { readCount } from './tus-headers.ts';
+
+/** https://datatracker.ietf.org/doc/draft-ietf-httpbis-resumable-upload/: until it is an RFC it may change. */
+export const partialType = 'application/partial-upload';
+/** Of drafts before there was that type. */
+const untyped = ['3', '4', '5'];
+
+/** For answers, and for OPTIONS. */
+export function draftLimit(maxUploadBytes: number): Readonly<Record<string, string>> {
+  return { 'upload-limit': `max-size=${maxUploadBytes}` };
+}
+
+type Request = Pick<HttpRequest, 'method' | 'header' | 'body'>;
+
+/** Whether a request speaks the draft, and not tus. */
+export function speaksDraft(request: Pick<Request, 'method' | 'header'>): boolean {
+  if (request.header('tus-resumable') !== undefined) return false;
+  // "The request MUST NOT include an Upload-Offset, Upload-Complete or Upload-Length": nothing tells what it is
+  if (request.method === 'HEAD' || request.method === 'DELETE') return true;
+  return ['upload-complete', 'upload-draft-interop-version'].some(
+    (name) => request.header(name) !== undefined,
+  );
+}
+
+/** What a request says of the upload's length. */
+export interface DraftLength {
+  /** Null: nothing yet. */
+  readonly length: number | null;
+  /** The upload ends where the body does. */
+  readonly isLast: boolean;
+}
+
+/** @param offset of the body */
+export function readDraftLength(request: Request, offset: number): DraftLength {
+  const complete = request.header('upload-complete')?.trim();
+  if (complete !== '?1' && complete !== '?0')
+    throw invalidHeader(['The header Upload-Complete should be ?1 or ?0']);
+  const told = readCount(request, 'Upload-Length');
+  const { contentLength } = request.body;
+  if (complete === '?0') return { length: told ?? null, isLast: false };
+  const end = contentLength === undefined ? undefined : offset + contentLength;
+  if (told !== undefined && end !== undefined && told !== end)
+    throw invalidHeader([`The header Upload-Length is ${told}, but the last bytes end at ${end}`]);
+  return { length: told ?? end ?? null, isLast: told === undefined && end === undefined };
+}
+
+/** Throws 415 for a chunk that does not say that it is one. */
+export function requirePartialType(request: Pick<Request, 'header'>): void {
+  const type = request.header('content-type')?.trim().toLowerCase();
+  if (type === partialType || untyped.includes(request.header('upload-draft-interop-version') ?? '')) return;
+  throw unsupportedMediaType(partialType);
+}
+
+/** The file that an upload becomes, by the headers that a form's part has. */
+export function readDraftFile(request: Pick<Request, 'header'>): {
+  readonly fileName: string | undefined;
+  readonly contentType: string | undefined;
+} {
+  const contentType = request.header('content-type');
+  const disposition = parseParameters(request.header('content-disposition') ?? 'attachment');
+  if (disposition === null) throw invalidHeader(['The header Content-Disposition is malformed']);
+  return {
+    fileName: readFileName(disposition.parameters),
+    contentType: contentType?.trim().toLowerCase() === partialType ? undefined : contentType,
+  };
+}
