@@ -1,6 +1,7 @@
 import type { Authenticate } from '../common/auth/authenticate.ts';
 import { invalidCondition } from '../common/errors/catalogue.ts';
-import type { HttpResponse, Route } from '../common/http/http-types.ts';
+import type { Route } from '../common/http/http-types.ts';
+import { noStoreJson } from '../common/http/no-store-json.ts';
 import type { Delivery } from './delivery.ts';
 import { webhookDescriptions as descriptions, listed } from './describe-webhooks.ts';
 
@@ -22,7 +23,7 @@ export function webhookRoutes({
       api: descriptions.secret,
       async handler(request) {
         const { userId } = await authenticate(request);
-        return answer({ secret: await webhooks.secretOf(userId) });
+        return noStoreJson({ secret: await webhooks.secretOf(userId) });
       },
     },
     {
@@ -33,7 +34,7 @@ export function webhookRoutes({
       async handler(request) {
         const { userId } = await authenticate(request);
         const limit = readLimit(request.query);
-        return answer((await webhooks.recent(userId, limit, request.signal)).map(shown));
+        return noStoreJson((await webhooks.recent(userId, limit, request.signal)).map(shown));
       },
     },
     {
@@ -43,7 +44,7 @@ export function webhookRoutes({
       api: descriptions.send,
       async handler(request) {
         const { userId } = await authenticate(request);
-        return answer(shown(await webhooks.sendAgain(userId, request.params.id ?? '', request.signal)));
+        return noStoreJson(shown(await webhooks.sendAgain(userId, request.params.id ?? '', request.signal)));
       },
     },
   ];
@@ -66,13 +67,5 @@ function shown(delivery: Delivery): unknown {
     createdAt: delivery.createdAt.toISOString(),
     updatedAt: delivery.updatedAt.toISOString(),
     nextAttemptAt: state === 'pending' ? delivery.nextAt.toISOString() : null,
-  };
-}
-
-function answer(value: unknown): HttpResponse {
-  return {
-    status: 200,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-    body: JSON.stringify(value),
   };
 }

@@ -1,5 +1,6 @@
 import { invalidBody } from '../../common/errors/catalogue.ts';
 import type { Handler } from '../../common/http/http-types.ts';
+import { noStoreJson } from '../../common/http/no-store-json.ts';
 import { readJson } from '../../common/http/read-json.ts';
 import type { CloudFile } from '../../common/metadata/cloud-files.ts';
 import { isStoredName } from '../file-name.ts';
@@ -52,11 +53,7 @@ export function deleteFilesOperation({ authenticate, cloudFiles, store, quota }:
     } finally {
       quota?.freed(userId);
     }
-    return {
-      status: 200,
-      headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-      body: JSON.stringify({ deleted, failed }),
-    };
+    return noStoreJson({ deleted, failed });
   };
 }
 

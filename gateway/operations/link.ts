@@ -1,6 +1,7 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { invalidBody } from '../../common/errors/catalogue.ts';
 import type { Handler } from '../../common/http/http-types.ts';
+import { noStoreJson } from '../../common/http/no-store-json.ts';
 import { readJson } from '../../common/http/read-json.ts';
 import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { FileLinks } from '../file-links.ts';
@@ -29,11 +30,7 @@ export function linkOperation({ authenticate, cloudFiles, links, downloadUrl }: 
     if (file === null || file.projectSlug !== project || file.ownerId !== userId) throw fileNotFound();
     const expires = new Date(Math.ceil(Date.now() / 1000 + lifetime) * 1000);
     const link = `${downloadUrl(file)}?${await links.sign(file, expires)}`;
-    return {
-      status: 200,
-      headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-      body: JSON.stringify({ link, expiresAt: expires.toISOString() }),
-    };
+    return noStoreJson({ link, expiresAt: expires.toISOString() });
   };
 }
 

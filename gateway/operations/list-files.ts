@@ -9,6 +9,7 @@ import {
   readListQuery,
   textParameter,
 } from '../../common/http/list-parameters.ts';
+import { noStoreJson } from '../../common/http/no-store-json.ts';
 import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { FileCursor, FileQuery } from '../../common/metadata/file-list.ts';
 import type { Projects } from '../../common/metadata/projects.ts';
@@ -71,15 +72,11 @@ export function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl
     }
     const files = found.slice(0, query.limit);
     const last = files.at(-1);
-    return {
-      status: 200,
-      headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-      body: JSON.stringify({
-        files: files.map((file) => cloudFileJson(file, fileUrl(file))),
-        next: last === undefined || found.length <= query.limit ? null : cursorOf(last, query),
-        count,
-      }),
-    };
+    return noStoreJson({
+      files: files.map((file) => cloudFileJson(file, fileUrl(file))),
+      next: last === undefined || found.length <= query.limit ? null : cursorOf(last, query),
+      count,
+    });
   };
 }
 

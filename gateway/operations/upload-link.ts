@@ -1,6 +1,7 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { invalidBody } from '../../common/errors/catalogue.ts';
 import type { Handler } from '../../common/http/http-types.ts';
+import { noStoreJson } from '../../common/http/no-store-json.ts';
 import { readJson } from '../../common/http/read-json.ts';
 import { mediaTypeFilterProblem } from '../media-type.ts';
 import type { UploadLink, UploadLinks } from '../upload-links.ts';
@@ -29,16 +30,12 @@ export function uploadLinkOperation(deps: UploadLinkDeps): Handler {
     const expires = Math.ceil(Date.now() / 1000 + expiresIn);
     const link = `link=${await uploadLinks.sign({ ...asked, ownerId, projectSlug, expires })}`;
     const base = filesUrl(projectSlug);
-    return {
-      status: 200,
-      headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-      body: JSON.stringify({
-        form: `${base}/upload?${link}`,
-        resumable: `${base}/resumable?${link}`,
-        put: `${base}/{name}?${link}`,
-        expiresAt: new Date(expires * 1000).toISOString(),
-      }),
-    };
+    return noStoreJson({
+      form: `${base}/upload?${link}`,
+      resumable: `${base}/resumable?${link}`,
+      put: `${base}/{name}?${link}`,
+      expiresAt: new Date(expires * 1000).toISOString(),
+    });
   };
 }
 

@@ -156,18 +156,8 @@ function parametersOf(
   return [
     ...(asBody ? [] : (parameters?.(space) ?? [])),
     ...(spaceHeaders === undefined ? space.structureHeaders : []),
-    ...(options === true ? [optionsHeader(space)] : []),
+    ...(options === true ? [space.options] : []),
     ...(family === null ? [] : [loginToken]),
     ...(spaceHeaders === 'none' ? [] : space.creationHeaders),
   ];
-}
-
-function optionsHeader({ options, examples }: SpaceModel): ApiParameter {
-  return {
-    name: 'options',
-    in: 'header',
-    description: 'How conditions combine, order and page, as JSON',
-    json: options,
-    example: examples.options,
-  };
 }

@@ -16,7 +16,7 @@ export interface SpaceModel {
   readonly conditions: readonly ApiParameter[];
   readonly conditionsBody: Schema;
   readonly search: readonly ApiParameter[];
-  readonly options: Schema;
+  readonly options: ApiParameter;
   readonly structure: Schema;
   /** As a body has it. */
   readonly structureBody: Schema;
@@ -32,7 +32,6 @@ export interface SpaceModel {
     readonly newRecord: unknown;
     readonly changes: unknown;
     readonly conditions: unknown;
-    readonly options: unknown;
     readonly structure: unknown;
   };
 }
@@ -100,6 +99,11 @@ export function searchParameters(field: Schema, shown: unknown): readonly ApiPar
   ];
 }
 
+export function optionsParameter(json: Schema, example: unknown): ApiParameter {
+  const description = 'How conditions combine, order and page, as JSON';
+  return { name: 'options', in: 'header', description, json, example };
+}
+
 /** @param scopes that `authOptions` may name */
 export function anySpace(scopes: readonly string[]): SpaceModel {
   const structure = structureSchema(scopes);
@@ -136,12 +140,19 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
       additionalProperties: true,
     }),
     search: searchParameters({ type: 'string' }, ['name']),
-    options: named(
-      'Options',
-      optionsSchema({
-        type: 'string',
-        description: 'A field by name or slug, `id`, `createdAt` or `updatedAt`',
-      }),
+    options: optionsParameter(
+      named(
+        'Options',
+        optionsSchema({
+          type: 'string',
+          description: 'A field by name or slug, `id`, `createdAt` or `updatedAt`',
+        }),
+      ),
+      {
+        paramRelationship: 'And',
+        pagination: { limit: 10, page: 1 },
+        sort: { by: 'age', order: 'asc' },
+      },
     ),
     structure,
     structureBody: named('StructureBody', structureBody),
@@ -156,11 +167,6 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
       changes: { age: 37 },
       conditions: { name: 'Ada' },
       structure: exampleStructure,
-      options: {
-        paramRelationship: 'And',
-        pagination: { limit: 10, page: 1 },
-        sort: { by: 'age', order: 'asc' },
-      },
     },
   };
 }

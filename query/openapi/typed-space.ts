@@ -6,6 +6,7 @@ import type { Structure } from '../structure/structure.ts';
 import {
   clearAllSpaces,
   conditionsBody,
+  optionsParameter,
   type SpaceModel,
   searchParameters,
   systemProperties,
@@ -72,7 +73,9 @@ export function typedSpace({ fields }: Structure): SpaceModel {
       { type: 'string', enum: namesOf(searchable) },
       searchable.slice(0, 1).map(({ name }) => name),
     ),
-    options: optionsSchema({ type: 'string', enum: [...systemKeys, ...namesOf(shown)] }),
+    options: optionsParameter(optionsSchema({ type: 'string', enum: [...systemKeys, ...namesOf(shown)] }), {
+      paramRelationship: 'And',
+    }),
     structure: {},
     structureBody: {},
     record: named('Record', record),
@@ -100,7 +103,6 @@ export function typedSpace({ fields }: Structure): SpaceModel {
       newRecord: Object.fromEntries(fields.map(({ name, type }) => [name, exampleValues[type]])),
       changes: Object.fromEntries(fields.slice(0, 1).map(({ name, type }) => [name, exampleValues[type]])),
       conditions: {},
-      options: { paramRelationship: 'And' },
       structure: undefined,
     },
   };

@@ -2,6 +2,7 @@ import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { invalidSlug, noSuchProject, recordSpaceNotFound } from '../../common/errors/catalogue.ts';
 import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
 import { readListQuery } from '../../common/http/list-parameters.ts';
+import { noStoreJson } from '../../common/http/no-store-json.ts';
 import { slugProblem } from '../../common/metadata/slug.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { readPath } from '../input/space-reference.ts';
@@ -28,7 +29,7 @@ export function projectRoutes(deps: DropDeps & { readonly authenticate: Authenti
     const page = found.slice(0, limit);
     const ids = page.map(({ id }) => id);
     const counts = await catalogue.countByProject(ownerId, ids, signal);
-    return answer({
+    return noStoreJson({
       projects: page.map(({ id, slug, createdAt }) => ({
         ...{ slug, createdAt: createdAt.toISOString(), spaces: counts.get(id) ?? 0 },
       })),
@@ -48,7 +49,7 @@ export function projectRoutes(deps: DropDeps & { readonly authenticate: Authenti
     const page = found.slice(0, limit);
     const ids = page.map(({ recordsId }) => recordsId);
     const figures = ids.length === 0 ? new Map<string, SpaceFigures>() : await sizes.of(ids, ownerId, signal);
-    return answer({
+    return noStoreJson({
       spaces: page.map((entry) => listed(entry, figures.get(entry.recordsId))),
       next: found.length > limit ? page.at(-1)?.structure.slug : null,
     });
@@ -60,7 +61,7 @@ export function projectRoutes(deps: DropDeps & { readonly authenticate: Authenti
     if (entry === null) throw recordSpaceNotFound(slug, '');
     const figures = await sizes.of([entry.recordsId], ownerId, request.signal);
     const structure = shown(entry);
-    return answer({ ...listed(entry, figures.get(entry.recordsId), structure), structure });
+    return noStoreJson({ ...listed(entry, figures.get(entry.recordsId), structure), structure });
   };
 
   const dropProjectOf = async (request: HttpRequest, ownerId: string): Promise<HttpResponse> => {
@@ -102,12 +103,7 @@ export function projectRoutes(deps: DropDeps & { readonly authenticate: Authenti
   ];
 }
 
-const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 const gone: HttpResponse = { status: 204, headers: { 'cache-control': 'no-store' } };
-
-function answer(value: unknown): HttpResponse {
-  return { status: 200, headers, body: JSON.stringify(value) };
-}
 
 function readProject({ params }: HttpRequest): string {
   const { project = '' } = params;

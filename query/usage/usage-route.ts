@@ -1,9 +1,52 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { invalidCondition } from '../../common/errors/catalogue.ts';
 import type { QueryPairs, Route } from '../../common/http/http-types.ts';
-import { readListQuery } from '../../common/http/list-parameters.ts';
+import { dayParameter, describeList, readListQuery } from '../../common/http/list-parameters.ts';
+import { noStoreJson } from '../../common/http/no-store-json.ts';
+import { type ApiOperation, accountErrors, jsonAnswer } from '../../common/openapi/api-operation.ts';
+import { curl } from '../../common/openapi/curl.ts';
+import { arrayOf, count, exactObject, named, type Schema, string } from '../../common/openapi/schema.ts';
 import { dayOf, type UsageCounts } from '../../common/usage/usage-counts.ts';
-import { usageDescription as description, mostDays, usageParameters, usualDays } from './describe-usage.ts';
+
+/** How many days an answer has at most, and without parameters. */
+const mostDays = 366;
+const usualDays = 30;
+
+const parameters = {
+  from: dayParameter(`The first day, at most ${mostDays} days up to \`to\`; without it ${usualDays} days`),
+  to: dayParameter('The last day; without it today'),
+};
+
+const date: Schema = { type: 'string', format: 'date' };
+const counted = (description: string): Schema => ({ ...count, description });
+
+const usageDay = named(
+  'UsageDay',
+  exactObject({
+    date,
+    project: string,
+    requests: counted('Requests with an access token whose path names the project'),
+    bytesIn: counted('Bytes of their bodies'),
+    files: counted('Files that were uploaded'),
+    bytesStored: counted('Bytes of these files'),
+    recordsWritten: counted('Records that were inserted, changed or deleted one by one'),
+  }),
+);
+
+/** How the description of the API shows what an account used. */
+const description: ApiOperation = {
+  id: 'getUsage',
+  tag: 'Usage',
+  summary: 'Get what the account used',
+  description:
+    'By day (UTC) and project, in this order; a day on which a project was not used is left out. ' +
+    'Figures are up to a minute behind.',
+  access: 'token',
+  parameters: describeList(parameters),
+  answers: { 200: jsonAnswer('The figures', named('Usage', exactObject({ days: arrayOf(usageDay) }))) },
+  errors: [...accountErrors, 'invalid_condition'],
+  sample: (base) => curl({ url: `${base}/_usage_?from=2026-11-01&to=2026-11-30` }),
+};
 
 const dayLength = 24 * 3600 * 1000;
 
@@ -16,28 +59,18 @@ export function usageRoute({
   readonly authenticate: Authenticate;
 }): Route {
   return {
-    operation: description.id,
-    method: 'GET',
-    path: '/_usage_',
-    api: description,
+    ...{ operation: description.id, method: 'GET', path: '/_usage_', api: description },
     async handler(request) {
       const { userId } = await authenticate(request);
       const days = await usage.of(userId, readDays(request.query), request.signal);
       if (days === null) throw invalidCondition(['these days have too many figures: ask for fewer days']);
-      return {
-        status: 200,
-        headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-        body: JSON.stringify({ days }),
-      };
+      return noStoreJson({ days });
     },
   };
 }
 
-function readDays(query: QueryPairs): {
-  readonly from: string;
-  readonly to: string;
-} {
-  const given = readListQuery(usageParameters, query);
+function readDays(query: QueryPairs): { readonly from: string; readonly to: string } {
+  const given = readListQuery(parameters, query);
   const to = given.to ?? dayOf(Date.now());
   const from = given.from ?? dayOf(Date.parse(to) - (usualDays - 1) * dayLength);
   if (from > to) throw invalidCondition(['from should not come after to']);

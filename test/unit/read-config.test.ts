@@ -460,6 +460,11 @@ t.test('traces: on where a collector is named, and by the names of OpenTelemetry
     const { problems } = thrownBy(() => readConfig({ ...endpoint, [key]: value })) as ConfigError;
     t.match(problems, [new RegExp(`^${key} is `)], key);
   }
+  const [batch, queue] = ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 'OTEL_BSP_MAX_QUEUE_SIZE'];
+  const tooLarge = thrownBy(() => readConfig({ ...endpoint, [batch]: '4096' })) as ConfigError;
+  t.match(tooLarge.problems, [/^OTEL_BSP_MAX_EXPORT_BATCH_SIZE is "4096": it should be .* from 1 to 2048/]);
+  t.ok(readConfig({ ...endpoint, [batch]: '4096', [queue]: '4096' }).tracing);
+  t.ok(readConfig({ ...endpoint, [queue]: '100' }).tracing, 'a batch without a size fits any queue');
   const ratio = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '2' };
   const { problems } = thrownBy(() => readConfig({ ...endpoint, ...ratio })) as ConfigError;
   t.match(problems, [/^OTEL_TRACES_SAMPLER_ARG is "2"/]);

@@ -1,0 +1,10 @@
+import type { HttpResponse } from './http-types.ts';
+
+/** An answer that no cache may keep. */
+export function noStoreJson(value: unknown): HttpResponse {
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+    body: JSON.stringify(value),
+  };
+}
