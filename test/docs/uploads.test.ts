@@ -70,7 +70,7 @@ t.test('every sample for browsers uploads a file', async (t) => {
   const found = await samples();
   t.strictSame(
     found.map(([heading]) => heading),
-    ['fetch', 'fetch with progress', 'axios', 'Uppy', 'Dropzone', 'tus-js-client'],
+    ['fetch', 'fetch with progress', 'axios', 'Uppy', 'Dropzone', 'tus-js-client', 'Uppy with tus'],
   );
   for (const [heading, code] of found) {
     const variables =

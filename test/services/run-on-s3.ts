@@ -20,7 +20,7 @@ if (server === null) {
 // the rest is more than Versity keeps to: docs/decisions/021-s3-servers-under-test.md
 const files =
   name === 'versity'
-    ? ['upload.test.ts']
+    ? ['upload.test.ts', 'resumable.test.ts']
     : (await readdir(folder)).filter((file) => file.endsWith('.test.ts'));
 const runner = join(import.meta.dirname, '../run.ts');
 const tests = spawn(
