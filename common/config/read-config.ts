@@ -21,10 +21,6 @@ export const sections: readonly Section[] = [
   ...[address, accounts, files, limits, records, s3, clickhouse, redis, processes, logs, traces],
 ];
 
-export const variableNames: ReadonlySet<string> = new Set(
-  sections.flatMap(({ variables }) => listVariables(variables).map(({ name }) => name)),
-);
-
 const variables = {
   ...address.variables,
   ...accounts.variables,
@@ -38,6 +34,8 @@ const variables = {
   ...logs.variables,
   ...traces.variables,
 };
+
+export const variableNames: ReadonlySet<string> = new Set(listVariables(variables).map(({ name }) => name));
 
 type Read = Values<typeof variables>;
 

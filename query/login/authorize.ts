@@ -24,12 +24,9 @@ export function createAuthorize(deps: {
     token: string,
     { request, space, projectSlug }: Parameters<Authorize>[0],
   ): Promise<boolean> => {
-    for (const slug of namedSlugs(rule.space)) {
-      const users = await spaces.find(uuidV5(space.ownerId, projectSlug, slug), request.signal);
-      // only the first of them that exists is meant
-      if (users !== null) return (await tokenOwner(deps, users, token, request.signal)) !== null;
-    }
-    return false;
+    const { signal } = request;
+    const users = await findNamed(spaces, rule.space, { ownerId: space.ownerId, projectSlug }, signal);
+    return users !== null && (await tokenOwner(deps, users, token, signal)) !== null;
   };
 
   return async (args) => {
@@ -53,9 +50,22 @@ function rulesOf({ stored, structure }: RecordSpace): readonly SpaceAuth[] {
   );
 }
 
-/** A space is given by its slug, or as the published client does by its name, whose slug is in lower case. */
-export function namedSlugs(space: string): readonly string[] {
-  return [...new Set([space, space.toLowerCase()])].filter((slug) => spaceSlugProblem(slug) === null);
+/**
+ * A space that another one names: by its slug, or as the published client does by its name, whose slug is in lower case.
+ * Only the first of them that exists is meant.
+ */
+export async function findNamed(
+  spaces: Spaces,
+  name: string,
+  { ownerId, projectSlug }: { readonly ownerId: string; readonly projectSlug: string },
+  signal: AbortSignal,
+): Promise<RecordSpace | null> {
+  for (const slug of new Set([name, name.toLowerCase()])) {
+    if (spaceSlugProblem(slug) !== null) continue;
+    const found = await spaces.find(uuidV5(ownerId, projectSlug, slug), signal);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 function loginTokenOf(request: HttpRequest, { structure }: RecordSpace): string | null {

@@ -1,9 +1,8 @@
 import { invalidOptions } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { type Population, parsePopulate } from '../input/parse-populate.ts';
-import { namedSlugs } from '../login/authorize.ts';
+import { findNamed } from '../login/authorize.ts';
 import type { RecordReader } from '../records/record-reader.ts';
 import type { Authorize } from '../space/open-space.ts';
 import type { Spaces } from '../space/spaces.ts';
@@ -55,11 +54,12 @@ async function openSources(
   populations: readonly Population[],
 ): Promise<Populate> {
   const { signal } = request;
+  const { ownerId, structure } = space;
+  const { projectSlug } = structure;
   const sources: Source[] = [];
   for (const population of populations) {
-    const from = await findSpace(spaces, space, population.space, signal);
+    const from = await findNamed(spaces, population.space, { ownerId, projectSlug }, signal);
     if (from !== null) {
-      const { projectSlug } = space.structure;
       await authorize({ request, operation: { name: 'find', family: 'find' }, space: from, projectSlug });
     }
     sources.push({
@@ -78,19 +78,6 @@ async function openSources(
     },
     list: (records) => populatedList(records, fill),
   };
-}
-
-async function findSpace(
-  spaces: Spaces,
-  { ownerId, structure }: RecordSpace,
-  name: string,
-  signal: AbortSignal,
-): Promise<RecordSpace | null> {
-  for (const slug of namedSlugs(name)) {
-    const found = await spaces.find(uuidV5(ownerId, structure.projectSlug, slug), signal);
-    if (found !== null) return found;
-  }
-  return null;
 }
 
 /** The key by which the other space is searched. Both keys have one type, or no value could match. */

@@ -3,7 +3,6 @@ import { basename } from 'node:path';
 import t from 'tap';
 import { variableNames } from '../../common/config/read-config.ts';
 import { generatedPages } from '../../docs/generate/pages.ts';
-import { knownVariables, ofTheRuntime } from '../services/known-variables.ts';
 
 t.test('pages that are made from the code are fresh', async (t) => {
   for (const { path, text } of generatedPages()) {
@@ -14,12 +13,10 @@ t.test('pages that are made from the code are fresh', async (t) => {
 
 t.test('every variable that is read is on the page, with its default and range', async (t) => {
   const [page] = generatedPages();
-  for (const name of knownVariables()) {
-    if (!ofTheRuntime.includes(name)) t.match(page?.text, `| ${name} | `);
-  }
+  const rows = page?.text.matchAll(/^\| ([A-Z0-9_]+) \| /gm) ?? [];
+  t.strictSame([...rows].map(([, name]) => name).sort(), [...variableNames].sort());
   t.match(page?.text, '| PORT | 8080 | 0 to 65535 | ');
   t.match(page?.text, '| LOG_LEVEL | info | fatal, error, warn, info, debug, trace, silent | ');
-  t.ok(variableNames.has('REDIS_SENTINEL_PASSWORD'), 'also those that hang on others');
 });
 
 t.test('README shows no variable that there is not', async (t) => {
