@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../common/errors/error-codes.ts';
+import { keyErrors, keyParameter, replayedHeaders } from '../common/http/idempotency-key.ts';
 import { describeList, nextPage } from '../common/http/list-parameters.ts';
 import {
   type ApiAnswer,
@@ -93,11 +94,14 @@ const fileName = {
 const sendingParameters = [
   linkParameter,
   ...Object.entries(checksums).map(([name, { description }]) => headerParameter(name, description)),
+  keyParameter,
 ];
 
 /** Errors of every way to send a file at once. */
 const sendingErrors: readonly ErrorCode[] = [
   ...storingErrors,
+  ...keyErrors,
+  'idempotency_key_in_use',
   'wrong_content_type',
   'invalid_multipart',
   'chunks_unsupported',
@@ -128,7 +132,9 @@ export const descriptions = {
         },
       },
     },
-    answers: { 200: { description: 'The stored file', content: jsonContent(cloudFile) } },
+    answers: {
+      200: { description: 'The stored file', headers: replayedHeaders, content: jsonContent(cloudFile) },
+    },
     errors: [...sendingErrors, 'missing_file_part'],
     sample: upload,
   },
@@ -147,7 +153,13 @@ export const descriptions = {
       },
     },
     body: { description: 'The bytes', content: { '*/*': { schema: bytes } } },
-    answers: { 200: { description: 'What is known of the file', content: jsonContent(cloudFile) } },
+    answers: {
+      200: {
+        description: 'What is known of the file',
+        headers: replayedHeaders,
+        content: jsonContent(cloudFile),
+      },
+    },
     errors: sendingErrors,
     sample: (base) =>
       `echo hello > hello.txt\n${curl({ url: `${base}/_f_/demo/hello.txt`, more: ['-T hello.txt'] })}`,

@@ -18,6 +18,7 @@ import { ResumableUploads } from './resumable/resumable-uploads.ts';
 import { StateStore } from './resumable/state-store.ts';
 import { gatewayRoutes } from './routes.ts';
 import { StorageQuota, storageUse } from './storage-quota.ts';
+import { UploadKeys } from './upload-keys.ts';
 import { UploadLinks } from './upload-links.ts';
 
 /** Within what a stop may take in all. Milliseconds. */
@@ -61,6 +62,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       cloudFiles,
       store,
       memory,
+      keys: new UploadKeys({ cloudFiles, redis, log }),
       downloads,
       maxUploadBytes: config.maxUploadBytes,
       quota,

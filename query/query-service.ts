@@ -25,6 +25,7 @@ import { operations, scopes } from './operations.ts';
 import { projectRoutes } from './projects/project-routes.ts';
 import { Candidates } from './records/candidates.ts';
 import { HashChecks } from './records/hash-checks.ts';
+import { sweepReceipts } from './records/insert-receipts.ts';
 import { createRecordInserts } from './records/insert-records.ts';
 import { RecordChanges } from './records/record-changes.ts';
 import { quotaWrites, RecordQuota } from './records/record-quota.ts';
@@ -51,6 +52,9 @@ import { usageRoute } from './usage/usage-route.ts';
 /** What carries events, opened for a process, with routes of its own. */
 type OpenEvents = (services: ProcessServices) => Promise<RecordEvents & Pick<Service, 'routes' | 'close'>>;
 
+/** How often receipts of inserts are swept. Milliseconds. */
+const sweepEvery = 3_600_000;
+
 /** The query service on the stores of its process. @param openEvents what hears of writes */
 export const queryService =
   (openEvents: OpenEvents): ServiceFactory =>
@@ -68,6 +72,7 @@ export const queryService =
         ? undefined
         : createSharedFailures({ redis, keys: createStoredKeys(services), delays: failureDelays, log });
     const closing = new AbortController();
+    let sweeping: NodeJS.Timeout | undefined;
     const store = await openStore(services);
     // nothing that can fail comes behind it
     const events = await openEvents(services);
@@ -82,9 +87,14 @@ export const queryService =
       // not Redis: most requests do without it
       readiness: [],
       examples: queryExamples,
-      started: () => void sweepLeft({ store, catalogue, log }, closing.signal),
+      started() {
+        const sweep = (): Promise<void> => sweepReceipts({ store, log }, closing.signal);
+        sweeping = setInterval(() => void sweep(), sweepEvery).unref();
+        void sweepLeft({ store, catalogue, log }, closing.signal).then(sweep);
+      },
       commands: { 'sql-views': (order) => makeSpaceViews({ ...services, catalogue }, order as ViewsOrder) },
       async close() {
+        clearInterval(sweeping);
         closing.abort(new Error('the server stops'));
         await events.close();
         await reservations.close();
@@ -128,6 +138,8 @@ export interface QueryDeps
   readonly events: RecordEvents;
   /** Absent: nobody measures. */
   readonly metrics?: Pick<Metrics, 'cache' | 'observeCall'>;
+  /** Absent: the clock. */
+  readonly now?: () => number;
   /** Absent: argon2id. */
   readonly hasher?: Hasher;
   /** Absent: in this process. */
@@ -180,7 +192,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
     announce: createAnnounce(args.events),
     spaces,
     authorize,
-    records: createRecordInserts({ ...reading, writes }),
+    records: createRecordInserts({ ...reading, writes, now: args.now ?? Date.now }),
     changes: new RecordChanges({ ...deps, writes }),
     describeSpace: (structure) => describeSpace(operations, structure, config.publicUrl ?? '/'),
   };

@@ -122,7 +122,7 @@ export const quotaExceeded = (what: string) =>
     message: `The account may not store more than ${what}`,
   });
 
-// 404, 405, 408, 409, 410, 412, 413, 415, 416, 429, 431, 460
+// 404, 405, 408, 409, 410, 412, 413, 415, 416, 422, 429, 431, 460
 export const notFound = (message: string) => new ApiError({ code: 'not_found', status: 404, message });
 export const nothingHere = () => notFound('There is nothing at this address');
 export const projectNotFound = (slug: string) =>
@@ -212,6 +212,19 @@ export const rangeNotSatisfiable = (size: number) =>
     status: 416,
     message: `The requested range lies outside the file of ${size} bytes`,
     headers: { 'content-range': `bytes */${size}` },
+  });
+export const idempotencyKeyInUse = () =>
+  new ApiError({
+    code: 'idempotency_key_in_use',
+    status: 409,
+    message: 'Another request with this Idempotency-Key goes on: try again when it is over',
+    headers: { 'retry-after': '1' },
+  });
+export const idempotencyKeyReused = () =>
+  new ApiError({
+    code: 'idempotency_key_reused',
+    status: 422,
+    message: 'This Idempotency-Key was sent with another request: use a new key for each',
   });
 /** @param wait seconds until another attempt is looked at */
 export const tooManyAttempts = (wait: number) =>

@@ -40,6 +40,8 @@ export interface CloudFiles {
   /** Resolves when the row is durable. After a rejection it may still appear, if the engine was at work on it. */
   insert(file: CloudFile, signal: AbortSignal): Promise<void>;
   findByName(name: string, signal: AbortSignal): Promise<CloudFile | null>;
+  /** Files whose names begin with one of these. */
+  findByPrefixes(prefixes: readonly string[], signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** Which of the names have a row. @param names a few thousand at most */
   namesWithRow(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Rows that were made between two times, newest first. */
@@ -122,6 +124,7 @@ export function createCloudFiles({
     remember: (file) => known.note(file),
     openFilter: (log) => new IdFilter({ db, table, id: 'name', what: 'files', log }),
     findByName: (name, signal) => known.find(name, signal),
+    findByPrefixes: (prefixes, signal) => statements.byPrefixes(prefixes, signal),
     namesWithRow: (names, signal) => statements.namesWithRow(names, signal),
     madeBetween: (after, before, limit, signal) => statements.madeBetween(after, before, limit, signal),
     list(query, signal) {

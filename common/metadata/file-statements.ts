@@ -54,6 +54,13 @@ export class FileStatements {
     return new Map(rows.map((row) => [row.name, fileOf(row)]));
   }
 
+  async byPrefixes(prefixes: readonly string[], signal: AbortSignal): Promise<readonly CloudFile[]> {
+    const among = prefixes.map((prefix) => `startsWith(name, ${textLiteral(prefix)})`).join(' OR ');
+    const sql = `SELECT ${selection} FROM ${this.table} WHERE ${among} ORDER BY created_at DESC`;
+    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
+    return rows.map(fileOf);
+  }
+
   async namesWithRow(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
     if (names.length === 0) return new Set();
     const sql = `SELECT name FROM ${this.table} WHERE ${isAmong(names)}`;

@@ -92,6 +92,13 @@ export async function openLoggedFiles(args: {
       if (file !== undefined) return file;
       return filter.mayHave(name) ? table.findByName(name, signal) : null;
     },
+    async findByPrefixes(prefixes, signal) {
+      // before the table is asked, which has a row no later than it is gone from here
+      const waiting = [...pending.values()].filter(({ name }) =>
+        prefixes.some((prefix) => name.startsWith(prefix)),
+      );
+      return [...waiting, ...(await table.findByPrefixes(prefixes, signal))];
+    },
     async namesWithRow(names, signal) {
       await flush();
       return table.namesWithRow(names, signal);

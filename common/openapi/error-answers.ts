@@ -54,20 +54,18 @@ const problemSchema = named(
   ),
 );
 
-const headersByStatus: Readonly<Record<number, Readonly<Record<string, ApiHeader>>>> = {
-  401: { 'WWW-Authenticate': header('Bearer') },
-  416: { 'Content-Range': header('The size of the file') },
-  429: { 'Retry-After': retryAfter() },
-  503: { 'Retry-After': retryAfter() },
+const retryAfter: ApiHeader = {
+  description: 'Seconds after which to try again',
+  schema: { type: 'string', pattern: '^[1-9][0-9]*$' },
 };
 
-function retryAfter(): ApiHeader {
-  return {
-    description: 'Seconds after which to try again',
-    schema: { type: 'string', pattern: '^[1-9][0-9]*$' },
-    always: true,
-  };
-}
+const headersByStatus: Readonly<Record<number, Readonly<Record<string, ApiHeader>>>> = {
+  401: { 'WWW-Authenticate': header('Bearer') },
+  409: { 'Retry-After': retryAfter },
+  416: { 'Content-Range': header('The size of the file') },
+  429: { 'Retry-After': { ...retryAfter, always: true } },
+  503: { 'Retry-After': { ...retryAfter, always: true } },
+};
 
 export function errorStatuses(codes: readonly ErrorCode[]): number[] {
   return [...new Set(codes.map((code) => errorCodes[code].status))].sort();

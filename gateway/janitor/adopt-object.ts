@@ -2,13 +2,19 @@ import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { readFileKey } from '../file-key.ts';
 import { readObjectMetadata } from '../object-metadata.ts';
+import { keyPrefixOf } from '../upload-keys.ts';
+
+interface AdoptDeps {
+  readonly store: Pick<ObjectStore, 'head' | 'delete'>;
+  readonly cloudFiles: Pick<CloudFiles, 'insert' | 'findByPrefixes'>;
+}
 
 /**
  * Gives an object that has no row the row that its metadata tells of. When they tell of none, or of another object, it is
  * left as it is: its bytes may be all that somebody has.
  */
 export async function adoptObject(
-  { store, cloudFiles }: { store: Pick<ObjectStore, 'head'>; cloudFiles: Pick<CloudFiles, 'insert'> },
+  { store, cloudFiles }: AdoptDeps,
   key: string,
   { dryRun, signal }: { dryRun: boolean; signal: AbortSignal },
 ): Promise<'row made' | 'object left' | 'nothing there'> {
@@ -18,6 +24,12 @@ export async function adoptObject(
   const parts = readFileKey(key);
   if (known === null || known.ownerId !== parts?.ownerId || known.projectSlug !== parts.projectSlug) {
     return 'object left';
+  }
+  const prefix = keyPrefixOf(known);
+  if (prefix !== null && (await cloudFiles.findByPrefixes([prefix], signal)).length > 0) {
+    // nobody was told of this one, and the next request with its Idempotency-Key stored the file
+    if (!dryRun) await store.delete(key, signal);
+    return 'nothing there';
   }
   const file: CloudFile = {
     ...known,

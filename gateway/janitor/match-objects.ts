@@ -6,8 +6,8 @@ import { adoptObject } from './adopt-object.ts';
 import type { JanitorRun } from './janitor-run.ts';
 
 export interface ObjectDeps {
-  readonly store: Pick<ObjectStore, 'list' | 'head'>;
-  readonly cloudFiles: Pick<CloudFiles, 'namesWithRow' | 'insert'>;
+  readonly store: Pick<ObjectStore, 'list' | 'head' | 'delete'>;
+  readonly cloudFiles: Pick<CloudFiles, 'namesWithRow' | 'insert' | 'findByPrefixes'>;
   readonly log: Log;
   /** Milliseconds for which an object that has no row is left alone. */
   readonly grace: number;

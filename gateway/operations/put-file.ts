@@ -26,25 +26,27 @@ export function putFileOperation(deps: UploadDeps): Handler {
     if (length > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'File');
     const grant = await deps.access.begin(request, projectSlug);
     const { userId } = grant;
-    const draft = draftFile(
-      { fileName: request.params.name ?? '', contentType },
-      { id: randomUUID(), deploymentId: deps.deploymentId, ownerId: userId, projectSlug },
-    );
-    mustFit(grant, draft.contentType, length);
-    await deps.quota?.check(userId, length, signal);
-    const received = await receiveBody({
-      ...{ body, signal, behind },
-      rules: deps.store,
-      memory: deps.memory,
-      account: userId,
-      maxBodyBytes: grant.maxBytes,
-      reader(object) {
-        deps.uploads.begin(request, draft.objectKey);
-        object.begin((stopped) => deps.store.create(draft.objectKey, objectDescription(draft), stopped));
-        return plainReader(object, checksums);
-      },
+    return deps.keys.use(request, grant, async (keyed) => {
+      const draft = draftFile(
+        { fileName: request.params.name ?? '', contentType },
+        { id: keyed?.id ?? randomUUID(), deploymentId: deps.deploymentId, ownerId: userId, projectSlug },
+      );
+      mustFit(grant, draft.contentType, length);
+      if (keyed === null) await deps.quota?.check(userId, length, signal);
+      const received = await receiveBody({
+        ...{ body, signal, behind },
+        rules: deps.store,
+        memory: deps.memory,
+        account: userId,
+        maxBodyBytes: grant.maxBytes,
+        reader(object) {
+          deps.uploads.begin(request, draft.objectKey);
+          object.begin((stopped) => deps.store.create(draft.objectKey, objectDescription(draft), stopped));
+          return plainReader(object, checksums);
+        },
+      });
+      return storeFile(deps, request, { received, draft, behind, keyed });
     });
-    return storeFile(deps, request, { received, draft, behind });
   });
 }
 

@@ -3,6 +3,7 @@ import { createSharedDeadline } from '../../common/abort/shared-deadline.ts';
 import { chunksUnsupported, invalidSlug, payloadTooLarge } from '../../common/errors/catalogue.ts';
 import { visibleError } from '../../common/errors/render-error.ts';
 import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
+import { replayedHeader } from '../../common/http/idempotency-key.ts';
 import type { UploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
@@ -19,7 +20,8 @@ import { type FilePart, receiveFile } from '../multipart/receive-file.ts';
 import { objectDescription } from '../object-description.ts';
 import type { ReceivedObject } from '../receive/receive-body.ts';
 import type { CountedFile, StorageQuota } from '../storage-quota.ts';
-import { mustFit, type UploadAccess } from '../upload-access.ts';
+import { mustFit, type UploadAccess, type UploadGrant } from '../upload-access.ts';
+import { type KeyedUpload, mustBeSame, type UploadKeys } from '../upload-keys.ts';
 
 /** What a form may hold beside its file: boundaries, headers, other fields. */
 const formOverheadBytes = 1024 * 1024;
@@ -37,6 +39,7 @@ export interface UploadDeps {
   readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert'>;
   readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes' | 'concurrentParts' | 'shortParts'>;
   readonly memory: UploadMemory;
+  readonly keys: UploadKeys;
   readonly maxUploadBytes: number;
   /** Absent: an account may store what it likes. */
   readonly quota?: StorageQuota | undefined;
@@ -83,11 +86,29 @@ async function storeUpload(deps: UploadDeps, request: HttpRequest, behind: Behin
   if ((request.body.contentLength ?? 0) > maxBodyBytes) throw payloadTooLarge(deps.maxUploadBytes, 'File');
   // nothing of the body is read before the token is known to be good
   const grant = await deps.access.begin(request, projectSlug);
+  const form = { grant, projectSlug, boundary, checksums, bodyChecksums, maxBodyBytes, behind };
+  return deps.keys.use(request, grant, (keyed) => storeForm(deps, request, { ...form, keyed }));
+}
+
+interface Form {
+  readonly grant: UploadGrant;
+  readonly projectSlug: string;
+  readonly boundary: string;
+  readonly checksums: FileChecksums;
+  readonly bodyChecksums: FileChecksums;
+  readonly maxBodyBytes: number;
+  readonly behind: Behind;
+  readonly keyed: KeyedUpload | null;
+}
+
+async function storeForm(deps: UploadDeps, request: HttpRequest, form: Form): Promise<HttpResponse> {
+  const { grant, projectSlug, boundary, checksums, bodyChecksums, maxBodyBytes, behind, keyed } = form;
   const { userId } = grant;
   const leastBytes = Math.max(0, (request.body.contentLength ?? 0) - formOverheadBytes);
-  await deps.quota?.check(userId, leastBytes, request.signal);
+  // what was stored before is no more than there is
+  if (keyed === null) await deps.quota?.check(userId, leastBytes, request.signal);
 
-  const id = randomUUID();
+  const id = keyed?.id ?? randomUUID();
   const { deploymentId } = deps;
   const describe = (part: FilePart): FileDraft =>
     draftFile(part, { id, deploymentId, ownerId: userId, projectSlug });
@@ -110,13 +131,15 @@ async function storeUpload(deps: UploadDeps, request: HttpRequest, behind: Behin
       return deps.store.create(draft.objectKey, objectDescription(draft), signal);
     },
   });
-  return storeFile(deps, request, { received, draft: describe(received.part), behind });
+  return storeFile(deps, request, { received, draft: describe(received.part), behind, keyed });
 }
 
 interface Received {
   readonly received: ReceivedObject;
   readonly draft: FileDraft;
   readonly behind: Behind;
+  /** Null: the request has no `Idempotency-Key`. */
+  readonly keyed: KeyedUpload | null;
 }
 
 /** Makes a file of an object whose bytes have all come. */
@@ -125,7 +148,9 @@ export async function storeFile(
   request: HttpRequest,
   upload: Received,
 ): Promise<HttpResponse> {
-  const { draft, received } = upload;
+  const { draft, received, keyed } = upload;
+  const earlier = keyed === null ? null : await storedBefore(keyed, upload, request.signal);
+  if (earlier !== null) return answer(earlier, deps.fileUrl(earlier), replayedHeader);
   const rowIsOver = deps.cloudFiles.announce();
   let counted: CountedFile | undefined;
   let stored = false;
@@ -141,6 +166,23 @@ export async function storeFile(
   } finally {
     rowIsOver();
     counted?.(stored);
+  }
+}
+
+/** The file of an earlier request with the same key, which this one should be: then its bytes are dropped. */
+async function storedBefore(
+  keyed: KeyedUpload,
+  { draft, received: { size, crc32, writer, release }, behind }: Received,
+  signal: AbortSignal,
+): Promise<CloudFile | null> {
+  let first = false;
+  try {
+    const earlier = await keyed.earlier(signal);
+    first = earlier === null;
+    if (earlier !== null) mustBeSame(earlier, { ...draft, size, crc32 });
+    return earlier;
+  } finally {
+    if (!first) behind(writer.abort().then(release));
   }
 }
 
@@ -214,10 +256,10 @@ async function storeRow(
   }
 }
 
-function answer(file: CloudFile, s3Link: string): HttpResponse {
+function answer(file: CloudFile, s3Link: string, more: Readonly<Record<string, string>> = {}): HttpResponse {
   return {
     status: 200,
-    headers: { 'content-type': 'application/json; charset=utf-8' },
+    headers: { 'content-type': 'application/json; charset=utf-8', ...more },
     body: JSON.stringify(cloudFileJson(file, s3Link)),
   };
 }

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../common/errors/error-codes.ts';
 import {
+  type ApiHeader,
   type ApiMedia,
   type ApiOperation,
   type ApiParameter,
@@ -35,6 +36,7 @@ export interface DescribedOperation extends OperationIdentity {
   readonly body?: (space: SpaceModel) => ApiMedia;
   /** JSON; or else `answers`. */
   readonly answer?: (space: SpaceModel) => Schema;
+  readonly answerHeaders?: Readonly<Record<string, ApiHeader>>;
   readonly answers?: ApiOperation['answers'];
   /** Its own. */
   readonly errors?: readonly ErrorCode[];
@@ -114,6 +116,7 @@ export function describeOperation(
   also?: NonNullable<DescribedOperation['also']>[number],
 ): ApiOperation {
   const { name, family, description, spaceHeaders, answer, answers = {}, errors = [], sample } = operation;
+  const { answerHeaders: headers = {} } = operation;
   const way = also === undefined ? inQuery : inBody[also.method];
   const conditions = { schema: space.conditionsBody, example: space.examples.conditions };
   const body = also === undefined ? operation.body?.(space) : conditions;
@@ -127,7 +130,9 @@ export function describeOperation(
     parameters: parametersOf(operation, space, also !== undefined),
     ...(body === undefined ? {} : { body: { description: bodyText, content: { 'application/json': body } } }),
     answers:
-      answer === undefined ? answers : { 200: { description: 'Done', content: jsonContent(answer(space)) } },
+      answer === undefined
+        ? answers
+        : { 200: { description: 'Done', headers, content: jsonContent(answer(space)) } },
     errors: [
       ...accountErrors,
       ...(spaceHeaders === 'none' ? [] : spaceErrors),

@@ -16,7 +16,7 @@ export function countedWrites(
       return opened;
     };
     const answer = await run({ ...call, open }, deps);
-    if (opened !== undefined) {
+    if (opened !== undefined && answer.headers?.['idempotent-replayed'] === undefined) {
       const written = family === 'delete' ? null : await call.body();
       const recordsWritten = Array.isArray(written) ? written.length : 1;
       usage.add(opened.ownerId, call.request.params.project ?? '', { recordsWritten });

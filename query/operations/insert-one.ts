@@ -1,23 +1,28 @@
+import { keyErrors, keyParameter, replayedHeaders } from '../../common/http/idempotency-key.ts';
 import { validateRecord } from '../input/validate-record.ts';
 import { writeErrors } from '../openapi/describe-operation.ts';
+import { readInsertKey } from '../records/insert-receipts.ts';
 import { type NewRecord, newRecordJson } from '../sql/new-record.ts';
-import { jsonAnswer } from './json-answer.ts';
+import { insertAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
 /** POST /{project}/{space}/_single_: stores a record and answers it. */
 export const insertOne: OperationDefinition = {
   async run({ request, open, body }, { records, announce }) {
     const space = await open();
-    const values = validateRecord(await body(), space.structure);
-    const [stored] = await records.store(space, [values], request.signal);
-    const record = stored as NewRecord;
+    const parsed = await body();
+    const values = validateRecord(parsed, space.structure);
+    const stored = await records.store(space, [values], request.signal, readInsertKey(request, parsed));
+    const record = stored.records[0] as NewRecord;
     const json = newRecordJson(space.structure, record);
-    await announce(space, 'record.inserted', [{ id: record.id, json }]);
-    return jsonAnswer(json);
+    if (!stored.replayed) await announce(space, 'record.inserted', [{ id: record.id, json }]);
+    return insertAnswer(json, stored);
   },
   summary: 'Insert a record',
+  parameters: () => [keyParameter],
   body: ({ newRecord, examples }) => ({ schema: newRecord, example: examples.newRecord }),
   answer: ({ record }) => record,
-  errors: writeErrors,
+  answerHeaders: replayedHeaders,
+  errors: [...writeErrors, ...keyErrors],
   sample: {},
 };

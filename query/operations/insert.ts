@@ -1,10 +1,12 @@
+import { keyErrors, keyParameter, replayedHeaders } from '../../common/http/idempotency-key.ts';
 import { arrayOf } from '../../common/openapi/schema.ts';
 import type { AnnouncedRecord } from '../../common/record-events/record-event.ts';
 import { validateRecords } from '../input/validate-record.ts';
 import { writeErrors } from '../openapi/describe-operation.ts';
+import { readInsertKey } from '../records/insert-receipts.ts';
 import { type NewRecord, newRecordJson, newRecordsJson } from '../sql/new-record.ts';
 import type { Structure } from '../structure/structure.ts';
-import { jsonAnswer } from './json-answer.ts';
+import { insertAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
 /** POST /{project}/{space}: stores an array of records, all or none, and answers them in their order. */
@@ -13,21 +15,24 @@ export const insert: OperationDefinition = {
     const { signal } = request;
     const space = await open();
     const { structure } = space;
-    const values = await validateRecords(await body(), structure, signal);
-    const stored = await records.store(space, values, signal);
-    await announce(space, 'record.inserted', announced(structure, stored));
-    return jsonAnswer(await newRecordsJson(structure, stored, signal));
+    const parsed = await body();
+    const values = await validateRecords(parsed, structure, signal);
+    const stored = await records.store(space, values, signal, readInsertKey(request, parsed));
+    if (!stored.replayed) await announce(space, 'record.inserted', announced(structure, stored.records));
+    return insertAnswer(await newRecordsJson(structure, stored.records, signal), stored);
   },
   summary: 'Insert records',
   description:
     'All are stored, or none. They are durable when the answer comes, and every later find sees them.',
   bodyLimit: 'maxRecordsBytes',
+  parameters: () => [keyParameter],
   body: ({ newRecord, examples }) => ({
     schema: { ...arrayOf(newRecord), minItems: 1 },
     example: [examples.newRecord],
   }),
   answer: ({ record }) => arrayOf(record),
-  errors: writeErrors,
+  answerHeaders: replayedHeaders,
+  errors: [...writeErrors, ...keyErrors],
   sample: {
     body: [
       { name: 'Ada', age: 36 },

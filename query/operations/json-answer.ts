@@ -1,4 +1,6 @@
 import type { HttpResponse } from '../../common/http/http-types.ts';
+import { replayedHeader } from '../../common/http/idempotency-key.ts';
+import type { Inserted } from '../records/insert-records.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
 
 const headers = { 'content-type': 'application/json; charset=utf-8' };
@@ -6,6 +8,12 @@ const headers = { 'content-type': 'application/json; charset=utf-8' };
 /** @param body JSON text */
 export function jsonAnswer(body: string | Uint8Array): HttpResponse {
   return { status: 200, headers, body };
+}
+
+/** What an insert stored, now or before. */
+export function insertAnswer(body: string | Uint8Array, { replayed }: Inserted): HttpResponse {
+  const answer = jsonAnswer(body);
+  return replayed ? { ...answer, headers: { ...headers, ...replayedHeader } } : answer;
 }
 
 /** A structure under both names that its list of fields has: clients differ. */

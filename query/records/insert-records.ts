@@ -9,6 +9,7 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { firstRecordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
 import { findStored } from './find-stored.ts';
+import { type InsertKey, InsertReceipts, idsFrom, type KeyedInsert } from './insert-receipts.ts';
 import type { RecordReader } from './record-reader.ts';
 import { alreadyStored, collectUniqueValues } from './unique-values.ts';
 
@@ -16,17 +17,25 @@ export interface RecordInserts {
   /**
    * Stores the records of one request, all or none, in their order. Resolves when they are durable and a find sees
    * them; throws a 400 when a value of a unique field is taken.
+   * @param key undefined: the request has no `Idempotency-Key`
    */
   store(
     space: RecordSpace,
     records: readonly RecordValues[],
     signal: AbortSignal,
-  ): Promise<readonly NewRecord[]>;
+    key: InsertKey | undefined,
+  ): Promise<Inserted>;
   /**
    * Stores a record as the first one of its space; null when there is one by now. Of several that are stored at once,
    * also by other processes that share reservations, one becomes the first.
    */
   storeFirst(space: RecordSpace, record: RecordValues, signal: AbortSignal): Promise<NewRecord | null>;
+}
+
+export interface Inserted {
+  readonly records: readonly NewRecord[];
+  /** An earlier request with the same key stored them. */
+  readonly replayed: boolean;
 }
 
 export function createRecordInserts(deps: {
@@ -36,19 +45,23 @@ export function createRecordInserts(deps: {
   reservations: UniqueReservations;
   writes: RecordWrites;
   newId: () => string;
+  now: () => number;
 }): RecordInserts {
-  const { store, hasher, reservations, writes, newId } = deps;
+  const { store, hasher, reservations, writes, newId, now } = deps;
+  const receipts = new InsertReceipts(store, now);
 
   /** @param first absent: there may be other records. Answers null when it was given, and there are */
   const storeAll = async (
     space: RecordSpace,
     records: readonly RecordValues[],
     signal: AbortSignal,
-    first?: { readonly key: string; readonly isTaken: () => Promise<boolean> },
-  ): Promise<readonly NewRecord[] | null> => {
+    { first, keyed }: { readonly first?: First; readonly keyed?: KeyedInsert | undefined },
+  ): Promise<Inserted | null> => {
     const unique = await collectUniqueValues(space, records, signal);
     const hashed = await withHashes(hasher, space, records, signal);
-    const keys = [...unique.keys(), ...(first === undefined ? [] : [first.key])];
+    const values = [...unique.keys(), ...(first === undefined ? [] : [first.key])];
+    // first, so that a request which comes again waits for the one before, and not for its values
+    const keys = keyed === undefined ? values : [keyed.reservation, ...values];
     let reservation: Reservation | null = null;
     if (keys.length > 0) {
       const result = await reservations.reserve(keys, signal);
@@ -61,8 +74,16 @@ export function createRecordInserts(deps: {
     let stored: Iterable<string> = [];
     const settle = async (): Promise<void> => reservation?.settle(stored);
     const made: NewRecord[] = [];
+    const make = (createdAt: string, nextId: () => string): Promise<void> =>
+      forEachYielding(hashed, (values) => made.push({ id: nextId(), createdAt, values }), signal);
     let outcome: Promise<{ readonly told: Promise<void> }>;
     try {
+      const earlier = keyed === undefined ? null : await keyed.find(signal);
+      if (earlier !== null) {
+        await settle();
+        await make(earlier.createdAt, idsFrom(earlier.firstId));
+        return { records: made, replayed: true };
+      }
       if (first !== undefined && (await first.isTaken())) {
         await settle();
         return null;
@@ -72,12 +93,14 @@ export function createRecordInserts(deps: {
         stored = taken;
         if (taken.size > 0) throw alreadyStored(unique, taken);
       }
-      const createdAt = new Date().toISOString();
-      await forEachYielding(hashed, (values) => made.push({ id: newId(), createdAt, values }), signal);
-      const values = [...unique.values()];
-      await forEachYielding(values, ({ hash }) => store.keys.add(space.id, hash), signal);
+      const createdAt = new Date(now()).toISOString();
+      await make(createdAt, keyed === undefined ? newId : idsFrom(newId()));
+      const keysOfRecords = [...unique.values()];
+      await forEachYielding(keysOfRecords, ({ hash }) => store.keys.add(space.id, hash), signal);
       const permit = reservation?.permit ?? null;
-      outcome = writes.insert({ space, records: made, unique: values, signal, permit });
+      const firstId = (made[0] as NewRecord).id;
+      const receipt = keyed && (await keyed.row({ firstId, createdAt }, signal));
+      outcome = writes.insert({ space, records: made, unique: keysOfRecords, receipt, signal, permit });
     } catch (error) {
       await settle();
       throw error;
@@ -85,25 +108,31 @@ export function createRecordInserts(deps: {
     // the values stay reserved until the outcome is known, even when the client has gone
     const settled = outcome
       .then(({ told }) => {
-        stored = keys;
+        stored = values;
         return { told };
       })
       .finally(settle)
       .then(({ told }) => told);
     await untilAborted(settled, signal);
-    return made;
+    return { records: made, replayed: false };
   };
 
   return {
-    async store(space, records, signal) {
-      return (await storeAll(space, records, signal)) as readonly NewRecord[];
+    async store(space, records, signal, key) {
+      const keyed = key && receipts.of(space, key);
+      return (await storeAll(space, records, signal, { keyed })) as Inserted;
     },
     async storeFirst(space, record, signal) {
       const isTaken = async (): Promise<boolean> => (await deps.reader.oldestId(space, signal)) !== null;
-      const stored = await storeAll(space, [record], signal, { key: firstRecordKey(space), isTaken });
-      return stored?.[0] ?? null;
+      const first = { key: firstRecordKey(space), isTaken };
+      return (await storeAll(space, [record], signal, { first }))?.records[0] ?? null;
     },
   };
+}
+
+interface First {
+  readonly key: string;
+  readonly isTaken: () => Promise<boolean>;
 }
 
 /** The records with the values of hashed fields replaced by their hashes. */

@@ -10,15 +10,17 @@ export interface RecordRow {
   readonly hashes: Readonly<Record<string, string>>;
 }
 
+/** The same, and whose it is. */
+export interface SpacedRow extends RecordRow {
+  readonly spaceId: string;
+}
+
 /** Rows for the records table: JSONEachRow lines. */
-export function recordLines(
-  rows: readonly (RecordRow & { readonly spaceId: string })[],
-  signal: AbortSignal,
-): Promise<Uint8Array> {
+export function recordLines(rows: readonly SpacedRow[], signal: AbortSignal): Promise<Uint8Array> {
   return joinedText(rows, recordLine, signal);
 }
 
-function recordLine({ spaceId, row, hashes }: RecordRow & { readonly spaceId: string }): string {
+function recordLine({ spaceId, row, hashes }: SpacedRow): string {
   const { _id, _created_at, _updated_at, _doc } = row;
   let text = `{"space":"${spaceId}","_id":${JSON.stringify(_id)}`;
   text += `,"_created_at":"${engineTime(_created_at)}","_updated_at":"${engineTime(_updated_at)}"`;

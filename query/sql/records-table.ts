@@ -84,6 +84,15 @@ export class RecordsTable {
       for (let from = 0; from < ids.length; from += spacesAtOnce) yield ids.slice(from, from + spacesAtOnce);
   }
 
+  /** Where receipts of inserts into a space lie: in a space of nobody's that has the same home. */
+  receiptsOf(spaceId: string): string {
+    return receiptSpace(this.#severalHomes ? Number.parseInt(spaceId.slice(0, 2), 16) % homes : 0);
+  }
+
+  get receiptSpaces(): readonly string[] {
+    return Array.from({ length: this.#severalHomes ? homes : 1 }, (_, home) => receiptSpace(home));
+  }
+
   select(spaceId: string, { columns, where = null, keyed = [], tail = '' }: Selection): Sql {
     const conditions = [`space = ${textLiteral(spaceId)}`];
     if (keyed.length > 0) conditions.push(`_id IN (${this.#idsByKeys(spaceId, keyed)})`);
@@ -128,6 +137,13 @@ export class RecordsTable {
 
   clear(spaceId: string): Sql {
     const where = `space = ${textLiteral(spaceId)}`;
+    const sql = `DELETE FROM ${this.#changed.records} WHERE ${where} SETTINGS ${deleteSettings}`;
+    return { sql, home: this.homeOf(spaceId), space: spaceId };
+  }
+
+  /** Deletes records whose ids come before another one. */
+  clearBefore(spaceId: string, id: string): Sql {
+    const where = `space = ${textLiteral(spaceId)} AND _id < ${textLiteral(id)}`;
     const sql = `DELETE FROM ${this.#changed.records} WHERE ${where} SETTINGS ${deleteSettings}`;
     return { sql, home: this.homeOf(spaceId), space: spaceId };
   }
@@ -251,6 +267,11 @@ export class RecordsTable {
  * beside it (docs/decisions/003-updates.md).
  */
 const deleteSettings = `lightweight_delete_mode = 'lightweight_update_force'`;
+
+/** UUIDs of version 8: those of record spaces are of version 5. */
+function receiptSpace(home: number): string {
+  return `0${home.toString(16)}c6a1d2-51f3-8d4e-9b07-3e8a2f6c4d90`;
+}
 
 /** Which of the maps of a record has the values of a slot. */
 function mapOf(slot: string): '_hashes' | '_doc' {

@@ -2,6 +2,7 @@ import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import { letOthersRun } from '../../common/limits/yielding-loop.ts';
 import type { MemoryTables } from '../memory/memory-tables.ts';
 import { rowOf } from '../sql/new-record.ts';
+import type { SpacedRow } from '../sql/record-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { Assignment } from '../sql/update-sql.ts';
 import type { Changed, NewRecords, RecordChange, RecordStore, RecordWrites } from '../store/record-store.ts';
@@ -9,7 +10,7 @@ import { manyRecords } from '../store/statement-writes.ts';
 import { kindOf } from '../structure/slots.ts';
 import { uniqueSlots } from '../structure/unique-slots.ts';
 import type { RecordWrite } from './known-records.ts';
-import type { PendingRecords } from './pending-records.ts';
+import type { PendingRecords, PendingWrite } from './pending-records.ts';
 import type { RecordEffect, ResultCache } from './result-cache.ts';
 
 const neverAborted = new AbortController().signal;
@@ -37,15 +38,16 @@ export class LoggedWrites implements RecordWrites {
   }
 
   async insert(args: NewRecords): Promise<{ readonly told: Promise<void> }> {
-    const { space, records, signal, permit } = args;
+    const { space, records, receipt, signal, permit } = args;
     const { pending, lock, results } = this.#deps;
     if (records.length > manyRecords) return this.#insertMany(args);
     const unique = uniqueSlots(space.stored);
     const rows = records.map((record) => rowOf(space, record));
-    const writes = rows.map(({ row, hashes }) => ({
+    const writes: PendingWrite[] = rows.map(({ row, hashes }) => ({
       write: { spaceId: space.id, id: row._id, row, hashes, changed: null, unique },
       before: null,
     }));
+    if (receipt !== undefined) writes.push({ write: writeOf(receipt), before: null });
     const effects = rows.map(({ row }) => effectOf(row));
     const seen = (): void => results.begin(space.id, effects)();
     await lock.whenShared(space.id, signal, async () => {
@@ -56,14 +58,19 @@ export class LoggedWrites implements RecordWrites {
   }
 
   #insertMany(args: NewRecords): Promise<{ readonly told: Promise<void> }> {
-    const { space, records } = args;
+    const { space, records, receipt } = args;
     function* rows(): Generator<StoredRow> {
       for (const record of records) yield rowOf(space, record).row;
     }
-    const insert = (): ReturnType<RecordWrites['insert']> => this.#deps.statements.insert(args);
+    const { statements, tables } = this.#deps;
+    const insert = async () => {
+      const stored = await statements.insert(args);
+      if (receipt !== undefined) tables.written(receipt.spaceId, receipt.row._id, receipt.row);
+      return stored;
+    };
     // who asked may be gone: the outcome counts all the same
     const pause = (): Promise<void> => letOthersRun(neverAborted);
-    return this.#deps.tables.insert(space.id, { insert, rows: rows(), pause });
+    return tables.insert(space.id, { insert, rows: rows(), pause });
   }
 
   async change({ space, id, assignments, signal, permit }: RecordChange): Promise<Changed> {
@@ -88,6 +95,10 @@ export class LoggedWrites implements RecordWrites {
     });
     return { row, told: nobodyToTell };
   }
+}
+
+function writeOf({ spaceId, row, hashes }: SpacedRow): RecordWrite {
+  return { spaceId, id: row._id, row, hashes, changed: null, unique: [] };
 }
 
 function effectOf({ _id: id, _doc: doc }: StoredRow): RecordEffect {

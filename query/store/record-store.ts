@@ -2,6 +2,7 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import type { KeyOfRecord, NewRecord } from '../sql/new-record.ts';
+import type { SpacedRow } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { Assignment } from '../sql/update-sql.ts';
@@ -102,6 +103,8 @@ export interface NewRecords {
   readonly records: readonly NewRecord[];
   /** What they have in unique fields. */
   readonly unique: readonly KeyOfRecord[];
+  /** A row that is stored with them, all or none. Several shards have it a little later. */
+  readonly receipt?: SpacedRow | undefined;
   /** Aborted: nothing is stored if that has not begun. */
   readonly signal: AbortSignal;
   /** Asked when the write begins; without it nothing is stored. */

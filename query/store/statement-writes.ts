@@ -4,7 +4,7 @@ import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Metrics } from '../../common/metrics/create-metrics.ts';
 import { idsSql } from '../sql/conditions-sql.ts';
 import { type NewRecord, newCompactLines, newKeyLines, newRecordLines } from '../sql/new-record.ts';
-import { keyLines } from '../sql/record-row.ts';
+import { keyLines, recordLines } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import { uniqueSlots } from '../structure/unique-slots.ts';
 import { createChangeCommit } from './change-commit.ts';
@@ -61,11 +61,14 @@ export function createStatementWrites(deps: {
   };
 
   return {
-    async insert({ space, records, unique, signal, permit }) {
+    async insert({ space, records, unique, receipt, signal, permit }) {
+      const own = receipt === undefined ? null : await recordLines([receipt], signal);
+      // what a Distributed table sends to two shards is there on one first, which must not be that of the receipt
+      const apart = db.cluster !== undefined;
       const rows =
-        records.length > manyRecords
+        records.length > manyRecords && (own === null || apart)
           ? await newCompactLines(space, records, signal)
-          : { lines: await newRecordLines(space, records, signal) };
+          : { lines: joined(await newRecordLines(space, records, signal), apart ? null : own) };
       const keys = await newKeyLines(space, records, unique, signal);
       const proof = { columns: '1', where: idsSql([(records[0] as NewRecord).id]), tail: 'LIMIT 1' };
       const end = await beginWrite(space.id);
@@ -82,6 +85,9 @@ export function createStatementWrites(deps: {
           signal,
           permit,
         });
+        if (own !== null && apart) {
+          await db.insert({ ...table.recordRows, lines: own, home: table.homeOf(space.id) });
+        }
       } catch (error) {
         // of most failures nobody knows what they did
         await end();
@@ -101,6 +107,10 @@ export function createStatementWrites(deps: {
       }
     },
   };
+}
+
+function joined(lines: Uint8Array, more: Uint8Array | null): Uint8Array {
+  return more === null ? lines : Buffer.concat([lines, more]);
 }
 
 /** Does work while nothing that was kept of a space counts. */

@@ -85,7 +85,7 @@ export class RedisReservations implements UniqueReservations {
       return await this.#reserve(keys, signal, patience);
     } catch (error) {
       if (!(error instanceof RedisFailure)) throw error;
-      throw unavailable('Values of unique fields can not be stored at the moment', error);
+      throw unavailable('Unique values, and Idempotency-Keys, can not be reserved at the moment', error);
     }
   }
 

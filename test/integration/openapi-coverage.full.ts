@@ -103,6 +103,14 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     target: '/demo/hooked/_single_',
   };
   await json('insertOne', { ...hook, body: '{"name":"Ada"}' });
+  // a key that other requests have had
+  const used = { authorization: 'Bearer good', 'idempotency-key': 'used' };
+  await json('putFile', { headers: used, target: '/_f_/demo/other.txt' });
+  await json('insertOne', {
+    ...user,
+    headers: { ...user.headers, ...used },
+    body: '{"email":"x","password":"y"}',
+  });
   const [{ id: delivery }] = await json('getWebhookDeliveries');
   const newId = async (): Promise<string> => (await json('insertOne')).id;
   known = { file: name, delivery, loginToken: token, newId, newFile, newProject, ...uploads };

@@ -21,6 +21,7 @@ import { type FormPart, formBody, inChunks, plentyOfMemory } from '../services/m
 import { testDeployment } from '../services/new-file.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { untilEmpty } from '../services/until-empty.ts';
+import { noUploadKeys } from '../services/upload-keys.ts';
 
 const owner = '7c0ce7f0-6f0e-4a51-8a62-1f0c8a3d0b11';
 const never = new AbortController().signal;
@@ -65,6 +66,7 @@ async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
     },
     store,
     memory,
+    keys: noUploadKeys,
     maxUploadBytes: 1_000_000,
     fileUrl: (file) => `https://files.test/_f_/${file.projectSlug}/${file.name}`,
     uploads,
@@ -365,6 +367,7 @@ t.test('an object that cannot be taken back is logged', async (t) => {
       delete: () => Promise.reject(new Error('store away')),
     },
     memory: plentyOfMemory(),
+    keys: noUploadKeys,
     maxUploadBytes: 1_000_000,
     fileUrl: () => '',
     uploads: createUploadLedger(),

@@ -211,7 +211,7 @@ t.test('without Redis: 503 with a clear text, and back by itself', async (t) => 
   await t.rejects(a.reserve('v'), {
     status: 503,
     code: 'unavailable',
-    message: 'Values of unique fields can not be stored at the moment; try again',
+    message: 'Unique values, and Idempotency-Keys, can not be reserved at the moment; try again',
     headers: { 'retry-after': '1' },
   });
   await server.start();

@@ -37,7 +37,7 @@ t.test(
       body: {
         statusCode: 503,
         code: 'unavailable',
-        error: ['Values of unique fields can not be stored at the moment; try again'],
+        error: ['Unique values, and Idempotency-Keys, can not be reserved at the moment; try again'],
       },
     });
     t.equal((await insert('users', users, { other: 'x' })).status, 200, 'a record without a value');

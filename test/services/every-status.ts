@@ -126,6 +126,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
     case 408:
       return { ...withHeaders({ 'content-length': '500' }), body: '' };
     case 409:
+      if (id === 'upload' || id === 'putFile') return withHeaders({ 'idempotency-key': 'busy' });
       if (id === 'append') return withHeaders({ 'upload-offset': '3' });
       if (id === 'createUpload') return withHeaders(finalOf(await known.newUpload()));
       if (id === 'dropUpload') return elsewhereIn(good, known.file);
@@ -139,6 +140,8 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
       return { ...withHeaders({ 'content-length': '100000000' }), body: '' };
     case 415:
       return { ...withHeaders({ 'content-type': 'text/plain' }), body: 'hello' };
+    case 422:
+      return withHeaders({ 'idempotency-key': 'used' });
     case 460:
       return { ...withHeaders({ 'upload-checksum': 'crc32 AAAAAA==' }), body: 'hello' };
     case 416:

@@ -9,6 +9,7 @@ import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { StorageQuota, storageUse } from '../../gateway/storage-quota.ts';
+import { UploadKeys } from '../../gateway/upload-keys.ts';
 import { UploadLinks } from '../../gateway/upload-links.ts';
 import { testDeployment } from './new-file.ts';
 import { plentyOfSlots } from './plenty-of-slots.ts';
@@ -51,6 +52,8 @@ export async function serveGatewayOn(
       rows.set(file.name, file);
     },
     findByName: async (name) => rows.get(name) ?? null,
+    findByPrefixes: async (prefixes) =>
+      [...rows.values()].filter(({ name }) => prefixes.some((prefix) => name.startsWith(prefix))),
     namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),
     madeBetween: async (after, before) =>
       [...rows.values()].filter(({ createdAt }) => createdAt >= after && createdAt < before),
@@ -101,6 +104,7 @@ export async function serveGatewayOn(
       cloudFiles,
       store,
       memory,
+      keys: new UploadKeys({ cloudFiles, redis: undefined, log }),
       maxUploadBytes,
       resumable,
       ...(quota && { quota }),

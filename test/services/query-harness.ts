@@ -115,6 +115,7 @@ export async function openQueryHarness(
     /** What the routes, and each of `another`, reserve values of unique fields with; absent: memory of their own. */
     reservations?: () => NonNullable<QueryDeps['reservations']>;
     freshness?: QueryDeps['freshness'];
+    now?: () => number;
     /** Opens another engine than the usual one, on a directory of its own. */
     open?: (dataDir: string) => Promise<Database>;
     /** What the routes, and each of `another`, know of each other; absent: nothing. */
@@ -172,6 +173,7 @@ export async function openQueryHarness(
         ...(options.hasher === undefined ? {} : { hasher: options.hasher }),
         ...(options.reservations === undefined ? {} : { reservations: options.reservations() }),
         ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
+        ...(options.now === undefined ? {} : { now: options.now }),
         ...(invalidation === undefined ? {} : { invalidation }),
         ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
       }),

@@ -24,10 +24,12 @@ import { draftFile } from '../../gateway/file-draft.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
+import { UploadKeys } from '../../gateway/upload-keys.ts';
 import { UploadLinks } from '../../gateway/upload-links.ts';
 import { queryRoutes } from '../../query/query-service.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { EmbeddedStore } from '../../query/store-embedded/embedded-store.ts';
+import { fakeRequest } from './fake-request.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
 import { plentyOfSlots } from './plenty-of-slots.ts';
@@ -85,6 +87,8 @@ export async function serveEverything(options: {
     announce: () => () => {},
     insert: async (file: CloudFile) => void rows.set(file.name, file),
     findByName: async (name: string) => rows.get(name) ?? null,
+    findByPrefixes: async (prefixes: readonly string[]) =>
+      [...rows.values()].filter(({ name }) => prefixes.some((prefix) => name.startsWith(prefix))),
     namesWithRow: async (names: readonly string[]) => new Set(names.filter((name) => rows.has(name))),
     list: async ({ projectSlug }: FileQuery) =>
       [...rows.values()].filter((file) => file.projectSlug === projectSlug),
@@ -92,6 +96,10 @@ export async function serveEverything(options: {
     remove: async (name: string) => rows.delete(name),
   } as unknown as CloudFiles;
   const memory = plentyOfMemory();
+  const uploadKeys = new UploadKeys({ cloudFiles, redis: undefined, log });
+  // of an upload that goes on
+  const busy = fakeRequest({ headers: { 'idempotency-key': 'busy' } });
+  void uploadKeys.use(busy, { userId: 'owner' }, () => new Promise(() => {}));
   let broken = false;
   const config = { dataDir: root, recordCacheBytes: 0 };
   const records = await EmbeddedStore.open({ db, database, config, log });
@@ -115,6 +123,7 @@ export async function serveEverything(options: {
       ...{ deploymentId: testDeployment, authenticate, projects, store, log, fileUrl, downloadUrl: fileUrl },
       filesUrl: (slug) => `http://files.test/_f_/${slug}`,
       ...{ cloudFiles, memory },
+      keys: uploadKeys,
       resumable: resumableUploadsOn({
         ...{ store, cloudFiles, memory, projects },
         maxUploadBytes: 1_000_000,

@@ -12,6 +12,7 @@ import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { StorageQuota } from '../../gateway/storage-quota.ts';
+import { UploadKeys } from '../../gateway/upload-keys.ts';
 import { UploadLinks } from '../../gateway/upload-links.ts';
 import { openMigratedChdb } from './migrated-chdb.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
@@ -29,7 +30,12 @@ const keys = createConfiguredKeys('a secret of a test, long enough for it');
 /** The gateway over the embedded engine, its write-ahead log of files and the file system; a token is an account's id. */
 export async function serveFiles(
   t: Test,
-  options: { quotaFiles?: number; flushAfter?: number; over?: (store: ObjectStore) => ObjectStore } = {},
+  options: {
+    quotaFiles?: number;
+    flushAfter?: number;
+    over?: (store: ObjectStore) => ObjectStore;
+    now?: () => number;
+  } = {},
 ) {
   const { db, database, folder } = await openMigratedChdb(t);
   const bare = await createFileSystemStore({ root: join(folder, 'files') });
@@ -62,6 +68,7 @@ export async function serveFiles(
       ...{ fileUrl, downloadUrl: fileUrl, filesUrl: (slug) => `http://files.test/_f_/${slug}` },
       ...{ memory, maxUploadBytes: 1_000_000 },
       resumable: resumableUploadsOn({ store, cloudFiles, memory, quota, maxUploadBytes: 1_000_000 }),
+      keys: new UploadKeys({ cloudFiles, redis: undefined, log, ...(options.now && { now: options.now }) }),
       ...{ uploads: createUploadLedger(), downloads: plentyOfSlots(), fileLinks: 'public' },
       links: createFileLinks(keys),
       uploadLinks: new UploadLinks({ keys }),
@@ -69,7 +76,7 @@ export async function serveFiles(
     { log },
   );
   const ask = (path: string, { account = ada, ...init }: RequestInit & { account?: string } = {}) =>
-    fetch(baseUrl + path, { ...init, headers: { authorization: `Bearer ${account}` } });
+    fetch(baseUrl + path, { ...init, headers: { ...init.headers, authorization: `Bearer ${account}` } });
   const upload = (name: string, { account = ada, project = 'demo', type = '', content = 'x' } = {}) => {
     const body = new FormData();
     body.set('file', new Blob([content], { type }), name);

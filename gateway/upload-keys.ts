@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { idempotencyKeyInUse, idempotencyKeyReused, unavailable } from '../common/errors/catalogue.ts';
+import type { HttpRequest } from '../common/http/http-types.ts';
+import { daysOfKeys, hashOfTexts, keyLifetime, readIdempotencyKey } from '../common/http/idempotency-key.ts';
+import type { Log } from '../common/log/log.ts';
+import type { CloudFile, CloudFiles } from '../common/metadata/cloud-files.ts';
+import { createProcessLock, LockRefused } from '../common/redis/process-lock.ts';
+import type { RedisConnection } from '../common/redis/redis-connection.ts';
+import type { UploadGrant } from './upload-access.ts';
+
+/** A gateway that dies with a key keeps it for so long. Milliseconds. */
+const lockTimes = { lease: 10_000, renewEvery: 3_000 };
+/** Characters of a UUID up to its random half. */
+const prefixLength = 18;
+
+interface UploadKeysDeps {
+  readonly cloudFiles: Pick<CloudFiles, 'findByPrefixes'>;
+  /** What gateways know of each other's uploads by; undefined: this one knows its own. */
+  readonly redis: RedisConnection | undefined;
+  readonly log: Log;
+  readonly now?: () => number;
+}
+
+/**
+ * Uploads with an `Idempotency-Key`. The id of their file begins with a hash of account, key and day, so the row of the
+ * file is all that is kept of a key: it is there as soon as the file is, and finds it by the order of the table.
+ */
+export class UploadKeys {
+  readonly #deps: UploadKeysDeps;
+  readonly #held = new Set<string>();
+
+  constructor(deps: UploadKeysDeps) {
+    this.#deps = deps;
+  }
+
+  /** Does the work of a request, one at a time for each key. Throws 409 while another one with its key goes on. */
+  async use<Result>(
+    request: HttpRequest,
+    { userId: ownerId, link }: Pick<UploadGrant, 'userId' | 'link'>,
+    work: (upload: KeyedUpload | null) => Promise<Result>,
+  ): Promise<Result> {
+    const key = readIdempotencyKey(request);
+    if (key === undefined) return work(null);
+    const { redis, log } = this.#deps;
+    // who uploads by a link has keys of their own
+    const hash = hashOfTexts(ownerId, link?.id ?? '', key);
+    const start = (lost?: AbortSignal) => work(new KeyedUpload(this.#deps, { ownerId, hash, lost }));
+    const name = `upload:${hash}`;
+    if (redis === undefined) return this.#hold(name, start);
+    try {
+      return await createProcessLock({ redis, name, log, times: lockTimes }).hold(start);
+    } catch (error) {
+      if (!(error instanceof LockRefused)) throw error;
+      if (error.reason === 'held') throw idempotencyKeyInUse();
+      throw unavailable('Uploads with an Idempotency-Key can not be stored at the moment', error);
+    }
+  }
+
+  async #hold<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+    if (this.#held.has(name)) throw idempotencyKeyInUse();
+    this.#held.add(name);
+    try {
+      return await work();
+    } finally {
+      this.#held.delete(name);
+    }
+  }
+}
+
+/** One of them. */
+export class KeyedUpload {
+  /** UUIDv8 (RFC 9562 section 5.8). Its second half is random: the address of a file can't be guessed, or come again. */
+  readonly id: string;
+  readonly #prefixes: readonly string[];
+  readonly #deps: UploadKeysDeps;
+  readonly #key: { readonly ownerId: string; readonly lost: AbortSignal | undefined };
+
+  constructor(deps: UploadKeysDeps, key: { ownerId: string; hash: string; lost: AbortSignal | undefined }) {
+    const { now = Date.now } = deps;
+    this.#deps = deps;
+    this.#key = key;
+    this.#prefixes = daysOfKeys(now()).map((day) => prefixOf(key.hash, String(day)));
+    this.id = this.#prefixes[0] + randomUUID().slice(prefixLength);
+  }
+
+  /** The file that the first upload with the key stored, within a day; null: there is none. */
+  async earlier(signal: AbortSignal): Promise<CloudFile | null> {
+    const { cloudFiles, now = Date.now } = this.#deps;
+    const { ownerId, lost } = this.#key;
+    const files = await cloudFiles.findByPrefixes(this.#prefixes, signal);
+    if (lost?.aborted) throw idempotencyKeyInUse();
+    const since = now() - keyLifetime;
+    return files.find((file) => file.ownerId === ownerId && file.createdAt.getTime() > since) ?? null;
+  }
+}
+
+/** Throws 422 unless it is the same file, as far as is known of its bytes without keeping more: their number and CRC-32. */
+export function mustBeSame(earlier: CloudFile, file: Omit<CloudFile, 'createdAt' | 'updatedAt'>): void {
+  const { projectSlug, originalName, contentType, size, crc32 } = earlier;
+  const same =
+    projectSlug === file.projectSlug &&
+    originalName === file.originalName &&
+    contentType === file.contentType &&
+    size === file.size &&
+    // 0: the row was made of the object, which does not know it
+    (crc32 === file.crc32 || crc32 === 0);
+  if (!same) throw idempotencyKeyReused();
+}
+
+/** What the names of other files of the same key begin with; null: the file has none. */
+export function keyPrefixOf({ id }: Pick<CloudFile, 'id'>): string | null {
+  return id[14] === '8' ? id.slice(0, prefixLength) : null;
+}
+
+function prefixOf(...texts: readonly string[]): string {
+  const hex = Buffer.from(hashOfTexts(...texts), 'base64url').toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(12, 15)}`;
+}
