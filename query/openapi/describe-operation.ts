@@ -79,7 +79,7 @@ export const idParameter: ApiParameter = {
 
 /** Of an operation that changes one record. */
 export const changedRecord: Pick<DescribedOperation, 'body' | 'answer'> = {
-  body: ({ changes, examples }) => ({ schema: changes, example: examples.changes }),
+  body: ({ changes }) => changes,
   answer: ({ record }) => record,
 };
 
@@ -118,8 +118,7 @@ export function describeOperation(
   const { name, family, description, spaceHeaders, answer, answers = {}, errors = [], sample } = operation;
   const { answerHeaders: headers = {} } = operation;
   const way = also === undefined ? inQuery : inBody[also.method];
-  const conditions = { schema: space.conditionsBody, example: space.examples.conditions };
-  const body = also === undefined ? operation.body?.(space) : conditions;
+  const body = also === undefined ? operation.body?.(space) : space.conditionsBody;
   const bodyText = also === undefined ? 'JSON' : 'Conditions';
   return {
     id: `${name}${way.suffix}`,

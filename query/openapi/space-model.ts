@@ -1,4 +1,4 @@
-import { type ApiParameter, headerParameter } from '../../common/openapi/api-operation.ts';
+import { type ApiMedia, type ApiParameter, headerParameter } from '../../common/openapi/api-operation.ts';
 import { nameSchema } from '../../common/openapi/name-schema.ts';
 import { dateTime, named, nullable, resolved, type Schema } from '../../common/openapi/schema.ts';
 import { optionsSchema } from '../input/options-schema.ts';
@@ -14,26 +14,20 @@ export interface SpaceModel {
   /** For requests that do not use the stored structure; the published client always sends them. */
   readonly creationHeaders: readonly ApiParameter[];
   readonly conditions: readonly ApiParameter[];
-  readonly conditionsBody: Schema;
+  readonly conditionsBody: ApiMedia;
   readonly search: readonly ApiParameter[];
   readonly options: ApiParameter;
   readonly structure: Schema;
   /** As a body has it. */
-  readonly structureBody: Schema;
+  readonly structureBody: ApiMedia;
   /** As answers have it. */
   readonly record: Schema;
   readonly recordOrNull: Schema;
   /** With what `populate` adds. */
   readonly found: Schema;
   readonly foundOrNull: Schema;
-  readonly newRecord: Schema;
-  readonly changes: Schema;
-  readonly examples: {
-    readonly newRecord: unknown;
-    readonly changes: unknown;
-    readonly conditions: unknown;
-    readonly structure: unknown;
-  };
+  readonly newRecord: ApiMedia;
+  readonly changes: ApiMedia;
 }
 
 const { usePreStoredStructure, inferStructure, ...creation } = recordFlags;
@@ -65,7 +59,7 @@ const record = named('Record', anyRecord);
 const recordOrNull = named('RecordOrNull', nullable(anyRecord));
 
 /** Conditions in the body of QUERY, or of POST: for those too long for an address. */
-export function conditionsBody(conditions: Schema): Schema {
+export function conditionsSchema(conditions: Schema): Schema {
   return {
     anyOf: [
       conditions,
@@ -133,12 +127,15 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
         example: { name: 'Ada' },
       },
     ],
-    conditionsBody: conditionsBody({
-      type: 'object',
-      maxProperties: 100,
-      propertyNames: nameSchema,
-      additionalProperties: true,
-    }),
+    conditionsBody: {
+      schema: conditionsSchema({
+        type: 'object',
+        maxProperties: 100,
+        propertyNames: nameSchema,
+        additionalProperties: true,
+      }),
+      example: { name: 'Ada' },
+    },
     search: searchParameters({ type: 'string' }, ['name']),
     options: optionsParameter(
       named(
@@ -155,18 +152,18 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
       },
     ),
     structure,
-    structureBody: named('StructureBody', structureBody),
+    structureBody: { schema: named('StructureBody', structureBody), example: exampleStructure },
     record,
     recordOrNull,
     found: record,
     foundOrNull: recordOrNull,
-    newRecord: named('NewRecord', { ...object, description: 'Values of fields, by name or slug' }),
-    changes: named('Changes', { ...object, description: 'The fields that change; null clears one' }),
-    examples: {
-      newRecord: { name: 'Ada', age: 36 },
-      changes: { age: 37 },
-      conditions: { name: 'Ada' },
-      structure: exampleStructure,
+    newRecord: {
+      schema: named('NewRecord', { ...object, description: 'Values of fields, by name or slug' }),
+      example: { name: 'Ada', age: 36 },
+    },
+    changes: {
+      schema: named('Changes', { ...object, description: 'The fields that change; null clears one' }),
+      example: { age: 37 },
     },
   };
 }

@@ -5,7 +5,7 @@ import { type Field, systemKeys } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
 import {
   clearAllSpaces,
-  conditionsBody,
+  conditionsSchema,
   optionsParameter,
   type SpaceModel,
   searchParameters,
@@ -63,12 +63,15 @@ export function typedSpace({ fields }: Structure): SpaceModel {
     ],
     creationHeaders: [clearAllSpaces],
     conditions: [...systemKeys.map(systemCondition), ...fields.map(condition)],
-    conditionsBody: conditionsBody(
-      exactObject(
-        { ...systemProperties, ...byName(fields, valued) },
-        { optional: [...systemKeys, ...fields.map(({ name }) => name)] },
+    conditionsBody: {
+      schema: conditionsSchema(
+        exactObject(
+          { ...systemProperties, ...byName(fields, valued) },
+          { optional: [...systemKeys, ...fields.map(({ name }) => name)] },
+        ),
       ),
-    ),
+      example: {},
+    },
     search: searchParameters(
       { type: 'string', enum: namesOf(searchable) },
       searchable.slice(0, 1).map(({ name }) => name),
@@ -77,35 +80,36 @@ export function typedSpace({ fields }: Structure): SpaceModel {
       paramRelationship: 'And',
     }),
     structure: {},
-    structureBody: {},
+    structureBody: { schema: {} },
     record: named('Record', record),
     recordOrNull: named('RecordOrNull', nullable(record)),
     found: named('FoundRecord', found),
     foundOrNull: named('FoundRecordOrNull', nullable(found)),
-    newRecord: named(
-      'NewRecord',
-      exactObject(
-        byName(fields, (field) => {
-          const { type = 'string', ...more } = valued(field);
-          return needed.includes(field) ? { type, ...more } : nullable({ type, ...more });
-        }),
-        { optional, minProperties: 1 },
+    newRecord: {
+      schema: named(
+        'NewRecord',
+        exactObject(
+          byName(fields, (field) => (needed.includes(field) ? valued(field) : nullable(valued(field)))),
+          { optional, minProperties: 1 },
+        ),
       ),
-    ),
-    changes: named(
-      'Changes',
-      exactObject(
-        byName(fields, (field) => (field.required ? valued(field) : nullable(valued(field)))),
-        { optional: fields.map(({ name }) => name), minProperties: 1 },
+      example: exampleOf(fields),
+    },
+    changes: {
+      schema: named(
+        'Changes',
+        exactObject(
+          byName(fields, (field) => (field.required ? valued(field) : nullable(valued(field)))),
+          { optional: fields.map(({ name }) => name), minProperties: 1 },
+        ),
       ),
-    ),
-    examples: {
-      newRecord: Object.fromEntries(fields.map(({ name, type }) => [name, exampleValues[type]])),
-      changes: Object.fromEntries(fields.slice(0, 1).map(({ name, type }) => [name, exampleValues[type]])),
-      conditions: {},
-      structure: undefined,
+      example: exampleOf(fields.slice(0, 1)),
     },
   };
+}
+
+function exampleOf(fields: readonly Field[]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(fields.map(({ name, type }) => [name, exampleValues[type]]));
 }
 
 function namesOf(fields: readonly Field[]): string[] {

@@ -20,7 +20,7 @@ export const insertOne: OperationDefinition = {
   },
   summary: 'Insert a record',
   parameters: () => [keyParameter],
-  body: ({ newRecord, examples }) => ({ schema: newRecord, example: examples.newRecord }),
+  body: ({ newRecord }) => newRecord,
   answer: ({ record }) => record,
   answerHeaders: replayedHeaders,
   errors: [...writeErrors, ...keyErrors],

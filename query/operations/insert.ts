@@ -26,9 +26,9 @@ export const insert: OperationDefinition = {
     'All are stored, or none. They are durable when the answer comes, and every later find sees them.',
   bodyLimit: 'maxRecordsBytes',
   parameters: () => [keyParameter],
-  body: ({ newRecord, examples }) => ({
-    schema: { ...arrayOf(newRecord), minItems: 1 },
-    example: [examples.newRecord],
+  body: ({ newRecord }) => ({
+    schema: { ...arrayOf(newRecord.schema), minItems: 1 },
+    example: [newRecord.example],
   }),
   answer: ({ record }) => arrayOf(record),
   answerHeaders: replayedHeaders,

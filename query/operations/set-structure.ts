@@ -21,7 +21,7 @@ export const setStructure: OperationDefinition = {
   }),
   summary: 'Set the structure of a space',
   description: '`projectSlug` and `slug` may be left out of the body: the path says them.',
-  body: ({ structureBody, examples }) => ({ schema: structureBody, example: examples.structure }),
+  body: ({ structureBody }) => structureBody,
   sample: {},
 };
 
