@@ -49,13 +49,14 @@ export const recordFlags = {
 export type RecordHeaders = { readonly [Key in keyof typeof recordFlags]: boolean };
 
 const flags = Object.entries<Flag>(recordFlags);
+const names = flags.map(([, { header }]) => header);
 
 /** Throws a 400 that lists every bad value. */
 export function readRecordHeaders(request: Pick<HttpRequest, 'header'>): RecordHeaders {
   // requests mostly have those of the one before
   let text = request.header('structure') ? 'structure' : '';
-  for (const [, { header }] of flags) {
-    const value = request.header(header);
+  for (const name of names) {
+    const value = request.header(name);
     // one that is empty is there, and wrong
     text += value === undefined ? '\n' : `\n=${value}`;
   }
