@@ -103,7 +103,7 @@ export class FileStatements {
     if (files.size === 0) return new Set();
     const found = [...files.keys()];
     await this.#deleteFrom(this.table, isAmong(found), signal);
-    await this.#deleteFrom(this.list, [...files.values()].map(isListed).join(' OR '), signal);
+    await this.#deleteFrom(this.list, areListed([...files.values()]), signal);
     return new Set(found);
   }
 
@@ -118,9 +118,16 @@ function isAmong(names: readonly string[]): string {
   return `name IN (${names.map(textLiteral).join(', ')})`;
 }
 
-function isListed({ ownerId, projectSlug, createdAt, id }: CloudFile): string {
-  return `(owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(projectSlug)}
-    AND created_at = ${timeLiteral(createdAt)} AND id = ${textLiteral(id)})`;
+/** An id is one file's alone; the others are what the primary key finds it by, and cost a fifth of as many ORs. */
+function areListed(files: readonly CloudFile[]): string {
+  const among = (column: string, literal: (file: CloudFile) => string): string =>
+    `${column} IN (${[...new Set(files.map(literal))].join(', ')})`;
+  return [
+    among('owner_id', ({ ownerId }) => textLiteral(ownerId)),
+    among('project_slug', ({ projectSlug }) => textLiteral(projectSlug)),
+    among('created_at', ({ createdAt }) => timeLiteral(createdAt)),
+    among('id', ({ id }) => textLiteral(id)),
+  ].join(' AND ');
 }
 
 function fileOf(row: Row): CloudFile {
