@@ -19,6 +19,7 @@ import { type Chunk, type Sat, Sitting, type SittingDeps } from './sitting.ts';
 import { finishTimeout, type Progress, UploadEnds, type UploadEndsDeps } from './upload-ends.ts';
 import { type UploadLease, UploadLeases } from './upload-leases.ts';
 import {
+  type About,
   isWhole,
   isWholePart,
   offsetOf,
@@ -44,9 +45,6 @@ export interface ResumableUploadsDeps extends UploadEndsDeps {
 
 /** Of whom, where and which. */
 export type Whose = Omit<UploadAddress, 'deploymentId'>;
-
-/** What is known of an upload that begins. */
-type About = Pick<UploadState, 'length' | 'maxBytes' | 'metadata' | 'concat'>;
 
 /** Uploads that go on after whatever ended them, at any gateway (docs/decisions/045-resumable-uploads.md). */
 export class ResumableUploads {
@@ -106,15 +104,11 @@ export class ResumableUploads {
     const file = await this.#stored(draft, signal);
     if (file !== null) return { file };
     const parts: UploadState[] = [];
-    for (const name of names) {
-      const part = await this.#load({ ...draft, name }, signal);
-      if (part === null) throw noUpload();
-      if (!isWholePart(part)) throw uploadConflict(`${name} is no partial upload that is complete`);
-      parts.push(part);
-    }
+    for (const name of names) parts.push(await this.#part({ ...draft, name }, draft.name, signal));
     const length = parts.reduce((sum, part) => sum + offsetOf(part), 0);
     const { maxUploadBytes, states, log } = this.#deps;
     if (length > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'The upload');
+    for (const { into, file } of parts) if (into === undefined) await this.#join(file, draft.name, signal);
     const done = await this.#alone(draft, async (lease) => {
       const about = { length, metadata, concat: 'final' } as const;
       const state = (await this.#load(draft, signal)) ?? (await this.#begin(draft, about, signal));
@@ -215,6 +209,23 @@ export class ResumableUploads {
     const state = { ...about, file, partBytes, written: null, rest: null, savedAt: Date.now() };
     await states.save(state, signal);
     return state;
+  }
+
+  /** A partial upload that is complete, and joined to no other file. */
+  async #part(whose: Whose, into: string, signal: AbortSignal): Promise<UploadState> {
+    const part = await this.#load(whose, signal);
+    if (part === null) throw noUpload();
+    if (!isWholePart(part)) throw uploadConflict(`${whose.name} is no partial upload that is complete`);
+    if ((part.into ?? into) !== into) throw uploadConflict(`${whose.name} belongs to another file`);
+    return part;
+  }
+
+  #join(whose: Whose, into: string, signal: AbortSignal): Promise<void> {
+    return this.#alone(whose, async (lease) => {
+      const part = await this.#part(whose, into, signal);
+      if (!(await lease.maySave())) throw uploadConflict('Another request went on with the upload');
+      await this.#deps.states.save({ ...part, into, savedAt: Date.now() }, signal);
+    });
   }
 
   async #alone<Result>({ name }: Whose, work: (lease: UploadLease) => Promise<Result>): Promise<Result> {

@@ -74,9 +74,10 @@ export function readConcat(request: Headers, project: string): 'partial' | reado
     const [, slug, name = ''] = uploadAddress.exec(address) ?? [];
     return slug === project ? name : '';
   });
-  if (names.length === 0 || names.length > mostParts || names.includes(''))
+  const isBad = names.length > mostParts || names.includes('') || new Set(names).size < names.length;
+  if (names.length === 0 || isBad)
     throw invalidHeader([
-      `The header Upload-Concat should be partial, or final; and the addresses of up to ${mostParts} uploads of this project`,
+      `The header Upload-Concat should be partial, or final; and the addresses of up to ${mostParts} different uploads of this project`,
     ]);
   return names;
 }

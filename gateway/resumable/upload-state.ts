@@ -27,7 +27,12 @@ export interface UploadState {
   readonly savedAt: number;
   /** Its bytes become some of a file, or are those of such uploads. */
   readonly concat?: 'partial' | 'final';
+  /** Of a partial upload: the name of the file that it is joined to. Of no other one, so that its bytes count once. */
+  readonly into?: string;
 }
+
+/** What is known of an upload that begins. */
+export type About = Pick<UploadState, 'length' | 'maxBytes' | 'metadata' | 'concat'>;
 
 /** All bytes of a partial upload have come: they are an object, and what is left of the upload. */
 export function isWholePart({ concat, rest, file }: UploadState): boolean {

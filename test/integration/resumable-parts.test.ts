@@ -86,7 +86,8 @@ for (const [name, openStore] of Object.entries(tusStores)) {
       ['of another project', [one, other.replace('demo', 'another')], 400, 'invalid_header'],
       ['gone', [one, other.replace('resumable/', 'resumable/0')], 404, 'not_found'],
       ['none', [], 400, 'invalid_header'],
-      ['too many', Array.from({ length: 101 }, () => one), 400, 'invalid_header'],
+      ['one twice', [one, one], 400, 'invalid_header'],
+      ['too many', Array.from({ length: 101 }, (_, i) => `${one}${i}`), 400, 'invalid_header'],
     ];
     for (const [what, paths, status, code] of refused)
       t.match(await concatenate(gateway, paths), { status, text: new RegExp(code) }, what);
@@ -127,6 +128,9 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     const paths = await partsOf(t, gateway, cut(bytes, [100_000, 40_000, 60_000]));
     t.equal((await concatenate(gateway, paths)).status, 500);
     t.equal(gateway.rows.size, 0);
+    // else each of them would be bytes that count to no quota
+    t.match(await concatenate(gateway, paths, 'b.png'), { status: 409, text: /belongs to another file/ });
+    t.match(await concatenate(gateway, paths.slice(1)), { status: 409, text: /belongs to another file/ });
     readable = Number.POSITIVE_INFINITY;
     read = 0;
     t.equal((await concatenate(gateway, paths)).status, 201);
