@@ -112,6 +112,7 @@ t.test('a failure ends the reading until somebody tries again', async (t) => {
 
 t.test('large records come in small pages', async (t) => {
   t.equal(nextLimit(50, 50 * 100), 500);
+  t.equal(nextLimit(50, 50 * 100, 5000), 5000, 'on the way to the end');
   t.equal(nextLimit(50, 50 * 1_000_000), 1);
   t.equal(nextLimit(50, 50 * 20_000), 50);
   t.equal(nextLimit(0, 2), 500);

@@ -36,6 +36,8 @@ interface Page {
 
 const firstLimit = 50;
 const largestLimit = 500;
+/** The same on the way to the end, where most rows are passed by. */
+const passedLimit = 5000;
 /** Characters of an answer, about: more would be felt when it is parsed. */
 const pageSize = 1_000_000;
 /** Cells that are kept; at some 120 characters each this is 50 MB. */
@@ -218,7 +220,7 @@ export class RecordPages {
     const page = { start: this.#known, count: rows.length, after, lastId: this.#next.id, rows };
     this.#pages.push(page);
     this.#known += rows.length;
-    this.#limit = nextLimit(records.length, size);
+    this.#limit = nextLimit(records.length, size, this.#readsOn ? passedLimit : largestLimit);
   }
 
   async #reload(page: Page): Promise<void> {
@@ -272,7 +274,7 @@ export function cursorOf(record: ReadRecord, sortBy: string): Cursor {
 }
 
 /** How many records are asked for next, so that an answer stays small however large the records are. */
-export function nextLimit(count: number, size: number): number {
+export function nextLimit(count: number, size: number, largest = largestLimit): number {
   const fitting = Math.floor(pageSize / Math.max(1, size / Math.max(1, count)));
-  return Math.max(1, Math.min(largestLimit, fitting));
+  return Math.max(1, Math.min(largest, fitting));
 }
