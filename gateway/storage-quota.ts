@@ -20,8 +20,11 @@ interface Claim {
 
 /** Tells that a file that was counted is stored, or will not be. */
 export type CountedFile = (stored: boolean) => void;
-/** Tells how many of the bytes that were counted are stored by now. @param over no more of them come */
-export type CountedBytes = (stored: number, over: boolean) => void;
+/**
+ * Tells how many of the bytes that were counted, or more, are stored by now. @param over no more of them come
+ * @returns what speaks against more
+ */
+export type CountedBytes = (stored: number, over: boolean) => Error | null;
 
 interface Account {
   /** What the store said, and when it was asked. */
@@ -79,12 +82,14 @@ export class StorageQuota {
     this.#freedAt.set(owner, this.#now());
   }
 
-  #add({ claims }: Account, files: number, bytes: number): [Claim, CountedBytes] {
+  #add(account: Account, files: number, bytes: number): [Claim, CountedBytes] {
     const claim: Claim = { files, bytes, stored: 0, storedAt: 0, told: 0, over: false };
-    claims.add(claim);
+    account.claims.add(claim);
     const tell: CountedBytes = (stored, over) => {
       Object.assign(claim, { stored, storedAt: this.#now(), over });
-      if (over) claim.bytes = stored;
+      claim.bytes = over ? stored : Math.max(claim.bytes, stored);
+      const excess = this.#excess(account, { files: 0, bytes: 0 });
+      return excess === null ? null : quotaExceeded(excess);
     };
     return [claim, tell];
   }

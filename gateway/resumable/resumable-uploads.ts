@@ -264,15 +264,16 @@ export class ResumableUploads {
     const { maxUploadBytes, quota } = this.#deps;
     const maxBytes = state.maxBytes ?? maxUploadBytes;
     const before = offsetOf(state);
-    const most = chunk.body.contentLength ?? (state.length === null ? 0 : state.length - before);
+    // without a length what comes is counted as it is saved, where it is
+    const most = chunk.body.contentLength ?? (chunk.check === null ? 0 : (state.length ?? maxBytes) - before);
     const signal = AbortSignal.timeout(finishTimeout);
     // bytes of partial uploads count already
     const claimed = state.concat === 'final' ? undefined : quota;
     const counted = await claimed?.claimBytes(state.file.ownerId, most, signal);
     let end = before;
-    const onSaved = (offset: number): void => {
+    const onSaved = (offset: number): Error | null => {
       end = offset;
-      counted?.(end - before, false);
+      return counted?.(end - before, false) ?? null;
     };
     let sat: Sat;
     try {

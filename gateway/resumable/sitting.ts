@@ -43,8 +43,8 @@ export interface SittingArgs {
   readonly isLast?: boolean;
   /** Where the length is not known. */
   readonly maxBytes: number;
-  /** Told of every offset that is saved. */
-  readonly onSaved: (offset: number) => void;
+  /** Told of every offset that is saved. @returns why no more may come */
+  readonly onSaved: (offset: number) => Error | null;
 }
 
 /** The bytes of one request. */
@@ -69,6 +69,7 @@ export class Sitting {
   readonly #stopped = new AbortController();
   #state: UploadState;
   #writer: ResumableWriter | null = null;
+  #whole: RestThenBody | null = null;
   /** What was too little for a part. */
   #rest: Remainder | null = null;
   /** Bytes of this request. */
@@ -91,6 +92,7 @@ export class Sitting {
       chunks: this.#deps.states.readRest(rest, this.#stopped.signal),
     };
     const whole = new RestThenBody(before, body);
+    this.#whole = whole;
     let yielding: NodeJS.Timeout | undefined;
     lease.onTaken = () => {
       const reason = takenOver();
@@ -261,7 +263,8 @@ export class Sitting {
     const state = { ...this.#state, ...progress, savedAt: Date.now() };
     await this.#deps.states.save(state, AbortSignal.timeout(endTimeout));
     this.#state = state;
-    this.#args.onSaved(offsetOf(state));
+    const refused = this.#args.onSaved(offsetOf(state));
+    if (refused !== null) this.#whole?.stop(refused);
   }
 }
 

@@ -355,6 +355,32 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     t.equal((await ask(c.path, { method: 'DELETE' })).status, 204);
   });
 
+  t.test(`${name}: a body that never says how long it is ends at the quota`, async (t) => {
+    const limits = { files: 0, bytes: 1_000_000 };
+    const { begin, ask, baseUrl, memory } = await serveTus(t, await openStore(t), {
+      ...{ limits, maxUploadBytes: 90_000_000 },
+    });
+    const { path } = await begin(null);
+    const { hostname, port } = new URL(baseUrl);
+    const socket = connect(Number(port), hostname);
+    const answered = new Promise<string>((resolve) =>
+      socket.once('data', (data) => resolve(data.toString())),
+    );
+    const head = `PATCH ${path} HTTP/1.1\r\nHost: a\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n`;
+    socket.write(`${head}Content-Type: ${chunkType}\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    const chunk = Buffer.concat([Buffer.from('186a0\r\n'), patternBytes(100_000), Buffer.from('\r\n')]);
+    const sending = setInterval(() => socket.write(chunk), 10);
+    t.match(await answered, /^HTTP\/1.1 403 [\s\S]*quota_exceeded/);
+    clearInterval(sending);
+    socket.destroy();
+    await eventuallyEqual(t, () => memory.used, 0);
+    const offset = Number((await ask(path)).offset);
+    t.ok(offset > 1_000_000 && offset < 80_000_000, `${offset} bytes are stored`);
+    t.match(await begin(1), { status: 403, text: /quota_exceeded/ });
+    t.equal((await ask(path, { method: 'DELETE' })).status, 204);
+    t.equal((await begin(1)).status, 201);
+  });
+
   t.test(`${name}: an account may have so many uploads that are not complete, and no more`, async (t) => {
     const store = await openStore(t);
     const { begin, patch, ask } = await serveTus(t, store, { maxOpenUploads: 2 });

@@ -88,3 +88,12 @@ t.test('bytes of an upload count while they come, and once when the store has se
   await quota.check('a', 45, signal);
   await t.rejects(quota.check('a', 46, signal), refused);
 });
+
+t.test('bytes that nobody announced count as they come', async (t) => {
+  const { quota } = quotaOf({ bytes: 100 });
+  const counted = await quota.claimBytes('a', 0, signal);
+  t.equal(counted(100, false), null);
+  await t.rejects(quota.check('a', 1, signal), refused);
+  t.match(counted(101, false), refused);
+  t.match(counted(101, true), refused);
+});
