@@ -8,6 +8,8 @@ export const engineSettings: Readonly<Record<string, string | number>> = {
   async_insert: 0,
   // reads must be consistent with writes; this cache is not
   use_query_cache: 0,
+  // the other parser of JSON refuses an array or object for a whole number beyond 64 bits
+  allow_simdjson: 0,
   // conditions and unique checks carry values in the statement's text
   // a record may have 64 MiB, and each of its characters may take an escape
   max_query_size: 256 * 1024 * 1024,

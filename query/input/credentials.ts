@@ -60,7 +60,7 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
   if (hashed.length > maxHashed) lacking.push(`Login takes at most ${maxHashed} hashed fields`);
   if (plain.length > maxPlain) lacking.push(`Login takes at most ${maxPlain} fields that are not hashed`);
   if (lacking.length > 0) throw invalidCondition(lacking);
-  return { relationship: 'And', plain, hashed };
+  return { relationship: 'And', plain, others: [], hashed };
 }
 
 function lackingParam(

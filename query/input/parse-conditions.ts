@@ -1,19 +1,12 @@
 import { invalidCondition } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
-import type { QueryPairs } from '../../common/http/http-types.ts';
-import { isRounded } from '../../common/http/rounded-integer.ts';
-import {
-  type Field,
-  type FieldType,
-  isSystemKey,
-  type StoredValue,
-  type SystemKey,
-  type Target,
-} from '../structure/field.ts';
-import { hasLoneSurrogate, misfit, readFieldValue, type ValueReading } from '../structure/field-value.ts';
+import type { Field, StoredValue, Target } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
-import { parseTime } from './parse-time.ts';
-import { unknownCondition } from './unknown-condition.ts';
+import { type Filter, filterLimits } from './filters/filter.ts';
+import type { Given } from './filters/given-filter.ts';
+import { targetOf } from './filters/names.ts';
+import { FilterReader, readSystemValue } from './filters/read-filter.ts';
+import { readConditionValue } from './filters/text-value.ts';
 
 /** How a value is compared. */
 export type Operator = 'eq';
@@ -37,69 +30,78 @@ export interface HashedCondition {
 
 export interface Conditions {
   readonly relationship: 'And' | 'Or';
+  /** Equalities, which are looked up, batched and indexed. */
   readonly plain: readonly Condition[];
+  /** What else has to be met: comparisons by other operators, and groups. */
+  readonly others: readonly Filter[];
   /** Only with `And`, and with at least one plain condition beside them. */
   readonly hashed: readonly HashedCondition[];
 }
 
-const maxConditions = 100;
 /** Each is checked against every candidate, which takes milliseconds of a core. */
 const maxHashedConditions = 5;
 
 /**
- * Reads query parameters as conditions: fields by name or slug, `id`, `createdAt` and `updatedAt`.
+ * Reads conditions by the structure: fields by name or slug, `id`, `createdAt` and `updatedAt`.
  * Throws a 400 that lists every problem.
  */
 export function parseConditions(
-  pairs: QueryPairs,
+  given: readonly Given[],
   structure: Structure,
   relationship: 'And' | 'Or',
 ): Conditions {
-  if (pairs.length > maxConditions) {
+  const count = comparisonsIn(given);
+  if (count > filterLimits.comparisons) {
     throw invalidCondition([
-      `The query has ${pairs.length} conditions; at most ${maxConditions} are allowed`,
+      `The query has ${count} conditions; at most ${filterLimits.comparisons} are allowed`,
     ]);
   }
-  const problems: string[] = [];
+  const reader = new FilterReader(structure);
   const plain: Condition[] = [];
   const hashed: HashedCondition[] = [];
-  let listed = false;
-  for (const [key, text] of pairs) {
-    const field = structure.lookup.get(key);
-    if (field === undefined && !isSystemKey(key)) {
-      problems.push(unknownCondition(key, structure, !listed));
-      listed = true;
-      continue;
-    }
-    const reading = field === undefined ? readSystemValue(key, text) : readConditionValue(field.type, text);
-    if ('problem' in reading) {
-      problems.push(`Value for Query field: ${shownName(field?.name ?? key)} ${reading.problem}`);
-    } else if (field === undefined) {
-      plain.push(equals(key as SystemKey, reading.value));
-    } else if (field.hashed) {
-      hashed.push({ field, value: (reading as { value: StoredValue }).value });
-    } else {
-      plain.push(equals(field, reading.value));
-    }
+  const others: Filter[] = [];
+  for (const one of given) {
+    const filter = equalityIn(one, structure) ?? reader.read(one);
+    if (filter === null) continue;
+    const equality = equalityOf(filter);
+    if (equality === null) others.push(filter as Filter);
+    else if (typeof equality.target === 'string' || !equality.target.hashed) plain.push(equality);
+    else hashed.push({ field: equality.target, value: equality.value as StoredValue });
   }
-  problems.push(...hashedProblems(hashed, plain, relationship));
+  const { problems } = reader;
+  problems.push(...hashedProblems(hashed, plain.length + others.length, relationship));
   if (problems.length > 0) throw invalidCondition(problems);
-  return { relationship, plain, hashed };
+  return { relationship, plain, others, hashed };
 }
 
-function readSystemValue(key: string, text: string): ValueReading | { readonly value: Date } {
-  if (key === 'id') {
-    return hasLoneSurrogate(text) ? { problem: 'should be a valid string' } : { value: text };
-  }
-  const time = parseTime(text);
-  return time === null
-    ? { problem: 'should be a valid time such as 2026-01-31T12:00:00.000Z' }
-    : { value: time };
+/** Equality with a text, as nearly all conditions are: without what the others need. Null: it is something else, or wrong. */
+function equalityIn(given: Given, structure: Structure): Condition | null {
+  if ('group' in given || given.operator !== 'eq' || !('texts' in given.operand)) return null;
+  const target = targetOf(given.name, structure);
+  if (target === null) return null;
+  const text = given.operand.texts[0] as string;
+  const reading =
+    typeof target === 'string' ? readSystemValue(target, text) : readConditionValue(target.type, text);
+  return 'value' in reading ? equals(target, reading.value) : null;
+}
+
+function equalityOf(filter: Condition | Filter): Condition | null {
+  if ('group' in filter || filter.operator !== 'eq') return null;
+  if ('value' in filter) return filter;
+  return filter.path.length > 0 ? null : equals(filter.target, filter.values[0] as Condition['value']);
+}
+
+function comparisonsIn(given: readonly Given[]): number {
+  return given.reduce(
+    (sum, one) =>
+      sum + ('group' in one ? one.branches.reduce((more, each) => more + comparisonsIn(each), 0) : 1),
+    0,
+  );
 }
 
 function hashedProblems(
   hashed: readonly HashedCondition[],
-  plain: readonly Condition[],
+  others: number,
   relationship: 'And' | 'Or',
 ): string[] {
   const first = hashed[0];
@@ -113,39 +115,8 @@ function hashedProblems(
   if (relationship === 'Or') {
     return [`Query field: ${name} is hashed and can not be used with paramRelationship Or`];
   }
-  if (plain.length === 0) {
+  if (others === 0) {
     return [`Query field: ${name} is hashed: it needs a condition on another field beside it`];
   }
   return [];
-}
-
-// as JSON writes numbers, and with a plus sign, leading zeros or without the zero before the point
-const decimal = /^[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?$/;
-
-/** Converts the text of a query parameter by the declared type of its field (interface.md section 2.2 rule 1). */
-export function readConditionValue(type: FieldType, text: string): ValueReading {
-  switch (type) {
-    case 'TEXT':
-      return readFieldValue(type, text);
-    case 'NUMBER':
-      if (!decimal.test(text)) return misfit(type);
-      if (/^\d+$/.test(text) && isRounded(text))
-        return misfit(type, 'it has more digits than a number can hold');
-      return readFieldValue(type, Number(text));
-    case 'BOOLEAN':
-      return text === 'true' || text === 'false' ? { value: text === 'true' } : misfit(type);
-    case 'ARRAY':
-    case 'OBJECT':
-      return readJson(type, text);
-  }
-}
-
-function readJson(type: FieldType, text: string): ValueReading {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return misfit(type);
-  }
-  return readFieldValue(type, value);
 }

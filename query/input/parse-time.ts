@@ -1,13 +1,15 @@
 // RFC 3339 section 5.6. In a query a plus sign that is not escaped arrives as a space
 const rfc3339 = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):(\d\d)(?:\.(\d+))?(?:Z|([+ -])(\d\d):(\d\d))$/i;
 
+const isDay = /^\d{4}-\d\d-\d\d$/;
+
 /** What DateTime64 can hold. No record is older or newer, so a time beyond it compares as the end of the range does. */
 const first = Date.UTC(1900, 0, 1);
 const last = Date.UTC(2300, 0, 1) - 1;
 
-/** Reads an RFC 3339 time, to the millisecond: records have no finer times. Null: it is none. */
+/** Reads an RFC 3339 time, to the millisecond: records have no finer times; a day is its first moment in UTC. Null: it is none. */
 export function parseTime(text: string): Date | null {
-  const match = rfc3339.exec(text);
+  const match = rfc3339.exec(isDay.test(text) ? `${text}T00:00:00Z` : text);
   if (match === null) return null;
   const [, day, minute, second = '', fraction = '', sign, hours = '0', minutes = '0'] = match;
   if (Number(hours) > 23 || Number(minutes) > 59) return null;

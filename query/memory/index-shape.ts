@@ -20,8 +20,9 @@ export function shapeText({ slots, order }: IndexShape): string {
 
 /** Indexes that would answer a plan: one, or with Or one for each condition. */
 export function shapesOf({ conditions, sort, search }: ReadPlan): readonly IndexShape[] {
-  const { plain, relationship } = conditions;
+  const { plain, others, relationship } = conditions;
   const slots = plain.flatMap(({ target }) => (typeof target === 'string' ? [] : slotOf(target)));
+  if (relationship === 'Or' && others.length > 0) return [];
   if (relationship === 'Or' && plain.length > 1) return [...new Set(slots)].map(lookupShape);
   const order = orderOf(sort);
   // ids alone have their index already, and a text alone is not searched for by one

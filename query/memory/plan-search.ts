@@ -2,6 +2,7 @@ import type { After } from '../input/parse-after.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import { RowWriter } from '../sql/packed-row.ts';
 import { slotOf } from '../structure/slots.ts';
+import { FilterRows } from './filter-rows.ts';
 import type { OrderedIndex, Position } from './ordered-index.ts';
 import { compareTie, idOrder, orderKey, orderOf, type RowOrder, sameOrder } from './row-order.ts';
 import { RowSlabs } from './row-slabs.ts';
@@ -20,10 +21,10 @@ interface Asked extends Pick<ReadPlan, 'page' | 'sort'> {
   readonly order: RowOrder;
   /** Conditions that a row meets, all or one of them. */
   readonly wanted: readonly Wanted[];
-  /** The text that rows contain as well. */
-  readonly text?: TextSearch | undefined;
+  /** Rows have more to meet than those conditions: what, only `isMet` knows. */
+  readonly isMore: boolean;
   /** Whether a row is one of those. */
-  readonly isMet: (bytes: Buffer, row: number) => boolean;
+  readonly isMet: RowTest;
 }
 
 /** A record behind which a page begins: a row, and its key in the order. */
@@ -67,20 +68,18 @@ export class PlanSearch {
     if (conditions.hashed.length > 0) return null;
     if (page !== null && page.limit > mostRows) return null;
     const wanted = conditions.plain.map(wantedOf);
-    const isAny = conditions.relationship === 'Or' && wanted.length > 1;
-    const isMet = isAny
-      ? (bytes: Buffer, row: number) => wanted.some((one) => meets(one, bytes, row))
-      : (bytes: Buffer, row: number) => wanted.every((one) => meets(one, bytes, row));
-    const asked = { page, sort, order: orderOf(sort), wanted, isMet };
-    if (plan.search === undefined) return isAny ? this.#findAny(asked) : this.#findAll(asked);
-    const text = new TextSearch(plan.search);
-    const searched = {
-      ...asked,
-      text,
-      isMet: (b: Buffer, row: number) => isMet(b, row) && text.isIn(b, row),
+    const filters = new FilterRows(conditions.others);
+    const text = plan.search === undefined ? null : new TextSearch(plan.search);
+    const tests = [...wanted.map(testOf), ...filters.tests];
+    const isAny = conditions.relationship === 'Or' && tests.length > 1;
+    const isMet = isAny ? anyOf(tests) : allOf(tests);
+    const asked: Asked = {
+      ...{ page, sort, order: orderOf(sort), wanted },
+      isMore: text !== null || filters.tests.length > 0,
+      isMet: text === null ? isMet : (bytes, row) => isMet(bytes, row) && text.isIn(bytes, row),
     };
-    const found = isAny ? this.#findAny(searched) : this.#findAll(searched);
-    return text.gaveUp ? null : found;
+    const found = isAny ? this.#findAny(asked, filters.tests.length > 0) : this.#findAll(asked);
+    return filters.gaveUp || text?.gaveUp ? null : found;
   }
 
   #indexOf(slots: readonly { readonly slot: string }[], order: RowOrder): OrderedIndex | undefined {
@@ -94,15 +93,15 @@ export class PlanSearch {
   }
 
   #findAll(asked: Asked): readonly number[] | null {
-    const { wanted, order, text } = asked;
+    const { wanted, order, isMore } = asked;
     const id = wanted.find((one) => one.kind === 'id');
     if (id !== undefined) {
       const number = this.#numberOf(id.text);
       return this.#paged(asked, number >= 0 && this.#isMet(asked, number) ? [number] : []);
     }
     const values = valuesIn(wanted);
-    // of rows with a text nobody knows how many are compared until a page is full
-    const exact = text === undefined ? this.#indexOf(values, order) : undefined;
+    // where rows have more to meet, nobody knows how many are compared until a page is full
+    const exact = isMore ? undefined : this.#indexOf(values, order);
     if (exact !== undefined) {
       const hash = exact.hashOfValues(values.map(({ bytes }) => bytes));
       return this.#scan(exact, hash, asked, values.length === wanted.length);
@@ -169,8 +168,9 @@ export class PlanSearch {
   }
 
   /** Rows that meet one of several conditions. */
-  #findAny(asked: Asked): readonly number[] | null {
+  #findAny(asked: Asked, isByFilters: boolean): readonly number[] | null {
     if (this.#rows.live <= this.#mostCompared) return this.#compared(this.#ids, 0, asked);
+    if (isByFilters) return null;
     const found = new Set<number>();
     for (const one of asked.wanted) {
       const isTime = one.kind === 'createdAt' || one.kind === 'updatedAt';
@@ -216,8 +216,22 @@ export class PlanSearch {
 
 /** Rows that meet conditions, the oldest first. */
 function all(wanted: readonly Wanted[]): Asked {
-  const isMet = (bytes: Buffer, row: number) => wanted.every((one) => meets(one, bytes, row));
-  return { page: null, sort: null, order: idOrder, wanted, isMet };
+  const isMet = allOf(wanted.map(testOf));
+  return { page: null, sort: null, order: idOrder, wanted, isMore: false, isMet };
+}
+
+type RowTest = (bytes: Buffer, row: number) => boolean;
+
+function testOf(wanted: Wanted): RowTest {
+  return (bytes, row) => meets(wanted, bytes, row);
+}
+
+function allOf(tests: readonly RowTest[]): RowTest {
+  return (bytes, row) => tests.every((test) => test(bytes, row));
+}
+
+function anyOf(tests: readonly RowTest[]): RowTest {
+  return (bytes, row) => tests.some((test) => test(bytes, row));
 }
 
 /** The record behind which a page begins; null: it can't stand in the order. */

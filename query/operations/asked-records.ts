@@ -1,8 +1,8 @@
 import type { HttpResponse } from '../../common/http/http-types.ts';
 import { continueWith } from '../../common/promises/continue-with.ts';
+import { askedConditions } from '../input/asked-conditions.ts';
 import { parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';
-import { readQueryPairs } from '../input/query-pairs.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { CachedCall, Reading } from './cached-answer.ts';
@@ -25,11 +25,11 @@ export function answerAsked<Result>(
 ): HttpResponse | Promise<HttpResponse> {
   const { request, open, body } = call;
   return continueWith(open(), (space) =>
-    continueWith(readQueryPairs(request, body), ({ pairs, key }) =>
+    continueWith(askedConditions(request, body), ({ given, key }) =>
       cached({ cache: deps.store.results, space, request, asked: `${operation} ${key}` }, () => {
         const { structure } = space;
         const { paramRelationship, sort, page } = parseOptions(request.header('options'), structure);
-        const conditions = parseConditions(pairs(), structure, paramRelationship);
+        const conditions = parseConditions(given(structure), structure, paramRelationship);
         const populate = preparePopulate(deps, request, space);
         return { conditions, populate, ...read(space, { sort, page, conditions }) };
       }),

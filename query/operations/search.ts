@@ -3,6 +3,7 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import { arrayOf } from '../../common/openapi/schema.ts';
 import { continueWith } from '../../common/promises/continue-with.ts';
+import { givenInQuery } from '../input/filters/given-in-query.ts';
 import { parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';
 import { parseSearch } from '../input/parse-search.ts';
@@ -39,7 +40,11 @@ function answer(
   return cachedList({ cache: store.results, space, request, asked: `search ${request.rawQuery}` }, () => {
     const { sort, page, paramRelationship } = parseOptions(request.header('options'), space.structure);
     const search = parseSearch(request.query, space.structure);
-    const conditions = parseConditions(search.conditions, space.structure, paramRelationship);
+    const conditions = parseConditions(
+      givenInQuery(search.conditions, space.structure),
+      space.structure,
+      paramRelationship,
+    );
     const [hashed] = conditions.hashed;
     if (hashed !== undefined) {
       throw invalidCondition([

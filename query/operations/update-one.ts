@@ -1,5 +1,6 @@
 import { noConditions, noMatch } from '../../common/errors/catalogue.ts';
 import { letOthersRun } from '../../common/limits/yielding-loop.ts';
+import { givenInQuery } from '../input/filters/given-in-query.ts';
 import { parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';
 import { validateChanges } from '../input/validate-changes.ts';
@@ -17,7 +18,11 @@ export const updateOne: OperationDefinition = {
     const { query, signal } = request;
     const space = await open();
     const options = parseOptions(request.header('options'), space.structure);
-    const conditions = parseConditions(query, space.structure, options.paramRelationship);
+    const conditions = parseConditions(
+      givenInQuery(query, space.structure),
+      space.structure,
+      options.paramRelationship,
+    );
     // clients leave out conditions whose value is undefined: a mistake there should not change some other record
     if (query.length === 0) throw noConditions();
     const wanted = validateChanges(await body(), space.structure);

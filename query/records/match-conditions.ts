@@ -1,3 +1,5 @@
+import type { Filter } from '../input/filters/filter.ts';
+import { filterTest, type ReadValue, valueOfText } from '../input/filters/filter-test.ts';
 import type { Condition, Conditions } from '../input/parse-conditions.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { LookupKey } from '../store/record-store.ts';
@@ -7,8 +9,8 @@ import { slotOf } from '../structure/slots.ts';
  * What plain conditions look up, where that is enough to find every record that matches: an id, or a value that is
  * keyed. Null: the engine has to search.
  */
-export function lookupOf({ relationship, plain, hashed }: Conditions): LookupKey | null {
-  if (hashed.length > 0 || (relationship === 'Or' && plain.length !== 1)) return null;
+export function lookupOf({ relationship, plain, others, hashed }: Conditions): LookupKey | null {
+  if (hashed.length > 0 || (relationship === 'Or' && plain.length + others.length !== 1)) return null;
   const equalities = plain.filter(({ operator }) => operator === 'eq');
   const byId = equalities.find(({ target }) => target === 'id');
   if (byId !== undefined) return { id: byId.value as string };
@@ -20,10 +22,22 @@ export function lookupOf({ relationship, plain, hashed }: Conditions): LookupKey
   return null;
 }
 
-/** Whether a record meets all conditions. */
-export function matchesAll(conditions: readonly Condition[], row: StoredRow): boolean {
-  return conditions.every((condition) => meets(condition, row));
+/** Whether a record meets the conditions, those on hashed fields aside. */
+export function matches(
+  { relationship, plain, others }: Omit<Conditions, 'hashed'>,
+  row: StoredRow,
+): boolean {
+  const isMet = (condition: Condition): boolean => meets(condition, row);
+  const isFilterMet = (filter: Filter): boolean => filterTest(filter, valueIn)(row);
+  if (relationship === 'And' || plain.length + others.length === 0)
+    return plain.every(isMet) && others.every(isFilterMet);
+  return plain.some(isMet) || others.some(isFilterMet);
 }
+
+const valueIn: ReadValue<StoredRow> = (target) => (row) => {
+  const text = textIn(row, target);
+  return text === undefined ? undefined : valueOfText(target, text);
+};
 
 function meets({ target, operator, value }: Condition, row: StoredRow): boolean {
   switch (operator) {

@@ -14,13 +14,13 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
 import type { Candidates, Narrowed } from './candidates.ts';
 import { asJsonArray } from './json-array.ts';
-import { lookupOf, matchesAll } from './match-conditions.ts';
+import { lookupOf, matches } from './match-conditions.ts';
 
 type Ordering = Pick<Options, 'sort' | 'page'>;
 /** A page with no more of them is read in one piece, unless they are large. */
 const fewRecords = 1000;
 
-const all: Conditions = { relationship: 'And', plain: [], hashed: [] };
+const all: Conditions = { relationship: 'And', plain: [], others: [], hashed: [] };
 export const oldest: ReadPlan = { conditions: all, sort: null, page: null };
 
 /** Reads records of one space, as a request sees it. */
@@ -82,10 +82,7 @@ export class RecordReader {
     const { relationship, plain, hashed } = conditions;
     if (hashed.length === 0) {
       const [row] = await this.#store.lookUp(space, { id }, signal);
-      if (row === undefined) return false;
-      return relationship === 'And' || plain.length === 0
-        ? matchesAll(plain, row)
-        : plain.some((condition) => matchesAll([condition], row));
+      return row !== undefined && matches(conditions, row);
     }
     // with the id among them, conditions on hashed fields have one record to check
     const narrowed = await this.#candidates.narrow(
@@ -204,7 +201,7 @@ export class RecordReader {
     if (wanted !== null) {
       const rows = await this.#store.lookUp(space, wanted, signal);
       // at most one record has an id or a unique value, so there is nothing to sort
-      const found = rows.filter((row) => matchesAll(conditions.plain, row));
+      const found = rows.filter((row) => matches(conditions, row));
       return shared(pageOf(found, plan));
     }
     return this.#store.find(space, plan, signal, {

@@ -3,16 +3,14 @@ import type { After } from '../input/parse-after.ts';
 import type { Condition, Conditions } from '../input/parse-conditions.ts';
 import type { Sort } from '../input/parse-options.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
+import { filterSql } from './filter-sql.ts';
 import type { Selection } from './records-table.ts';
 import { valueLiteral, valueSql } from './value-sql.ts';
 
-/** The plain conditions as an expression; null when there are none, which every record matches. */
-export function conditionsSql({
-  relationship,
-  plain,
-}: Pick<Conditions, 'relationship' | 'plain'>): string | null {
-  if (plain.length === 0) return null;
-  const parts = plain.map(comparisonSql);
+/** The conditions, but for those on hashed fields, as an expression; null when there are none: every record matches. */
+export function conditionsSql({ relationship, plain, others }: Omit<Conditions, 'hashed'>): string | null {
+  if (plain.length + others.length === 0) return null;
+  const parts = [...plain.map(comparisonSql), ...others.map(filterSql)];
   return `(${parts.join(relationship === 'And' ? ' AND ' : ' OR ')})`;
 }
 
@@ -35,10 +33,11 @@ export function idsSql(ids: readonly string[]): string {
 export function keyedConditions({
   relationship,
   plain,
-}: Pick<Conditions, 'relationship' | 'plain'>): readonly Condition[] {
+  others,
+}: Omit<Conditions, 'hashed'>): readonly Condition[] {
   const isKeyed = ({ target, operator }: Condition): boolean =>
     operator === 'eq' && typeof target !== 'string' && target.keyed;
-  if (relationship === 'Or') return plain.every(isKeyed) ? plain : [];
+  if (relationship === 'Or') return others.length === 0 && plain.every(isKeyed) ? plain : [];
   // the id is the key of the records themselves
   if (plain.some(({ target, operator }) => target === 'id' && operator === 'eq')) return [];
   return plain.filter(isKeyed).slice(0, 1);

@@ -237,8 +237,9 @@ function sizeOf({ key, group, result }: Entry): number {
 }
 
 /** Equalities that all have to hold decide alone which writes matter, whatever order and page are asked for. */
-function toldBy({ relationship, plain, hashed }: Conditions): Told {
-  if (hashed.length > 0 || plain.length === 0 || (relationship === 'Or' && plain.length > 1)) return null;
+function toldBy({ relationship, plain, others, hashed }: Conditions): Told {
+  if (hashed.length > 0 || plain.length === 0) return null;
+  if (relationship === 'Or' && plain.length + others.length > 1) return null;
   const values = new Map<string, string>();
   for (const { target, operator, value } of plain) {
     if (operator !== 'eq') return null;

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import t from 'tap';
-import { caseVariants } from '../../query/sql/case-variants.ts';
+import { caseVariants } from '../../query/input/filters/case-variants.ts';
 import { containsSql } from '../../query/sql/contains-sql.ts';
 import type { Field } from '../../query/structure/field.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';

@@ -52,7 +52,7 @@ const newId = createUuidV7();
 const { signal } = new AbortController();
 setMaxListeners(0, signal);
 const everything: ReadPlan = {
-  conditions: { relationship: 'And', plain: [], hashed: [] },
+  conditions: { relationship: 'And', plain: [], others: [], hashed: [] },
   sort: null,
   page: null,
 };

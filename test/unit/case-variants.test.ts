@@ -1,5 +1,5 @@
 import t from 'tap';
-import { caseVariants } from '../../query/sql/case-variants.ts';
+import { caseVariants } from '../../query/input/filters/case-variants.ts';
 import { full } from '../services/test-size.ts';
 
 const { fold, variantsIn } = caseVariants();

@@ -1,7 +1,9 @@
 import t from 'tap';
 import { ApiError } from '../../common/errors/api-error.ts';
-import { parseConditions } from '../../query/input/parse-conditions.ts';
+import { givenInQuery } from '../../query/input/filters/given-in-query.ts';
+import { type Conditions, parseConditions } from '../../query/input/parse-conditions.ts';
 import { conditionsSql, keyedConditions } from '../../query/sql/conditions-sql.ts';
+import type { Structure } from '../../query/structure/structure.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 import { thrownBy } from '../services/thrown-by.ts';
 
@@ -17,10 +19,12 @@ const structure = storedStructure([
 ]);
 
 type Pairs = [string, string][];
+const parsed = (pairs: Pairs, space: Structure, relationship: 'And' | 'Or'): Conditions =>
+  parseConditions(givenInQuery(pairs, space), space, relationship);
 const sql = (pairs: Pairs, relationship: 'And' | 'Or' = 'And'): string | null =>
-  conditionsSql(parseConditions(pairs, structure, relationship));
+  conditionsSql(parsed(pairs, structure, relationship));
 const problems = (pairs: Pairs, relationship: 'And' | 'Or' = 'And'): readonly string[] => {
-  const error = thrownBy(() => parseConditions(pairs, structure, relationship));
+  const error = thrownBy(() => parsed(pairs, structure, relationship));
   if (!(error instanceof ApiError)) throw new Error(`not refused: ${JSON.stringify(pairs)} ${error}`);
   t.equal(error.status, 400);
   t.equal(error.code, 'invalid_condition');
@@ -169,13 +173,13 @@ t.test('unknown fields are named, and all problems are listed', async (t) => {
     ]),
     [/'nosuch'/, /'age'/, /'_id'/, /''/, /'constructor'/, /searchableFields/],
   );
-  t.equal(parseConditions(Array(100).fill(['age', '1']), structure, 'And').plain.length, 100);
+  t.equal(parsed(Array(100).fill(['age', '1']), structure, 'And').plain.length, 100);
   t.match(problems(Array(101).fill(['age', '1'])), [/101 conditions; at most 100/]);
   t.match(problems([['x'.repeat(10_000), '1']]), [/^.{100,300}$/]);
 });
 
 t.test('conditions on hashed fields stand apart', async (t) => {
-  const both = parseConditions(
+  const both = parsed(
     [
       ['fullName', 'a'],
       ['secret', 'p'],
@@ -224,7 +228,7 @@ t.test('keys help where every record that matches has one of them', async (t) =>
     { name: 'age', type: 'NUMBER' },
   ]);
   const keyed = (pairs: Pairs, relationship: 'And' | 'Or' = 'And'): unknown[] =>
-    keyedConditions(parseConditions(pairs, people, relationship)).map(({ value }) => value);
+    keyedConditions(parsed(pairs, people, relationship)).map(({ value }) => value);
   t.strictSame(keyed([]), []);
   t.strictSame(keyed([['age', '1']]), []);
   t.strictSame(
@@ -279,7 +283,7 @@ t.test('an unknown field is told what there is, and arrays and objects how they 
     /'nosuch' is not in the structure, which has .*'age'.*'tags'.*'updatedAt'/,
     /^Query field: 'another' is not in the structure$/,
     /'tags\[\]'.*send 'tags' with the whole array as JSON text/,
-    /send 'extra' with the whole object as JSON text/,
+    /'extra' has no operator 'city'; an OBJECT has eq, ne, exists/,
     /send 'age' without brackets/,
     /^Query field: '\[\]' is not in the structure$/,
   ]);

@@ -16,6 +16,7 @@ const before: StoredRow = { _id: '1', _created_at: time, _updated_at: time, _doc
 const equal = (target: Field | 'id', value: string): Conditions => ({
   relationship: 'And',
   plain: [{ target, operator: 'eq', value }],
+  others: [],
   hashed: [],
 });
 const results: Readonly<Record<string, Conditions | null>> = {

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
+import { type Filter, kindOfValue } from '../../query/input/filters/filter.ts';
+import { comparable, filterTest } from '../../query/input/filters/filter-test.ts';
+import { operatorOf, operatorsFor } from '../../query/input/filters/operators.ts';
 import type { ReadPlan } from '../../query/input/read-plan.ts';
 import type { IndexShape } from '../../query/memory/index-shape.ts';
 import { MemoryTable } from '../../query/memory/memory-table.ts';
@@ -65,6 +68,28 @@ const row: fc.Arbitrary<StoredRow> = fc
 const condition = fc
   .constantFrom(...targets)
   .chain((target) => anyValueOf(target).map((value) => ({ target, operator: 'eq' as const, value })));
+/** Comparisons by other operators, and groups of them. */
+const comparison: fc.Arbitrary<Filter> = fc
+  .constantFrom(...targets)
+  .chain((target) =>
+    fc
+      .constantFrom(...operatorsFor(kindOfValue({ target, path: [] })))
+      .map((operator) => ({ target, operator })),
+  )
+  .chain(({ target, operator }) => {
+    const isPresence = operatorOf(operator).operand === 'boolean';
+    const value = isPresence ? fc.boolean() : anyValueOf(target);
+    const isList = operatorOf(operator).operand === 'values';
+    const values = isList ? fc.array(value, { maxLength: 3 }) : value.map((one) => [one]);
+    return values.map((some) => ({ target, path: [], operator, values: some }));
+  });
+const filter: fc.Arbitrary<Filter> = fc.oneof(
+  comparison,
+  fc.record({
+    group: fc.constantFrom('any' as const, 'all' as const, 'none' as const),
+    branches: fc.array(comparison, { maxLength: 3 }),
+  }),
+);
 const sort = fc.option(fc.record({ target: fc.constantFrom(...targets), descending: fc.boolean() }));
 const name = fields[0] as Field;
 const search = fc.oneof(
@@ -81,12 +106,16 @@ const plan: fc.Arbitrary<ReadPlan> = fc
     search,
     relationship: fc.constantFrom('And' as const, 'Or' as const),
     plain: fc.array(condition, { maxLength: 3 }),
+    others: fc.oneof(
+      { weight: 2, arbitrary: fc.constant([]) },
+      { weight: 1, arbitrary: fc.array(filter, { maxLength: 2 }) },
+    ),
     sort,
     page: fc.option(fc.record({ limit: fc.integer({ min: 1, max: 8 }), offset: fc.nat(6) })),
     after: fc.option(fc.tuple(fc.constantFrom(...ids), fc.nat(20), fc.boolean()), { freq: 2 }),
   })
-  .chain(({ relationship, plain, sort, page, after, search }) => {
-    const conditions = { relationship, plain, hashed: [] };
+  .chain(({ relationship, plain, others, sort, page, after, search }) => {
+    const conditions = { relationship, plain, others, hashed: [] };
     const target = sort?.target ?? 'id';
     if (page === null || after === null) return fc.constant({ conditions, sort, page, ...search });
     const value =
@@ -156,12 +185,18 @@ function expected(
   rows: readonly StoredRow[],
   { conditions, sort, page, search }: ReadPlan,
 ): readonly string[] {
-  const { plain, relationship } = conditions;
-  const meets = (of: StoredRow) =>
-    plain.map(({ target, value }) => {
+  const { plain, others, relationship } = conditions;
+  const valueIn = (target: Target) => (of: StoredRow) => {
+    const stored = read(target, of);
+    return stored === null ? undefined : comparable(stored);
+  };
+  const meets = (of: StoredRow) => [
+    ...plain.map(({ target, value }) => {
       const stored = read(target, of);
       return stored !== null && compare(stored, value) === 0;
-    });
+    }),
+    ...others.map((other) => filterTest(other, valueIn)(of)),
+  ];
   const sortKey = (of: StoredRow): [Value, string] => [read(sort?.target ?? 'id', of), of._id];
   const contains = (of: StoredRow): boolean => {
     const value = read(name, of);
@@ -278,7 +313,7 @@ t.test('an index of many rows stays in order while rows come, change and go', as
   }
   for (const text of [null, ...texts.slice(0, 3)]) {
     const plain = text === null ? [] : [{ target: fields[0] as Field, operator: 'eq' as const, value: text }];
-    const conditions = { relationship: 'And' as const, plain, hashed: [] };
+    const conditions = { relationship: 'And' as const, plain, others: [], hashed: [] };
     const sort = { target: fields[1] as Field, descending: true };
     for (const offset of [0, 7, 600, 5000]) {
       const page = { limit: 500, offset };

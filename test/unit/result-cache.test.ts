@@ -13,6 +13,7 @@ const viewOf = (id: string): RecordSpace => ({ id }) as RecordSpace;
 const byId = (id: string): Conditions => ({
   relationship: 'And',
   plain: [{ target: 'id', operator: 'eq', value: id }],
+  others: [],
   hashed: [],
 });
 setFlagsFromString('--expose-gc');

@@ -4,7 +4,7 @@ import t from 'tap';
 import { parseJson } from '../../common/http/parse-json.ts';
 import { isRounded, roundedInteger } from '../../common/http/rounded-integer.ts';
 import { readText } from '../../console/web/records/record-form.ts';
-import { readConditionValue } from '../../query/input/parse-conditions.ts';
+import { readConditionValue } from '../../query/input/filters/text-value.ts';
 
 const { signal } = new AbortController();
 const found = (json: string) => roundedInteger(Buffer.from(json));

@@ -1,0 +1,55 @@
+import { canonicalJson } from '../../structure/canonical-json.ts';
+import type { StoredValue, Target } from '../../structure/field.ts';
+import type { Filter } from './filter.ts';
+import { type Comparable, operatorOf } from './operators.ts';
+
+export function comparable(value: StoredValue | Date): Comparable {
+  return value instanceof Date ? value.getTime() : value;
+}
+
+/** A value from the text that a record keeps of it. */
+export function valueOfText(target: Target, text: string): Comparable {
+  if (target === 'id') return text;
+  if (typeof target === 'string') return Date.parse(text);
+  if (target.type === 'NUMBER') return Number(text);
+  return target.type === 'BOOLEAN' ? text === 'true' : text;
+}
+
+/** Reads the value that a record has, undefined where it has none. */
+export type ReadValue<Row> = (target: Target) => (row: Row) => Comparable | undefined;
+
+/** Whether a record meets a filter. */
+export function filterTest<Row>(filter: Filter, read: ReadValue<Row>): (row: Row) => boolean {
+  if ('group' in filter) {
+    const tests = filter.branches.map((branch) => filterTest(branch, read));
+    switch (filter.group) {
+      case 'all':
+        return (row) => tests.every((test) => test(row));
+      case 'any':
+        return (row) => tests.some((test) => test(row));
+      case 'none':
+        return (row) => !tests.some((test) => test(row));
+    }
+  }
+  const { target, path, operator } = filter;
+  const { meets } = operatorOf(operator);
+  const values = filter.values.map(comparable);
+  const value = read(target);
+  const isMissing = operator === 'exists' && values[0] === false;
+  return (row) => {
+    const whole = value(row);
+    const found = whole === undefined || path.length === 0 ? whole : valueAt(String(whole), path);
+    return found === undefined ? isMissing : meets(found, values);
+  };
+}
+
+/** JSON text of the value at a path of an object; undefined where there is none, or null. */
+function valueAt(text: string, path: readonly string[]): string | undefined {
+  let value: unknown = JSON.parse(text);
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, key))
+      return undefined;
+    value = (value as Record<string, unknown>)[key];
+  }
+  return value === null ? undefined : canonicalJson(value);
+}

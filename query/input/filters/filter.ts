@@ -1,0 +1,32 @@
+import type { StoredValue, Target } from '../../structure/field.ts';
+import type { OperatorName } from './operators.ts';
+
+export const filterLimits = { comparisons: 100, levels: 5, listInQuery: 100, listInBody: 10_000 } as const;
+
+/** What conditions come to: a tree of comparisons (spec of the API: docs/api.md, "Filters"). */
+export type Filter = Comparison | FilterGroup;
+
+export interface FilterGroup {
+  /** `any` and `all` of the branches, or `none`, which a record without the values meets as well. */
+  readonly group: 'any' | 'all' | 'none';
+  readonly branches: readonly Filter[];
+}
+
+/** A record without the value meets no operator but `exists`. */
+export interface Comparison {
+  readonly target: Target;
+  /** Keys within an OBJECT; empty: the field itself. */
+  readonly path: readonly string[];
+  readonly operator: OperatorName;
+  /** One value, or those of a list. Elements of arrays, and values at a path, are JSON texts. */
+  readonly values: readonly (StoredValue | Date)[];
+}
+
+/** What the type of a value is to operators. */
+export type ValueKind = 'TEXT' | 'NUMBER' | 'BOOLEAN' | 'ARRAY' | 'OBJECT' | 'id' | 'time' | 'path';
+
+export function kindOfValue({ target, path }: Pick<Comparison, 'target' | 'path'>): ValueKind {
+  if (path.length > 0) return 'path';
+  if (typeof target !== 'string') return target.type;
+  return target === 'id' ? 'id' : 'time';
+}

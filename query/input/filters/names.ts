@@ -1,0 +1,20 @@
+import { isSystemKey, type Target } from '../../structure/field.ts';
+import type { Structure } from '../../structure/structure.ts';
+import type { Comparison } from './filter.ts';
+
+/** A field by its name or slug, or a key that every record has; null: there is none. */
+export function targetOf(name: string, { lookup }: Structure): Target | null {
+  return lookup.get(name) ?? (isSystemKey(name) ? name : null);
+}
+
+/** The same, or a path such as `home.city` within an OBJECT. */
+export function subjectOf(name: string, structure: Structure): Pick<Comparison, 'target' | 'path'> | null {
+  const whole = targetOf(name, structure);
+  if (whole !== null) return { target: whole, path: [] };
+  for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
+    const target = targetOf(name.slice(0, dot), structure);
+    if (target === null || typeof target === 'string' || target.type !== 'OBJECT' || target.hashed) continue;
+    return { target, path: name.slice(dot + 1).split('.') };
+  }
+  return null;
+}

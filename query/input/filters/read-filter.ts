@@ -1,0 +1,174 @@
+import { shownName } from '../../../common/errors/shown-name.ts';
+import { canonicalJson, NotCanonicalError } from '../../structure/canonical-json.ts';
+import type { StoredValue, Target } from '../../structure/field.ts';
+import { hasLoneSurrogate, readFieldValue } from '../../structure/field-value.ts';
+import type { Structure } from '../../structure/structure.ts';
+import { parseTime } from '../parse-time.ts';
+import { unknownCondition } from '../unknown-condition.ts';
+import { type Comparison, type Filter, filterLimits, kindOfValue, type ValueKind } from './filter.ts';
+import { type Given, type GivenComparison, type GivenOperand, shownComparison } from './given-filter.ts';
+import { subjectOf } from './names.ts';
+import { type Operand, type OperatorName, operatorOf, operators, operatorsFor } from './operators.ts';
+import { readConditionValue } from './text-value.ts';
+
+type Reading = { readonly value: StoredValue | Date } | { readonly problem: string };
+
+/** Reads what a request gives by the structure of the space, and gathers every problem. */
+export class FilterReader {
+  readonly problems: string[] = [];
+  readonly #structure: Structure;
+  #listed = false;
+
+  constructor(structure: Structure) {
+    this.#structure = structure;
+  }
+
+  /** Null: there is a problem. */
+  read(given: Given, isInGroup = false): Filter | null {
+    if (!('group' in given)) return this.#comparison(given, isInGroup);
+    const branches = given.branches.map((items) => {
+      const read = items.map((item) => this.read(item, true)).filter((item) => item !== null);
+      return read.length === 1 ? (read[0] as Filter) : { group: 'all' as const, branches: read };
+    });
+    return { group: given.group, branches };
+  }
+
+  #comparison(given: GivenComparison, isInGroup: boolean): Comparison | null {
+    const found = subjectOf(given.name, this.#structure);
+    if (found === null) {
+      this.problems.push(unknownCondition(given.name, this.#structure, !this.#listed));
+      this.#listed = true;
+      return null;
+    }
+    const { operator } = given;
+    const { target } = found;
+    const isHashed = typeof target !== 'string' && target.hashed;
+    if (isHashed && (operator !== 'eq' || isInGroup)) {
+      const reason = isInGroup ? ' and can not be used in a group' : '; it can only be compared with eq';
+      this.problems.push(`Query field: ${shownName(given.name)} is hashed${reason}`);
+      return null;
+    }
+    const kind = kindOfValue(found);
+    if (!Object.hasOwn(operators, operator) || !operatorOf(operator as OperatorName).kinds.includes(kind)) {
+      const known = operatorsFor(kind).join(', ');
+      this.problems.push(
+        `Query field: ${shownName(given.name)} has no operator ${shownName(operator)}; ${kindWords[kind]} has ${known}`,
+      );
+      return null;
+    }
+    const values = this.#values(given, found, operatorOf(operator as OperatorName).operand);
+    return values === null ? null : { ...found, operator: operator as OperatorName, values };
+  }
+
+  #values(
+    given: GivenComparison,
+    found: Pick<Comparison, 'target' | 'path'>,
+    operand: Operand,
+  ): readonly (StoredValue | Date)[] | null {
+    const isList = operand === 'values' || operand === 'elements';
+    const shown = (): string => shownName(shownComparison(given));
+    const operands = isList ? listOf(given.operand) : [given.operand];
+    if (operands === null) {
+      this.problems.push(`Value for Query field: ${shown()} should be a list`);
+      return null;
+    }
+    const most = 'texts' in given.operand ? filterLimits.listInQuery : filterLimits.listInBody;
+    if (operands.length > most) {
+      this.problems.push(
+        `The list of ${shown()} has ${operands.length.toLocaleString('en')} values; at most ${most.toLocaleString('en')} are allowed`,
+      );
+      return null;
+    }
+    const values: (StoredValue | Date)[] = [];
+    for (const one of operands) {
+      const reading = readOperand(one, found, operand);
+      if ('problem' in reading) {
+        this.problems.push(`Value for Query field: ${shown()} ${reading.problem}`);
+        return null;
+      }
+      values.push(reading.value);
+    }
+    return values;
+  }
+}
+
+const kindWords: Readonly<Record<ValueKind, string>> = {
+  TEXT: 'a TEXT',
+  NUMBER: 'a NUMBER',
+  BOOLEAN: 'a BOOLEAN',
+  ARRAY: 'an ARRAY',
+  OBJECT: 'an OBJECT',
+  id: 'an id',
+  time: 'a time',
+  path: 'a value within an OBJECT',
+};
+
+function listOf(operand: GivenOperand): readonly GivenOperand[] | null {
+  if ('texts' in operand) return operand.texts.map((text) => ({ texts: [text] }));
+  return Array.isArray(operand.json) ? operand.json.map((json) => ({ json })) : null;
+}
+
+function readOperand(
+  given: GivenOperand,
+  { target, path }: Pick<Comparison, 'target' | 'path'>,
+  operand: Operand,
+): Reading {
+  const text = 'texts' in given ? (given.texts[0] as string) : null;
+  const json = 'json' in given ? given.json : undefined;
+  if (operand === 'boolean') {
+    const value = text === null ? json : booleans.get(text);
+    return typeof value === 'boolean' ? { value } : { problem: 'should be true or false' };
+  }
+  if (operand === 'length') {
+    const value = text === null ? json : /^\d+$/.test(text) ? Number(text) : null;
+    return Number.isSafeInteger(value) && (value as number) >= 0
+      ? { value: value as number }
+      : { problem: 'should be a whole number from 0' };
+  }
+  if (operand === 'element' || operand === 'elements' || path.length > 0)
+    return readElement(text === null ? json : elementIn(text), path.length > 0);
+  if (typeof target !== 'string') {
+    if (text !== null) return readConditionValue(target.type, text);
+    return json === null ? { problem: 'should not be null: use exists' } : readFieldValue(target.type, json);
+  }
+  return readSystemValue(target, text ?? json);
+}
+
+const booleans: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
+
+const elementText = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|".*")$/s;
+
+/** What a text of a query means where no type is declared: JSON for a number, a boolean or a quoted string, else text. */
+function elementIn(text: string): unknown {
+  if (!elementText.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function readElement(value: unknown, isPath: boolean): Reading {
+  if (isPath && value === null) return { problem: 'should not be null: use exists' };
+  try {
+    return { value: canonicalJson(value) };
+  } catch (error) {
+    if (error instanceof NotCanonicalError) return { problem: `should be a valid value: ${error.message}` };
+    throw error;
+  }
+}
+
+/** @param value a text of a query, or what a body has */
+export function readSystemValue(key: Target & string, value: unknown): Reading {
+  if (key === 'id')
+    return typeof value === 'string' && !hasLoneSurrogate(value)
+      ? { value }
+      : { problem: 'should be a valid string' };
+  const time = typeof value === 'string' ? parseTime(value) : null;
+  return time === null
+    ? { problem: 'should be a valid time such as 2026-01-31T12:00:00.000Z, or a day such as 2026-01-31' }
+    : { value: time };
+}

@@ -1,0 +1,252 @@
+/** Filters as SQL and in memory find the same records: random trees over random records of all types. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import t from 'tap';
+import { openChdb } from '../../common/clickhouse/chdb-database.ts';
+import type { Comparison, Filter } from '../../query/input/filters/filter.ts';
+import { kindOfValue } from '../../query/input/filters/filter.ts';
+import { comparable, filterTest } from '../../query/input/filters/filter-test.ts';
+import { type OperatorName, operatorOf, operatorsFor } from '../../query/input/filters/operators.ts';
+import { filterSql } from '../../query/sql/filter-sql.ts';
+import { canonicalJson } from '../../query/structure/canonical-json.ts';
+import type { Field, StoredValue, Target } from '../../query/structure/field.ts';
+import { storedStructure } from '../services/stored-structure.ts';
+import { sized } from '../services/test-size.ts';
+
+const root = await mkdtemp(join(tmpdir(), 'sluice-filters-'));
+const db = openChdb({ path: join(root, 'chdb') });
+t.teardown(async () => {
+  await db.close();
+  await rm(root, { recursive: true, force: true });
+});
+
+const stored = storedStructure([
+  { name: 'title', type: 'TEXT' },
+  { name: 'year', type: 'NUMBER' },
+  { name: 'open', type: 'BOOLEAN' },
+  { name: 'tags', type: 'ARRAY' },
+  { name: 'home', type: 'OBJECT' },
+]);
+const columns = new Map(stored.fields.map((field) => [field.name, field]));
+/** The same types without a column: their values are in the map alone. */
+const mapped = stored.fields.map((field, index) => ({
+  ...field,
+  name: `${field.name} too`,
+  slot: `m${index}`,
+}));
+const fields: readonly Field[] = [...columns.values(), ...mapped];
+
+const texts = fc.constantFrom(
+  '',
+  'a',
+  'B',
+  'ab',
+  'Straße',
+  'ſ',
+  'K',
+  'k',
+  "it's",
+  '%',
+  '_',
+  '\\',
+  '\u{1f600}',
+  '\uffee',
+  'null',
+  '1',
+  'true',
+  'é\n',
+);
+const numbers = fc.constantFrom(
+  0,
+  1,
+  -1,
+  0.1,
+  1e21,
+  123456789012345680000,
+  5e-324,
+  1.7976931348623157e308,
+  9007199254740992,
+  1843,
+);
+const scalars = fc.oneof(texts, numbers, fc.boolean());
+const json = fc.oneof(
+  scalars,
+  fc.constant(null),
+  fc.array(scalars, { maxLength: 2 }),
+  fc.dictionary(fc.constantFrom('a', 'b.c', '1'), scalars, { maxKeys: 2 }),
+);
+const arrays = fc.array(json, { maxLength: 4 });
+const objects = fc.dictionary(fc.constantFrom('city', 'a', 'b.c', "q'", '1'), json, { maxKeys: 3 });
+
+function valuesOf(field: Field): fc.Arbitrary<StoredValue> {
+  switch (field.type) {
+    case 'TEXT':
+      return texts;
+    case 'NUMBER':
+      return numbers;
+    case 'BOOLEAN':
+      return fc.boolean();
+    case 'ARRAY':
+      return arrays.map(canonicalJson);
+    case 'OBJECT':
+      return objects.map(canonicalJson);
+  }
+}
+
+const times = fc
+  .constantFrom(
+    '1900-01-01T00:00:00.000Z',
+    '2026-01-31T12:00:00.001Z',
+    '2026-01-31T12:00:00.002Z',
+    '2299-12-31T23:59:59.999Z',
+  )
+  .map((text) => new Date(text));
+const ids = fc.constantFrom('a', 'b', 'B', 'zz', "'");
+interface Row {
+  readonly id: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly values: ReadonlyMap<Field, StoredValue>;
+}
+const rows: fc.Arbitrary<Row> = fc.record({
+  id: ids,
+  createdAt: times,
+  updatedAt: times,
+  values: fc
+    .tuple(...fields.map((field) => fc.option(valuesOf(field), { nil: undefined })))
+    .map(
+      (values) =>
+        new Map(
+          fields.flatMap((field, at) =>
+            values[at] === undefined ? [] : [[field, values[at] as StoredValue]],
+          ),
+        ),
+    ),
+});
+
+const targets: readonly Target[] = ['id', 'createdAt', 'updatedAt', ...fields];
+const comparisons: fc.Arbitrary<Comparison> = fc
+  .constantFrom(...targets)
+  .chain((target) => {
+    const isObject = typeof target !== 'string' && target.type === 'OBJECT';
+    const paths = isObject
+      ? fc.constantFrom<string[]>([], ['city'], ['a', 'b.c'], ["q'"], ['1'])
+      : fc.constant<string[]>([]);
+    return paths.map((path) => ({ target, path }));
+  })
+  .chain((found) =>
+    fc.constantFrom(...operatorsFor(kindOfValue(found))).map((operator) => ({ ...found, operator })),
+  )
+  .chain((found) => operands(found).map((values) => ({ ...found, values })));
+
+function operands({
+  target,
+  path,
+  operator,
+}: Omit<Comparison, 'values'> & { operator: OperatorName }): fc.Arbitrary<Comparison['values']> {
+  const { operand } = operatorOf(operator);
+  const one: fc.Arbitrary<StoredValue | Date> =
+    path.length > 0
+      ? json.filter((value) => value !== null).map(canonicalJson)
+      : typeof target !== 'string'
+        ? valuesOf(target)
+        : target === 'id'
+          ? ids
+          : times;
+  switch (operand) {
+    case 'value':
+      return one.map((value) => [value]);
+    case 'values':
+      return fc.array(one, { maxLength: 3 });
+    case 'element':
+      return json.map((value) => [canonicalJson(value)]);
+    case 'elements':
+      return fc.array(json.map(canonicalJson), { maxLength: 3 });
+    case 'length':
+      return fc.nat(4).map((value) => [value]);
+    case 'boolean':
+      return fc.boolean().map((value) => [value]);
+  }
+}
+
+const filters = fc.letrec<{ filter: Filter }>((tie) => ({
+  filter: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    comparisons,
+    fc.record({
+      group: fc.constantFrom('any' as const, 'all' as const, 'none' as const),
+      branches: fc.array(tie('filter'), { maxLength: 3 }),
+    }),
+  ),
+})).filter;
+
+const read = (target: Target) => (row: Row) => {
+  if (target === 'id') return row.id;
+  if (typeof target === 'string') return comparable(row[target]);
+  return row.values.get(target);
+};
+
+t.test('random trees find in the engine what they find in memory', async (t) => {
+  const slots = stored.fields.map(
+    ({ slot, type }) =>
+      `${slot} Nullable(${type === 'NUMBER' ? 'Float64' : type === 'BOOLEAN' ? 'Bool' : 'String'})`,
+  );
+  await db.command({
+    sql: `CREATE TABLE default.filtered (number UInt32, _id String, _created_at DateTime64(3, 'UTC'), _updated_at DateTime64(3, 'UTC'), ${slots.join(', ')}, _doc Map(String, String)) ENGINE = Memory`,
+  });
+  let asked = 0;
+  let found = 0;
+  for (let round = 0; round < sized(20, 2); round++) {
+    const sample = fc.sample(rows, 300);
+    await db.command({ sql: 'TRUNCATE TABLE default.filtered' });
+    const lines = sample.map((row, number) => {
+      const doc = Object.fromEntries([...row.values].map(([field, value]) => [field.slot, String(value)]));
+      const own = Object.fromEntries(
+        stored.fields.map((field) => [field.slot, row.values.get(field) ?? null]),
+      );
+      return JSON.stringify({
+        number,
+        _id: row.id,
+        _created_at: row.createdAt.toISOString(),
+        _updated_at: row.updatedAt.toISOString(),
+        ...own,
+        _doc: doc,
+      });
+    });
+    await db.command({
+      sql: `INSERT INTO default.filtered SETTINGS date_time_input_format = 'best_effort' FORMAT JSONEachRow ${lines.join('\n')}`,
+    });
+    const trees = fc.sample(filters, sized(2500, 300));
+    for (let at = 0; at < trees.length; at += 50) {
+      const some = trees.slice(at, at + 50);
+      const selects = some.map(
+        (filter, index) =>
+          `SELECT ${index} AS tree, groupArray(number) AS numbers FROM (SELECT number FROM default.filtered WHERE ${filterSql(filter)} ORDER BY number)`,
+      );
+      const answers = await db.rows<{ tree: number; numbers: number[] }>({
+        sql: `${selects.join(' UNION ALL ')}`,
+      });
+      const byTree = new Map(answers.map(({ tree, numbers }) => [Number(tree), numbers.map(Number)]));
+      for (const [index, filter] of some.entries()) {
+        const test = filterTest(filter, read);
+        const expected = sample.flatMap((row, number) => (test(row) ? [number] : []));
+        const actual = byTree.get(index) ?? [];
+        asked++;
+        found += actual.length;
+        if (JSON.stringify(actual) !== JSON.stringify(expected)) {
+          const wrong =
+            expected.find((number) => !actual.includes(number)) ??
+            actual.find((number) => !expected.includes(number)) ??
+            0;
+          t.fail(
+            `${filterSql(filter)}\n${JSON.stringify(filter)}\nrow ${JSON.stringify([...(sample[wrong] as Row).values].map(([field, value]) => [field.name, value]))} ${sample[wrong]?.id}: expected ${expected.includes(wrong)}`,
+          );
+          return;
+        }
+      }
+    }
+  }
+  t.ok(found > asked, `${asked} trees, ${found} records found`);
+});

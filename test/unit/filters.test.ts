@@ -1,0 +1,184 @@
+import t from 'tap';
+import { ApiError } from '../../common/errors/api-error.ts';
+import type { Filter } from '../../query/input/filters/filter.ts';
+import { givenInBody } from '../../query/input/filters/given-in-body.ts';
+import { givenInQuery } from '../../query/input/filters/given-in-query.ts';
+import { parseConditions } from '../../query/input/parse-conditions.ts';
+import { conditionsSql } from '../../query/sql/conditions-sql.ts';
+import { storedStructure } from '../services/stored-structure.ts';
+import { thrownBy } from '../services/thrown-by.ts';
+
+const structure = storedStructure([
+  { name: 'title', type: 'TEXT' },
+  { name: 'year', type: 'NUMBER' },
+  { name: 'open', type: 'BOOLEAN' },
+  { name: 'tags', type: 'ARRAY' },
+  { name: 'home', type: 'OBJECT' },
+  { name: 'password', type: 'TEXT', hashed: true },
+  { name: 'year[gte]', slug: 'literal', type: 'NUMBER' },
+  { name: '$or', slug: 'either', type: 'TEXT' },
+  { name: 'a.b', slug: 'dotted', type: 'TEXT' },
+]);
+
+const pairsOf = (query: string): [string, string][] => [...new URLSearchParams(query)];
+const byQuery = (query: string, relationship: 'And' | 'Or' = 'And') =>
+  parseConditions(givenInQuery(pairsOf(query), structure), structure, relationship);
+const byBody = (body: unknown) => parseConditions(givenInBody(body, structure), structure, 'And');
+const sql = (query: string, relationship: 'And' | 'Or' = 'And') =>
+  conditionsSql(byQuery(query, relationship));
+const problems = (read: () => unknown): readonly string[] => {
+  const error = thrownBy(read);
+  if (!(error instanceof ApiError)) throw new Error(`not refused: ${error}`);
+  t.equal(error.status, 400);
+  return error.problems;
+};
+
+t.test('a query says operators in brackets', async (t) => {
+  t.equal(sql('year=1843'), "(n0 = toFloat64('1843'))");
+  t.equal(sql('year[gt]=1&year[lt]=3'), "(n0 > toFloat64('1') AND n0 < toFloat64('3'))");
+  t.equal(sql('year[eq]=1'), sql('year=1'));
+  for (const list of [
+    'title[in]=a&title[in]=b,c',
+    'title[in][]=a&title[in][]=b,c',
+    'title[in][0]=a&title[in][1]=b,c',
+  ])
+    t.equal(sql(list), "(t0 IN ('a', 'b,c'))", list);
+  t.equal(sql('title[exists]=false'), '(t0 IS NULL)');
+  t.equal(sql("title[contains]=%_'"), "(position(t0, '%_\\'') > 0)", 'nothing is a wildcard');
+  t.match(
+    sql('createdAt[gte]=2026-01-31'),
+    /_created_at >= toDateTime64\('2026-01-31 00:00:00.000', 3, 'UTC'\)/,
+  );
+  t.equal(sql('year[gt]=1&title=a', 'Or'), "(t0 = 'a' OR n0 > toFloat64('1'))");
+});
+
+t.test('groups', async (t) => {
+  t.equal(
+    sql('title=x&$and[0][title]=a&$and[1][year][gt]=2&$and[1][open]=true'),
+    "(t0 = 'x' AND (t0 = 'a' AND (n0 > toFloat64('2') AND b0 = true)))",
+  );
+  t.equal(sql('$not[0][year][gt]=2'), "(NOT ifNull(n0 > toFloat64('2'), false))");
+  t.equal(
+    sql('$not[0][$and][0][title]=a&$not[0][$and][1][year]=2'),
+    "(NOT ifNull((t0 = 'a' AND n0 = toFloat64('2')), false))",
+  );
+  t.strictSame(
+    byBody({ $and: [{ title: 'a' }, { year: { gt: 2 }, open: true }] }).others,
+    byQuery('$and[0][title]=a&$and[1][year][gt]=2&$and[1][open]=true').others,
+  );
+});
+
+t.test('a field whose name looks like an operator, a group or a path is that field', async (t) => {
+  t.equal(sql('year[gte]=1800'), "(n1 = toFloat64('1800'))");
+  t.equal(sql('year[gte][gte]=1800'), "(n1 >= toFloat64('1800'))");
+  t.equal(sql('$or=x'), "(t3 = 'x')");
+  t.equal(sql('a.b[ne]=x'), "(t4 != 'x')");
+  t.equal(conditionsSql(byBody({ 'year[gte]': 5 })), "(n1 = toFloat64('5'))");
+});
+
+t.test('elements and paths have the type of their JSON', async (t) => {
+  const valuesOf = (query: string): unknown =>
+    (byQuery(query).others[0] as Extract<Filter, { operator: string }>).values;
+  t.strictSame(valuesOf('tags[has]=1'), ['1']);
+  t.strictSame(valuesOf('tags[has]="1"'), ['"1"']);
+  t.strictSame(valuesOf('tags[has]=a'), ['"a"']);
+  t.strictSame(valuesOf('tags[has]=01'), ['"01"']);
+  t.strictSame(valuesOf('tags[hasAny][]=true&tags[hasAny][]=null'), ['true', '"null"']);
+  t.match(byQuery('home.city=Paris').others, [{ path: ['city'], operator: 'eq', values: ['"Paris"'] }]);
+  t.match(byBody({ 'home.city': { ne: 'Paris' } }).others, [{ path: ['city'], operator: 'ne' }]);
+  t.match(byBody({ home: { city: 'Paris' } }).plain, [{ value: '{"city":"Paris"}' }], 'equality by value');
+  t.match(byBody([['home', 'exists', true]]).others, [{ operator: 'exists', values: [true] }]);
+});
+
+t.test('a body is exact about types', async (t) => {
+  t.match(
+    problems(() => byBody({ year: { gt: '1' } })),
+    [/'year\[gt\]' should be a valid number/],
+  );
+  t.match(
+    problems(() => byBody({ title: { eq: null } })),
+    [/'title' should not be null: use exists/],
+  );
+  t.match(
+    problems(() => byBody({ title: { in: 'a' } })),
+    [/'title\[in\]' should be a list/],
+  );
+  t.match(
+    problems(() => byBody({ title: { exists: 'true' } })),
+    [/should be true or false/],
+  );
+  t.match(
+    problems(() => byBody({ tags: { size: -1 } })),
+    [/should be a whole number from 0/],
+  );
+  t.equal(byBody({ year: '1843' }).plain.length, 1, 'equality is as before');
+});
+
+t.test('a hashed field is compared by its hash, however equality is written', async (t) => {
+  for (const body of [{ password: 'a' }, { password: { eq: 'a' } }, [['password', 'eq', 'a']]])
+    t.match(byBody([['title', 'x'], ...(Array.isArray(body) ? body : Object.entries(body))]), {
+      hashed: [{ value: 'a' }],
+      plain: { length: 1 },
+    });
+});
+
+t.test('every problem is listed', async (t) => {
+  t.strictSame(
+    problems(() => byQuery('year[gte2]=a&year[gt]=a&password[ne]=x&open[gt]=true')),
+    [
+      "Query field: 'year' has no operator 'gte2'; a NUMBER has eq, ne, in, nin, exists, gt, gte, lt, lte",
+      "Value for Query field: 'year[gt]' should be a valid number",
+      "Query field: 'password' is hashed; it can only be compared with eq",
+      "Query field: 'open' has no operator 'gt'; a BOOLEAN has eq, ne, in, nin, exists",
+    ],
+  );
+  t.match(
+    problems(() => byQuery('$and[0][nothing]=1')),
+    [/'nothing' is not in the structure/],
+  );
+  t.match(
+    problems(() => byQuery('$and[0][password]=1&title=a')),
+    [/'password' is hashed.*group/],
+  );
+  t.match(
+    problems(() => byBody({ title: { constructor: 'a' } })),
+    [/no operator 'constructor'/],
+  );
+});
+
+t.test('limits', async (t) => {
+  const many = (count: number) => Array.from({ length: count }, (_, at) => String(at));
+  t.match(
+    problems(() =>
+      byQuery(
+        many(101)
+          .map((at) => `title[in]=${at}`)
+          .join('&'),
+      ),
+    ),
+    [/The list of 'title\[in\]' has 101 values; at most 100 are allowed/],
+  );
+  t.match(
+    problems(() => byBody({ title: { in: many(12_001) } })),
+    [/The list of 'title\[in\]' has 12,001 values; at most 10,000 are allowed/],
+  );
+  t.equal(byBody({ title: { in: many(10_000) } }).others.length, 1);
+  t.match(
+    problems(() => byBody({ $and: many(101).map((title) => ({ title })) })),
+    [/101 conditions; at most 100/],
+  );
+  const nested = (levels: number): object => (levels === 0 ? { title: 'a' } : { $and: [nested(levels - 1)] });
+  t.equal(byBody(nested(5)).others.length, 1);
+  t.match(
+    problems(() => byBody(nested(6))),
+    [/deeper than 5 levels/],
+  );
+  t.match(
+    problems(() => byBody(nested(5000))),
+    [/deeper than 5 levels/],
+  );
+  t.match(
+    problems(() => byQuery(`${'$and[0]['.repeat(1)}$and][0]${'[$and][0]'.repeat(3000)}[title]=a`)),
+    [/deeper than 5 levels/],
+  );
+});
