@@ -14,6 +14,7 @@ import { createUsers } from '../../common/metadata/users.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { UsageCounts } from '../../common/usage/usage-counts.ts';
 import { DeliveryTable } from '../../events/delivery-table.ts';
+import { sweepReceipts } from '../../query/records/insert-receipts.ts';
 import { sweepLeft } from '../../query/space/removals.ts';
 import { makeSpaceViews } from '../../query/space/space-views.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
@@ -69,6 +70,8 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
     of({ path: `${path}/_single_`, body: { ...body, email: 'bob@x' } }),
     'POST /:project/:space/_single_',
   );
+  const keyed = of({ headers: { 'idempotency-key': 'k' }, body: { ...body, email: 'kay@x' } });
+  await expect({ ...keyed, path: `${path}/_single_` }, 'POST /:project/:space/_single_');
   // so many unique values are looked up by a statement of their own
   const many = Array.from({ length: 20 }, (_, i) => ({ email: `${i}@many` }));
   await expect(of({ body: many }), 'POST /:project/:space');
@@ -134,6 +137,8 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   await expect({ path: '/_usage_' }, 'GET /_usage_');
   await driveViews(harness);
   await driveOutages(harness);
+  const inThreeDays = (): number => Date.now() + 3 * 86_400_000;
+  await sweepReceipts({ store: harness.store, log: silentLog(), now: inThreeDays }, signal);
   return called;
 }
 
@@ -306,6 +311,8 @@ async function driveFiles(db: Database): Promise<void> {
   await createCloudFiles({ db, database }).insert(file, signal);
   const files = createCloudFiles({ db, database });
   if ((await files.findByName(name, signal))?.id !== id) throw new Error('the file is not found');
+  if ((await files.findByPrefixes([name.slice(0, 20)], signal)).length !== 1)
+    throw new Error('the file is not found by how its name begins');
   const names = await files.namesWithRow([name, 'other'], signal);
   if (names.size !== 1) throw new Error('the row is not found');
   const made = await files.madeBetween(
