@@ -1,12 +1,14 @@
 import type { Authenticate } from '../common/auth/authenticate.ts';
 import { linkRefused, payloadTooLarge } from '../common/errors/catalogue.ts';
 import type { Handler, HttpRequest } from '../common/http/http-types.ts';
+import type { Log } from '../common/log/log.ts';
 import type { UploadLink, UploadLinks } from './upload-links.ts';
 
 export interface UploadAccessDeps {
   readonly authenticate: Authenticate;
   readonly uploadLinks: UploadLinks;
   readonly maxUploadBytes: number;
+  readonly log: Pick<Log, 'warn'>;
 }
 
 /** For whom a file is stored, and what it may be. */
@@ -64,10 +66,19 @@ export class UploadAccess {
         return await handler(request);
       } catch (error) {
         const link = this.#used.get(request);
-        if (link !== undefined) await this.#deps.uploadLinks.giveBack(link).catch(() => {});
+        if (link !== undefined) await this.#giveBack(link);
         throw error;
       }
     };
+  }
+
+  async #giveBack(link: UploadLink): Promise<void> {
+    try {
+      await this.#deps.uploadLinks.giveBack(link);
+    } catch (err) {
+      // the client hears what went wrong first; its link has one use less
+      this.#deps.log.warn({ err, link: link.id }, 'a failed upload counts as a use of its link');
+    }
   }
 }
 

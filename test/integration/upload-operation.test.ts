@@ -31,6 +31,7 @@ const accessOf = (authenticate: UploadAccessDeps['authenticate']) =>
     authenticate,
     uploadLinks: new UploadLinks({ keys: createConfiguredKeys('a secret of a test, long enough for it') }),
     maxUploadBytes: 1_000_000,
+    log: silentLog(),
   });
 const access = accessOf(async () => ({ userId: owner, tokenId: 't' }));
 
