@@ -92,6 +92,18 @@ t.test('find with And and Or, by every type', async (t) => {
   t.strictSame(await names({}), ['Ada', 'Grace', 'Alan']);
 });
 
+t.test('find by operators and groups, which the client writes in brackets', async (t) => {
+  const model = people('Operators');
+  await model.insert([ada, grace, alan]);
+  const names = async (conditions: object): Promise<string[]> =>
+    (await model.find(conditions as never)).map(({ firstName }) => firstName);
+  t.strictSame(await names({ age: { gt: 36, lte: 85 } }), ['Grace', 'Alan']);
+  t.strictSame(await names({ firstName: { in: ['Ada', 'Alan', 'b,c'] } }), ['Ada', 'Alan']);
+  t.strictSame(await names({ $or: [{ firstName: 'Ada' }, { age: { gt: 80 } }] }), ['Ada', 'Grace']);
+  t.strictSame(await names({ tags: { hasAll: ['maths', 'poetry'] } }), ['Ada']);
+  t.strictSame(await names({ $not: [{ active: true }] }), ['Grace']);
+});
+
 t.test('pagination and sort', async (t) => {
   const model = people('Pages');
   await model.insert(Array.from({ length: 25 }, (_, i) => ({ ...ada, firstName: `p${i}`, age: i })));
