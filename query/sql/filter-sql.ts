@@ -1,7 +1,7 @@
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import type { Comparison, Filter } from '../input/filters/filter.ts';
 import { comparable } from '../input/filters/filter-test.ts';
-import { operatorOf } from '../input/filters/operators.ts';
+import { type GivenSql, operatorOf } from '../input/filters/operators.ts';
 import { valueLiteral, valueSql } from './value-sql.ts';
 
 /** A filter as an expression for WHERE: NULL is as good as false. */
@@ -18,22 +18,32 @@ export function filterSql(filter: Filter): string {
   }
 }
 
-function comparisonSql(comparison: Comparison): string {
-  const { target, path, operator, values } = comparison;
+function comparisonSql({ target, path, operator, values }: Comparison): string {
   const { sql, operand } = operatorOf(operator);
   const isJson = path.length > 0 || operand === 'element' || operand === 'elements';
-  const literals = values.map(isJson ? (value) => elementSql(String(value)) : valueLiteral);
   const column = path.length > 0 ? pathSql(valueSql(target), path) : valueSql(target);
-  return sql(column, operand === 'boolean' ? [] : literals, values.map(comparable));
+  const literals = isJson ? elementsOf(values) : literalsOf(values);
+  return sql(column, { values: values.map(comparable), ...literals });
+}
+
+function literalsOf(values: Comparison['values']): Omit<GivenSql, 'values'> {
+  const literals = values.map(valueLiteral);
+  const among = literals.join(', ');
+  return {
+    literal: literals[0] ?? '',
+    list: `[${among}]`,
+    isAmong: (expression) => (literals.length === 0 ? 'false' : `${expression} IN (${among})`),
+  };
+}
+
+/** JSON texts as the engine writes them, which differ from ours in numbers. Those of a list are read by one call. */
+function elementsOf(values: Comparison['values']): Omit<GivenSql, 'values'> {
+  const list = `JSONExtractArrayRaw(${textLiteral(`[${values.join(',')}]`)})`;
+  return { literal: `${list}[1]`, list, isAmong: (expression) => `has(${list}, ${expression})` };
 }
 
 /** The value at a path of an object as JSON text, NULL where there is none. */
 function pathSql(column: string, path: readonly string[]): string {
   const raw = `JSONExtractRaw(${column}, ${path.map(textLiteral).join(', ')})`;
   return `if(${raw} IN ('', 'null'), NULL, ${raw})`;
-}
-
-/** JSON text as the engine writes it, which differs from ours in numbers. */
-function elementSql(text: string): string {
-  return `JSONExtractRaw(${textLiteral(`[${text}]`)}, 1)`;
 }

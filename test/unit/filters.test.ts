@@ -163,6 +163,11 @@ t.test('limits', async (t) => {
     [/The list of 'title\[in\]' has 12,001 values; at most 10,000 are allowed/],
   );
   t.equal(byBody({ title: { in: many(10_000) } }).others.length, 1);
+  const lists = { title: { in: many(10_000), nin: many(10_000) }, tags: { hasAny: ['a'] } };
+  t.match(
+    problems(() => byBody(lists)),
+    [/more than 20000 values together/],
+  );
   t.match(
     problems(() => byBody({ $and: many(101).map((title) => ({ title })) })),
     [/101 conditions; at most 100/],

@@ -32,14 +32,14 @@ export function filterTest<Row>(filter: Filter, read: ReadValue<Row>): (row: Row
     }
   }
   const { target, path, operator } = filter;
-  const { meets } = operatorOf(operator);
   const values = filter.values.map(comparable);
+  const isMet = operatorOf(operator).test(values);
   const value = read(target);
   const isMissing = operator === 'exists' && values[0] === false;
   return (row) => {
     const whole = value(row);
     const found = whole === undefined || path.length === 0 ? whole : valueAt(String(whole), path);
-    return found === undefined ? isMissing : meets(found, values);
+    return found === undefined ? isMissing : isMet(found);
   };
 }
 

@@ -1,7 +1,13 @@
 import type { StoredValue, Target } from '../../structure/field.ts';
 import type { OperatorName } from './operators.ts';
 
-export const filterLimits = { comparisons: 100, levels: 5, listInQuery: 100, listInBody: 10_000 } as const;
+export const filterLimits = {
+  comparisons: 100,
+  levels: 5,
+  listInQuery: 100,
+  listInBody: 10_000,
+  inLists: 20_000,
+} as const;
 
 /** What conditions come to: a tree of comparisons (spec of the API: docs/api.md, "Filters"). */
 export type Filter = Comparison | FilterGroup;

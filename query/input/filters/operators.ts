@@ -13,97 +13,118 @@ export type Operand = 'value' | 'values' | 'element' | 'elements' | 'length' | '
 /** A value as it is compared in memory: a time is its milliseconds. */
 export type Comparable = string | number | boolean;
 
+/** What an operator compares with, as SQL. */
+export interface GivenSql {
+  readonly values: readonly Comparable[];
+  /** The first of the values. */
+  readonly literal: string;
+  /** All of them as an array. */
+  readonly list: string;
+  /** Whether an expression is one of them. */
+  readonly isAmong: (expression: string) => string;
+}
+
 export interface Operator {
   readonly kinds: readonly ValueKind[];
   readonly operand: Operand;
-  /** An expression, NULL where the column is. @param literals of the values, one where it takes one */
-  readonly sql: (column: string, literals: readonly string[], values: readonly Comparable[]) => string;
-  /** The same in memory. @param kind of the value */
-  readonly meets: (value: Comparable, values: readonly Comparable[]) => boolean;
+  /** An expression; where there is no value it is NULL or false. */
+  readonly sql: (column: string, given: GivenSql) => string;
+  /** The same in memory, for a record with a value. */
+  readonly test: (values: readonly Comparable[]) => (value: Comparable) => boolean;
 }
 
 const all: readonly ValueKind[] = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'id', 'time', 'path'];
 const listed: readonly ValueKind[] = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'id', 'time', 'path'];
 const ordered: readonly ValueKind[] = ['NUMBER', 'TEXT', 'id', 'time'];
 
-const ordering = (sign: string, meets: (order: number) => boolean): Operator => ({
+const ordering = (sign: string, isMet: (order: number) => boolean): Operator => ({
   kinds: ordered,
   operand: 'value',
-  sql: (column, [literal]) => `${column} ${sign} ${literal}`,
-  meets: (value, [wanted]) => meets(compare(value, wanted as Comparable)),
+  sql: (column, { literal }) => `${column} ${sign} ${literal}`,
+  test:
+    ([wanted]) =>
+    (value) =>
+      isMet(compare(value, wanted as Comparable)),
 });
 
-const text = (sql: (column: string, literal: string) => string, meets: TextMatch): Operator => ({
+type TextTest = (value: string, wanted: string) => boolean;
+
+const text = (sql: (column: string, literal: string) => string, isMet: TextTest): Operator => ({
   kinds: ['TEXT'],
   operand: 'value',
-  sql: (column, [literal]) => sql(column, literal as string),
-  meets: (value, [wanted]) => meets(value as string, wanted as string),
+  sql: (column, { literal }) => sql(column, literal),
+  test:
+    ([wanted]) =>
+    (value) =>
+      isMet(value as string, wanted as string),
 });
 
 /** Letter case ignored, as search does. */
-const foldedText = (sql: (column: string, literal: string) => string, meets: TextMatch): Operator => ({
+const foldedText = (sql: (column: string, literal: string) => string, isMet: TextTest): Operator => ({
   kinds: ['TEXT'],
   operand: 'value',
-  sql(column, _, [wanted]) {
+  sql(column, { values }) {
     const { fold, variantsIn } = caseVariants();
-    const folded = fold(wanted as string);
+    const folded = fold(values[0] as string);
     return sql(foldedColumn(column, variantsIn(folded)), textLiteral(folded));
   },
-  meets(value, [wanted]) {
+  test([wanted]) {
     const { fold } = caseVariants();
-    return meets(fold(value as string), fold(wanted as string));
+    const folded = fold(wanted as string);
+    return (value) => isMet(fold(value as string), folded);
   },
 });
-
-const elements = (
-  sql: (array: string, list: string, column: string) => string,
-  meets: ElementsMatch,
-): Operator => ({
-  kinds: ['ARRAY'],
-  operand: 'elements',
-  sql: (column, literals) => sql(elementsSql(column), `[${literals.join(', ')}]`, column),
-  meets: (value, wanted) => meets(elementsOf(value), wanted as readonly string[]),
-});
-
-type TextMatch = (value: string, wanted: string) => boolean;
-type ElementsMatch = (elements: ReadonlySet<string>, wanted: readonly string[]) => boolean;
 
 const containsSql = (column: string, literal: string): string => `position(${column}, ${literal}) > 0`;
 const startsSql = (column: string, literal: string): string => `startsWith(${column}, ${literal})`;
 const endsSql = (column: string, literal: string): string => `endsWith(${column}, ${literal})`;
 
-/** The operators, in the order in which they are listed. One more is one more entry, and its case in the oracle's test. */
+/** The operators, in the order in which they are listed. One more is one more entry; test/integration/filters.test.ts tries it. */
 export const operators = {
   eq: {
     kinds: all,
     operand: 'value',
-    sql: (column, [literal]) => `${column} = ${literal}`,
-    meets: (value, [wanted]) => value === wanted,
+    sql: (column, { literal }) => `${column} = ${literal}`,
+    test:
+      ([wanted]) =>
+      (value) =>
+        value === wanted,
   },
   ne: {
     kinds: all,
     operand: 'value',
-    sql: (column, [literal]) => `${column} != ${literal}`,
-    meets: (value, [wanted]) => value !== wanted,
+    sql: (column, { literal }) => `${column} != ${literal}`,
+    test:
+      ([wanted]) =>
+      (value) =>
+        value !== wanted,
   },
   in: {
     kinds: listed,
     operand: 'values',
-    sql: (column, literals) => (literals.length === 0 ? 'false' : `${column} IN (${literals.join(', ')})`),
-    meets: (value, wanted) => wanted.includes(value),
+    sql: (column, { isAmong }) => isAmong(column),
+    test(values) {
+      const wanted = new Set(values);
+      return (value) => wanted.has(value);
+    },
   },
   nin: {
     kinds: listed,
     operand: 'values',
-    sql: (column, literals) =>
-      literals.length === 0 ? `${column} IS NOT NULL` : `${column} NOT IN (${literals.join(', ')})`,
-    meets: (value, wanted) => !wanted.includes(value),
+    sql: (column, { isAmong }) => `(${column} IS NOT NULL AND NOT ${isAmong(column)})`,
+    test(values) {
+      const wanted = new Set(values);
+      return (value) => !wanted.has(value);
+    },
   },
   exists: {
     kinds: all,
     operand: 'boolean',
-    sql: (column, _, [wanted]) => `${column} IS ${wanted === true ? 'NOT NULL' : 'NULL'}`,
-    meets: (_, [wanted]) => wanted === true,
+    sql: (column, { values: [wanted] }) => `${column} IS ${wanted === true ? 'NOT NULL' : 'NULL'}`,
+    test:
+      ([wanted]) =>
+      () =>
+        wanted === true,
   },
   gt: ordering('>', (order) => order > 0),
   gte: ordering('>=', (order) => order >= 0),
@@ -118,23 +139,42 @@ export const operators = {
   has: {
     kinds: ['ARRAY'],
     operand: 'element',
-    sql: (column, [literal]) => `has(${elementsSql(column)}, ${literal})`,
-    meets: (value, [wanted]) => elementsOf(value).has(wanted as string),
+    sql: (column, { literal }) => `has(${elementsSql(column)}, ${literal})`,
+    test:
+      ([wanted]) =>
+      (value) =>
+        elementsOf(value).has(wanted as string),
   },
-  hasAny: elements(
-    (array, list) => `hasAny(${array}, ${list})`,
-    (found, wanted) => wanted.some((one) => found.has(one)),
-  ),
-  hasAll: elements(
+  hasAny: {
+    kinds: ['ARRAY'],
+    operand: 'elements',
+    sql: (column, { list }) => `hasAny(${elementsSql(column)}, ${list})`,
+    test(values) {
+      const wanted = new Set(values);
+      return (value) => [...elementsOf(value)].some((element) => wanted.has(element));
+    },
+  },
+  hasAll: {
+    kinds: ['ARRAY'],
+    operand: 'elements',
     // of nothing any array has all, but there has to be one
-    (array, list, column) => `(${column} IS NOT NULL AND hasAll(${array}, ${list}))`,
-    (found, wanted) => wanted.every((one) => found.has(one)),
-  ),
+    sql: (column, { list }) => `(${column} IS NOT NULL AND hasAll(${elementsSql(column)}, ${list}))`,
+    test(values) {
+      const wanted = [...new Set(values)] as readonly string[];
+      return (value) => {
+        const elements = elementsOf(value);
+        return wanted.length <= elements.size && wanted.every((element) => elements.has(element));
+      };
+    },
+  },
   size: {
     kinds: ['ARRAY'],
     operand: 'length',
-    sql: (column, [literal]) => `JSONLength(${column}) = ${literal}`,
-    meets: (value, [wanted]) => (JSON.parse(value as string) as unknown[]).length === wanted,
+    sql: (column, { literal }) => `JSONLength(${column}) = ${literal}`,
+    test:
+      ([wanted]) =>
+      (value) =>
+        (JSON.parse(value as string) as unknown[]).length === wanted,
   },
 } as const satisfies Readonly<Record<string, Operator>>;
 

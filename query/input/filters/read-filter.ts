@@ -18,6 +18,7 @@ export class FilterReader {
   readonly problems: string[] = [];
   readonly #structure: Structure;
   #listed = false;
+  #inLists = 0;
 
   constructor(structure: Structure) {
     this.#structure = structure;
@@ -77,6 +78,11 @@ export class FilterReader {
       this.problems.push(
         `The list of ${shown()} has ${operands.length.toLocaleString('en')} values; at most ${most.toLocaleString('en')} are allowed`,
       );
+      return null;
+    }
+    if (isList) this.#inLists += operands.length;
+    if (this.#inLists > filterLimits.inLists) {
+      this.problems.push(`The lists of the query have more than ${filterLimits.inLists} values together`);
       return null;
     }
     const values: (StoredValue | Date)[] = [];
