@@ -198,7 +198,7 @@ t.test('random trees find in the engine what they find in memory', async (t) => 
   });
   let asked = 0;
   let found = 0;
-  for (let round = 0; round < sized(20, 2); round++) {
+  for (let round = 0; round < sized(8, 2); round++) {
     const sample = fc.sample(rows, 300);
     await db.command({ sql: 'TRUNCATE TABLE default.filtered' });
     const lines = sample.map((row, number) => {
@@ -218,7 +218,7 @@ t.test('random trees find in the engine what they find in memory', async (t) => 
     await db.command({
       sql: `INSERT INTO default.filtered SETTINGS date_time_input_format = 'best_effort' FORMAT JSONEachRow ${lines.join('\n')}`,
     });
-    const trees = fc.sample(filters, sized(2500, 300));
+    const trees = fc.sample(filters, sized(1000, 300));
     for (let at = 0; at < trees.length; at += 50) {
       const some = trees.slice(at, at + 50);
       const selects = some.map(
