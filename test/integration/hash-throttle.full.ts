@@ -121,5 +121,6 @@ t.test('an account that has much to hash does not keep another waiting', async (
   );
   await real.verifyValue(stored as string, 'a', patient, 'few').then(() => order.push('few'));
   await Promise.all(many);
-  t.ok(order.indexOf('few') < 12, `after ${order.indexOf('few')} of the others`);
+  // those of the others that are under way go first, and how fast they are is up to the machine; in a queue it was the last
+  t.ok(order.indexOf('few') < 25, `after ${order.indexOf('few')} of the others`);
 });

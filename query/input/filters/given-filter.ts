@@ -32,8 +32,3 @@ export function checkLevel(level: number): void {
   if (level <= filterLimits.levels) return;
   throw invalidCondition([`The conditions are nested deeper than ${filterLimits.levels} levels`]);
 }
-
-/** What a comparison is called in errors: as a query would have it. */
-export function shownComparison({ name, operator }: GivenComparison): string {
-  return operator === 'eq' ? name : `${name}[${operator}]`;
-}

@@ -6,8 +6,8 @@ import type { Structure } from '../../structure/structure.ts';
 import { parseTime } from '../parse-time.ts';
 import { unknownCondition } from '../unknown-condition.ts';
 import { type Comparison, type Filter, filterLimits, kindOfValue, type ValueKind } from './filter.ts';
-import { type Given, type GivenComparison, type GivenOperand, shownComparison } from './given-filter.ts';
-import { subjectOf } from './names.ts';
+import type { Given, GivenComparison, GivenOperand } from './given-filter.ts';
+import { nameOfSubject, subjectOf } from './names.ts';
 import { type Operand, type OperatorName, operatorOf, operators, operatorsFor } from './operators.ts';
 import { readConditionValue } from './text-value.ts';
 
@@ -46,14 +46,14 @@ export class FilterReader {
     const isHashed = typeof target !== 'string' && target.hashed;
     if (isHashed && (operator !== 'eq' || isInGroup)) {
       const reason = isInGroup ? ' and can not be used in a group' : '; it can only be compared with eq';
-      this.problems.push(`Query field: ${shownName(given.name)} is hashed${reason}`);
+      this.problems.push(`Query field: ${shownName(nameOfSubject(found))} is hashed${reason}`);
       return null;
     }
     const kind = kindOfValue(found);
     if (!Object.hasOwn(operators, operator) || !operatorOf(operator as OperatorName).kinds.includes(kind)) {
       const known = operatorsFor(kind).join(', ');
       this.problems.push(
-        `Query field: ${shownName(given.name)} has no operator ${shownName(operator)}; ${kindWords[kind]} has ${known}`,
+        `Query field: ${shownName(nameOfSubject(found))} has no operator ${shownName(operator)}; ${kindWords[kind]} has ${known}`,
       );
       return null;
     }
@@ -67,7 +67,9 @@ export class FilterReader {
     operand: Operand,
   ): readonly (StoredValue | Date)[] | null {
     const isList = operand === 'values' || operand === 'elements';
-    const shown = (): string => shownName(shownComparison(given));
+    const { operator } = given;
+    const shown = (): string =>
+      shownName(`${nameOfSubject(found)}${operator === 'eq' ? '' : `[${operator}]`}`);
     const operands = isList ? listOf(given.operand) : [given.operand];
     if (operands === null) {
       this.problems.push(`Value for Query field: ${shown()} should be a list`);
