@@ -1,4 +1,6 @@
+import { aggregate } from './operations/aggregate.ts';
 import { clear } from './operations/clear.ts';
+import { count } from './operations/count.ts';
 import { deleteOneById } from './operations/delete-one-by-id.ts';
 import { find } from './operations/find.ts';
 import { findOne } from './operations/find-one.ts';
@@ -41,6 +43,17 @@ export const operations: readonly Operation[] = [
   { name: 'find', ...reads, path: space, also: inBody(space), ...find },
   { name: 'findOne', ...reads, path: single, also: inBody(single), ...findOne },
   { name: 'search', ...reads, path: `${space}/search`, ...search },
+  {
+    name: 'count',
+    ...reads,
+    path: `${space}/_count_`,
+    also: [{ method: 'QUERY', path: `${space}/_count_` }],
+    ...count,
+  },
+  {
+    ...{ name: 'aggregate', ...reads, method: 'POST', path: `${space}/_aggregate_` },
+    ...{ also: [{ method: 'QUERY', path: `${space}/_aggregate_` }], ...aggregate },
+  },
   { name: 'getKeys', ...reads, path: `${space}/get-key-values`, ...getKeys },
   { name: 'getOpenApi', ...reads, path: `${space}/openapi.json`, ...getOpenApi },
   { name: 'insert', ...inserts, path: space, ...insert },

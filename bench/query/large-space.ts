@@ -13,8 +13,11 @@ import { parseArgs } from 'node:util';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
+import { allRecords } from '../../query/input/parse-conditions.ts';
+import { aggregateSql } from '../../query/sql/aggregate-sql.ts';
 import { keyOf } from '../../query/sql/record-keys.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
+import type { Field } from '../../query/structure/field.ts';
 import { describeMachine, machineLine } from '../upload/harness/machine.ts';
 import { median } from '../upload/harness/median.ts';
 import { progress } from '../upload/harness/progress.ts';
@@ -103,6 +106,26 @@ const keyed = (round: number, amount: number, size: number): string =>
 const select = (columns: string, where: string | null, tail: string): string =>
   table.select(space, { columns, where, tail }).sql;
 
+const fieldOf = (slot: string) => ({ slot, type: slot.startsWith('n') ? 'NUMBER' : 'TEXT' }) as Field;
+
+/** As the service groups records. */
+function grouped(slot: string): string {
+  const n1 = { target: fieldOf('n1'), path: [], level: 0.95 };
+  const { columns, tail = '' } = aggregateSql(
+    {
+      ...{ where: allRecords, having: allRecords, sort: [], limit: 100 },
+      groups: [{ name: 'group', column: '_g0', target: fieldOf(slot), path: [], fill: false }],
+      values: [
+        { name: 'count', column: '_v0', of: null },
+        { name: 'sum', column: '_v1', of: { ...n1, name: 'sum' } },
+        { name: 'p95', column: '_v2', of: { ...n1, name: 'quantile' } },
+      ],
+    },
+    null,
+  );
+  return select(columns, null, tail);
+}
+
 const statements: readonly (readonly [string, (round: number, size: number) => string])[] = [
   ['a record by its id', (round, size) => ids(round, 1, size)],
   ['64 records by their ids', (round, size) => ids(round, 64, size)],
@@ -120,6 +143,8 @@ const statements: readonly (readonly [string, (round: number, size: number) => s
   ],
   ['count of all', () => select('count()', null, '')],
   ['count by a field', (round) => select('count()', `n0 = ${round % 100}`, '')],
+  ['count, sum and p95 of 100 groups by a number', () => grouped('n0')],
+  ['count, sum and p95 of 1,000 groups by a text', () => grouped('t1')],
   ['the first 20 by a field', () => select('_id, _doc', null, 'ORDER BY n1 DESC LIMIT 20')],
 ];
 

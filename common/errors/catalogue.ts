@@ -193,6 +193,14 @@ export const unsupportedMediaType = (wanted: string) =>
     status: 415,
     message: `Content-Type should be ${wanted}`,
   });
+/** @param problem which limit, such as "has too many groups" */
+export const queryTooExpensive = (problem: string, cause?: unknown) =>
+  new ApiError({
+    code: 'query_too_expensive',
+    status: 422,
+    message: `The query ${problem}: narrow it by more conditions, or by fewer or larger groups`,
+    cause,
+  });
 export const chunkChecksumMismatch = () =>
   new ApiError({
     code: 'chunk_checksum_mismatch',

@@ -52,6 +52,7 @@ export const errorCodes = {
   payload_too_large: { status: 413, title: 'The request body is too large' },
   unsupported_media_type: { status: 415, title: 'The body has another media type than it should have' },
   range_not_satisfiable: { status: 416, title: 'The range lies outside the file' },
+  query_too_expensive: { status: 422, title: 'The query costs more than it may' },
   idempotency_key_reused: { status: 422, title: 'The key was sent with another request' },
   too_many_attempts: { status: 429, title: 'Too many failed attempts to log in' },
   rate_limited: { status: 429, title: 'Too many requests' },

@@ -38,6 +38,8 @@ export interface Conditions {
   readonly hashed: readonly HashedCondition[];
 }
 
+export const allRecords: Conditions = { relationship: 'And', plain: [], others: [], hashed: [] };
+
 /** Each is checked against every candidate, which takes milliseconds of a core. */
 const maxHashedConditions = 5;
 

@@ -118,8 +118,9 @@ export function describeOperation(
   const { name, family, description, spaceHeaders, answer, answers = {}, errors = [], sample } = operation;
   const { answerHeaders: headers = {} } = operation;
   const way = also === undefined ? inQuery : inBody[also.method];
-  const body = also === undefined ? operation.body?.(space) : space.conditionsBody;
-  const bodyText = also === undefined ? 'JSON' : 'Conditions';
+  const ownBody = operation.body?.(space);
+  const body = ownBody ?? (also === undefined ? undefined : space.conditionsBody);
+  const bodyText = ownBody === undefined ? 'Conditions' : 'JSON';
   return {
     id: `${name}${way.suffix}`,
     tag: operation.tag ?? (family === null ? 'Users' : tags[family]),

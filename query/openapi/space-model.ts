@@ -6,6 +6,7 @@ import { longestText, maxSearchedFields } from '../input/parse-search.ts';
 import { type Flag, recordFlags } from '../input/record-headers.ts';
 import { exampleStructure } from '../structure/example-structure.ts';
 import { structureSchema } from '../structure/structure-schema.ts';
+import { aggregateBody } from './aggregate-schema.ts';
 
 /** What the description says of a record space: of any, or of a certain one. */
 export interface SpaceModel {
@@ -15,6 +16,7 @@ export interface SpaceModel {
   readonly creationHeaders: readonly ApiParameter[];
   readonly conditions: readonly ApiParameter[];
   readonly conditionsBody: ApiMedia;
+  readonly aggregation: ApiMedia;
   readonly search: readonly ApiParameter[];
   readonly options: ApiParameter;
   readonly structure: Schema;
@@ -103,6 +105,12 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
   const structure = structureSchema(scopes);
   const { required: _, ...structureBody } = resolved(structure);
   const object: Schema = { type: 'object', minProperties: 1, additionalProperties: true };
+  const conditionsBody = conditionsSchema({
+    type: 'object',
+    maxProperties: 100,
+    propertyNames: nameSchema,
+    additionalProperties: true,
+  });
   return {
     structureHeaders: [
       {
@@ -127,15 +135,11 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
         example: { name: 'Ada' },
       },
     ],
-    conditionsBody: {
-      schema: conditionsSchema({
-        type: 'object',
-        maxProperties: 100,
-        propertyNames: nameSchema,
-        additionalProperties: true,
-      }),
-      example: { name: 'Ada' },
-    },
+    conditionsBody: { schema: conditionsBody, example: { name: 'Ada' } },
+    aggregation: aggregateBody(conditionsBody, () => nameSchema, {
+      groupBy: ['name'],
+      values: { people: 'count', oldest: { max: 'age' } },
+    }),
     search: searchParameters({ type: 'string' }, ['name']),
     options: optionsParameter(
       named(

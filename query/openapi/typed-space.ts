@@ -1,8 +1,10 @@
 import type { ApiParameter } from '../../common/openapi/api-operation.ts';
 import { exactObject, named, nullable, type Schema } from '../../common/openapi/schema.ts';
+import { kindOfValue, type ValueKind } from '../input/filters/filter.ts';
 import { optionsSchema } from '../input/options-schema.ts';
 import { type Field, systemKeys } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
+import { aggregateBody } from './aggregate-schema.ts';
 import {
   clearAllSpaces,
   conditionsSchema,
@@ -50,6 +52,12 @@ export function typedSpace({ fields }: Structure): SpaceModel {
   const needed = fields.filter(({ required, defaultValue }) => required && defaultValue === null);
   const optional = fields.filter((field) => !needed.includes(field)).map(({ name }) => name);
   const searchable = fields.filter(isSearchable);
+  const conditionsBody = conditionsSchema(
+    exactObject(
+      { ...systemProperties, ...byName(fields, valued) },
+      { optional: [...systemKeys, ...fields.map(({ name }) => name)] },
+    ),
+  );
   return {
     structureHeaders: [
       {
@@ -63,15 +71,10 @@ export function typedSpace({ fields }: Structure): SpaceModel {
     ],
     creationHeaders: [clearAllSpaces],
     conditions: [...systemKeys.map(systemCondition), ...fields.map(condition)],
-    conditionsBody: {
-      schema: conditionsSchema(
-        exactObject(
-          { ...systemProperties, ...byName(fields, valued) },
-          { optional: [...systemKeys, ...fields.map(({ name }) => name)] },
-        ),
-      ),
-      example: {},
-    },
+    conditionsBody: { schema: conditionsBody, example: {} },
+    aggregation: aggregateBody(conditionsBody, (kinds) => namesOfKinds(shown, kinds), {
+      values: { records: 'count' },
+    }),
     search: searchParameters(
       { type: 'string', enum: namesOf(searchable) },
       searchable.slice(0, 1).map(({ name }) => name),
@@ -114,6 +117,14 @@ function exampleOf(fields: readonly Field[]): Readonly<Record<string, unknown>> 
 
 function namesOf(fields: readonly Field[]): string[] {
   return [...new Set(fields.flatMap(({ name, slug }) => [name, slug]))];
+}
+
+/** Fields whose values are of some kinds; null: there are none. */
+function namesOfKinds(fields: readonly Field[], kinds: readonly ValueKind[] | 'all'): Schema | null {
+  const isOne = (kind: ValueKind): boolean => kinds === 'all' || kinds.includes(kind);
+  const system = systemKeys.filter((target) => isOne(kindOfValue({ target, path: [] })));
+  const names = [...system, ...namesOf(fields.filter(({ type }) => isOne(type)))];
+  return names.length === 0 ? null : { type: 'string', enum: names };
 }
 
 function described({ description, unique, hashed }: Field): Pick<Schema, 'description'> {

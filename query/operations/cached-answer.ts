@@ -54,15 +54,16 @@ function isChecked(conditions: Conditions | null): boolean {
   return conditions !== null && conditions.hashed.length > 0;
 }
 
-/** Answers with one record, or `null`. */
+/** Answers with one record, or `null`. @param empty what a space that does not exist has */
 export function cachedRecord(
   call: CachedCall,
   prepare: () => Reading<string | null>,
+  empty = 'null',
 ): HttpResponse | Promise<HttpResponse> {
   const { space } = call;
   return answerOf(call, prepare, async (cache, key, { conditions, populate, read }) => {
     const populated = await populate;
-    if (space.missing) return jsonAnswer('null');
+    if (space.missing) return jsonAnswer(empty);
     if (populated !== null) return jsonAnswer((await populated.one(await read())) ?? 'null');
     if (isChecked(conditions)) return jsonAnswer((await read()) ?? 'null');
     const result = await cache.load(space, key, conditions, async () =>

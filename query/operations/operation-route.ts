@@ -23,7 +23,8 @@ export function operationRoute(
 ): Route {
   const { name, method, path, bodyLimit = 'maxRecordBytes' } = operation;
   const run = countedWrites(operation, usage);
-  const hasBody = operation.body !== undefined;
+  // what only reads has no record in its body
+  const hasBody = operation.body !== undefined && operation.readsOnly !== true;
   return {
     operation: name,
     method,

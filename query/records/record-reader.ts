@@ -1,6 +1,10 @@
-import { type Conditions, equals } from '../input/parse-conditions.ts';
+import { exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
+import { queryTooExpensive } from '../../common/errors/catalogue.ts';
+import { type AggregatePlan, aggregateLimits } from '../input/aggregate/aggregate-plan.ts';
+import { allRecords, type Conditions, equals } from '../input/parse-conditions.ts';
 import type { Options, Page } from '../input/parse-options.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
+import { aggregateSql } from '../sql/aggregate-sql.ts';
 import { afterSql, anyOfSql, idsSql, orderSql } from '../sql/conditions-sql.ts';
 import { containsSql } from '../sql/contains-sql.ts';
 import { rowColumns, storedJson } from '../sql/record-row.ts';
@@ -13,6 +17,7 @@ import type { StoredValue, Target } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
 import type { Candidates, Narrowed } from './candidates.ts';
+import { emptyRow, type GroupRow, groupsJson, wantedRows } from './group-rows.ts';
 import { asJsonArray } from './json-array.ts';
 import { lookupOf, matches } from './match-conditions.ts';
 
@@ -20,8 +25,7 @@ type Ordering = Pick<Options, 'sort' | 'page'>;
 /** A page with no more of them is read in one piece, unless they are large. */
 const fewRecords = 1000;
 
-const all: Conditions = { relationship: 'And', plain: [], others: [], hashed: [] };
-export const oldest: ReadPlan = { conditions: all, sort: null, page: null };
+export const oldest: ReadPlan = { conditions: allRecords, sort: null, page: null };
 
 /** Reads records of one space, as a request sees it. */
 export class RecordReader {
@@ -59,7 +63,7 @@ export class RecordReader {
   }
 
   byId(space: RecordSpace, id: string, signal: AbortSignal): Promise<string | null> {
-    return this.first(space, { ...oldest, conditions: { ...all, plain: [equals('id', id)] } }, signal);
+    return this.first(space, { ...oldest, conditions: { ...allRecords, plain: [equals('id', id)] } }, signal);
   }
 
   /** The id of the record that `first` would answer; null when none matches. */
@@ -106,7 +110,7 @@ export class RecordReader {
   ): Promise<ReadonlyMap<StoredValue, StoredRow>> {
     const found = new Map<StoredValue, StoredRow>();
     const areHeld = values.every((value) => {
-      const conditions = { ...all, plain: [equals(target, value)] };
+      const conditions = { ...allRecords, plain: [equals(target, value)] };
       const now = this.#store.findNow(space, { conditions, sort: null, page: firstOf(oldest) });
       for (const row of now?.table.rows(now.numbers) ?? []) found.set(value, row);
       return now !== null;
@@ -127,10 +131,31 @@ export class RecordReader {
     );
   }
 
-  async count(space: RecordSpace, signal: AbortSignal): Promise<number> {
+  /** How many records meet the conditions, if they are in memory; null: they are not. */
+  countNow(space: RecordSpace, conditions: Conditions): number | null {
+    return this.#store.findNow(space, { conditions, sort: null, page: null })?.numbers.length ?? null;
+  }
+
+  async count(space: RecordSpace, signal: AbortSignal, conditions: Conditions = allRecords): Promise<number> {
+    const narrowed = await this.#candidates.narrow(space, conditions, signal);
+    if (narrowed === null) return 0;
     const columns = 'toFloat64(count()) AS _records';
-    const [row] = await this.#rows<{ _records: number }>(space, { columns }, signal);
+    const [row] = await this.#rows<{ _records: number }>(space, { ...narrowed, columns }, signal);
     return row?._records ?? 0;
+  }
+
+  /** The groups of an aggregation as a JSON array. Throws a 422 when it would cost too much. */
+  async aggregate(space: RecordSpace, plan: AggregatePlan, signal: AbortSignal): Promise<string> {
+    const narrowed = space.missing ? null : await this.#candidates.narrow(space, plan.where, signal);
+    if (narrowed === null)
+      return groupsJson(plan, wantedRows(plan, plan.groups.length > 0 ? [] : [emptyRow(plan)]));
+    const isFilled = plan.groups.some(({ fill }) => fill);
+    const selection = { ...narrowed, ...aggregateSql(plan, isFilled ? aggregateLimits.rows + 1 : null) };
+    const rows = await this.#rows<GroupRow>(space, selection, signal).catch((error: unknown) => {
+      const limit = exceededLimit(error);
+      throw limit === null ? error : queryTooExpensive(limit, error);
+    });
+    return groupsJson(plan, isFilled ? wantedRows(plan, rows) : rows);
   }
 
   /**

@@ -21,7 +21,7 @@ export function filterSql(filter: Filter): string {
 function comparisonSql({ target, path, operator, values }: Comparison): string {
   const { sql, operand } = operatorOf(operator);
   const isJson = path.length > 0 || operand === 'element' || operand === 'elements';
-  const column = path.length > 0 ? pathSql(valueSql(target), path) : valueSql(target);
+  const column = subjectSql({ target, path });
   const literals = isJson ? elementsOf(values) : literalsOf(values);
   return sql(column, { values: values.map(comparable), ...literals });
 }
@@ -42,8 +42,10 @@ function elementsOf(values: Comparison['values']): Omit<GivenSql, 'values'> {
   return { literal: `${list}[1]`, list, isAmong: (expression) => `has(${list}, ${expression})` };
 }
 
-/** The value at a path of an object as JSON text, NULL where there is none. */
-function pathSql(column: string, path: readonly string[]): string {
+/** The value of a field; of a path within an object JSON text. NULL where there is none. */
+export function subjectSql({ target, path }: Pick<Comparison, 'target' | 'path'>): string {
+  const column = valueSql(target);
+  if (path.length === 0) return column;
   const raw = `JSONExtractRaw(${column}, ${path.map(textLiteral).join(', ')})`;
   return `if(${raw} IN ('', 'null'), NULL, ${raw})`;
 }

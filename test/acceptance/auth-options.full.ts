@@ -39,6 +39,8 @@ const notes = (slug: string, options: object | null, headers: Record<string, str
     find: () => send(base),
     findOne: () => send({ ...base, path: `${path}/_single_` }),
     search: () => send({ ...base, path: `${path}/search?searchText=x&searchableFields[]=text` }),
+    count: () => send({ ...base, path: `${path}/_count_` }),
+    aggregate: () => send({ ...base, path: `${path}/_aggregate_`, body: { values: { n: 'count' } } }),
     getKeys: () => send({ ...base, path: `${path}/get-key-values` }),
     insert: () => send({ ...base, body: [body] }),
     insertOne: () => send({ ...base, path: `${path}/_single_`, body }),
@@ -52,7 +54,7 @@ const notes = (slug: string, options: object | null, headers: Record<string, str
 const noId = '01900000-0000-7000-8000-000000000000';
 type Operation = keyof ReturnType<typeof notes>;
 const families: Readonly<Record<string, readonly Operation[]>> = {
-  find: ['find', 'findOne', 'search', 'getKeys'],
+  find: ['find', 'findOne', 'search', 'count', 'aggregate', 'getKeys'],
   insert: ['insert', 'insertOne'],
   update: ['updateOne', 'updateOneById', 'setKeys'],
   delete: ['deleteOneById', 'clear'],

@@ -96,6 +96,21 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   const single = `${path}/_single_`;
   await expect(of({ ...inBody, method: 'QUERY', path: single }), 'QUERY /:project/:space/_single_');
   await expect(of({ ...inBody, path: `${single}/_find_` }), 'POST /:project/:space/_single_/_find_');
+  const counted = `${path}/_count_`;
+  await expect(of({ path: counted, query: conditions }), 'GET /:project/:space/_count_');
+  await expect(of({ ...inBody, method: 'QUERY', path: counted }), 'QUERY /:project/:space/_count_');
+  const aggregate = of({
+    path: `${path}/_aggregate_`,
+    body: {
+      where: { level: { gte: 1 } },
+      groupBy: ['active', 'tags', 'more.a', { bucket: 'createdAt', every: '1mo', timeZone: 'Europe/Paris' }],
+      values: { n: 'count', level: { quantile: ['level', 0.5] }, emails: { distinct: 'email' } },
+      having: { n: { gte: 1 } },
+      sort: [{ by: 'n', order: 'desc' }],
+    },
+  });
+  await expect(aggregate, 'POST /:project/:space/_aggregate_');
+  await expect({ ...aggregate, method: 'QUERY' }, 'QUERY /:project/:space/_aggregate_');
   await expect(of({ path: `${path}/_single_`, query: conditions }), 'GET /:project/:space/_single_');
   const text: [string, string][] = [
     ['searchText', 'AD'],

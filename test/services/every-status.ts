@@ -141,6 +141,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
     case 415:
       return { ...withHeaders({ 'content-type': 'text/plain' }), body: 'hello' };
     case 422:
+      if (id.startsWith('aggregate')) return withHeaders({ 'test-fault': '422' });
       return withHeaders({ 'idempotency-key': 'used' });
     case 460:
       return { ...withHeaders({ 'upload-checksum': 'crc32 AAAAAA==' }), body: 'hello' };
@@ -209,7 +210,16 @@ function guess(good: Ask, id: string): Ask {
   if (id === 'login') return { ...good, body: JSON.stringify(wrong) };
   const target = good.target.replace('/people', '/user').replace(/\?.*/, '');
   const query = `?email=${encodeURIComponent(wrong.email)}&password=wrong`;
-  const inBody = id.startsWith('find') && good.body !== '';
+  if (id.startsWith('aggregate')) {
+    const body = JSON.stringify({ where: wrong, values: { n: 'count' } });
+    return {
+      ...good,
+      headers: { ...good.headers, structure: users },
+      target: good.target.replace('/people', '/user'),
+      body,
+    };
+  }
+  const inBody = /^(?:find|count)/.test(id) && good.body !== '';
   return {
     ...good,
     headers: { ...good.headers, structure: users },

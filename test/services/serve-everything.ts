@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { notReady, overloaded, storageFull, unauthorized } from '../../common/errors/catalogue.ts';
+import {
+  notReady,
+  overloaded,
+  queryTooExpensive,
+  storageFull,
+  unauthorized,
+} from '../../common/errors/catalogue.ts';
 import { type HttpServer, startHttpServer } from '../../common/http/http-server.ts';
 import type { Route } from '../../common/http/http-types.ts';
 import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
@@ -52,6 +58,7 @@ export interface FaultyServer {
 const authenticate: Authenticate = async (request) => {
   if (request.header('authorization') !== 'Bearer good') throw unauthorized('not good');
   const fault = request.header('test-fault');
+  if (fault === '422') throw queryTooExpensive('as the test asked');
   if (fault === '500') throw new Error('as the test asked');
   if (fault === '503') throw overloaded('as the test asked');
   if (fault === '507') throw storageFull();

@@ -8,7 +8,7 @@ t.test('families', async (t) => {
     byFamily[key] = [...(byFamily[key] ?? []), name];
   }
   t.strictSame(byFamily, {
-    find: ['find', 'findOne', 'search', 'getKeys', 'getOpenApi'],
+    find: ['find', 'findOne', 'search', 'count', 'aggregate', 'getKeys', 'getOpenApi'],
     insert: ['insert', 'insertOne'],
     update: ['updateOne', 'updateOneById', 'setKeys'],
     delete: ['deleteOneById', 'clear'],

@@ -187,7 +187,7 @@ function elementsOf(value: Comparable): ReadonlySet<string> {
 }
 
 /** Texts in the order of their code points, as the engine has them: not of UTF-16, in which JavaScript compares. */
-function compare(a: Comparable, b: Comparable): number {
+export function compare(a: Comparable, b: Comparable): number {
   if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string));
   return a < b ? -1 : Number(a > b);
 }

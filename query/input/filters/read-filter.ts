@@ -100,7 +100,7 @@ export class FilterReader {
   }
 }
 
-const kindWords: Readonly<Record<ValueKind, string>> = {
+export const kindWords: Readonly<Record<ValueKind, string>> = {
   TEXT: 'a TEXT',
   NUMBER: 'a NUMBER',
   BOOLEAN: 'a BOOLEAN',

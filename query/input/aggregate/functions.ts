@@ -1,0 +1,34 @@
+import type { ValueKind } from '../filters/filter.ts';
+
+/** What is computed of the records of a group. */
+export interface AggregateFunction {
+  /** Of which kinds of values. */
+  readonly kinds: readonly ValueKind[];
+  /** Whether its result is a number, or a value such as it is computed of. */
+  readonly result: 'number' | 'value';
+  /** NULL where no record has a value. @param level of a quantile */
+  readonly sql: (column: string, level: number) => string;
+}
+
+const numbers: readonly ValueKind[] = ['NUMBER'];
+const ordered: readonly ValueKind[] = ['NUMBER', 'TEXT', 'id', 'time'];
+const all: readonly ValueKind[] = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'id', 'time', 'path'];
+
+/** The functions of a field, in the order in which they are listed; `count` is of records. One more is one more entry. */
+export const functions: Readonly<Record<string, AggregateFunction>> = {
+  sum: { kinds: numbers, result: 'number', sql: (column) => `sum(${column})` },
+  avg: { kinds: numbers, result: 'number', sql: (column) => `avg(${column})` },
+  min: { kinds: ordered, result: 'value', sql: (column) => `min(${column})` },
+  max: { kinds: ordered, result: 'value', sql: (column) => `max(${column})` },
+  distinct: { kinds: all, result: 'number', sql: (column) => `uniqExact(${column})` },
+  // a value that a record has: of n in order the one at place level * n, counted from 0
+  quantile: {
+    kinds: numbers,
+    result: 'number',
+    sql: (column, level) => `quantileExact(${level})(${column})`,
+  },
+};
+
+export function functionsFor(kind: ValueKind): readonly string[] {
+  return Object.keys(functions).filter((name) => functions[name]?.kinds.includes(kind));
+}

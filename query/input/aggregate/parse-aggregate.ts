@@ -1,0 +1,225 @@
+import { ApiError } from '../../../common/errors/api-error.ts';
+import { invalidBody, invalidCondition } from '../../../common/errors/catalogue.ts';
+import { shownName } from '../../../common/errors/shown-name.ts';
+import { longestName } from '../../../common/metadata/slug.ts';
+import { isObject } from '../../structure/is-object.ts';
+import type { Structure } from '../../structure/structure.ts';
+import { type Comparison, kindOfValue } from '../filters/filter.ts';
+import { givenInBody } from '../filters/given-in-body.ts';
+import { nameOfSubject, subjectOf, targetOf } from '../filters/names.ts';
+import { kindWords } from '../filters/read-filter.ts';
+import { allRecords, type Conditions, parseConditions } from '../parse-conditions.ts';
+import { unknownCondition } from '../unknown-condition.ts';
+import { type AggregatePlan, aggregateLimits, type Group, type Value } from './aggregate-plan.ts';
+import { functions, functionsFor } from './functions.ts';
+import { comparedValues, namesIn } from './having.ts';
+import { readEvery, TimeZone } from './time-bucket.ts';
+
+const parts = ['where', 'groupBy', 'values', 'having', 'sort', 'limit'];
+const bucketParts = ['as', 'bucket', 'every', 'timeZone', 'fill'];
+const utc = TimeZone.named('UTC') as TimeZone;
+
+/** Reads the body of an aggregation by the structure of the space. Throws a 400 that lists every problem. */
+export function parseAggregate(body: unknown, structure: Structure): AggregatePlan {
+  if (!isObject(body)) throw invalidBody('Request body should be a JSON object with groupBy, values or both');
+  return new AggregateReader(structure).read(body);
+}
+
+type Subject = Pick<Comparison, 'target' | 'path'>;
+
+class AggregateReader {
+  readonly #structure: Structure;
+  readonly #problems: string[] = [];
+  readonly #names = new Set<string>();
+  #listed = false;
+
+  constructor(structure: Structure) {
+    this.#structure = structure;
+  }
+
+  read(body: Readonly<Record<string, unknown>>): AggregatePlan {
+    this.#checkParts('The body', body, parts);
+    const where = this.#conditions(() => givenInBody(body.where ?? {}, this.#structure), this.#structure);
+    const groups = this.#groups(body.groupBy ?? []);
+    const values = this.#values(body.values ?? {});
+    if (groups.length + values.length === 0 && this.#problems.length === 0)
+      this.#problems.push('An aggregation needs groupBy, values or both');
+    const having = this.#having(body.having ?? {}, values);
+    const sort = this.#sort(
+      body.sort ?? [],
+      new Map([...groups, ...values].map((one) => [one.name, one.column])),
+    );
+    const plan = { where, groups, values, having, sort, limit: this.#limit(body.limit) };
+    if (this.#problems.length > 0) throw invalidCondition(this.#problems);
+    return plan;
+  }
+
+  #checkParts(what: string, given: object, known: readonly string[]): void {
+    for (const key of Object.keys(given))
+      if (!known.includes(key))
+        this.#problems.push(`${what} has no part ${shownName(key)}, but ${known.join(', ')}`);
+  }
+
+  #conditions(given: () => ReturnType<typeof givenInBody>, structure: Structure): Conditions {
+    try {
+      return parseConditions(given(), structure, 'And');
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.#problems.push(...error.problems);
+      return allRecords;
+    }
+  }
+
+  #groups(given: unknown): readonly Group[] {
+    const list = this.#list('groupBy', given, aggregateLimits.groups);
+    return list.flatMap((one, index) => {
+      const column = `_g${index}`;
+      if (typeof one === 'string') {
+        const subject = this.#subject(one);
+        return this.#isNewName(one) && subject !== null
+          ? [{ ...subject, name: one, column, fill: false }]
+          : [];
+      }
+      if (isObject(one)) return this.#bucket(one, column);
+      this.#problems.push('groupBy should list names of fields, and objects with bucket and every');
+      return [];
+    });
+  }
+
+  #bucket(given: Readonly<Record<string, unknown>>, column: string): readonly Group[] {
+    const problems = this.#problems.length;
+    this.#checkParts('An object of groupBy', given, bucketParts);
+    const { bucket: of, as = of, every, timeZone = 'UTC', fill = false } = given;
+    const target = typeof of === 'string' ? targetOf(of, this.#structure) : null;
+    if (target !== 'createdAt' && target !== 'updatedAt')
+      this.#problems.push('groupBy: bucket should be createdAt or updatedAt');
+    const zone = typeof timeZone === 'string' ? TimeZone.named(timeZone) : null;
+    if (zone === null)
+      this.#problems.push('groupBy: timeZone should be the name of a time zone, such as Europe/Paris');
+    const bucket = readEvery(every, zone ?? utc);
+    if (typeof bucket === 'string') this.#problems.push(`groupBy: every ${bucket}`);
+    if (typeof fill !== 'boolean') this.#problems.push('groupBy: fill should be true or false');
+    if (typeof as === 'string') this.#isNewName(as);
+    else if (as !== of) this.#problems.push('groupBy: as should be a name');
+    if (this.#problems.length > problems) return [];
+    return [{ target, path: [], name: as, column, bucket, fill } as Group];
+  }
+
+  #values(given: unknown): readonly Value[] {
+    if (!isObject(given)) {
+      this.#problems.push('values should be an object of names and functions');
+      return [];
+    }
+    const entries = Object.entries(given);
+    if (entries.length > aggregateLimits.values) {
+      this.#problems.push(
+        `values has ${entries.length} functions; at most ${aggregateLimits.values} are allowed`,
+      );
+      return [];
+    }
+    return entries.flatMap(([name, value], index) => {
+      const of = this.#function(name, value);
+      return this.#isNewName(name) && of !== undefined ? [{ name, column: `_v${index}`, of }] : [];
+    });
+  }
+
+  /** Undefined: there is a problem. */
+  #function(as: string, given: unknown): Value['of'] | undefined {
+    if (given === 'count') return null;
+    const [entry, ...more] = isObject(given) ? Object.entries(given) : [];
+    const [name = '', operand] = entry ?? [];
+    if (more.length > 0 || !Object.hasOwn(functions, name)) {
+      const known = Object.keys(functions).join(', ');
+      this.#problems.push(`values: ${shownName(as)} should be "count", or an object with one of ${known}`);
+      return undefined;
+    }
+    const isQuantile = name === 'quantile';
+    const [field, level, ...rest] =
+      isQuantile && Array.isArray(operand) ? (operand as unknown[]) : [operand, 0];
+    const isLevel = typeof level === 'number' && level >= 0 && level <= 1 && rest.length === 0;
+    if (typeof field !== 'string' || !isLevel) {
+      const wanted = isQuantile ? 'a list of a field and a number from 0 to 1' : 'the name of a field';
+      this.#problems.push(`values: ${shownName(as)}: ${name} should be of ${wanted}`);
+      return undefined;
+    }
+    const subject = this.#subject(field);
+    if (subject === null) return undefined;
+    const kind = kindOfValue(subject);
+    if (functions[name]?.kinds.includes(kind)) return { ...subject, name, level };
+    const known = functionsFor(kind).join(', ');
+    this.#problems.push(
+      `Query field: ${shownName(nameOfSubject(subject))} has no function ${name}; ${kindWords[kind]} has ${known}`,
+    );
+    return undefined;
+  }
+
+  #having(given: unknown, values: readonly Value[]): Conditions {
+    const structure = comparedValues(values, this.#structure);
+    return this.#conditions(() => {
+      const read = givenInBody(given, structure);
+      const unknown = namesIn(read).filter((name) => !structure.lookup.has(name));
+      if (unknown.length === 0) return read;
+      const known = structure.fields.map(({ name }) => shownName(name)).join(', ') || 'none';
+      throw invalidCondition(
+        unknown.map(
+          (name) => `having: ${shownName(name)} is not among the values that are numbers or texts: ${known}`,
+        ),
+      );
+    }, structure);
+  }
+
+  #sort(given: unknown, columns: ReadonlyMap<string, string>): AggregatePlan['sort'] {
+    return this.#list('sort', given, aggregateLimits.sorts).flatMap((one) => {
+      const { by, order = 'asc', ...more } = isObject(one) ? one : {};
+      const column = typeof by === 'string' ? columns.get(by) : undefined;
+      const isOrder = (order === 'asc' || order === 'desc') && Object.keys(more).length === 0;
+      if (column !== undefined && isOrder) return [{ column, descending: order === 'desc' }];
+      // what is wrong with it otherwise may be a problem of the name that it has
+      if (!isOrder || typeof by !== 'string')
+        this.#problems.push('sort should list objects with by, and order asc or desc');
+      else if (!this.#names.has(by))
+        this.#problems.push(`sort: ${shownName(by)} is not a name in groupBy or values`);
+      return [];
+    });
+  }
+
+  #limit(given: unknown): number {
+    if (given === undefined || given === null) return aggregateLimits.usualRows;
+    const isLimit =
+      Number.isSafeInteger(given) && (given as number) >= 1 && (given as number) <= aggregateLimits.rows;
+    if (!isLimit) this.#problems.push(`limit should be a whole number from 1 to ${aggregateLimits.rows}`);
+    return given as number;
+  }
+
+  #list(part: string, given: unknown, most: number): readonly unknown[] {
+    if (Array.isArray(given) && given.length <= most) return given;
+    this.#problems.push(`${part} should be an array of at most ${most}`);
+    return [];
+  }
+
+  #subject(name: string): Subject | null {
+    const found = subjectOf(name, this.#structure);
+    if (found === null) {
+      this.#problems.push(unknownCondition(name, this.#structure, !this.#listed));
+      this.#listed = true;
+      return null;
+    }
+    if (typeof found.target === 'string' || !found.target.hashed) return found;
+    this.#problems.push(
+      `Query field: ${shownName(found.target.name)} is hashed and can be neither grouped nor computed with`,
+    );
+    return null;
+  }
+
+  /** Of keys in answers each is there once. */
+  #isNewName(name: string): boolean {
+    const isNew = !this.#names.has(name) && name.length <= longestName;
+    if (!isNew) {
+      const problem =
+        name.length > longestName ? `is longer than ${longestName} characters` : 'is there twice';
+      this.#problems.push(`The name ${shownName(name)} in groupBy or values ${problem}`);
+    }
+    this.#names.add(name);
+    return isNew;
+  }
+}

@@ -1,0 +1,86 @@
+import type { ApiMedia } from '../../common/openapi/api-operation.ts';
+import { nameSchema } from '../../common/openapi/name-schema.ts';
+import { boolean, exactObject, type Schema, string } from '../../common/openapi/schema.ts';
+import { aggregateLimits } from '../input/aggregate/aggregate-plan.ts';
+import { functions } from '../input/aggregate/functions.ts';
+import type { ValueKind } from '../input/filters/filter.ts';
+
+const level: Schema = { type: 'number', minimum: 0, maximum: 1 };
+
+/**
+ * What parseAggregate takes, as JSON Schema.
+ * @param namesOf fields whose values are of some kinds; null: there are none
+ */
+export function aggregateBody(
+  where: Schema,
+  namesOf: (kinds: readonly ValueKind[] | 'all') => Schema | null,
+  example: Readonly<Record<string, unknown>>,
+): ApiMedia {
+  const bucket = exactObject(
+    {
+      as: { ...nameSchema, description: 'Its name in answers; absent: that of `bucket`' },
+      bucket: { type: 'string', enum: ['createdAt', 'updatedAt'] },
+      every: {
+        type: 'string',
+        pattern: '^[1-9][0-9]{0,4}(s|m|h|d|w|mo|y)$',
+        description: 'Its length. Days and longer follow the calendar of the time zone',
+        example: '1d',
+      },
+      timeZone: { ...string, default: 'UTC', example: 'Europe/Paris' },
+      fill: { ...boolean, default: false, description: 'Whether buckets without a record are there, too' },
+    },
+    { optional: ['as', 'timeZone', 'fill'] },
+  );
+  const values = Object.entries(functions).flatMap(([name, { kinds }]): Schema[] => {
+    const field = namesOf(kinds);
+    if (field === null) return [];
+    const pair: Schema = { type: 'array', minItems: 2, maxItems: 2, prefixItems: [field, level], items: {} };
+    return [exactObject({ [name]: name === 'quantile' ? pair : field })];
+  });
+  return {
+    schema: exactObject(
+      {
+        where,
+        groupBy: {
+          type: 'array',
+          maxItems: aggregateLimits.groups,
+          items: { anyOf: [namesOf('all') ?? string, bucket] },
+        },
+        values: {
+          type: 'object',
+          maxProperties: aggregateLimits.values,
+          additionalProperties: { anyOf: [{ type: 'string', enum: ['count'] }, ...values] },
+          description: 'What is computed of each group, by its name in answers',
+        },
+        having: {
+          type: 'object',
+          additionalProperties: true,
+          description: 'Conditions on `values` that groups have to meet, as `where` has them',
+        },
+        sort: {
+          type: 'array',
+          maxItems: aggregateLimits.sorts,
+          items: exactObject(
+            {
+              by: { ...string, description: 'A name in groupBy or values' },
+              order: { type: 'string', enum: ['asc', 'desc'], default: 'asc' },
+            },
+            { optional: ['order'] },
+          ),
+        },
+        limit: {
+          type: 'integer',
+          minimum: 1,
+          maximum: aggregateLimits.rows,
+          default: aggregateLimits.usualRows,
+          description: 'Of groups in the answer',
+        },
+      },
+      {
+        optional: ['where', 'groupBy', 'values', 'having', 'sort', 'limit'],
+        anyOf: [{ required: ['groupBy'] }, { required: ['values'] }],
+      },
+    ),
+    example,
+  };
+}

@@ -1,0 +1,37 @@
+import { arrayOf } from '../../common/openapi/schema.ts';
+import { continueWith } from '../../common/promises/continue-with.ts';
+import { parseAggregate } from '../input/aggregate/parse-aggregate.ts';
+import { makePerson } from '../openapi/operation-sample.ts';
+import { cachedRecord } from './cached-answer.ts';
+import { jsonAnswer } from './json-answer.ts';
+import type { OperationDefinition } from './operation.ts';
+
+/** POST or QUERY /{project}/{space}/_aggregate_: groups of records, and what is computed of each. */
+export const aggregate: OperationDefinition = {
+  run: ({ request, open, body }, { reader, store }) =>
+    continueWith(open(), async (space) => {
+      const asked = await body();
+      const { signal } = request;
+      // its answer may be one row though there are no records
+      if (space.missing)
+        return jsonAnswer(await reader.aggregate(space, parseAggregate(asked, space.structure), signal));
+      const key = `aggregate ${JSON.stringify(asked)}`;
+      return cachedRecord({ cache: store.results, space, request, asked: key }, () => {
+        const plan = parseAggregate(asked, space.structure);
+        const read = (): Promise<string> => reader.aggregate(space, plan, signal);
+        return { conditions: plan.where, populate: null, now: () => null, read };
+      });
+    }),
+  summary: 'Count, sum and group records',
+  description:
+    'Groups of the records that match, and what is computed of each group. Without `groupBy` all are one group.',
+  body: ({ aggregation }) => aggregation,
+  answer: () =>
+    arrayOf({
+      type: 'object',
+      description: 'A group: the names in groupBy and values, with what it has; null without a value',
+      additionalProperties: true,
+    }),
+  errors: ['invalid_condition', 'query_too_expensive', 'too_many_attempts'],
+  sample: { first: makePerson },
+};

@@ -1,0 +1,40 @@
+import { count as countSchema, exactObject } from '../../common/openapi/schema.ts';
+import { continueWith } from '../../common/promises/continue-with.ts';
+import { askedConditions } from '../input/asked-conditions.ts';
+import { parseConditions } from '../input/parse-conditions.ts';
+import { parseOptions } from '../input/parse-options.ts';
+import { conditionErrors } from '../openapi/describe-operation.ts';
+import { cachedRecord } from './cached-answer.ts';
+import type { OperationDefinition } from './operation.ts';
+
+/** GET /{project}/{space}/_count_: how many records find would answer without a page. */
+export const count: OperationDefinition = {
+  run: ({ request, open, body }, { reader, store }) =>
+    continueWith(open(), (space) =>
+      continueWith(askedConditions(request, body), ({ given, key }) =>
+        cachedRecord(
+          { cache: store.results, space, request, asked: `count ${key}` },
+          () => {
+            const { structure } = space;
+            const { paramRelationship } = parseOptions(request.header('options'), structure);
+            const conditions = parseConditions(given(structure), structure, paramRelationship);
+            const now = (): Uint8Array | null => {
+              const found = reader.countNow(space, conditions);
+              return found === null ? null : Buffer.from(JSON.stringify({ count: found }));
+            };
+            const read = async (): Promise<string> =>
+              JSON.stringify({ count: await reader.count(space, request.signal, conditions) });
+            return { conditions, populate: null, now, read };
+          },
+          '{"count":0}',
+        ),
+      ),
+    ),
+  summary: 'Count records',
+  description: 'How many records match. With `QUERY` the conditions come in the body.',
+  parameters: ({ conditions }) => conditions,
+  options: true,
+  answer: () => exactObject({ count: countSchema }),
+  errors: conditionErrors,
+  sample: { query: '?name=Ada' },
+};

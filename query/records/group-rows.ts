@@ -1,0 +1,110 @@
+import { invalidCondition } from '../../common/errors/catalogue.ts';
+import { type AggregatePlan, aggregateLimits, type Group } from '../input/aggregate/aggregate-plan.ts';
+import { kindOfValue } from '../input/filters/filter.ts';
+import { filterTest } from '../input/filters/filter-test.ts';
+import { type Comparable, compare } from '../input/filters/operators.ts';
+import { slotOf } from '../structure/slots.ts';
+
+/** A group by the columns of a plan, as the engine has it. */
+export type GroupRow = Readonly<Record<string, Comparable | null>>;
+
+/**
+ * All groups of a plan, with those buckets between the first and the last that no record is in, and then as the plan asks
+ * for them. Throws a 400 when they are too many.
+ */
+export function wantedRows(plan: AggregatePlan, found: readonly GroupRow[]): readonly GroupRow[] {
+  const { having, limit } = plan;
+  const rows = withEmpty(plan, found);
+  const conditions = [
+    ...having.others,
+    ...having.plain.map(({ target, operator, value }) => ({ target, path: [], operator, values: [value] })),
+  ];
+  const tests = conditions.map((filter) =>
+    filterTest<GroupRow>(
+      filter,
+      (target) => (row) => row[slotOf(target as Exclude<typeof target, string>)] ?? undefined,
+    ),
+  );
+  const order = orderOf(plan);
+  return rows
+    .filter((row) => tests.every((test) => test(row)))
+    .sort(order)
+    .slice(0, limit);
+}
+
+/** What a group without a record has. */
+export function emptyRow({ values }: AggregatePlan): GroupRow {
+  return Object.fromEntries(values.map(({ column, of }) => [column, of === null ? 0 : null]));
+}
+
+function withEmpty(plan: AggregatePlan, found: readonly GroupRow[]): readonly GroupRow[] {
+  const { groups } = plan;
+  const empty = emptyRow(plan);
+  const axes = groups.filter(({ fill }) => fill).map(({ column }) => ({ column, ...rangeOf(found, column) }));
+  const others = groups.filter(({ fill }) => !fill);
+  const known = new Map(found.map((row) => [keyOf(groups, row), row]));
+  const series = new Map(found.map((row) => [keyOf(others, row), row]));
+  const count = axes.reduce((product, { from, to }) => product * (to - from + 1), series.size);
+  if (count > aggregateLimits.rows) {
+    throw invalidCondition([
+      `groupBy: fill would make ${count.toLocaleString('en')} rows; at most ${aggregateLimits.rows.toLocaleString('en')} are allowed: use larger buckets, or fewer records`,
+    ]);
+  }
+  let rows: readonly GroupRow[] = [...series.values()].map((row) => ({
+    ...empty,
+    ...Object.fromEntries(others.map(({ column }) => [column, row[column] ?? null])),
+  }));
+  for (const { column, from, to } of axes) {
+    const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index);
+    rows = rows.flatMap((row) => numbers.map((number) => ({ ...row, [column]: number })));
+  }
+  return rows.map((row) => known.get(keyOf(groups, row)) ?? row);
+}
+
+function rangeOf(rows: readonly GroupRow[], column: string): { readonly from: number; readonly to: number } {
+  const numbers = rows.map((row) => row[column] as number);
+  const first = numbers[0] ?? 0;
+  return numbers.reduce(
+    ({ from, to }, number) => ({ from: Math.min(from, number), to: Math.max(to, number) }),
+    {
+      from: first,
+      to: first,
+    },
+  );
+}
+
+function keyOf(groups: readonly Group[], row: GroupRow): string {
+  return JSON.stringify(groups.map(({ column }) => row[column]));
+}
+
+/** As the engine orders them. */
+function orderOf({ sort, groups }: AggregatePlan): (a: GroupRow, b: GroupRow) => number {
+  const by = [...sort, ...groups.map(({ column }) => ({ column, descending: false }))];
+  return (a, b) => {
+    for (const { column, descending } of by) {
+      const [one = null, other = null] = [a[column], b[column]];
+      if (one === other) continue;
+      // those without a value come last
+      if (one === null || other === null) return one === null ? 1 : -1;
+      const order = compare(one, other);
+      if (order !== 0) return descending ? -order : order;
+    }
+    return 0;
+  };
+}
+
+const jsonKinds: ReadonlySet<string> = new Set(['ARRAY', 'OBJECT', 'path']);
+
+/** Groups as an answer has them. */
+export function groupsJson({ groups, values }: AggregatePlan, rows: readonly GroupRow[]): string {
+  const keys = groups.map((group) => ({ ...group, isJson: jsonKinds.has(kindOfValue(group)) }));
+  const shown = rows.map((row) => [
+    ...keys.map(({ name, column, bucket, isJson }) => {
+      const value = row[column] ?? null;
+      if (bucket !== undefined) return [name, bucket.nameOf(value as number)];
+      return [name, isJson && value !== null ? JSON.parse(value as string) : value];
+    }),
+    ...values.map(({ name, column }) => [name, row[column] ?? null]),
+  ]);
+  return JSON.stringify(shown.map((entries) => Object.fromEntries(entries)));
+}

@@ -1,0 +1,49 @@
+/** Which limit of a statement ended it is read from the engine's message, embedded and over HTTP. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { openChdb } from '../../common/clickhouse/chdb-database.ts';
+import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
+import { startChdbServer } from '../services/start-chdb-server.ts';
+
+const groups = `SELECT number AS g, quantileExact(0.5)(number) AS q FROM numbers(1000000) GROUP BY g ORDER BY g LIMIT 5 SETTINGS`;
+const cases = [
+  [`${groups} max_rows_to_group_by = 100, group_by_overflow_mode = 'throw'`, 'has too many groups'],
+  [`${groups} max_memory_usage = 8000000`, 'takes too much memory'],
+  [
+    `SELECT repeat('x', 1000) AS x FROM numbers(1000) SETTINGS max_result_bytes = 1000, result_overflow_mode = 'throw'`,
+    'has too large an answer',
+  ],
+  [`SELECT count() FROM numbers(1000000) SETTINGS max_rows_to_read = 10`, 'reads too many records'],
+  ['SELECT nothing', null],
+] as const;
+
+async function check(t: Test, db: Database): Promise<void> {
+  for (const [sql, words] of cases) {
+    const error: unknown = await db.rows({ sql, account: 'a' }).catch((error: unknown) => error);
+    t.equal(exceededLimit(error), words, `${error}`);
+  }
+}
+
+t.test('embedded', async (t) => {
+  const root = await mkdtemp(join(tmpdir(), 'sluice-limits-'));
+  const db = openChdb({ path: join(root, 'chdb') });
+  t.teardown(async () => {
+    await db.close();
+    await rm(root, { recursive: true, force: true });
+  });
+  await check(t, db);
+});
+
+t.test('over HTTP', async (t) => {
+  const server = await startChdbServer();
+  const db = openClickhouse({ url: server.url, user: 'default', password: '' });
+  t.teardown(async () => {
+    await db.close();
+    await server.close();
+  });
+  await check(t, db);
+});
