@@ -1,18 +1,20 @@
 import { invalidValue } from '../../common/errors/catalogue.ts';
 import { Problems } from '../../common/errors/problems.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
-import type { Field, StoredValue } from '../structure/field.ts';
+import type { Field } from '../structure/field.ts';
 import { readFieldValue } from '../structure/field-value.ts';
+import { isIncrement, type NewValue, readIncrement } from '../structure/increment.ts';
 import type { Structure } from '../structure/structure.ts';
 import { givenValues, requireRecord, withoutEmptyText } from './given-fields.ts';
+import type { RecordValues } from './validate-record.ts';
 
-/** What is to become of the fields that a request names; null clears one. Never empty. */
-export type Changes = ReadonlyMap<Field, StoredValue | null>;
+/** What is to become of the fields that a request names. Never empty. */
+export type Changes = ReadonlyMap<Field, NewValue>;
 
 /** Checks the body of an update. Throws a 400 that lists every problem. */
 export function validateChanges(body: unknown, structure: Structure): Changes {
   const problems = new Problems();
-  const changes = new Map<Field, StoredValue | null>();
+  const changes = new Map<Field, NewValue>();
   const given = givenValues(requireRecord(body), structure, problems.add);
   for (let place = 0; place < given.length; place++) {
     if (given[place] === undefined) continue;
@@ -24,10 +26,26 @@ export function validateChanges(body: unknown, structure: Structure): Changes {
       changes.set(field, null);
       continue;
     }
-    const reading = readFieldValue(field.type, value);
+    const reading = readIncrement(field, value) ?? readFieldValue(field.type, value);
     if ('value' in reading) changes.set(field, reading.value);
     else problems.add(`Value for Body field: ${name} ${reading.problem}`);
   }
   if (problems.found) throw invalidValue(problems.list());
   return changes;
+}
+
+/** The values that are set, in the order of the structure's fields: null for those that are not, or are added to. */
+export function valuesSet(changes: Changes, { fields }: Structure): RecordValues {
+  return fields.map((field) => {
+    const value = changes.get(field) ?? null;
+    return isIncrement(value) ? null : value;
+  });
+}
+
+/** The record that changes make where there was none. */
+export function firstValues(changes: Changes, { fields }: Structure): RecordValues {
+  return fields.map((field) => {
+    const value = changes.get(field) ?? field.defaultValue;
+    return isIncrement(value) ? value.by : value;
+  });
 }

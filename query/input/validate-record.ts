@@ -4,7 +4,7 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import { isPlainValue, readFieldValue } from '../structure/field-value.ts';
-import { createStructure, type Structure } from '../structure/structure.ts';
+import type { Structure } from '../structure/structure.ts';
 import { type Complain, givenValues, isRecord, requireRecord, withoutEmptyText } from './given-fields.ts';
 
 /** A record's values in the order of the structure's fields; null where there is none. */
@@ -27,12 +27,6 @@ export function validateRecord(body: unknown, structure: Structure): RecordValue
   const values = readRecord(requireRecord(body), structure, problems.add);
   if (problems.found) throw invalidValue(problems.list());
   return values;
-}
-
-/** Checks the first values of a key group, whose required keys may come later. Throws a 400 that lists every problem. */
-export function validateKeys(body: unknown, structure: Structure): RecordValues {
-  const fields = structure.fields.map((field) => ({ ...field, required: false }));
-  return validateRecord(body, createStructure({ ...structure, fields }));
 }
 
 /** Checks the body of insert. Rejects with a 400 that lists every problem with the index of its record. */

@@ -3,6 +3,7 @@ import { exactObject, named, nullable, type Schema } from '../../common/openapi/
 import { kindOfValue, type ValueKind } from '../input/filters/filter.ts';
 import { optionsSchema } from '../input/options-schema.ts';
 import { type Field, systemKeys } from '../structure/field.ts';
+import { incrementSchema } from '../structure/increment.ts';
 import type { Structure } from '../structure/structure.ts';
 import { aggregateBody } from './aggregate-schema.ts';
 import {
@@ -102,13 +103,18 @@ export function typedSpace({ fields }: Structure): SpaceModel {
       schema: named(
         'Changes',
         exactObject(
-          byName(fields, (field) => (field.required ? valued(field) : nullable(valued(field)))),
+          byName(fields, (field) => orIncrement(field, field.required ? valued(field) : nullable(valued(field)))),
           { optional: fields.map(({ name }) => name), minProperties: 1 },
         ),
       ),
       example: exampleOf(fields.slice(0, 1)),
     },
   };
+}
+
+/** What may stand in place of a new value. */
+function orIncrement({ type, unique, hashed }: Field, value: Schema): Schema {
+  return type === 'NUMBER' && !unique && !hashed ? { anyOf: [value, incrementSchema] } : value;
 }
 
 function exampleOf(fields: readonly Field[]): Readonly<Record<string, unknown>> {

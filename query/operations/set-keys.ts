@@ -1,6 +1,5 @@
 import type { AnnouncedRecord } from '../../common/record-events/record-event.ts';
-import { type Changes, validateChanges } from '../input/validate-changes.ts';
-import { validateKeys } from '../input/validate-record.ts';
+import { type Changes, firstValues, validateChanges } from '../input/validate-changes.ts';
 import { changedRecord, writeErrors } from '../openapi/describe-operation.ts';
 import { newRecordJson } from '../sql/new-record.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -15,12 +14,11 @@ export const setKeys: OperationDefinition = {
   async run({ request, open, body }, deps) {
     const { signal } = request;
     const space = await open();
-    const keys = await body();
-    const wanted = validateChanges(keys, space.structure);
+    const wanted = validateChanges(await body(), space.structure);
     for (;;) {
       const id = await deps.reader.oldestId(space, signal);
       const group =
-        id === null ? await make(deps, space, keys, signal) : await change(deps, space, id, wanted, signal);
+        id === null ? await make(deps, space, wanted, signal) : await change(deps, space, id, wanted, signal);
       if (group !== null) return jsonAnswer(group.json);
       // it was made, or cleared, in between
     }
@@ -36,10 +34,10 @@ export const setKeys: OperationDefinition = {
 async function make(
   { records, announce }: OperationDeps,
   space: RecordSpace,
-  keys: unknown,
+  wanted: Changes,
   signal: AbortSignal,
 ): Promise<AnnouncedRecord | null> {
-  const stored = await records.storeFirst(space, validateKeys(keys, space.structure), signal);
+  const stored = await records.storeFirst(space, firstValues(wanted, space.structure), signal);
   if (stored === null) return null;
   const group = { id: stored.id, json: newRecordJson(space.structure, stored) };
   await announce(space, 'record.inserted', [group]);

@@ -2,12 +2,13 @@ import { untilAborted } from '../../common/abort/until-aborted.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import type { Hasher } from '../../common/login/hasher.ts';
-import type { Changes } from '../input/validate-changes.ts';
+import { type Changes, valuesSet } from '../input/validate-changes.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import { storedJson } from '../sql/record-row.ts';
 import type { Assignment } from '../sql/update-sql.ts';
 import type { RecordChange, RecordStore, RecordWrites } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import { isIncrement } from '../structure/increment.ts';
 import { slotOf } from '../structure/slots.ts';
 import { recordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
@@ -60,8 +61,7 @@ export class RecordChanges {
     signal: AbortSignal,
   ): Promise<string | null> {
     const { hasher, store } = this.#deps;
-    const { fields } = space.structure;
-    const row: RecordValues = fields.map((field) => changes.get(field) ?? null);
+    const row = valuesSet(changes, space.structure);
     const unique = await collectUniqueValues(space, [row], signal);
     const [hashed] = await withHashes(hasher, space, [row], signal);
     const assignments = assignmentsOf(space, changes, hashed as RecordValues);
@@ -159,8 +159,10 @@ function assignmentsOf(
   values: RecordValues,
 ): readonly Assignment[] {
   return structure.fields
-    .map((field, index) => ({ field, value: values[index] ?? null }))
-    .filter(({ field }) => changes.has(field))
-    .sort((a, b) => (slotOf(a.field) < slotOf(b.field) ? -1 : 1))
-    .map(({ field, value }) => ({ slot: slotOf(field), value }));
+    .flatMap((field, index) => {
+      const wanted = changes.get(field);
+      if (wanted === undefined) return [];
+      return [{ slot: slotOf(field), value: isIncrement(wanted) ? wanted : (values[index] ?? null) }];
+    })
+    .sort((a, b) => (a.slot < b.slot ? -1 : 1));
 }

@@ -36,9 +36,14 @@ function numberOf(text: string): Conversion {
   const withoutZeros = `replaceRegexpOne(${text}, ${textLiteral('(\\.[0-9]*[1-9])0+$')}, '\\\\1')`;
   const short = `replaceRegexpOne(${withoutZeros}, ${textLiteral('\\.0+$')}, '')`;
   const number = `toFloat64OrNull(${short})`;
-  const written = `replaceRegexpOne(toString(${number}), 'e([0-9])', 'e+\\\\1')`;
+  const written = numberText(number);
   const fits = `ifNull(isFinite(${number}) AND ${written} = ${short} AND ${short} != '-0', false)`;
   return { fits, text: short, column: number };
+}
+
+/** A number as `_doc` has it: as JavaScript writes it. */
+export function numberText(number: string): string {
+  return `replaceRegexpOne(toString(${number}), 'e([0-9])', 'e+\\\\1')`;
 }
 
 /** Whether a record has a value of the field. */

@@ -1,16 +1,17 @@
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { slotColumns } from '../../common/metadata/migrations/record-tables.ts';
 import { timestampText } from '../../common/metadata/row-values.ts';
-import type { StoredValue } from '../structure/field.ts';
+import { type Increment, isIncrement, type NewValue } from '../structure/increment.ts';
 import { kindOf } from '../structure/slots.ts';
+import { numberText } from './convert-sql.ts';
 
 /** The new value of one slot; of a hashed field the hash. */
 export interface Assignment {
   readonly slot: string;
-  readonly value: StoredValue | null;
+  readonly value: NewValue;
 }
 
-/** What an UPDATE sets for one record; all records of a statement have the same slots in the same order. */
+/** What an UPDATE sets for one record; all records of a statement have the same slots in the same order, and add to the same. */
 export interface RowUpdate {
   readonly spaceId: string;
   readonly id: string;
@@ -29,22 +30,35 @@ export function updateAssignments(rows: readonly RowUpdate[], now: Date): string
   const place = `indexOf([${rows.map(({ id }) => textLiteral(id)).join(', ')}], _id)`;
   const slots = (rows[0]?.assignments ?? []).map(({ slot }) => slot);
   const parts: string[] = [];
+  const sums: string[] = [];
   slots.forEach((slot, index) => {
     const kind = kindOf(slot);
+    const given = rows.map(({ assignments }) => assignments[index]?.value ?? null);
+    if (given.every(isIncrement)) {
+      const sum = sumSql(slot, given, place);
+      if (kind !== 'm') parts.push(`${slot} = ${sum}`);
+      sums.push(textLiteral(slot), numberText(sum));
+      return;
+    }
     if (kind === 'm' || kind === 'h') return;
-    const values = rows.map(({ assignments }) => valueText(assignments[index]?.value ?? null));
+    const values = given.map(valueText);
     // read from text, a number is the very double that was written
     parts.push(
       `${slot} = CAST([${values.join(', ')}], 'Array(Nullable(${slotColumns[kind].type}))')[${place}]`,
     );
   });
   const ofMap = (hashed: boolean): readonly (readonly Assignment[])[] =>
-    rows.map(({ assignments }) => assignments.filter(({ slot }) => (kindOf(slot) === 'h') === hashed));
+    rows.map(({ assignments }) =>
+      assignments.filter(({ slot, value }) => (kindOf(slot) === 'h') === hashed && !isIncrement(value)),
+    );
   for (const [column, lists] of [
     ['_doc', ofMap(false)],
     ['_hashes', ofMap(true)],
   ] as const) {
-    if ((lists[0] ?? []).length > 0) parts.push(`${column} = ${mapSql(column, lists, place)}`);
+    const added = column === '_doc' ? sums : [];
+    if ((lists[0] ?? []).length + added.length === 0) continue;
+    const map = mapSql(column, lists, place);
+    parts.push(`${column} = ${added.length === 0 ? map : `mapUpdate(${map}, map(${added.join(', ')}))`}`);
   }
   parts.push(`_updated_at = ${timeSql(rows, now, place)}`);
   return parts.join(', ');
@@ -56,6 +70,13 @@ function timeSql(rows: readonly RowUpdate[], now: Date, place: string): string {
     return `CAST([${times.join(', ')}], 'Array(DateTime64(3, \\'UTC\\'))')[${place}]`;
   }
   return `greatest(toDateTime64(${textLiteral(timestampText(now))}, 3, 'UTC'), addMilliseconds(_updated_at, 1))`;
+}
+
+/** What is stored, and what is added to it: the engine reads and writes it in one step. */
+function sumSql(slot: string, increments: readonly Increment[], place: string): string {
+  const stored = kindOf(slot) === 'm' ? `toFloat64OrZero(_doc[${textLiteral(slot)}])` : `ifNull(${slot}, 0)`;
+  const added = increments.map(({ by }) => textLiteral(String(by)));
+  return `(${stored} + CAST([${added.join(', ')}], 'Array(Float64)')[${place}])`;
 }
 
 /** The map with some of its values set, and those that are null taken out. */
@@ -77,6 +98,6 @@ function arraySql(values: readonly unknown[], type: string): string {
   return `JSONExtract(${textLiteral(JSON.stringify(values))}, 'Array(${type})')`;
 }
 
-function valueText(value: StoredValue | null): string {
+function valueText(value: NewValue): string {
   return value === null ? 'NULL' : textLiteral(String(value));
 }

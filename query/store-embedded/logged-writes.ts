@@ -7,6 +7,7 @@ import type { StoredRow } from '../sql/stored-row.ts';
 import type { Assignment } from '../sql/update-sql.ts';
 import type { Changed, NewRecords, RecordChange, RecordStore, RecordWrites } from '../store/record-store.ts';
 import { manyRecords } from '../store/statement-writes.ts';
+import { isIncrement } from '../structure/increment.ts';
 import { kindOf } from '../structure/slots.ts';
 import { uniqueSlots } from '../structure/unique-slots.ts';
 import type { RecordWrite } from './known-records.ts';
@@ -111,6 +112,7 @@ function changedRow(before: StoredRow, assignments: readonly Assignment[]): Stor
   for (const { slot, value } of assignments) {
     if (kindOf(slot) === 'h') continue;
     if (value === null) delete doc[slot];
+    else if (isIncrement(value)) doc[slot] = String(Number(doc[slot] ?? 0) + value.by);
     else doc[slot] = String(value);
   }
   const time = Math.max(Date.now(), Date.parse(before._updated_at) + 1);

@@ -9,6 +9,7 @@ import type { Metrics } from '../../common/metrics/create-metrics.ts';
 import { rowColumns } from '../sql/record-row.ts';
 import type { RecordAddress, RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
+import { isIncrement } from '../structure/increment.ts';
 import type { RecordChange } from './record-store.ts';
 
 export interface ChangeCommit {
@@ -61,7 +62,9 @@ export function createChangeCommit(args: {
         if (left.length < entries.length) return make(left);
       }
       // what a broken connection hides may have been made: a record that was removed would seem never to have been
-      if (error instanceof ApiError || error instanceof UnknownOutcome || entries.length === 1) {
+      const isOver = error instanceof ApiError || error instanceof UnknownOutcome || entries.length === 1;
+      // what was added, and only then failed to be read, must not be added again
+      if (isOver || entries.some(adds)) {
         const reason = error instanceof StatementTimeout ? deadlineExceeded(error.timeLimit) : error;
         for (const { reject } of entries) reject(reason);
         return;
@@ -131,8 +134,13 @@ function addressOf({ space, id }: RecordChange): RecordAddress {
   return { spaceId: space.id, id };
 }
 
+function adds({ assignments }: RecordChange): boolean {
+  return assignments?.some(({ value }) => isIncrement(value)) ?? false;
+}
+
 function shapeOf({ assignments }: RecordChange): string {
-  return assignments === null ? 'remove' : `update ${assignments.map(({ slot }) => slot).join()}`;
+  if (assignments === null) return 'remove';
+  return `update ${assignments.map(({ slot, value }) => `${slot}${isIncrement(value) ? '+' : ''}`).join()}`;
 }
 
 function sizeOf({ id, assignments }: RecordChange): number {

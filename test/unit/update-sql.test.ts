@@ -50,6 +50,18 @@ t.test('hashes lie in a map of their own, and in no other place', async (t) => {
   t.match(both, /_hashes = mapFilter\(.*\[\["h0"\]\].*mapUpdate\(_hashes, /);
 });
 
+t.test('what is added is read and written in one step, in the column and in the map', async (t) => {
+  const place = "indexOf(['x', 'y'], _id)";
+  const sum = `(ifNull(n0, 0) + CAST(['1', '-0.5'], 'Array(Float64)')[${place}])`;
+  t.equal(
+    sql(row('x', { slot: 'n0', value: { by: 1 } }), row('y', { slot: 'n0', value: { by: -0.5 } })),
+    `n0 = ${sum}, _doc = mapUpdate(_doc, map('n0', replaceRegexpOne(toString(${sum}), 'e([0-9])', 'e+\\\\1'))), ${time}`,
+  );
+  const both = sql(row('x', { slot: 'm1', value: { by: 2 } }, { slot: 't0', value: 'a' }));
+  t.match(both, `_doc = mapUpdate(mapUpdate(_doc, ${map('[{"t0":"a"}]', "indexOf(['x'], _id)")}), map('m1', `);
+  t.match(both, "toFloat64OrZero(_doc['m1'])");
+});
+
 t.test('nothing but the time is set when nothing changes', async (t) => {
   t.equal(sql(row('x')), time);
 });
