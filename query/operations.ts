@@ -1,6 +1,7 @@
 import { aggregate } from './operations/aggregate.ts';
 import { clear } from './operations/clear.ts';
 import { count } from './operations/count.ts';
+import { deleteMany } from './operations/delete-many.ts';
 import { deleteOneById } from './operations/delete-one-by-id.ts';
 import { find } from './operations/find.ts';
 import { findOne } from './operations/find-one.ts';
@@ -16,6 +17,7 @@ import type { Operation } from './operations/operation.ts';
 import { search } from './operations/search.ts';
 import { setKeys } from './operations/set-keys.ts';
 import { setInferredStructure, setStructure } from './operations/set-structure.ts';
+import { updateMany } from './operations/update-many.ts';
 import { updateOne } from './operations/update-one.ts';
 import { updateOneById } from './operations/update-one-by-id.ts';
 
@@ -60,8 +62,10 @@ export const operations: readonly Operation[] = [
   { name: 'insertOne', ...inserts, path: single, ...insertOne },
   { name: 'updateOne', ...updates, path: `${space}/update`, ...updateOne },
   { name: 'updateOneById', ...updates, path: `${space}/update-by-id`, ...updateOneById },
+  { name: 'updateMany', ...updates, path: `${space}/_update_`, ...updateMany },
   { name: 'setKeys', ...updates, path: `${space}/set-key-values`, ...setKeys },
   { name: 'deleteOneById', ...deletes, path: space, ...deleteOneById },
+  { name: 'deleteMany', ...deletes, method: 'POST', path: `${space}/_delete_`, ...deleteMany },
   { name: 'clear', ...deletes, path: `${space}/clear-records`, ...clear },
   { name: 'getTokenOwner', ...reads, family: null, path: `${space}/get-token-owner`, ...getTokenOwner },
   { name: 'login', ...others, path: `${call}/login`, ...login },

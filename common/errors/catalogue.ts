@@ -33,7 +33,7 @@ export const invalidCondition = (problems: readonly string[]) => badRequest('inv
 export const noConditions = () =>
   badRequest(
     'no_conditions',
-    'updateOne needs at least one condition in the query: without one it would change the oldest record',
+    'At least one condition is needed: without one, records would be changed or deleted that nobody meant',
   );
 export const noMatch = (problem: string) => badRequest('no_match', problem);
 export const notUnique = (problems: readonly string[]) => badRequest('not_unique', problems);

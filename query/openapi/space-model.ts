@@ -166,8 +166,11 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
       example: { name: 'Ada', age: 36 },
     },
     changes: {
-      schema: named('Changes', { ...object, description:
-          'The fields that change; null clears one, and `{"$inc": 1}` adds to the number of a field' }),
+      schema: named('Changes', {
+        ...object,
+        description:
+          'The fields that change; null clears one, and `{"$inc": 1}` adds to the number of a field',
+      }),
       example: { age: 37 },
     },
   };

@@ -103,7 +103,9 @@ export function typedSpace({ fields }: Structure): SpaceModel {
       schema: named(
         'Changes',
         exactObject(
-          byName(fields, (field) => orIncrement(field, field.required ? valued(field) : nullable(valued(field)))),
+          byName(fields, (field) =>
+            orIncrement(field, field.required ? valued(field) : nullable(valued(field))),
+          ),
           { optional: fields.map(({ name }) => name), minProperties: 1 },
         ),
       ),

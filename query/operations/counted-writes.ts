@@ -15,10 +15,14 @@ export function countedWrites(
       opened = await call.open(reference);
       return opened;
     };
-    const answer = await run({ ...call, open }, deps);
+    let counted: number | undefined;
+    const wrote = (records: number): void => {
+      counted = records;
+    };
+    const answer = await run({ ...call, open, wrote }, deps);
     if (opened !== undefined && answer.headers?.['idempotent-replayed'] === undefined) {
-      const written = family === 'delete' ? null : await call.body();
-      const recordsWritten = Array.isArray(written) ? written.length : 1;
+      const written = family === 'delete' || counted !== undefined ? null : await call.body();
+      const recordsWritten = counted ?? (Array.isArray(written) ? written.length : 1);
       usage.add(opened.ownerId, call.request.params.project ?? '', { recordsWritten });
     }
     return answer;

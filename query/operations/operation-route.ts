@@ -24,7 +24,8 @@ export function operationRoute(
   const { name, method, path, bodyLimit = 'maxRecordBytes' } = operation;
   const run = countedWrites(operation, usage);
   // what only reads has no record in its body
-  const hasBody = operation.body !== undefined && operation.readsOnly !== true;
+  const { body, readsOnly, isRecord } = operation;
+  const hasRecord = body !== undefined && readsOnly !== true && isRecord !== false;
   return {
     operation: name,
     method,
@@ -37,12 +38,13 @@ export function operationRoute(
           await authenticate(request);
         },
         open(reference) {
-          return openSpace(request, operation, reference, hasBody ? call.body : undefined);
+          return openSpace(request, operation, reference, hasRecord ? call.body : undefined);
         },
         body() {
           parsed ??= readJson(request, config[bodyLimit]);
           return parsed;
         },
+        wrote() {},
       };
       return run(call, deps);
     },

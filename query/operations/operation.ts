@@ -41,6 +41,8 @@ export interface OperationCall {
   open(reference?: () => SpaceReference | Promise<SpaceReference>): RecordSpace | Promise<RecordSpace>;
   /** The parsed JSON of the body, within the limit of the operation. */
   body(): Promise<unknown>;
+  /** To be called by an operation of which only it knows how many records it wrote. */
+  wrote(records: number): void;
 }
 
 export type RunOperation = (call: OperationCall, deps: OperationDeps) => HttpResponse | Promise<HttpResponse>;
@@ -49,6 +51,8 @@ export type RunOperation = (call: OperationCall, deps: OperationDeps) => HttpRes
 export interface Operation extends DescribedOperation {
   /** Which limit a body has; absent: that of one record. */
   readonly bodyLimit?: 'maxRecordsBytes';
+  /** Its body is not what a structure can be inferred from. */
+  readonly isRecord?: false;
   readonly run: RunOperation;
 }
 

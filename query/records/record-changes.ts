@@ -1,14 +1,16 @@
 import { untilAborted } from '../../common/abort/until-aborted.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
+import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Hasher } from '../../common/login/hasher.ts';
 import { type Changes, valuesSet } from '../input/validate-changes.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import { storedJson } from '../sql/record-row.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
 import type { Assignment } from '../sql/update-sql.ts';
-import type { RecordChange, RecordStore, RecordWrites } from '../store/record-store.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
+import type { Changed, ChangeStep, RecordChange, RecordStore, RecordWrites } from '../store/record-store.ts';
 import { isIncrement } from '../structure/increment.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
 import { recordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
@@ -18,9 +20,17 @@ import { alreadyStored, collectUniqueValues, type UniqueValue } from './unique-v
 
 /** What a change did. */
 interface Outcome {
-  readonly record: string | null;
+  /** The record; null: there is none. */
+  readonly row: StoredRow | null;
   /** Resolves when nobody goes by the space's older version. */
   readonly told: Promise<void>;
+}
+
+/** Increments of one record that wait for its turn. */
+interface Counts {
+  readonly space: RecordSpace;
+  readonly all: { readonly step: ChangeStep; readonly signal: AbortSignal; row: StoredRow | null }[];
+  readonly made: Promise<Outcome>;
 }
 
 export interface UpdateTarget {
@@ -29,8 +39,11 @@ export interface UpdateTarget {
   readonly stillWanted?: () => Promise<boolean>;
 }
 
-const untouched: Outcome = { record: null, told: Promise.resolve() };
+const untouched: Outcome = { row: null, told: Promise.resolve() };
 
+/** Increments of one write. */
+const countedAtOnce = 1000;
+const { signal: never } = new AbortController();
 /** Milliseconds that a change waits for other processes before it is made without them. */
 const patience = 2000;
 
@@ -45,6 +58,9 @@ export interface RecordChangesDeps {
 export class RecordChanges {
   readonly #deps: RecordChangesDeps;
   readonly #lock = new KeyedLock();
+  /** Changes of single records share a space; one of many has it alone. */
+  readonly #spaces = new ReadWriteLock();
+  readonly #counts = new Map<string, Counts>();
 
   constructor(deps: RecordChangesDeps) {
     this.#deps = deps;
@@ -60,12 +76,13 @@ export class RecordChanges {
     changes: Changes,
     signal: AbortSignal,
   ): Promise<string | null> {
-    const { hasher, store } = this.#deps;
-    const row = valuesSet(changes, space.structure);
-    const unique = await collectUniqueValues(space, [row], signal);
-    const [hashed] = await withHashes(hasher, space, [row], signal);
-    const assignments = assignmentsOf(space, changes, hashed as RecordValues);
+    const { store } = this.#deps;
+    const unique = await collectUniqueValues(space, [valuesSet(changes, space.structure)], signal);
+    const assignments = await this.#assignments(space, changes, signal);
     const { id, stillWanted } = target;
+    const step = { id, assignments };
+    if (store.alone && stillWanted === undefined && assignments.every(({ value }) => isIncrement(value)))
+      return this.#recordOf(space, this.#count(space, step, signal), signal);
     const change = async (): Promise<Outcome> => {
       if (stillWanted !== undefined && !(await stillWanted())) return untouched;
       const reservation = await this.#reserve(space, unique, id, signal);
@@ -73,51 +90,130 @@ export class RecordChanges {
       try {
         const permit = reservation?.permit ?? null;
         for (const { hash } of unique.values()) store.keys.add(space.id, hash);
-        const outcome = await this.#commit(space, { space, id, assignments, signal, permit });
-        if (outcome.record !== null) stored = unique.keys();
+        const outcome = await this.#commit({ space, steps: [step], signal, permit });
+        if (outcome.row !== null) stored = unique.keys();
         return outcome;
       } finally {
         await reservation?.settle(stored);
       }
     };
-    const work = stillWanted === undefined ? change : () => this.#alone(space, id, change, signal);
-    return this.#inTurn(space, id, work, signal);
+    const work = stillWanted === undefined ? change : () => this.#alone(space, [id], change, signal);
+    return this.#recordOf(space, this.#inTurn(space, id, work, signal), signal);
   }
 
   /** Deletes a record and resolves with what it was; null when there is no such record. */
   async remove(space: RecordSpace, id: string, signal: AbortSignal): Promise<string | null> {
-    const change = (): Promise<Outcome> => this.#commit(space, { space, id, assignments: null, signal });
-    return this.#inTurn(space, id, () => this.#alone(space, id, change, signal), signal);
+    const change = () => this.#commit({ space, steps: [{ id, assignments: null }], signal });
+    const work = () => this.#alone(space, [id], change, signal);
+    return this.#recordOf(space, this.#inTurn(space, id, work, signal), signal);
   }
 
-  async #commit(space: RecordSpace, change: RecordChange): Promise<Outcome> {
-    const { row, told } = await this.#deps.writes.change(change);
-    return { record: row === null ? null : storedJson(space.structure, row), told };
+  /**
+   * Makes the same changes of all records that are found, all or none; null: they are removed. Resolves with what they are
+   * then, or were. No other change of the space's records comes between the look and the change.
+   * @param find ids; asked again where other processes had to be kept away from the records first
+   */
+  async changeAll(
+    space: RecordSpace,
+    find: () => Promise<readonly string[]>,
+    changes: Changes | null,
+    signal: AbortSignal,
+  ): Promise<readonly StoredRow[]> {
+    const assignments = changes === null ? null : await this.#assignments(space, changes, signal);
+    const change = async (ids: readonly string[]): Promise<Changed> => {
+      if (ids.length === 0) return { rows: [], told: Promise.resolve() };
+      const steps = ids.map((id) => ({ id, assignments }));
+      return this.#deps.writes.change({ space, steps, signal });
+    };
+    const work = async (): Promise<Changed> => {
+      signal.throwIfAborted();
+      const ids = await find();
+      if (this.#deps.store.alone || ids.length === 0) return change(ids);
+      const ours = new Set(ids);
+      const stillThere = async () => (await find()).filter((id) => ours.has(id));
+      return this.#alone(space, ids, async () => change(await stillThere()), signal);
+    };
+    const { rows, told } = await untilAborted(this.#spaces.alone(space.id, work), signal);
+    await untilAborted(told, signal);
+    return rows.filter((row) => row !== null);
   }
 
-  /** Does the work in the record's turn. The next one does not wait until others are told; the answer does. */
-  async #inTurn(
+  async #assignments(
+    space: RecordSpace,
+    changes: Changes,
+    signal: AbortSignal,
+  ): Promise<readonly Assignment[]> {
+    const [hashed] = await withHashes(
+      this.#deps.hasher,
+      space,
+      [valuesSet(changes, space.structure)],
+      signal,
+    );
+    return assignmentsOf(space, changes, hashed as RecordValues);
+  }
+
+  async #commit(change: RecordChange): Promise<Outcome> {
+    const { rows, told } = await this.#deps.writes.change(change);
+    return { row: rows[0] ?? null, told };
+  }
+
+  /** Increments of a record that wait for its turn are made together: one write to the disk is enough for them. */
+  async #count(space: RecordSpace, step: ChangeStep, signal: AbortSignal): Promise<Outcome> {
+    const key = recordKey(space, step.id);
+    const waiting = { step, signal, row: null as StoredRow | null };
+    let group = this.#counts.get(key);
+    if (group === undefined || group.space !== space || group.all.length === countedAtOnce) {
+      const all: (typeof waiting)[] = [];
+      const close = (): void => void (this.#counts.get(key)?.all === all && this.#counts.delete(key));
+      const work = async (): Promise<Outcome> => {
+        close();
+        const left = all.filter((one) => !one.signal.aborted);
+        if (left.length === 0) return untouched;
+        const steps = left.map((one) => one.step);
+        const { rows, told } = await this.#deps.writes.change({ space, steps, signal: never });
+        left.forEach((one, at) => {
+          one.row = rows[at] ?? null;
+        });
+        return { row: null, told };
+      };
+      group = { space, all, made: this.#inTurn(space, step.id, work, never).finally(close) };
+      this.#counts.set(key, group);
+    }
+    group.all.push(waiting);
+    const { told } = await untilAborted(group.made, signal);
+    return { row: waiting.row, told };
+  }
+
+  /** Does the work in the record's turn. */
+  #inTurn(
     space: RecordSpace,
     id: string,
     work: () => Promise<Outcome>,
     signal: AbortSignal,
-  ): Promise<string | null> {
-    const { record, told } = await this.#lock.run(recordKey(space, id), work, signal);
+  ): Promise<Outcome> {
+    const shared = () => this.#spaces.whenShared(space.id, signal, work);
+    return this.#lock.run(recordKey(space, id), shared, signal);
+  }
+
+  /** The next change does not wait until others are told; the answer does. */
+  async #recordOf(space: RecordSpace, made: Promise<Outcome>, signal: AbortSignal): Promise<string | null> {
+    const { row, told } = await made;
     await untilAborted(told, signal);
-    return record;
+    return row === null ? null : storedJson(space.structure, row);
   }
 
   /**
-   * Does the work while no other process does such work on the record, where they share reservations. A record can be
+   * Does the work while no other process does such work on the records, where they share reservations. A record can be
    * changed without them: when they can't be asked, or take too long, processes are not kept apart.
    */
   async #alone<Result>(
     space: RecordSpace,
-    id: string,
+    ids: readonly string[],
     work: () => Promise<Result>,
     signal: AbortSignal,
   ): Promise<Result> {
-    const reserving = this.#deps.reservations.reserve([recordKey(space, id)], signal, patience);
+    const keys = ids.map((id) => recordKey(space, id));
+    const reserving = this.#deps.reservations.reserve(keys, signal, patience);
     const reserved = await reserving.catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.status !== 503) throw error;
       return null;

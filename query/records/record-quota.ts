@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { waitAtMost } from '../../common/abort/wait-at-most.ts';
 import { quotaExceeded } from '../../common/errors/catalogue.ts';
 import type { Log } from '../../common/log/log.ts';
+import type { Assignment } from '../sql/update-sql.ts';
 import type { RecordWrites } from '../store/record-store.ts';
 
 /** What a record counts beside its values: its id, its times, and the row itself. */
@@ -112,6 +113,13 @@ export class RecordQuota {
   }
 }
 
+/** What values count that are set. */
+export function assignedBytes(assignments: readonly Assignment[]): number {
+  let bytes = 0;
+  for (const { value } of assignments) if (value !== null) bytes += Buffer.byteLength(String(value));
+  return bytes;
+}
+
 /** Writes within the quota of the account of their space. */
 export function quotaWrites(writes: RecordWrites, quota: RecordQuota): RecordWrites {
   return {
@@ -127,10 +135,11 @@ export function quotaWrites(writes: RecordWrites, quota: RecordQuota): RecordWri
       return quota.write(space.ownerId, bytes, () => writes.insert(added));
     },
     change(change) {
-      const { assignments, space } = change;
+      const { steps, space } = change;
+      // they are alike: the same change of several records, or increments of one
+      const assignments = steps[0]?.assignments ?? null;
       if (assignments === null) return writes.change(change);
-      let bytes = 0;
-      for (const { value } of assignments) if (value !== null) bytes += Buffer.byteLength(String(value));
+      const bytes = steps.length * assignedBytes(assignments);
       return quota.write(space.ownerId, bytes, () => writes.change(change));
     },
   };

@@ -7,7 +7,7 @@ import type { ReadPlan } from '../input/read-plan.ts';
 import { aggregateSql } from '../sql/aggregate-sql.ts';
 import { afterSql, anyOfSql, idsSql, orderSql } from '../sql/conditions-sql.ts';
 import { containsSql } from '../sql/contains-sql.ts';
-import { rowColumns, storedJson } from '../sql/record-row.ts';
+import { rowColumns, storedJson, valueBytes } from '../sql/record-row.ts';
 import type { Selection } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { recordExpression } from '../sql/value-sql.ts';
@@ -74,6 +74,27 @@ export class RecordReader {
 
   oldestId(space: RecordSpace, signal: AbortSignal): Promise<string | null> {
     return this.firstId(space, oldest, signal);
+  }
+
+  /** The first records that match: their ids, and how many bytes their values are as text. */
+  async matching(
+    space: RecordSpace,
+    { conditions, limit }: { readonly conditions: Conditions; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<readonly { readonly _id: string; readonly _bytes: number }[]> {
+    const plan: ReadPlan = { ...oldest, conditions, page: { limit, offset: 0 } };
+    const shared = (rows: readonly StoredRow[]) =>
+      rows.map(({ _id, _doc }) => ({ _id, _bytes: Buffer.byteLength(Object.values(_doc).join('')) }));
+    const now = this.#store.findNow(space, plan);
+    if (now !== null) return shared(now.table.rows(now.numbers));
+    const columns = `_id, toFloat64(${valueBytes}) AS _bytes`;
+    const alone = (narrowed: Narrowed) =>
+      this.#rows<{ _id: string; _bytes: number }>(
+        space,
+        { ...narrowed, where: whereOf(narrowed, plan), columns, tail: tailOf(plan) },
+        signal,
+      );
+    return this.#read<readonly { _id: string; _bytes: number }[]>(space, plan, signal, { shared, alone });
   }
 
   /** Whether the record with an id matches the conditions. */

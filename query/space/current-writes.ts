@@ -33,7 +33,7 @@ export function currentWrites(writes: RecordWrites, spaces: Pick<Spaces, 'find'>
     insert: (rows) => whileCurrent(rows.space, rows.signal, () => writes.insert(rows)),
     change: (change) =>
       // a removal names no slot
-      change.assignments === null
+      change.steps.every(({ assignments }) => assignments === null)
         ? writes.change(change)
         : whileCurrent(change.space, change.signal, () => writes.change(change)),
   };

@@ -60,6 +60,9 @@ export function keyLines(
 /** Reading one map costs half of what ten columns do (docs/decisions/022-one-records-table.md). */
 export const rowColumns = '_id, _created_at, _updated_at, _doc';
 
+/** Bytes of a record's values as text. */
+export const valueBytes = 'arraySum(arrayMap(x -> length(x), mapValues(_doc)))';
+
 /** A stored record as find would answer it. */
 export function storedJson({ fields }: Structure, row: StoredRow): string {
   let text = `{"id":${JSON.stringify(row._id)}`;

@@ -7,6 +7,7 @@ import type { StoredValue } from '../structure/field.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Conversion } from './convert-sql.ts';
 import { keyOf } from './record-keys.ts';
+import { valueBytes } from './record-row.ts';
 import { type RowUpdate, updateAssignments } from './update-sql.ts';
 
 /** A record of one of the spaces. */
@@ -196,7 +197,7 @@ export class RecordsTable {
   /** Bytes of the values of all records, as text. @param overhead what each record counts beside them */
   sumBytes(spaceIds: readonly string[], overhead: number): Sql {
     const among = spaceIds.map(textLiteral).join(', ');
-    const sql = `SELECT toFloat64(${overhead} * count() + sum(arraySum(arrayMap(x -> length(x), mapValues(_doc))))) AS bytes
+    const sql = `SELECT toFloat64(${overhead} * count() + sum(${valueBytes})) AS bytes
       FROM ${this.#records} WHERE space IN (${among})`;
     return { sql, home: this.homeOf(spaceIds[0] as string), space: allSpaces };
   }

@@ -27,8 +27,16 @@ export interface RowUpdate {
  * `_updated_at` always grows, also when the clock stands still or goes back.
  */
 export function updateAssignments(rows: readonly RowUpdate[], now: Date): string {
-  const place = `indexOf([${rows.map(({ id }) => textLiteral(id)).join(', ')}], _id)`;
-  const slots = (rows[0]?.assignments ?? []).map(({ slot }) => slot);
+  const first = rows.slice(0, 1);
+  const slots = first.flatMap(({ assignments }) => assignments.map(({ slot }) => slot));
+  // many records that are all set to the same have it in the statement once
+  const areAlike = rows.every(({ assignments }) => assignments === first[0]?.assignments);
+  return areAlike && rows.length > 1
+    ? partsOf(first, slots, '1', now)
+    : partsOf(rows, slots, `indexOf([${rows.map(({ id }) => textLiteral(id)).join(', ')}], _id)`, now);
+}
+
+function partsOf(rows: readonly RowUpdate[], slots: readonly string[], place: string, now: Date): string {
   const parts: string[] = [];
   const sums: string[] = [];
   slots.forEach((slot, index) => {
@@ -57,7 +65,7 @@ export function updateAssignments(rows: readonly RowUpdate[], now: Date): string
   ] as const) {
     const added = column === '_doc' ? sums : [];
     if ((lists[0] ?? []).length + added.length === 0) continue;
-    const map = mapSql(column, lists, place);
+    const map = (lists[0] ?? []).length === 0 ? column : mapSql(column, lists, place);
     parts.push(`${column} = ${added.length === 0 ? map : `mapUpdate(${map}, map(${added.join(', ')}))`}`);
   }
   parts.push(`_updated_at = ${timeSql(rows, now, place)}`);

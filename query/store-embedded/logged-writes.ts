@@ -1,13 +1,21 @@
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
-import { letOthersRun } from '../../common/limits/yielding-loop.ts';
+import { forEachYielding, letOthersRun } from '../../common/limits/yielding-loop.ts';
 import type { MemoryTables } from '../memory/memory-tables.ts';
 import { rowOf } from '../sql/new-record.ts';
 import type { SpacedRow } from '../sql/record-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { Assignment } from '../sql/update-sql.ts';
-import type { Changed, NewRecords, RecordChange, RecordStore, RecordWrites } from '../store/record-store.ts';
+import type {
+  Changed,
+  ChangeStep,
+  NewRecords,
+  RecordChange,
+  RecordStore,
+  RecordWrites,
+} from '../store/record-store.ts';
 import { manyRecords } from '../store/statement-writes.ts';
 import { isIncrement } from '../structure/increment.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
 import { kindOf } from '../structure/slots.ts';
 import { uniqueSlots } from '../structure/unique-slots.ts';
 import type { RecordWrite } from './known-records.ts';
@@ -15,6 +23,7 @@ import type { PendingRecords, PendingWrite } from './pending-records.ts';
 import type { RecordEffect, ResultCache } from './result-cache.ts';
 
 const neverAborted = new AbortController().signal;
+const lookedUpAtOnce = 200;
 const nobodyToTell = Promise.resolve();
 
 interface Deps {
@@ -74,28 +83,54 @@ export class LoggedWrites implements RecordWrites {
     return tables.insert(space.id, { insert, rows: rows(), pause });
   }
 
-  async change({ space, id, assignments, signal, permit }: RecordChange): Promise<Changed> {
-    const { pending, lock, lookUp, results } = this.#deps;
-    const row = await lock.whenShared(space.id, signal, async () => {
-      const [before] = await lookUp(space, { id }, signal);
-      if (before === undefined) return null;
-      const after = assignments === null ? null : changedRow(before, assignments);
-      const write: RecordWrite = {
-        spaceId: space.id,
-        id,
-        row: after,
-        unique: uniqueSlots(space.stored),
-        hashes: hashesOf(assignments ?? []),
-        changed: (assignments ?? []).map(({ slot }) => slot),
+  async change({ space, steps, signal, permit }: RecordChange): Promise<Changed> {
+    const { pending, lock, results } = this.#deps;
+    const rows = await lock.whenShared(space.id, signal, async () => {
+      const stored = await this.#find(space, steps, signal);
+      const unique = uniqueSlots(space.stored);
+      const writes: PendingWrite[] = [];
+      const after: (StoredRow | null)[] = [];
+      const make = ({ id, assignments }: ChangeStep): void => {
+        const before = stored.get(id);
+        const row = before === undefined || assignments === null ? null : changedRow(before, assignments);
+        after.push(row ?? before ?? null);
+        if (before === undefined) return;
+        if (row === null) stored.delete(id);
+        else stored.set(id, row);
+        const changed = (assignments ?? []).map(({ slot }) => slot);
+        const hashes = hashesOf(assignments ?? []);
+        writes.push({ write: { spaceId: space.id, id, row, unique, hashes, changed }, before });
       };
-      const effects = (after === null ? [before] : [before, after]).map(effectOf);
+      await forEachYielding(steps, make, signal);
+      if (writes.length === 0) return after;
+      const effects = writes.length > manyRecords ? null : writes.flatMap(effectsOf);
       const seen = (): void => results.begin(space.id, effects)();
       permit?.check();
-      await pending.write([{ write, before }], { account: space.ownerId, signal, seen });
-      return after ?? before;
+      await pending.write(writes, { account: space.ownerId, signal, seen });
+      return after;
     });
-    return { row, told: nobodyToTell };
+    return { rows, told: nobodyToTell };
   }
+
+  /** The records of the steps by their ids. */
+  async #find(
+    space: RecordSpace,
+    steps: readonly ChangeStep[],
+    signal: AbortSignal,
+  ): Promise<Map<string, StoredRow>> {
+    const ids = [...new Set(steps.map(({ id }) => id))];
+    const found = new Map<string, StoredRow>();
+    for (let from = 0; from < ids.length; from += lookedUpAtOnce) {
+      const some = ids.slice(from, from + lookedUpAtOnce);
+      const rows = await Promise.all(some.map((id) => this.#deps.lookUp(space, { id }, signal)));
+      for (const row of rows.flat()) found.set(row._id, row);
+    }
+    return found;
+  }
+}
+
+function effectsOf({ write: { row }, before }: PendingWrite): RecordEffect[] {
+  return [before, row].flatMap((each) => (each === null ? [] : effectOf(each)));
 }
 
 function writeOf({ spaceId, row, hashes }: SpacedRow): RecordWrite {

@@ -4,8 +4,10 @@ import { overloaded } from '../../common/errors/catalogue.ts';
 import type { Log } from '../../common/log/log.ts';
 import { FlushedLog, type FlushTimes } from '../../common/write-ahead-log/flushed-log.ts';
 import type { LogEntry } from '../../common/write-ahead-log/write-ahead-log.ts';
+import { joinedText } from '../sql/joined-text.ts';
 import { allSpaces, type RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
+import { manyRecords } from '../store/statement-writes.ts';
 import type { KnownRecords, RecordWrite } from './known-records.ts';
 import { storeWrites } from './store-writes.ts';
 
@@ -29,6 +31,7 @@ export interface PendingWrite {
 
 /** Bytes of lines: what waits for the table at most, of all and of one account, and what is brought at once. */
 const usualLimits = { pending: 32 * 1024 * 1024, account: 16 * 1024 * 1024, flush: 8 * 1024 * 1024 };
+const { signal: never } = new AbortController();
 const noBytes = new Uint8Array(0);
 
 /**
@@ -94,7 +97,7 @@ export class PendingRecords {
       seen,
     }: { readonly account: string; readonly signal: AbortSignal; readonly seen: () => void },
   ): Promise<void> {
-    const entry = entryFrom(writes.map(({ write }) => write));
+    const entry = await entryFrom(writes.map(({ write }) => write));
     const { size } = entry;
     while (!this.#fits(account, size)) await this.#makeRoom(signal);
     this.#count(account, size);
@@ -159,8 +162,13 @@ export class PendingRecords {
   }
 }
 
-function entryFrom(writes: readonly RecordWrite[]): Entry {
-  const line = Buffer.from(`${JSON.stringify(writes)}\n`);
+async function entryFrom(writes: readonly RecordWrite[]): Promise<Entry> {
+  const textOf = (write: RecordWrite, index: number): string =>
+    `${index > 0 ? ',' : ''}${JSON.stringify(write)}`;
+  const line =
+    writes.length <= manyRecords
+      ? Buffer.from(`${JSON.stringify(writes)}\n`)
+      : Buffer.concat([Buffer.from('['), await joinedText(writes, textOf, never), Buffer.from(']\n')]);
   return { line, size: line.byteLength, writes, number: 0, account: '' };
 }
 

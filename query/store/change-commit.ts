@@ -10,19 +10,21 @@ import { rowColumns } from '../sql/record-row.ts';
 import type { RecordAddress, RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { isIncrement } from '../structure/increment.ts';
-import type { RecordChange } from './record-store.ts';
+import type { ChangeStep, RecordChange } from './record-store.ts';
 
 export interface ChangeCommit {
   /**
    * Makes the change together with those of other requests: one statement runs at a time, and what waits meanwhile
-   * for the same slots, of whatever spaces, becomes the next one. Answers the record as it is after an update or was before a
-   * removal, and null when there is no such record. Settles when the outcome is known and not before,
-   * whatever the signal says. Rejects with 503 when too much waits.
+   * for the same slots, of whatever spaces, becomes the next one; one of several records, all of which it changes alike, has
+   * a statement of its own. Answers records as they are after an update or were before a removal, and null for those that
+   * are not there. Settles when the outcome is known and not before, whatever the signal says. Rejects with 503 when too
+   * much waits.
    */
-  commit(change: RecordChange): Promise<StoredRow | null>;
+  commit(change: RecordChange): Promise<Rows>;
 }
 
-type Entry = Waiting<RecordChange & Queued, StoredRow | null>;
+type Rows = readonly (StoredRow | null)[];
+type Entry = Waiting<RecordChange & Queued, Rows>;
 
 /** Characters beside the values: what is kept for a waiting change. */
 const overhead = 500;
@@ -52,9 +54,9 @@ export function createChangeCommit(args: {
   const make = async (gathered: readonly Entry[]): Promise<void> => {
     const entries = permitted(gathered, ({ reject }, reason) => reject(reason));
     if (entries.length === 0) return;
-    let answers: ReadonlyMap<Entry, StoredRow>;
+    let answers: ReadonlyMap<Entry, Rows>;
     try {
-      answers = entries[0]?.assignments === null ? await remove(entries) : await update(entries);
+      answers = entries.some(removes) ? await remove(entries) : await update(entries);
     } catch (error) {
       if (error instanceof ApiError) {
         // a permit that ran out while the statement waited for the engine: the rest is made
@@ -75,39 +77,42 @@ export function createChangeCommit(args: {
       await make(entries.slice(middle));
       return;
     }
-    for (const entry of entries) entry.resolve(answers.get(entry) ?? null);
+    for (const entry of entries) entry.resolve(answers.get(entry) ?? []);
   };
 
-  const update = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, StoredRow>> => {
-    const rows = entries.map((entry) => ({ ...addressOf(entry), assignments: entry.assignments ?? [] }));
+  const update = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Rows>> => {
+    const rows = entries.flatMap(({ space, steps }) =>
+      steps.map(({ id, assignments }) => ({ spaceId: space.id, id, assignments: assignments ?? [] })),
+    );
     // no request's signal: others wait for this statement too, and its outcome must be known
     await db.command({ ...table.update(rows, now()), permit: joinPermits(entries) });
     return readRecords(entries);
   };
 
-  const remove = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, StoredRow>> => {
+  const remove = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Rows>> => {
     const records = await readRecords(entries);
-    const found = [...records.keys()].map(addressOf);
+    const found = [...records].flatMap(([{ space }, rows]) =>
+      rows.flatMap((row) => (row === null ? [] : { spaceId: space.id, id: row._id })),
+    );
     if (found.length > 0) await db.command(table.remove(found));
     return records;
   };
 
-  /** The records of the entries, as far as there are any. */
-  const readRecords = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, StoredRow>> => {
+  const readRecords = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Rows>> => {
     const rows = await db.rows<StoredRow & { _space: string }>({
-      ...table.selectByIds(entries.map(addressOf), rowColumns),
+      ...table.selectByIds(entries.flatMap(addressesOf), rowColumns),
       signal: AbortSignal.timeout(readTimeout),
     });
     const byAddress = new Map(rows.map((row) => [`${row._space} ${row._id}`, row]));
-    const records = new Map<Entry, StoredRow>();
-    for (const entry of entries) {
-      const row = byAddress.get(`${entry.space.id} ${entry.id}`);
-      if (row !== undefined) records.set(entry, row);
-    }
-    return records;
+    return new Map(
+      entries.map((entry) => {
+        const addresses = addressesOf(entry);
+        return [entry, addresses.map(({ spaceId, id }) => byAddress.get(`${spaceId} ${id}`) ?? null)];
+      }),
+    );
   };
 
-  const queues = new StatementQueues<RecordChange & Queued, StoredRow | null>({
+  const queues = new StatementQueues<RecordChange & Queued, Rows>({
     pendingLimit,
     full: 'too many changes wait to be made',
     sizeLimit: statementLimit,
@@ -125,26 +130,33 @@ export function createChangeCommit(args: {
         lockKey: change.space.id,
         shape: shapeOf(change),
         size: sizeOf(change),
-        key: change.id,
+        key: change.steps.length === 1 ? (change.steps[0] as ChangeStep).id : '',
       }),
   };
 }
 
-function addressOf({ space, id }: RecordChange): RecordAddress {
-  return { spaceId: space.id, id };
+function addressesOf({ space, steps }: RecordChange): readonly RecordAddress[] {
+  return steps.map(({ id }) => ({ spaceId: space.id, id }));
 }
 
-function adds({ assignments }: RecordChange): boolean {
-  return assignments?.some(({ value }) => isIncrement(value)) ?? false;
+function removes({ steps }: RecordChange): boolean {
+  return steps[0]?.assignments === null;
 }
 
-function shapeOf({ assignments }: RecordChange): string {
+function adds({ steps }: RecordChange): boolean {
+  return steps[0]?.assignments?.some(({ value }) => isIncrement(value)) ?? false;
+}
+
+function shapeOf({ steps }: RecordChange): string {
+  const { id, assignments = null } = steps[0] ?? {};
+  if (steps.length > 1) return `several ${id}`;
   if (assignments === null) return 'remove';
   return `update ${assignments.map(({ slot, value }) => `${slot}${isIncrement(value) ? '+' : ''}`).join()}`;
 }
 
-function sizeOf({ id, assignments }: RecordChange): number {
-  let size = overhead + id.length;
-  for (const { slot, value } of assignments ?? []) size += slot.length + String(value).length;
+function sizeOf({ steps }: RecordChange): number {
+  let size = 0;
+  for (const { id } of steps) size += overhead + id.length;
+  for (const { slot, value } of steps[0]?.assignments ?? []) size += slot.length + String(value).length;
   return size;
 }

@@ -111,22 +111,27 @@ export interface NewRecords {
   readonly permit: WritePermit | null;
 }
 
-/** A change of one stored record. */
+/** Changes of stored records of a space, all or none: several of one record, or the same one of several. */
 export interface RecordChange {
   /** As the request sees it: its structure says which fields the answer has. */
   readonly space: RecordSpace;
-  readonly id: string;
-  /** In an order that depends on the set of slots only; null: the record is removed. */
-  readonly assignments: readonly Assignment[] | null;
+  /** One at least; they are made in this order. */
+  readonly steps: readonly ChangeStep[];
   /** Aborted: the change is left out when that has not begun. */
   readonly signal: AbortSignal;
   /** Asked when the write begins; without it the change is left out. */
   readonly permit?: WritePermit | null;
 }
 
+export interface ChangeStep {
+  readonly id: string;
+  /** In an order that depends on the set of slots only; null: the record is removed. */
+  readonly assignments: readonly Assignment[] | null;
+}
+
 export interface Changed {
-  /** The record as it is after an update or was before a removal; null: there is no such record. */
-  readonly row: StoredRow | null;
+  /** For each step the record as it is after an update or was before a removal; null: there is no such record. */
+  readonly rows: readonly (StoredRow | null)[];
   /** Resolves when nobody goes by what the space held before: only then is the write acknowledged. */
   readonly told: Promise<void>;
 }

@@ -49,13 +49,14 @@ export function createStatementWrites(deps: {
   const changeCommit = createChangeCommit({ ...deps, ...changeLimits, statementLimit });
 
   /** The keys come before the values: a key without its value is harmless, a value without its key is not found. */
-  const addKeys = async ({ space, id, assignments, permit, signal }: RecordChange): Promise<void> => {
-    const set = (assignments ?? []).flatMap(({ slot, value }) =>
-      value === null ? [] : [[slot, String(value)]],
-    );
-    const row = { _id: id, _doc: Object.fromEntries(set) };
-    const keyed = { spaceId: space.id, slots: uniqueSlots(space.structure), row };
-    const lines = await keyLines([keyed], signal);
+  const addKeys = async ({ space, steps, permit, signal }: RecordChange): Promise<void> => {
+    const slots = uniqueSlots(space.structure);
+    const rows = steps.map(({ id, assignments }) => {
+      const set = (assignments ?? []).filter(({ slot, value }) => value !== null && slots.includes(slot));
+      const doc = Object.fromEntries(set.map(({ slot, value }) => [slot, String(value)]));
+      return { spaceId: space.id, slots, row: { _id: id, _doc: doc } };
+    });
+    const lines = await keyLines(rows, signal);
     if (lines.byteLength === 0) return;
     await db.insert({ ...table.keyRows, lines, home: table.homeOf(space.id), permit: permit ?? undefined });
   };
@@ -99,8 +100,8 @@ export function createStatementWrites(deps: {
       await addKeys(change);
       const end = await beginWrite(change.space.id);
       try {
-        const row = await changeCommit.commit(change);
-        return { row, told: end() };
+        const rows = await changeCommit.commit(change);
+        return { rows, told: end() };
       } catch (error) {
         await end();
         throw error;

@@ -33,6 +33,7 @@ export function readIncrement(
   if (Object.keys(others).length > 0) return { problem: 'should have nothing beside $inc' };
   if (typeof by !== 'number' || !(Math.abs(by) <= largest))
     return { problem: `should be a valid number: $inc is one from ${-largest} to ${largest}` };
-  if (unique || hashed) return { problem: `can not be incremented: the field is ${unique ? 'unique' : 'hashed'}` };
+  if (unique || hashed)
+    return { problem: `can not be incremented: the field is ${unique ? 'unique' : 'hashed'}` };
   return { value: { by } };
 }

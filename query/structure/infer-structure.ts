@@ -48,6 +48,8 @@ function typeOf(value: unknown): FieldType | null {
       return 'BOOLEAN';
     default:
       if (value === null) return null;
+      if (isObject(value) && typeof value.$inc === 'number' && Object.keys(value).length === 1)
+        return 'NUMBER';
       return Array.isArray(value) ? 'ARRAY' : 'OBJECT';
   }
 }

@@ -4,9 +4,9 @@ import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 
 /** Sums of doubles of any size, always the same. */
-const exactSums = Array.from({ length: 40 }, (_, at) => {
+const exactSums = Array.from({ length: 12 }, (_, at) => {
   const mantissa = (part: number): number => ((at * 7919 + part * 104_729) % 99_991) / 997;
-  return [mantissa(1) * 10 ** (at - 20), -mantissa(2) * 10 ** (at - 19)] as const;
+  return [mantissa(1) * 10 ** (4 * at - 20), -mantissa(2) * 10 ** (4 * at - 21)] as const;
 });
 
 for (const alone of [true, false]) {
@@ -58,37 +58,50 @@ for (const alone of [true, false]) {
       t.match((await wide.find()).body, [{ a: 0, b: 1, c: 2, d: 3, e: 4, f: 5 }]);
     });
 
-    t.test('what many add to a number at once is all there, and each is told what it made of it', async (t) => {
-      const fields = ['count', 'other'].map((name): FieldInput => ({ name, type: 'NUMBER' }));
-      const counters = space('counters', [...fields, { name: 'text', type: 'TEXT' }]);
-      const { id } = (await counters.insertOne({ text: 'a' })).body;
-      const add = (_: unknown, at: number) =>
-        counters.updateOneById(id, { count: { $inc: 1 }, ...(at % 10 === 0 ? { text: `${at}` } : {}) });
-      const answers = await Promise.all(Array.from({ length: 100 }, add));
-      t.strictSame(
-        answers.map(({ body }) => body.count).sort((a, b) => a - b),
-        Array.from({ length: 100 }, (_, at) => at + 1),
-      );
-      const { body } = await counters.updateOne([['count', '100']], { count: { $inc: -0.5 }, other: { $inc: 2 } });
-      t.match(body, { count: 99.5, other: 2 });
-      t.equal((await counters.find('count=99.5')).body.length, 1);
-    });
+    t.test(
+      'what many add to a number at once is all there, and each is told what it made of it',
+      async (t) => {
+        const fields = ['count', 'other'].map((name): FieldInput => ({ name, type: 'NUMBER' }));
+        const counters = space('counters', [...fields, { name: 'text', type: 'TEXT' }]);
+        const { id } = (await counters.insertOne({ text: 'a' })).body;
+        const add = (_: unknown, at: number) =>
+          counters.updateOneById(id, { count: { $inc: 1 }, ...(at % 10 === 0 ? { text: `${at}` } : {}) });
+        const answers = await Promise.all(Array.from({ length: 100 }, add));
+        t.strictSame(
+          answers.map(({ body }) => body.count).sort((a, b) => a - b),
+          Array.from({ length: 100 }, (_, at) => at + 1),
+        );
+        const { body } = await counters.updateOne([['count', '100']], {
+          count: { $inc: -0.5 },
+          other: { $inc: 2 },
+        });
+        t.match(body, { count: 99.5, other: 2 });
+        t.equal((await counters.find('count=99.5')).body.length, 1);
+      },
+    );
 
-    t.test('a sum is the number that JavaScript makes of it, in a column and beyond the columns', async (t) => {
-      const names = Array.from({ length: 17 }, (_, at) => `n${at}`);
-      const wide = space(
-        'sums',
-        names.map((name) => ({ name, type: 'NUMBER' })),
-      );
-      for (const [from, by] of [...exactSums, [0.1, 0.2], [1e20, 1e21], [5e-7, 5e-7], [-1, 1]] as const) {
-        const { id } = (await wide.insertOne({ n0: from, n16: from })).body;
-        const { body } = await wide.updateOneById(id, { n0: { $inc: by }, n16: { $inc: by } });
-        t.match(body, { n0: from + by, n16: from + by }, `${from} + ${by}`);
-        const sum = String(from + by);
-        const found = await wide.find([['id', id], ['n0', sum], ['n16', sum]]);
-        t.match(found.body, [{ id }], sum);
-      }
-    });
+    t.test(
+      'a sum is the number that JavaScript makes of it, in a column and beyond the columns',
+      async (t) => {
+        const names = Array.from({ length: 17 }, (_, at) => `n${at}`);
+        const wide = space(
+          'sums',
+          names.map((name) => ({ name, type: 'NUMBER' })),
+        );
+        for (const [from, by] of [...exactSums, [0.1, 0.2], [1e20, 1e21], [5e-7, 5e-7], [-1, 1]] as const) {
+          const { id } = (await wide.insertOne({ n0: from, n16: from })).body;
+          const { body } = await wide.updateOneById(id, { n0: { $inc: by }, n16: { $inc: by } });
+          t.match(body, { n0: from + by, n16: from + by }, `${from} + ${by}`);
+          const sum = String(from + by);
+          const found = await wide.find([
+            ['id', id],
+            ['n0', sum],
+            ['n16', sum],
+          ]);
+          t.match(found.body, [{ id }], sum);
+        }
+      },
+    );
 
     t.test('only a number can be added, to a field that is one', async (t) => {
       const counters = space('refusals', [
@@ -101,20 +114,29 @@ for (const alone of [true, false]) {
       const { id } = (await counters.insertOne({ count: 1.7e308, more: { $inc: 1 } })).body;
       const wrong = ['1', null, true, [1], {}, { $inc: 1 }, 1e308, -1e292];
       for (const by of wrong)
-        t.match(await counters.updateOneById(id, { count: { $inc: by } }), { status: 400, code: 'invalid_value' });
+        t.match(await counters.updateOneById(id, { count: { $inc: by } }), {
+          status: 400,
+          code: 'invalid_value',
+        });
       const stored = { 'use-pre-stored-structure': 'true' };
       const raw = { path: '/p/refusals/update-by-id', query: `id=${id}`, headers: stored };
       for (const by of ['1e999', 'NaN', '-1e400'])
         t.match((await harness.call({ ...raw, body: `{"count":{"$inc":${by}}}` })).status, 400);
       for (const changes of [{ count: { $inc: 1, $mul: 2 } }, { count: { $mul: 1 } }, { code: { $inc: 1 } }])
         t.match(await counters.updateOneById(id, changes), { status: 400, code: 'invalid_value' });
-      for (const changes of [{ pin: { $inc: 1 } }, { text: { $inc: 1 } }, { __proto__: null, $inc: { count: 1 } }])
+      for (const changes of [
+        { pin: { $inc: 1 } },
+        { text: { $inc: 1 } },
+        { __proto__: null, $inc: { count: 1 } },
+      ])
         t.match(await counters.updateOneById(id, changes), { status: 400, code: 'invalid_value' });
       t.equal((await counters.insertOne({ count: { $inc: 1 } })).status, 400);
       t.match((await counters.find()).body, [{ count: 1.7e308, more: { $inc: 1 } }], 'all is as it was');
       // the largest of all numbers plus the largest that can be added is still one
       await counters.updateOneById(id, { count: Number.MAX_VALUE });
-      t.match((await counters.updateOneById(id, { count: { $inc: 1e291 } })).body, { count: Number.MAX_VALUE });
+      t.match((await counters.updateOneById(id, { count: { $inc: 1e291 } })).body, {
+        count: Number.MAX_VALUE,
+      });
     });
 
     t.test('a key group counts from 0', async (t) => {

@@ -93,9 +93,9 @@ class Client {
 
   async change(space: RecordSpace, id: string, value: number | null, isRemoval = false) {
     const assignments = isRemoval ? null : [{ slot: 'n0', value }];
-    const { row, told } = await this.store.change({ space, id, assignments, signal });
+    const { rows, told } = await this.store.change({ space, steps: [{ id, assignments }], signal });
     await told;
-    return row;
+    return rows[0] ?? null;
   }
 
   /** The ages of what a plan finds. */

@@ -36,8 +36,7 @@ const row = (id: string, permit: WritePermit | null, more = '') => ({
 });
 const change = (id: string, value: string, permit: WritePermit | null) => ({
   space,
-  id,
-  assignments: [{ slot: 't0', value }],
+  steps: [{ id, assignments: [{ slot: 't0', value }] }],
   signal: idle,
   permit,
 });

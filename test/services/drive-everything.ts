@@ -125,6 +125,17 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
     of({ path: `${path}/update-by-id`, query: id, body: { email: 'bill@x', tags: null } }),
     'POST /:project/:space/update-by-id',
   );
+  const all = { where: { email: { startsWith: '' } } };
+  const update = { ...all, set: { active: false }, inc: { level: 1 } };
+  await expect(of({ path: `${path}/_update_`, body: update }), 'POST /:project/:space/_update_');
+  await expect(
+    of({ path: `${path}/_delete_`, body: { where: { email: '0@many' } } }),
+    'POST /:project/:space/_delete_',
+  );
+  await expect(
+    of({ path: `${path}/_delete_`, body: { where: { email: { in: ['1@many', '2@many'] } } } }),
+    'POST /:project/:space/_delete_',
+  );
   const resources = {
     'function-resources': JSON.stringify({ mustExistSpaceStructures: [JSON.parse(structure)] }),
   };

@@ -4,8 +4,8 @@ import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import type { StoredRow } from '../../query/sql/stored-row.ts';
-import { createChangeCommit } from '../../query/store/change-commit.ts';
-import type { RecordChange } from '../../query/store/record-store.ts';
+import { createChangeCommit as createRealCommit } from '../../query/store/change-commit.ts';
+import type { ChangeStep, RecordChange } from '../../query/store/record-store.ts';
 import { createStructure } from '../../query/structure/structure.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 
@@ -56,13 +56,20 @@ function fakeDatabase() {
 }
 
 const limits = { table, pendingLimit: 1_000_000, statementLimit: 1_000_000, recordLimit: 100 };
-const change = (id: string, more: Partial<RecordChange> = {}): RecordChange => ({
+const change = (
+  id: string,
+  { assignments, ...more }: Partial<RecordChange> & Partial<ChangeStep> = {},
+): RecordChange => ({
   space,
-  id,
-  assignments: [{ slot: 't0', value: `v${id}` }],
+  steps: [{ id, assignments: assignments === undefined ? [{ slot: 't0', value: `v${id}` }] : assignments }],
   signal,
   ...more,
 });
+/** Of changes of one record each. */
+const createChangeCommit = (args: Parameters<typeof createRealCommit>[0]) => {
+  const real = createRealCommit(args);
+  return { commit: (one: RecordChange) => real.commit(one).then(([row = null]) => row) };
+};
 const addressesOf = (sql: string): { _space: string; _id: string }[] => {
   // those of one space are told by their ids alone
   const [, one, ids] = /space IN \('([\w-]+)'\) AND _id IN \(([^)]*)\)/.exec(sql) ?? [];
@@ -119,7 +126,7 @@ t.test('one id in two spaces is two records', async (t) => {
 
 t.test('an account that floods does not push back the one change of another', async (t) => {
   const fake = fakeDatabase();
-  const commit = createChangeCommit({ db: fake.db, ...limits, recordLimit: 10 });
+  const commit = createRealCommit({ db: fake.db, ...limits, recordLimit: 10 });
   fake.block();
   const flood = Array.from({ length: 500 }, (_, i) => commit.commit(change(`f${i}`)));
   const lonely = { ...sibling, ownerId: 'lonely' };

@@ -1,6 +1,5 @@
 /** Keys, selections and calls that the table of records makes. */
 import t from 'tap';
-import { inParallel } from '../../console/web/parts/in-parallel.ts';
 import type { Field } from '../../console/web/projects/structure.ts';
 import { gridColumns } from '../../console/web/records/grid-columns.ts';
 import { gridKey } from '../../console/web/records/grid-keys.ts';
@@ -50,25 +49,4 @@ t.test('columns are the fields that can be read, and those of the service', asyn
     gridColumns(fields).map(({ name }) => name),
     ['name', 'createdAt', 'updatedAt', 'id'],
   );
-});
-
-t.test('calls run a few at once, and a failure ends them', async (t) => {
-  const { signal } = new AbortController();
-  let [running, most] = [0, 0];
-  const seen: number[] = [];
-  const task = async (item: number): Promise<void> => {
-    running++;
-    most = Math.max(most, running);
-    await new Promise((resolve) => setImmediate(resolve));
-    running--;
-    if (item === 13) throw new Error('thirteen');
-    seen.push(item);
-  };
-  const items = Array.from({ length: 12 }, (_, index) => index);
-  await inParallel(items, 3, signal, task);
-  t.strictSame([seen.length, most], [12, 3]);
-  await t.rejects(inParallel([13, ...items], 2, signal, task), /thirteen/);
-  t.equal(running, 0);
-  t.ok(seen.length < 15);
-  await t.rejects(inParallel(items, 2, AbortSignal.abort(), task), { name: 'AbortError' });
 });

@@ -22,14 +22,19 @@ function open(...found: (RecordSpace | null)[]) {
   const told = Promise.resolve();
   const writes = {
     insert: async () => ({ told, count: ++written }),
-    change: async () => ({ row: null, told, count: ++written }),
+    change: async () => ({ rows: [], told, count: ++written }),
   } satisfies RecordWrites;
   const current = currentWrites(writes, { find: async () => found.shift() ?? null });
   return {
     written: () => written,
     insert: () => current.insert({ space, records: [], unique: [], signal, permit: null }),
     update: () =>
-      current.change({ space, id: '1', assignments: [{ slot: 't0', value: 'x' }], signal, permit: null }),
+      current.change({
+        space,
+        steps: [{ id: '1', assignments: [{ slot: 't0', value: 'x' }] }],
+        signal,
+        permit: null,
+      }),
   };
 }
 

@@ -39,7 +39,11 @@ async function keptAfter(write: (writes: LoggedWrites) => Promise<{ told: Promis
   return Object.keys(results).filter((name) => cache.get(space, name) !== undefined);
 }
 const change = (value: string | null) => (writes: LoggedWrites) =>
-  writes.change({ space, id: '1', assignments: value === null ? null : [{ slot: 't0', value }], signal });
+  writes.change({
+    space,
+    steps: [{ id: '1', assignments: value === null ? null : [{ slot: 't0', value }] }],
+    signal,
+  });
 
 t.test('an update drops results that match the values before, and those after', async (t) => {
   t.strictSame(await keptAfter(change('b')), ['2', 'c']);

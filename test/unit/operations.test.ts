@@ -10,8 +10,8 @@ t.test('families', async (t) => {
   t.strictSame(byFamily, {
     find: ['find', 'findOne', 'search', 'count', 'aggregate', 'getKeys', 'getOpenApi'],
     insert: ['insert', 'insertOne'],
-    update: ['updateOne', 'updateOneById', 'setKeys'],
-    delete: ['deleteOneById', 'clear'],
+    update: ['updateOne', 'updateOneById', 'updateMany', 'setKeys'],
+    delete: ['deleteOneById', 'deleteMany', 'clear'],
     none: [
       'getTokenOwner',
       'login',

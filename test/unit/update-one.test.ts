@@ -28,6 +28,7 @@ t.test('a record that matches and can never be changed keeps nobody from the eve
     authenticate: async () => {},
     open: () => ({ structure: structure as Structure }) as RecordSpace,
     body: async () => ({ level: 2 }),
+    wrote() {},
   };
   await t.rejects(async () => updateOne.run(call, deps), reason);
   t.ok(attempts > 0, `${attempts} attempts`);

@@ -58,7 +58,10 @@ t.test('what is added is read and written in one step, in the column and in the 
     `n0 = ${sum}, _doc = mapUpdate(_doc, map('n0', replaceRegexpOne(toString(${sum}), 'e([0-9])', 'e+\\\\1'))), ${time}`,
   );
   const both = sql(row('x', { slot: 'm1', value: { by: 2 } }, { slot: 't0', value: 'a' }));
-  t.match(both, `_doc = mapUpdate(mapUpdate(_doc, ${map('[{"t0":"a"}]', "indexOf(['x'], _id)")}), map('m1', `);
+  t.match(
+    both,
+    `_doc = mapUpdate(mapUpdate(_doc, ${map('[{"t0":"a"}]', "indexOf(['x'], _id)")}), map('m1', `,
+  );
   t.match(both, "toFloat64OrZero(_doc['m1'])");
 });
 
