@@ -33,7 +33,8 @@ const downloadLimits = { limit: 1000, minRate: 8192, ratePeriod: 10_000, waitLim
 /** The upload gateway on the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   const { config, log, db, database, deployment, authenticate, projects, uploads, usage } = services;
-  const { store, cloudFiles, largestPart, objectUrl, closeRows, ...stores } = await openStores(services);
+  const { store, cloudFiles, smallFiles, largestPart, objectUrl, closeRows, ...stores } =
+    await openStores(services);
   const states = new StateStore({ store: stores.states, deploymentId: deployment.id });
   projects.askForFiles(async ({ ownerId, slug }, signal) => {
     const query = { ownerId, projectSlug: slug, limit: 1 };
@@ -64,6 +65,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       memory,
       keys: new UploadKeys({ cloudFiles, redis, log }),
       downloads,
+      smallFiles,
       maxUploadBytes: config.maxUploadBytes,
       quota,
       resumable,

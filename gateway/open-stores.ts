@@ -4,6 +4,7 @@ import { type CloudFiles, createCloudFiles } from '../common/metadata/cloud-file
 import { openLoggedFiles } from '../common/metadata/logged-files.ts';
 import type { ObjectStore } from '../common/object-store/object-store.ts';
 import { type OpenedObjectStore, openObjectStore } from '../common/object-store/open-object-store.ts';
+import { SmallFiles } from './download/small-files.ts';
 import { countedCalls, measuredStore } from './measure-uploads.ts';
 
 /** Where the gateway keeps files: their bytes, and their rows. */
@@ -12,12 +13,13 @@ export interface GatewayStores extends Omit<OpenedObjectStore, 'store'> {
   /** The same, not measured: for what is not a file. */
   readonly states: ObjectStore;
   readonly cloudFiles: CloudFiles;
+  readonly smallFiles: SmallFiles;
   /** Puts rows that wait into the table. The object store is closed by itself, after all that uses it. */
   closeRows(): Promise<void>;
 }
 
 export async function openStores(services: ProcessServices): Promise<GatewayStores> {
-  const { config, log, db, database, metrics } = services;
+  const { config, log, db, database, metrics, invalidation } = services;
   const opened = await openObjectStore(config, log, countedCalls(metrics));
   // the embedded engine is this process's alone, so nobody misses rows that it has yet to get
   const alone = config.clickhouse === undefined;
@@ -25,11 +27,14 @@ export async function openStores(services: ProcessServices): Promise<GatewayStor
   const wal = alone
     ? await openLoggedFiles({ table, directory: join(config.dataDir, 'file-log'), log })
     : null;
+  const counts = metrics.cache('file_bytes');
+  const smallFiles = new SmallFiles({ bytes: config.fileCacheBytes, alone, invalidation, counts });
   return {
     ...opened,
     store: measuredStore(opened.store, metrics),
     states: opened.store,
-    cloudFiles: wal ?? table,
+    cloudFiles: smallFiles.over(wal ?? table),
+    smallFiles,
     async closeRows() {
       await wal?.close();
     },

@@ -14,10 +14,12 @@ import { u6 } from './measures/u6-small-files.ts';
 import { u7 } from './measures/u7-too-large.ts';
 import { u8 } from './measures/u8-round-trips.ts';
 import { u9 } from './measures/u9-slow-store.ts';
+import { u10 } from './measures/u10-small-downloads.ts';
+import { u11 } from './measures/u11-tus-against-form.ts';
 import { readOptions, usage } from './options.ts';
 import { startSink } from './sink/start-sink.ts';
 
-const measures: readonly Measure[] = [u1, u2, u3, u4, u5, u6, u7, u8, u9];
+const measures: readonly Measure[] = [u1, u2, u3, u4, u5, u6, u7, u8, u9, u10, u11];
 const resultsDirectory = join(repositoryRoot, 'bench/results');
 
 /** Measures the upload gateway: the table on standard output, everything behind it as JSON in bench/results. */

@@ -106,6 +106,9 @@ export const files = {
     uploadMemoryBytes: integer('UPLOAD_MEMORY_BYTES', 256 * mebibyte, [mebibyte, 1024 * gibibyte]).means(
       'memory for all uploads of a process; an upload waits while none is free',
     ),
+    fileCacheBytes: integer('FILE_CACHE_BYTES', 64 * mebibyte, [0, 64 * gibibyte]).means(
+      'memory of a process for files of up to 64 KiB that are read often; with CLICKHOUSE_URL it needs REDIS_URL; 0 keeps none',
+    ),
     // the least that S3 takes for a part that is not the last
     uploadPartBytes: integer('UPLOAD_PART_BYTES', 8 * mebibyte, [5 * mebibyte, gibibyte]).means(
       'size of a part in S3; larger for files that would need more than 10,000 parts',

@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client';
 import { CacheCounts } from './cache-counts.ts';
 
-export type CacheName = 'tokens' | 'structures' | 'spaces' | 'records' | 'files';
+export type CacheName = 'tokens' | 'structures' | 'spaces' | 'records' | 'files' | 'file_bytes';
 
 /** Tells how often each cache had what it was asked for. What a cache counts costs it nothing but an addition. */
 export function measureCaches(registry: Registry): (name: CacheName) => CacheCounts {

@@ -1,13 +1,15 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { linkRefused } from '../../common/errors/catalogue.ts';
 import { addressOwner } from '../../common/http/address-owner.ts';
-import type { Handler, HttpRequest, StreamBody } from '../../common/http/http-types.ts';
+import type { Handler, HttpRequest, HttpResponse, StreamBody } from '../../common/http/http-types.ts';
 import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ByteRange, ObjectStore } from '../../common/object-store/object-store.ts';
+import { continueWith } from '../../common/promises/continue-with.ts';
 import { parseRange } from '../byte-range.ts';
 import { isNotModified, rangeApplies } from '../conditional.ts';
 import { servingHeaders } from '../content-type-policy.ts';
 import type { DownloadSlots } from '../download/download-slots.ts';
+import { type ServedFile, type SmallFiles, smallFileBytes } from '../download/small-files.ts';
 import type { FileLinks } from '../file-links.ts';
 import { isStoredName } from '../file-name.ts';
 import { fileNotFound, objectBytes } from '../object-bytes.ts';
@@ -17,44 +19,104 @@ export interface DownloadDeps {
   readonly cloudFiles: Pick<CloudFiles, 'findByName'>;
   readonly store: ObjectStore;
   readonly downloads: DownloadSlots;
+  readonly smallFiles: SmallFiles;
   readonly links: Pick<FileLinks, 'isGood'>;
   /** public: who knows a file's address may read it. private: only its owner. */
   readonly fileLinks: 'public' | 'private';
 }
 
+/** Who asks for a file. */
+interface Asker {
+  /** By a link that expires. */
+  readonly linked: boolean;
+  /** By a token. */
+  readonly userId: string | null;
+}
+
+/** What of a file's bytes is to be sent; null: all of them. */
+type BytesOf = (range: ByteRange | null) => Uint8Array | StreamBody;
+
+// what is stored under a name never changes
+const forAll = 'public, max-age=31536000, immutable';
+const forOne = 'private, no-cache';
+
 /** GET /_f_/{project_slug}/{name}: a stored file, whole or in part. */
 export function downloadOperation(deps: DownloadDeps): Handler {
-  return async (request) => {
-    const linked = await isLinked(deps, request);
-    const { file, owner } = await findFile(deps, request, linked);
-    const state = { etag: `"${file.id}"`, lastModified: file.createdAt };
-    const header = (name: string) => request.header(name);
-    const cacheHeaders = {
-      etag: state.etag,
-      'last-modified': state.lastModified.toUTCString(),
-      // what is stored under a name never changes
-      'cache-control':
-        deps.fileLinks === 'public' && !linked ? 'public, max-age=31536000, immutable' : 'private, no-cache',
-    };
-    // RFC 9110 section 13.2.2: preconditions come before Range
-    if (isNotModified(header, state)) return { status: 304, headers: cacheHeaders };
-    const range = readRange(request, file.size, rangeApplies(header('if-range'), state));
-    return {
-      status: range === null ? 200 : 206,
-      headers: {
-        ...servingHeaders(file.contentType, file.originalName),
-        ...cacheHeaders,
-        'accept-ranges': 'bytes',
-        ...(range === null ? {} : { 'content-range': `bytes ${range.start}-${range.end}/${file.size}` }),
-      },
-      body: {
-        ...inTurn(deps.downloads, owner, request, () =>
-          objectBytes(deps.store, file.objectKey, range, request.signal),
-        ),
-        length: range === null ? file.size : range.end - range.start + 1,
-      },
-    };
+  return (request) =>
+    continueWith(isLinked(deps, request), (linked) =>
+      continueWith(identify(deps, request, linked), (userId) => {
+        const asker = { linked, userId };
+        const kept = deps.smallFiles.get(request.params.name ?? '');
+        if (kept === undefined) return fromStore(deps, request, asker);
+        const { served, bytes } = kept;
+        mayRead(served.file, request, asker);
+        return answer(request, served, asker, (range) =>
+          range === null ? bytes : bytes.subarray(range.start, range.end + 1),
+        );
+      }),
+    );
+}
+
+async function fromStore(deps: DownloadDeps, request: HttpRequest, asker: Asker): Promise<HttpResponse> {
+  const { cloudFiles, downloads, fileLinks, smallFiles } = deps;
+  const { signal } = request;
+  const { name = '' } = request.params;
+  const ticket = smallFiles.begin();
+  const file = isStoredName(name) ? await cloudFiles.findByName(name, signal) : null;
+  if (file === null) throw fileNotFound();
+  mayRead(file, request, asker);
+  const owner = asker.userId ?? addressOwner(request.address);
+  const read = (range: ByteRange | null) => objectBytes(deps.store, file.objectKey, range, signal);
+  const served = servedFile(file, fileLinks === 'public' ? forAll : forOne);
+  const response = answer(request, served, asker, (range) => ({
+    ...inTurn(downloads, owner, request, () => read(range)),
+    length: range === null ? file.size : range.end - range.start + 1,
+  }));
+  if (response.status !== 200 || request.method !== 'GET' || file.size > smallFileBytes) return response;
+  const bytes = await wholeFile((response.body as StreamBody).chunks, file.size);
+  smallFiles.keep(served, bytes, ticket);
+  return { ...response, body: bytes };
+}
+
+function servedFile(file: CloudFile, cacheControl: string): ServedFile {
+  const etag = `"${file.id}"`;
+  const copyHeaders = {
+    etag,
+    'last-modified': file.createdAt.toUTCString(),
+    'cache-control': cacheControl,
   };
+  const headers = {
+    ...servingHeaders(file.contentType, file.originalName),
+    ...copyHeaders,
+    'accept-ranges': 'bytes',
+  };
+  return { file, etag, lastModified: file.createdAt, copyHeaders, headers };
+}
+
+function answer(request: HttpRequest, served: ServedFile, { linked }: Asker, bytes: BytesOf): HttpResponse {
+  const { size } = served.file;
+  const header = (name: string) => request.header(name);
+  const own = linked ? { 'cache-control': forOne } : undefined;
+  // RFC 9110 section 13.2.2: preconditions come before Range
+  if (isNotModified(header, served)) return { status: 304, headers: { ...served.copyHeaders, ...own } };
+  const range = readRange(request, size, rangeApplies(header('if-range'), served));
+  const headers = own === undefined ? served.headers : { ...served.headers, ...own };
+  if (range === null) return { status: 200, headers, body: bytes(null) };
+  const contentRange = `bytes ${range.start}-${range.end}/${size}`;
+  return { status: 206, headers: { ...headers, 'content-range': contentRange }, body: bytes(range) };
+}
+
+/** A few chunks, as one. */
+async function wholeFile(chunks: AsyncIterable<Uint8Array>, size: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafeSlow(size);
+  let filled = 0;
+  for await (const chunk of chunks) {
+    if (filled + chunk.byteLength > size) throw new Error('the object is longer than its row says');
+    bytes.set(chunk, filled);
+    filled += chunk.byteLength;
+  }
+  if (filled < size) throw new Error('the object is shorter than its row says');
+  return bytes;
 }
 
 /** The bytes once there is a slot for the download, which is held until the last one is taken. */
@@ -85,29 +147,33 @@ function readRange(request: HttpRequest, size: number, applies: boolean): ByteRa
 }
 
 /** Whether a link that expires stands for a token. Throws 403 when it is over, or none of ours. */
-async function isLinked({ links }: DownloadDeps, { query, params }: HttpRequest): Promise<boolean> {
-  const values = (wanted: string) => query.filter(([name]) => name === wanted).map(([, value]) => value);
+function isLinked({ links }: DownloadDeps, request: HttpRequest): boolean | Promise<boolean> {
+  if (request.query.length === 0) return false;
+  const values = (wanted: string) =>
+    request.query.filter(([name]) => name === wanted).map(([, value]) => value);
   const [expires, ...moreExpires] = values('expires');
   const [signature, ...moreSignatures] = values('signature');
   if (expires === undefined && signature === undefined) return false;
-  const once = moreExpires.length === 0 && moreSignatures.length === 0;
-  const { project: projectSlug = '', name = '' } = params;
-  const good = once && (await links.isGood({ projectSlug, name }, expires ?? '', signature ?? ''));
-  if (!good) throw linkRefused();
-  return true;
+  if (moreExpires.length > 0 || moreSignatures.length > 0) throw linkRefused();
+  const { project: projectSlug = '', name = '' } = request.params;
+  return links.isGood({ projectSlug, name }, expires ?? '', signature ?? '').then((good) => {
+    if (!good) throw linkRefused();
+    return true;
+  });
 }
 
-/** The file, and who asks for it. Throws 401 for a bad token, and 404 for a file that does not exist or belongs to somebody else alike. */
-async function findFile(
-  { authenticate, cloudFiles, fileLinks }: DownloadDeps,
+/** Whose token it has; null: none, and none is needed. Throws 401 for a bad one. */
+function identify(
+  { authenticate, fileLinks }: DownloadDeps,
   request: HttpRequest,
   linked: boolean,
-): Promise<{ file: CloudFile; owner: string }> {
+): string | null | Promise<string | null> {
   const identified = !linked && (fileLinks === 'private' || request.header('authorization') !== undefined);
-  const principal = identified ? await authenticate(request) : null;
-  const { project, name = '' } = request.params;
-  const file = isStoredName(name) ? await cloudFiles.findByName(name, request.signal) : null;
-  if (file === null || file.projectSlug !== project) throw fileNotFound();
-  if (principal !== null && principal.userId !== file.ownerId) throw fileNotFound();
-  return { file, owner: principal?.userId ?? addressOwner(request.address) };
+  return identified ? continueWith(authenticate(request), ({ userId }) => userId) : null;
+}
+
+/** Throws 404 for a file that belongs to somebody else, as for one that does not exist. */
+function mayRead(file: CloudFile, { params }: HttpRequest, { userId }: Asker): void {
+  if (file.projectSlug !== params.project || (userId !== null && userId !== file.ownerId))
+    throw fileNotFound();
 }

@@ -5,6 +5,7 @@ import t from 'tap';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import { DownloadSlots } from '../../gateway/download/download-slots.ts';
 import { downloadOperation } from '../../gateway/operations/download.ts';
+import { noSmallFiles } from '../services/plenty-of-slots.ts';
 import { serveRoutes } from '../services/serve-routes.ts';
 import { storeObject } from '../services/store-object.ts';
 
@@ -40,6 +41,7 @@ t.test('a download that nobody reads gives way to one that waits', async (t) => 
     cloudFiles: { findByName: async () => file },
     store,
     downloads,
+    smallFiles: noSmallFiles(),
     links: { isGood: async () => false },
     fileLinks: 'public',
   });

@@ -12,7 +12,7 @@ import { StorageQuota, storageUse } from '../../gateway/storage-quota.ts';
 import { UploadKeys } from '../../gateway/upload-keys.ts';
 import { UploadLinks } from '../../gateway/upload-links.ts';
 import { testDeployment } from './new-file.ts';
-import { plentyOfSlots } from './plenty-of-slots.ts';
+import { noSmallFiles, plentyOfSlots } from './plenty-of-slots.ts';
 import { resumableUploadsOn } from './resumable-uploads.ts';
 import { serveRoutes } from './serve-routes.ts';
 import { silentLog } from './silent-log.ts';
@@ -111,6 +111,7 @@ export async function serveGatewayOn(
       fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
       uploads: ledger,
       downloads: plentyOfSlots(),
+      smallFiles: noSmallFiles(),
       links: createFileLinks(keys),
       uploadLinks: options.uploadLinks ?? new UploadLinks({ keys }),
       filesUrl: (slug) => `http://files.test/_f_/${slug}`,

@@ -38,7 +38,7 @@ import { EmbeddedStore } from '../../query/store-embedded/embedded-store.ts';
 import { fakeRequest } from './fake-request.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
-import { plentyOfSlots } from './plenty-of-slots.ts';
+import { noSmallFiles, plentyOfSlots } from './plenty-of-slots.ts';
 import { testWebhooks } from './query-harness.ts';
 import { quickHasher } from './quick-hasher.ts';
 import { resumableUploadsOn } from './resumable-uploads.ts';
@@ -138,6 +138,7 @@ export async function serveEverything(options: {
       maxUploadBytes: 1_000_000,
       uploads: createUploadLedger(),
       downloads: plentyOfSlots(),
+      smallFiles: noSmallFiles(),
       links: createFileLinks(keys),
       uploadLinks: new UploadLinks({ keys }),
       fileLinks: 'public',

@@ -9,6 +9,7 @@ import { openLoggedFiles } from '../../common/metadata/logged-files.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { SmallFiles } from '../../gateway/download/small-files.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
 import { StorageQuota } from '../../gateway/storage-quota.ts';
@@ -44,7 +45,8 @@ export async function serveFiles(
   const log = silentLog();
   const directory = join(folder, 'file-log');
   const { flushAfter = 3_600_000 } = options;
-  const cloudFiles = await openLoggedFiles({ table, directory, log, flushAfter });
+  const smallFiles = new SmallFiles({ bytes: 1_000_000, alone: true });
+  const cloudFiles = smallFiles.over(await openLoggedFiles({ table, directory, log, flushAfter }));
   const fileUrl = (file: CloudFile): string => `http://files.test/_f_/${file.projectSlug}/${file.name}`;
   const quota =
     options.quotaFiles === undefined
@@ -69,7 +71,7 @@ export async function serveFiles(
       ...{ memory, maxUploadBytes: 1_000_000 },
       resumable: resumableUploadsOn({ store, cloudFiles, memory, quota, maxUploadBytes: 1_000_000 }),
       keys: new UploadKeys({ cloudFiles, redis: undefined, log, ...(options.now && { now: options.now }) }),
-      ...{ uploads: createUploadLedger(), downloads: plentyOfSlots(), fileLinks: 'public' },
+      ...{ uploads: createUploadLedger(), downloads: plentyOfSlots(), smallFiles, fileLinks: 'public' },
       links: createFileLinks(keys),
       uploadLinks: new UploadLinks({ keys }),
     }),

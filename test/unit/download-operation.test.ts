@@ -3,10 +3,11 @@ import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import type { CloudFile } from '../../common/metadata/cloud-files.ts';
 import type { ByteRange, ObjectStore } from '../../common/object-store/object-store.ts';
+import { SmallFiles, smallFileBytes } from '../../gateway/download/small-files.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { downloadOperation } from '../../gateway/operations/download.ts';
 import { type FakeRequestArgs, fakeRequest, responseBytes } from '../services/fake-request.ts';
-import { plentyOfSlots } from '../services/plenty-of-slots.ts';
+import { noSmallFiles, plentyOfSlots } from '../services/plenty-of-slots.ts';
 
 const file: CloudFile = {
   id: '0b8f0a52-5a0e-4d53-9d6c-0f4d0d8d9f11',
@@ -41,10 +42,12 @@ function download(
     fileLinks = 'public',
     stored = file,
     bytes = content,
+    smallFiles = noSmallFiles(),
   }: Partial<{
     fileLinks: 'public' | 'private';
     stored: CloudFile;
     bytes: Buffer | null;
+    smallFiles: SmallFiles;
   }> = {},
 ) {
   const lookups: string[] = [];
@@ -64,6 +67,7 @@ function download(
     },
     store: storeOf(bytes),
     downloads: plentyOfSlots(),
+    smallFiles,
     links,
     fileLinks,
   });
@@ -145,8 +149,50 @@ t.test('what is not there is 404', async (t) => {
 });
 
 t.test('a row whose object is gone is 404', async (t) => {
-  const response = await download({}, { bytes: null }).response;
-  await t.rejects(responseBytes(response), { code: 'not_found' });
+  await t.rejects(download({}, { bytes: null }).response, { code: 'not_found' });
+  const large = { bytes: null, stored: { ...file, size: smallFileBytes + 1 } };
+  await t.rejects(responseBytes(await download({}, large).response), { code: 'not_found' });
+});
+
+t.test('an object that is not as long as its row says is no answer', async (t) => {
+  for (const size of [9, 11]) await t.rejects(download({}, { stored: { ...file, size } }).response);
+});
+
+t.test('a small file is kept, and asked for as any other', async (t) => {
+  const smallFiles = new SmallFiles({ bytes: 1_000_000, alone: true });
+  const first = await download({}, { smallFiles }).response;
+  /** With nothing in the store, and no row. */
+  const again = (args: FakeRequestArgs = {}, fileLinks: 'public' | 'private' = 'public') =>
+    download(
+      { params: { project: 'demo', name: file.name }, ...args },
+      {
+        ...{ smallFiles, fileLinks, bytes: null },
+        stored: { ...file, name: 'none' },
+      },
+    );
+  const kept = again();
+  const { status, headers, body } = await kept.response;
+  t.strictSame({ status, headers, body }, first);
+  t.strictSame(kept.lookups, []);
+  const etag = `"${file.id}"`;
+  t.match(await again({ headers: { range: 'bytes=2-4' } }).response, {
+    status: 206,
+    headers: { 'content-range': 'bytes 2-4/10' },
+    body: content.subarray(2, 5),
+  });
+  t.match(await again({ headers: { 'if-none-match': etag } }).response, { status: 304, body: undefined });
+  const missing = { code: 'not_found' };
+  await t.rejects(again({ params: { project: 'other', name: file.name } }).response, missing);
+  await t.rejects(again({ headers: { authorization: 'Bearer other' } }).response, missing);
+  await t.rejects(again({ headers: { authorization: 'Bearer bad' } }).response, { code: 'unauthorized' });
+  await t.rejects(again({}, 'private').response, { code: 'unauthorized' });
+  const expires = [['expires', '1']] as const;
+  await t.rejects(again({ query: expires }).response, { code: 'link_refused' });
+  const signed = new URLSearchParams(await links.sign(file, new Date(Date.now() + 60_000)));
+  t.match(await again({ query: [...signed] }).response, {
+    status: 200,
+    headers: { 'cache-control': 'private, no-cache' },
+  });
 });
 
 t.test('a token, where one is given, must be good and its owner the file’s', async (t) => {

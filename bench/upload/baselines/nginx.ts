@@ -14,14 +14,32 @@ import type { Subject } from '../subject/subject.ts';
 const startTimeout = 10_000;
 
 /** nginx as a streaming reverse proxy: what moving the bytes costs when nobody looks at them. Null: not installed. */
-export async function startNginx(sink: Sink): Promise<Subject | null> {
+export function startNginx(sink: Sink): Promise<Subject | null> {
+  return start(proxyTo(sink.endpoint), storedInSink(sink, 'body'));
+}
+
+/** nginx with the files of a directory: what a download costs at least. Null: not installed. */
+export function startNginxOn(files: string): Promise<Subject | null> {
+  return start(`server {
+    listen 127.0.0.1:PORT;
+    root ${files};
+    sendfile on;
+    tcp_nopush on;
+    keepalive_requests 1000000000;
+  }`);
+}
+
+async function start(
+  server: string,
+  problems: Subject['problems'] = async () => [],
+): Promise<Subject | null> {
   const command = findNginx();
   if (command === null) return null;
   const directory = makeTemporaryDirectory();
   await mkdir(join(directory, 'temp'));
   const port = await freePort();
   const config = join(directory, 'nginx.conf');
-  await writeFile(config, configuration({ directory, port, sink: sink.endpoint }));
+  await writeFile(config, configuration(directory, server.replace('PORT', String(port))));
   const child = await startChild({
     command,
     // the log of what happens before the configuration is read would go to a system directory
@@ -35,7 +53,7 @@ export async function startNginx(sink: Sink): Promise<Subject | null> {
     name: 'nginx',
     target: { baseUrl: `http://127.0.0.1:${port}`, path: '/plain', token: 'none' },
     pids: [child.pid, ...childPids(child.pid)],
-    problems: storedInSink(sink, 'body'),
+    problems,
     async stop() {
       await child.stop();
       removeTemporaryDirectory(directory);
@@ -61,11 +79,31 @@ function findNginx(): string | null {
 }
 
 /**
- * One worker, as Sluice is one process; nothing is buffered or logged, and connections to the sink are kept. nginx
- * reads an unbuffered body in pieces of client_body_buffer_size: at its default of 16 KiB it needs twice the CPU
- * time, and would flatter whatever is compared with it.
+ * Nothing is buffered, and connections to the sink are kept. nginx reads an unbuffered body in pieces of
+ * client_body_buffer_size: at its default of 16 KiB it needs twice the CPU time, and would flatter whatever is compared
+ * with it.
  */
-function configuration({ directory, port, sink }: { directory: string; port: number; sink: string }): string {
+function proxyTo(sink: string): string {
+  return `upstream sink {
+    server ${new URL(sink).host};
+    keepalive 64;
+  }
+  server {
+    listen 127.0.0.1:PORT;
+    client_max_body_size 0;
+    client_body_buffer_size 1m;
+    location / {
+      proxy_pass http://sink;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_request_buffering off;
+      proxy_buffering off;
+    }
+  }`;
+}
+
+/** One worker, as Sluice is one process; nothing is logged. */
+function configuration(directory: string, server: string): string {
   const user = userInfo().uid === 0 ? 'user root;\n' : '';
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `  ${name}_temp_path ${directory}/temp/${name};`)
@@ -78,22 +116,7 @@ events { worker_connections 4096; }
 http {
   access_log off;
 ${temporary}
-  upstream sink {
-    server ${new URL(sink).host};
-    keepalive 64;
-  }
-  server {
-    listen 127.0.0.1:${port};
-    client_max_body_size 0;
-    client_body_buffer_size 1m;
-    location / {
-      proxy_pass http://sink;
-      proxy_http_version 1.1;
-      proxy_set_header Connection "";
-      proxy_request_buffering off;
-      proxy_buffering off;
-    }
-  }
+  ${server}
 }
 `;
 }

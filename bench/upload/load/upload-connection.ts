@@ -1,15 +1,19 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { fileSlices } from './file-bytes.ts';
 import { type Form, formSlices } from './form.ts';
 
 export interface Target {
   readonly baseUrl: string;
   readonly path: string;
   readonly token: string;
+  /** What is at the path speaks tus, and gets files in chunks of so many bytes. */
+  readonly chunkBytes?: number;
 }
 
 export interface Answer {
   readonly status: number;
+  readonly head: string;
   readonly body: string;
 }
 
@@ -59,24 +63,66 @@ export class UploadConnection {
   async upload(form: Form): Promise<SentUpload> {
     const begun = performance.now();
     try {
-      this.writeHead(form.contentType, form.contentLength);
-      for (const slice of formSlices(form)) {
-        // an answer before the end of the body is a refusal
-        if (this.#received !== '') break;
-        if (!this.#socket.write(slice)) await this.#writable();
-      }
+      const { chunkBytes } = this.#target;
+      if (chunkBytes === undefined) {
+        this.writeHead(form.contentType, form.contentLength);
+        await this.#writeBody(formSlices(form));
+      } else await this.#writeChunks(form, chunkBytes);
       return describeUpload(form, await this.answer(), performance.now() - begun);
     } catch (error) {
       return failedUpload(form, error, performance.now() - begun);
     }
   }
 
+  /** https://tus.io/protocols/resumable-upload: all but the answer to the last chunk. */
+  async #writeChunks({ fileName, seed, size }: Form, chunkBytes: number): Promise<void> {
+    const fields = ['Tus-Resumable: 1.0.0'];
+    const metadata = `filename ${Buffer.from(fileName).toString('base64')}`;
+    this.#writeHead(`POST ${this.#target.path}`, 0, [
+      ...fields,
+      `Upload-Length: ${size}`,
+      `Upload-Metadata: ${metadata}`,
+    ]);
+    const { head } = await this.answer();
+    const location = /^location: *(\S+)/im.exec(head)?.[1];
+    if (location === undefined) throw new Error(`no upload was begun: ${head}`);
+    for (let offset = 0; offset < size; offset += chunkBytes) {
+      if (offset > 0) {
+        const { status } = await this.answer();
+        if (status !== 204) throw new Error(`chunk before ${offset}: ${status}`);
+      }
+      const end = Math.min(offset + chunkBytes, size);
+      this.#writeHead(`PATCH ${new URL(location, this.#target.baseUrl).pathname}`, end - offset, [
+        ...fields,
+        `Upload-Offset: ${offset}`,
+        'Content-Type: application/offset+octet-stream',
+      ]);
+      await this.#writeBody(fileSlices(seed, end, offset));
+    }
+  }
+
+  async #writeBody(slices: Iterable<Buffer>): Promise<void> {
+    for (const slice of slices) {
+      // an answer before the end of the body is a refusal
+      if (this.#received !== '') break;
+      if (!this.#socket.write(slice)) await this.#writable();
+    }
+  }
+
   writeHead(contentType: string, contentLength: number): void {
-    const { baseUrl, path, token } = this.#target;
-    this.#socket.write(
-      `POST ${path} HTTP/1.1\r\nHost: ${new URL(baseUrl).host}\r\nAuthorization: Bearer ${token}\r\n` +
-        `Content-Type: ${contentType}\r\nContent-Length: ${contentLength}\r\n\r\n`,
-    );
+    this.#writeHead(`POST ${this.#target.path}`, contentLength, [`Content-Type: ${contentType}`]);
+  }
+
+  #writeHead(request: string, contentLength: number, fields: readonly string[]): void {
+    const { baseUrl, token } = this.#target;
+    const lines = [
+      `${request} HTTP/1.1`,
+      `Host: ${new URL(baseUrl).host}`,
+      `Authorization: Bearer ${token}`,
+      ...fields,
+      `Content-Length: ${contentLength}`,
+    ];
+    this.#socket.write(`${lines.join('\r\n')}\r\n\r\n`);
   }
 
   /** False: the system has not taken the bytes yet. */
@@ -143,15 +189,15 @@ export class UploadConnection {
     const headEnd = this.#received.indexOf('\r\n\r\n');
     if (headEnd === -1) return null;
     const head = this.#received.slice(0, headEnd);
-    const length = /^content-length: *(\d+) *$/im.exec(head)?.[1];
     const status = /^HTTP\/1\.1 (\d{3})/.exec(head)?.[1];
+    const length = status === '204' ? '0' : /^content-length: *(\d+) *$/im.exec(head)?.[1];
     if (length === undefined || status === undefined)
       throw new Error(`an answer that is not understood: ${head}`);
     const end = headEnd + 4 + Number(length);
     if (this.#received.length < end) return null;
     const body = this.#received.slice(headEnd + 4, end);
     this.#received = this.#received.slice(end);
-    return { status: Number(status), body };
+    return { status: Number(status), head, body };
   }
 }
 

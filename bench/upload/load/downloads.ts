@@ -1,0 +1,70 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { serveJob } from './serve-job.ts';
+
+/** Connections that get one file after the other until the time is over. */
+export interface DownloadsJob {
+  readonly baseUrl: string;
+  /** Each in turn. */
+  readonly paths: readonly string[];
+  /** Bytes of each file. */
+  readonly size: number;
+  readonly connections: number;
+  readonly milliseconds: number;
+}
+
+export interface DownloadsResult {
+  /** Whole answers of 200 with the right length. */
+  readonly good: number;
+  readonly bad: number;
+  readonly perSecond: number;
+}
+
+serveJob<DownloadsJob, DownloadsResult>(async (job) => {
+  const { hostname, port, host } = new URL(job.baseUrl);
+  const requests = job.paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  const sockets = Array.from({ length: job.connections }, () => connect(Number(port), hostname));
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  const counts = { good: 0, bad: 0, next: 0 };
+  return {
+    async run() {
+      const begun = performance.now();
+      await Promise.all(sockets.map((socket) => drive(socket, begun + job.milliseconds)));
+      const seconds = (performance.now() - begun) / 1000;
+      return { good: counts.good, bad: counts.bad, perSecond: counts.good / seconds };
+    },
+  };
+
+  /** A connection that fails, or gets what it did not ask for, counts once and is given up. */
+  function drive(socket: ReturnType<typeof connect>, end: number): Promise<void> {
+    return new Promise((resolve) => {
+      let left = -1;
+      const stop = (bad: number): void => {
+        counts.bad += bad;
+        socket.removeAllListeners().on('error', () => {});
+        socket.destroy();
+        resolve();
+      };
+      const send = (): void => {
+        socket.write(requests[counts.next++ % requests.length] as string, 'latin1');
+      };
+      socket.on('error', () => stop(1));
+      socket.on('close', () => stop(1));
+      socket.on('data', (chunk: Buffer) => {
+        if (left === -1) {
+          const headEnd = chunk.indexOf('\r\n\r\n');
+          const head = chunk.toString('latin1', 0, headEnd);
+          const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
+          if (headEnd < 0 || !head.startsWith('HTTP/1.1 200 ') || Number(length) !== job.size) return stop(1);
+          left = job.size - (chunk.byteLength - headEnd - 4);
+        } else left -= chunk.byteLength;
+        if (left > 0) return;
+        counts.good++;
+        left = -1;
+        if (performance.now() >= end) stop(0);
+        else send();
+      });
+      send();
+    });
+  }
+});

@@ -1,0 +1,121 @@
+import { LRUCache } from 'lru-cache';
+import type { Invalidation, Mark } from '../../common/invalidation/invalidation.ts';
+import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
+import { CacheCounts } from '../../common/metrics/cache-counts.ts';
+
+/** The largest file that is kept. */
+export const smallFileBytes = 64 * 1024;
+
+/**
+ * How long a file is kept. Milliseconds. Who removes it says so; that is what bounds the rest: an object that somebody
+ * took away behind our back, and a deletion by a process that Redis does not answer while it answers this one.
+ */
+const keptFor = { alone: 60_000, shared: 5000 } as const;
+/** What a file takes besides its bytes: its row, its headers and its place here. */
+const entryBytes = 2048;
+
+/** What is always the same of the answers to a file's downloads. */
+export interface ServedFile {
+  readonly file: CloudFile;
+  readonly etag: string;
+  readonly lastModified: Date;
+  /** Of 304. */
+  readonly copyHeaders: Readonly<Record<string, string>>;
+  /** Of its bytes. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface Kept {
+  readonly served: ServedFile;
+  readonly bytes: Buffer;
+  readonly mark: Mark | null;
+}
+
+/** A moment before a file is looked for, by which one can tell later whether it may have been removed since. */
+interface Ticket {
+  readonly removals: number;
+  readonly mark: Mark | null;
+}
+
+/**
+ * Small files that are read often, whole and ready to be sent. What a name stands for never changes, but for its end: from
+ * the answer to a deletion on this process does not have the file, and others no longer than a revoked token
+ * (docs/decisions/011-token-cache-and-invalidation.md). Who may read a file is not known here.
+ */
+export class SmallFiles {
+  readonly #kept: LRUCache<string, Kept> | null;
+  readonly #invalidation: Invalidation | undefined;
+  readonly #counts: CacheCounts;
+  /** What was looked for before the last removal must not be kept after it. */
+  #removals = 0;
+
+  /**
+   * @param args.bytes memory for all of them; 0: none are kept
+   * @param args.alone no other process deletes files
+   * @param args.invalidation how others tell of it; where they can not, none are kept
+   */
+  constructor(args: {
+    readonly bytes: number;
+    readonly alone: boolean;
+    readonly invalidation?: Invalidation | undefined;
+    readonly counts?: CacheCounts;
+  }) {
+    const { bytes, alone, invalidation, counts = new CacheCounts() } = args;
+    const keeps = bytes > 0 && (alone || invalidation !== undefined);
+    const ttl = alone ? keptFor.alone : keptFor.shared;
+    this.#kept = keeps
+      ? new LRUCache({
+          ...{ maxSize: bytes, ttl, ttlResolution: 1000 },
+          sizeCalculation: (kept) => kept.bytes.byteLength + entryBytes,
+        })
+      : null;
+    this.#invalidation = alone ? undefined : invalidation;
+    this.#counts = counts;
+  }
+
+  get(name: string): Kept | undefined {
+    const kept = this.#kept?.get(name);
+    if (kept === undefined) return undefined;
+    if (this.#invalidation !== undefined) {
+      if (!this.#invalidation.isCurrent()) return undefined;
+      if (this.#invalidation.changedSince(idOf(name), kept.mark)) {
+        this.#kept?.delete(name);
+        return undefined;
+      }
+    }
+    this.#counts.hits++;
+    return kept;
+  }
+
+  /** To be called before a file is looked for. */
+  begin(): Ticket {
+    return { removals: this.#removals, mark: this.#invalidation?.mark() ?? null };
+  }
+
+  /** Keeps a file that was found after `begin`, unless one was removed meanwhile. */
+  keep(served: ServedFile, bytes: Buffer, { removals, mark }: Ticket): void {
+    this.#counts.misses++;
+    if (removals !== this.#removals || (this.#invalidation !== undefined && mark === null)) return;
+    this.#kept?.set(served.file.name, { served, bytes, mark });
+  }
+
+  /** The same files, of which those that are removed are gone from here as well before that is answered. */
+  over<Files extends CloudFiles>(files: Files): Files {
+    return {
+      ...files,
+      remove: async (name, signal) => {
+        try {
+          return await files.remove(name, signal);
+        } finally {
+          this.#removals++;
+          this.#kept?.delete(name);
+          await this.#invalidation?.publish(idOf(name));
+        }
+      },
+    };
+  }
+}
+
+function idOf(name: string): string {
+  return `file:${name}`;
+}
