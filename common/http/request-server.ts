@@ -112,8 +112,14 @@ export class RequestServer {
     const answer = this.#dispatch(exchange);
     if (!(answer instanceof Promise) && exchange.body.complete && isWhole(exchange, answer)) {
       exchange.status = answer.status;
-      writeWhole(exchange, answer, this.#headersOf(exchange, answer), this.#draining);
-      this.#over(exchange);
+      const rest = writeWhole(exchange, answer, this.#headersOf(exchange, answer), this.#draining);
+      if (rest === undefined) {
+        this.#over(exchange);
+        return;
+      }
+      exchange.res.onAborted(() => exchange.connectionLost());
+      exchange.keepAddress();
+      void rest.finally(() => this.#over(exchange));
       return;
     }
     if (exchange.body.complete) exchange.res.onAborted(() => exchange.connectionLost());
@@ -161,7 +167,7 @@ export class RequestServer {
     if (isStream(response.body)) {
       await writeStream(exchange, response, headers, this.#draining || exchange.isLast);
       if (exchange.isLast && !exchange.aborted) await this.#linger.close(exchange, response.status);
-    } else if (mayGoOn(exchange, response)) writeWhole(exchange, response, headers, this.#draining);
+    } else if (mayGoOn(exchange, response)) await writeWhole(exchange, response, headers, this.#draining);
     else await this.#linger.answer(exchange, response, headers);
   }
 

@@ -7,6 +7,8 @@ export type Headers = Readonly<Record<string, string>>;
 /** Below this many bytes the rest of an unread body is let in and dropped, and the connection lives on. */
 const dropBytes = 256 * 1024;
 const pieceBytes = 64 * 1024;
+/** What of an answer at hand may wait on the native side for a client that does not read it. */
+const bufferedBytes = 16 * 1024;
 
 export function isStream(body: HttpResponse['body']): body is StreamBody {
   return typeof body === 'object' && 'chunks' in body;
@@ -88,19 +90,32 @@ function isWithoutLength({ status }: HttpResponse): boolean {
   return status === 204 || status === 304;
 }
 
-/** Sends an answer whose body is at hand. The request's body must be complete, or small enough to drop. */
+/**
+ * Sends an answer whose body is at hand. The request's body must be complete, or small enough to drop.
+ * @returns a promise when the client has to take some of it first: the native side would hold the rest, for each of a
+ * thousand requests that came in one segment
+ */
 export function writeWhole(
   exchange: Exchange,
   response: HttpResponse,
   headers: Headers | undefined,
   closeConnection: boolean,
-): void {
+): Promise<void> | undefined {
   const { res } = exchange;
   const body = response.body as string | Uint8Array | undefined;
   exchange.body.discard();
   const withoutLength = isWithoutLength(response);
   const empty = exchange.method === 'HEAD' || withoutLength;
   if (body !== undefined && !empty) exchange.sentBytes = Buffer.byteLength(body);
+  if (body !== undefined && !empty && body.length > bufferedBytes) {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    let fits = true;
+    exchange.cork(() => {
+      writeHead(exchange, response.status, closeConnection ? closing(headers) : headers);
+      [fits] = res.tryEnd(bytes, bytes.byteLength);
+    });
+    return fits ? undefined : writeRest(exchange, bytes, bytes.byteLength, 0);
+  }
   exchange.cork(() => {
     writeHead(exchange, response.status, headers);
     if (empty) {
@@ -109,6 +124,12 @@ export function writeWhole(
       res.end(body ?? '', closeConnection);
     }
   });
+  return undefined;
+}
+
+/** Asked to close behind bytes that it takes in pieces, the native side would write this header into the body. */
+function closing(headers: Headers | undefined): Headers {
+  return { ...headers, connection: 'close' };
 }
 
 /**
@@ -152,12 +173,8 @@ export async function writeStream(
       });
       return;
     }
-    res.onWritable(() => {
-      exchange.onWritable?.();
-      return true;
-    });
-    // asked to close at the end of a stream, the native side would write this header into the body
-    const asked = closeConnection ? { ...headers, connection: 'close' } : headers;
+    listenForRoom(exchange);
+    const asked = closeConnection ? closing(headers) : headers;
     res.cork(() => writeHead(exchange, response.status, asked));
     let sent = 0;
     while (next.done !== true) {
@@ -204,17 +221,37 @@ async function writeChunk(exchange: Exchange, chunk: Uint8Array, length: number 
     return;
   }
   const start = res.getWriteOffset();
-  let rest = chunk;
-  for (;;) {
-    let fits = true;
+  let fits = true;
+  res.cork(() => {
+    [fits] = res.tryEnd(chunk, length);
+  });
+  if (!fits) await writeRest(exchange, chunk, length, start);
+}
+
+/** Writes what the client had no room for. @param start where the chunk begins in the body */
+async function writeRest(
+  exchange: Exchange,
+  chunk: Uint8Array,
+  length: number,
+  start: number,
+): Promise<void> {
+  const { res } = exchange;
+  listenForRoom(exchange);
+  for (let fits = false; !fits; ) {
+    await writable(exchange);
+    if (exchange.aborted) return;
+    const rest = chunk.subarray(res.getWriteOffset() - start);
     res.cork(() => {
       [fits] = res.tryEnd(rest, length);
     });
-    if (fits) return;
-    await writable(exchange);
-    if (exchange.aborted) return;
-    rest = chunk.subarray(res.getWriteOffset() - start);
   }
+}
+
+function listenForRoom(exchange: Exchange): void {
+  exchange.res.onWritable(() => {
+    exchange.onWritable?.();
+    return true;
+  });
 }
 
 async function writable(exchange: Exchange): Promise<void> {

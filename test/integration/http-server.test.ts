@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { BlockList } from 'node:net';
+import { BlockList, connect } from 'node:net';
 import t from 'tap';
 import { payloadTooLarge } from '../../common/errors/catalogue.ts';
 import { claimPort } from '../../common/http/claim-port.ts';
@@ -608,4 +608,61 @@ t.test('an observer sees every request by its pattern, and the bytes that came',
     ['/never', '', 'GET', null, 0, false],
   ]);
   t.strictSame([...bytes], [['/echo', 7]]);
+});
+
+t.test('a thousand requests in one segment made a thousand answers that nobody read', async (t) => {
+  let asked = 0;
+  const body = Buffer.alloc(256 * 1024, 'x');
+  const large: Route = {
+    method: 'GET',
+    path: '/large',
+    handler: () => {
+      asked++;
+      return { status: 200, body };
+    },
+  };
+  const { server, baseUrl } = await serveRoutes(t, [large, hello]);
+  const socket = connect(server.port, '127.0.0.1');
+  t.teardown(() => socket.destroy());
+  socket.pause();
+  socket.on('error', () => {});
+  socket.write('GET /large HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1000));
+  // what came in that segment is served before others are
+  for (let i = 0; i < 5 || asked === 0; i++) await (await fetch(`${baseUrl}/hello`)).text();
+  t.ok(asked < 100, `${asked} answers`);
+});
+
+t.test('a large answer at hand goes out as its client takes it', async (t) => {
+  const body = Buffer.from(Array.from({ length: 20_000_000 }, (_, index) => index % 251));
+  const over: number[] = [];
+  const large: Route = {
+    method: 'GET',
+    path: '/large',
+    handler: (request) => {
+      request.onOver(() => over.push(1));
+      return { status: 200, body };
+    },
+  };
+  const { server } = await serveRoutes(t, [large]);
+  const socket = connect(server.port, '127.0.0.1');
+  t.teardown(() => socket.destroy());
+  for (let i = 0; i < 2; i++) {
+    socket.pause();
+    socket.write('GET /large HTTP/1.1\r\nHost: a\r\n\r\n');
+    await new Promise((resolve) => setImmediate(resolve));
+    t.equal(over.length, i, 'it waits for its client');
+    const chunks: Buffer[] = [];
+    let received = 0;
+    while (!received || received < body.byteLength + Buffer.concat(chunks).indexOf('\r\n\r\n') + 4) {
+      if (socket.readableLength === 0) await once(socket, 'readable');
+      const chunk = socket.read() as Buffer | null;
+      if (chunk === null) continue;
+      chunks.push(chunk);
+      received += chunk.byteLength;
+      if (chunks.length > 50) chunks.splice(0, chunks.length, Buffer.concat(chunks));
+    }
+    const answer = Buffer.concat(chunks);
+    t.ok(answer.subarray(-body.byteLength).equals(body));
+  }
+  t.equal(over.length, 2);
 });
