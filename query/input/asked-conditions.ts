@@ -17,13 +17,22 @@ export interface AskedConditions {
  * @param body the parsed JSON of the body; called only where there should be one
  */
 export function askedConditions(
-  { method, query, rawQuery }: HttpRequest,
+  request: HttpRequest,
   body: () => Promise<unknown>,
 ): AskedConditions | Promise<AskedConditions> {
+  const { method, rawQuery } = request;
+  // methods, because tsx names an arrow function that is a property each time that it is made: 0.3 us
   if (method === 'GET' || method === 'HEAD')
-    return { given: (structure) => givenInQuery(query, structure), key: `query ${rawQuery}` };
+    return {
+      given(structure) {
+        return givenInQuery(request.query, structure);
+      },
+      key: `query ${rawQuery}`,
+    };
   return body().then((parsed) => ({
-    given: (structure) => [...givenInQuery(query, structure), ...givenInBody(parsed, structure)],
+    given(structure) {
+      return [...givenInQuery(request.query, structure), ...givenInBody(parsed, structure)];
+    },
     key: `body ${rawQuery} ${JSON.stringify(parsed)}`,
   }));
 }

@@ -45,7 +45,9 @@ function answerOf<Result>(
     if (kept !== undefined) return jsonAnswer(kept);
     const reading = prepare();
     const now = reading.populate === null && !call.space.missing ? reading.now() : null;
-    return now === null ? read(cache, key, reading) : jsonAnswer(now);
+    if (now === null) return read(cache, key, reading);
+    cache.keep(call.space, key, reading.conditions, now);
+    return jsonAnswer(now);
   });
 }
 

@@ -11,8 +11,12 @@ import type { OperationDefinition } from './operation.ts';
 export const findOne: OperationDefinition = {
   run: (call, deps) =>
     answerAsked({ operation: 'findOne', call, deps }, cachedRecord, (space, plan) => ({
-      now: () => deps.reader.firstNow(space, plan),
-      read: () => deps.reader.first(space, plan, call.request.signal),
+      now() {
+        return deps.reader.firstNow(space, plan);
+      },
+      read() {
+        return deps.reader.first(space, plan, call.request.signal);
+      },
     })),
   summary: 'Find one record',
   description: 'The first record that matches, or `null`.',

@@ -11,8 +11,12 @@ import type { OperationDefinition } from './operation.ts';
 export const find: OperationDefinition = {
   run: (call, deps) =>
     answerAsked({ operation: 'find', call, deps }, cachedList, (space, plan) => ({
-      now: () => deps.reader.listNow(space, plan),
-      read: () => deps.reader.stream(space, plan, call.request.signal),
+      now() {
+        return deps.reader.listNow(space, plan);
+      },
+      read() {
+        return deps.reader.stream(space, plan, call.request.signal);
+      },
     })),
   summary: 'Find records',
   description:

@@ -101,6 +101,12 @@ export class ResultCache implements ReadCache, KeptResults {
     return this.#counts.count(entry.result);
   }
 
+  keep(view: RecordSpace, request: string, conditions: Conditions | null, result: Uint8Array): void {
+    if (result.byteLength > this.#largest) return;
+    const entry = this.#add(view.id, this.#keys.of(view, request), conditions);
+    if (!entry.dropped) this.#keep(entry, result);
+  }
+
   async load(
     view: RecordSpace,
     request: string,
@@ -120,9 +126,7 @@ export class ResultCache implements ReadCache, KeptResults {
     try {
       const result = await entry.reading;
       if (!entry.dropped && result !== null && result.byteLength <= this.#largest) {
-        entry.result = result;
-        entry.reading = null;
-        this.#entries.set(entry, true);
+        this.#keep(entry, result);
       } else {
         this.#forget(entry);
       }
@@ -191,6 +195,12 @@ export class ResultCache implements ReadCache, KeptResults {
     space.byKey.set(key, entry);
     group.entries.add(entry);
     return entry;
+  }
+
+  #keep(entry: Entry, result: Uint8Array): void {
+    entry.result = result;
+    entry.reading = null;
+    this.#entries.set(entry, true);
   }
 
   #drop(entry: Entry): void {

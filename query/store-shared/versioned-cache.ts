@@ -17,6 +17,7 @@ const largestShare = 1 / 64;
 const nothingKept: KeptResults = {
   largest: 0,
   get: () => undefined,
+  keep: () => {},
   load: (_view, _request, _conditions, read) => read(),
 };
 
@@ -62,6 +63,8 @@ export class VersionedCache implements ReadCache {
     return {
       largest: this.#largest,
       get: (view, request) => this.#get(version, view, request),
+      // processes that share a store have no rows in memory
+      keep: () => {},
       load: (view, request, _, read) => this.#load(version, this.#keys.of(view, request), read),
     };
   }

@@ -7,6 +7,8 @@ export interface KeptResults {
   readonly largest: number;
   /** A kept result; undefined: there is none. @param request what a request of this view asks for, as it came */
   get(view: RecordSpace, request: string): Uint8Array | undefined;
+  /** Keeps a result that was made of rows in memory in this same step. */
+  keep(view: RecordSpace, request: string, conditions: Conditions | null, result: Uint8Array): void;
   /**
    * Reads a result, once for all who ask meanwhile, and keeps it. Null: the result is too large to be shared or kept.
    * @param read answers null for such a result

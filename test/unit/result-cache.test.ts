@@ -138,6 +138,23 @@ t.test('a result that was read while a write that it may show was under way is n
   }
 });
 
+t.test('a result from memory is kept until a write that it may show begins', (t) => {
+  const cache = new ResultCache(limit);
+  const keep = (): boolean => {
+    cache.keep(one, 'find', byId('1'), Buffer.from('[]'));
+    return cache.get(one, 'find') !== undefined;
+  };
+  t.ok(keep());
+  const end = cache.begin(one.id, [{ id: '1', doc: {} }]);
+  t.equal(cache.get(one, 'find'), undefined);
+  t.notOk(keep(), 'nor one that is made meanwhile');
+  end();
+  t.ok(keep());
+  cache.keep(one, 'large', null, Buffer.alloc(cache.largest + 1));
+  t.equal(cache.get(one, 'large'), undefined);
+  t.end();
+});
+
 t.test('a result that is still read when a write begins is neither kept nor shared', async (t) => {
   const cache = new ResultCache(limit);
   let answer = (_: Buffer): void => {};
