@@ -1,0 +1,178 @@
+import { ApiError } from '../../common/errors/api-error.ts';
+import { invalidBody } from '../../common/errors/catalogue.ts';
+import { letOthersRun } from '../../common/limits/yielding-loop.ts';
+import type { AnnouncedRecord } from '../../common/record-events/record-event.ts';
+import { equals } from '../input/parse-conditions.ts';
+import type { OnConflict } from '../input/parse-on-conflict.ts';
+import { validateChanges } from '../input/validate-changes.ts';
+import type { RecordValues } from '../input/validate-record.ts';
+import { collectUniqueValues } from '../records/unique-values.ts';
+import { newRecordJson } from '../sql/new-record.ts';
+import { storedJson } from '../sql/record-row.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import type { Field, StoredValue } from '../structure/field.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { slotOf } from '../structure/slots.ts';
+import { manyLimits } from './many-records.ts';
+import type { OperationCall, OperationDeps } from './operation.ts';
+
+interface Upsert {
+  readonly space: RecordSpace;
+  readonly onConflict: OnConflict;
+  /** As the body has them, and as they are stored where there is none. */
+  readonly given: readonly unknown[];
+  readonly values: readonly RecordValues[];
+}
+
+/** Records that are looked up, or changed, at once. */
+const atOnce = 100;
+
+/**
+ * Stores the records of an insert, or changes those that are stored already, and answers the JSON of each in order. New
+ * ones are stored together, all or none, before the first of the others is changed.
+ */
+export async function upsert(
+  { request, wrote }: OperationCall,
+  deps: OperationDeps,
+  { space, onConflict, given, values }: Upsert,
+): Promise<readonly string[]> {
+  const { signal } = request;
+  if (values.length > manyLimits.records)
+    throw invalidBody(`Request body has ${values.length} records; onConflict allows ${manyLimits.records}`);
+  const operation = {
+    update: { name: 'updateOne', family: 'update' },
+    skip: { name: 'findOne', family: 'find' },
+  } as const;
+  // an insert that changes records, or shows them, needs leave to do so
+  const asked = { request, space, projectSlug: space.structure.projectSlug };
+  await deps.authorize({ ...asked, operation: operation[onConflict.do] });
+  const upserts = new Upserts(deps, { space, onConflict, given, values }, signal);
+  const { inserted, updated } = upserts;
+  try {
+    return await upserts.run();
+  } finally {
+    // what was done before a failure is done
+    if (inserted.length > 0) await deps.announce(space, 'record.inserted', inserted);
+    if (updated.length > 0) await deps.announce(space, 'record.updated', updated);
+    wrote(inserted.length + updated.length);
+  }
+}
+
+class Upserts {
+  readonly #deps: OperationDeps;
+  readonly #upsert: Upsert;
+  readonly #signal: AbortSignal;
+  /** The JSON of each record, as soon as it is done. */
+  readonly #done: (string | undefined)[];
+  readonly inserted: AnnouncedRecord[] = [];
+  readonly updated: AnnouncedRecord[] = [];
+
+  constructor(deps: OperationDeps, upsert: Upsert, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#upsert = upsert;
+    this.#signal = signal;
+    this.#done = new Array(upsert.values.length).fill(undefined);
+  }
+
+  async run(): Promise<readonly string[]> {
+    const { space, given, values, onConflict } = this.#upsert;
+    await collectUniqueValues(space, values, this.#signal);
+    // what is wrong with one of them is said before anything is stored
+    if (onConflict.do === 'update') for (const one of given) this.#changesOf(one);
+    for (;;) {
+      const left = [...this.#done.keys()].filter((at) => this.#done[at] === undefined);
+      if (left.length === 0) return this.#done as readonly string[];
+      const stored = await this.#stored(left);
+      await this.#insert(left.filter((at) => !stored.has(at)));
+      await this.#eachAtOnce([...stored.keys()], (at) => this.#update(at, stored.get(at) as StoredRow));
+      // a record that another request stored, changed or deleted in between is looked up again
+      await letOthersRun(this.#signal);
+    }
+  }
+
+  /** The records that have the values of some of the new ones. */
+  async #stored(places: readonly number[]): Promise<ReadonlyMap<number, StoredRow>> {
+    const stored = new Map<number, StoredRow>();
+    const { space, onConflict } = this.#upsert;
+    for (let from = 0; from < places.length; from += atOnce) {
+      const some = places.slice(from, from + atOnce).filter((at) => this.#valueAt(at) !== null);
+      const wanted = some.map((at) => this.#valueAt(at) as StoredValue);
+      const rows = await this.#rowsOf(space, onConflict.field, wanted);
+      for (const [index, at] of some.entries()) {
+        const row = rows.get(wanted[index] as StoredValue);
+        if (row !== undefined) stored.set(at, row);
+      }
+    }
+    return stored;
+  }
+
+  async #rowsOf(
+    space: RecordSpace,
+    field: Field,
+    values: readonly StoredValue[],
+  ): Promise<ReadonlyMap<StoredValue, StoredRow>> {
+    const { reader, store } = this.#deps;
+    if (!field.keyed) return reader.firstByValues(space, field, values, this.#signal);
+    const find = (value: StoredValue) => store.lookUp(space, { slot: slotOf(field), value }, this.#signal);
+    const rows = await Promise.all(values.map(find));
+    return new Map(
+      rows.flatMap(([row], index) =>
+        row === undefined ? [] : [[values[index] as StoredValue, row] as const],
+      ),
+    );
+  }
+
+  async #insert(places: readonly number[]): Promise<void> {
+    if (places.length === 0) return;
+    const { space, values } = this.#upsert;
+    const records = places.map((at) => values[at] as RecordValues);
+    try {
+      const stored = await this.#deps.records.store(space, records, this.#signal, undefined);
+      for (const [index, record] of stored.records.entries()) {
+        const json = newRecordJson(space.structure, record);
+        this.#done[places[index] as number] = json;
+        this.inserted.push({ id: record.id, json });
+      }
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'not_unique') throw error;
+      // it may be another field that is taken
+      if ((await this.#stored(places)).size === 0) throw error;
+    }
+  }
+
+  async #update(at: number, row: StoredRow): Promise<void> {
+    const { space, onConflict, given } = this.#upsert;
+    const { field } = onConflict;
+    const changes = onConflict.do === 'skip' ? new Map() : this.#changesOf(given[at]);
+    if (changes.size === 0) {
+      this.#done[at] = storedJson(space.structure, row);
+      return;
+    }
+    const plain = [equals(field, this.#valueAt(at) as StoredValue)];
+    const conditions = { relationship: 'And', plain, others: [], hashed: [] } as const;
+    const { _id: id } = row;
+    const stillWanted = () => this.#deps.reader.matches(space, conditions, id, this.#signal);
+    const json = await this.#deps.changes.update(space, { id, stillWanted }, changes, this.#signal);
+    if (json === null) return;
+    this.#done[at] = json;
+    this.updated.push({ id, json });
+  }
+
+  /** What a record says beside the value by which it is found. */
+  #changesOf(given: unknown) {
+    const { space, onConflict } = this.#upsert;
+    const changes = new Map(validateChanges(given, space.structure));
+    changes.delete(onConflict.field);
+    return changes;
+  }
+
+  #valueAt(at: number): StoredValue | null {
+    const { space, values, onConflict } = this.#upsert;
+    return values[at]?.[space.structure.fields.indexOf(onConflict.field)] ?? null;
+  }
+
+  async #eachAtOnce(places: readonly number[], work: (at: number) => Promise<void>): Promise<void> {
+    for (let from = 0; from < places.length; from += atOnce)
+      await Promise.all(places.slice(from, from + atOnce).map(work));
+  }
+}
