@@ -1,6 +1,6 @@
 import type { CloudFile } from '../common/metadata/cloud-files.ts';
 
-/** A CloudFile as clients get it: the seven fields of interface.md section 2.1, and two more. */
+/** A CloudFile as clients get it: the seven fields of interface.md section 2.1, and two or three more. */
 export function cloudFileJson(file: CloudFile, s3Link: string) {
   return {
     _id: file.id,
@@ -12,5 +12,6 @@ export function cloudFileJson(file: CloudFile, s3Link: string) {
     createdAt: file.createdAt.toISOString(),
     contentType: file.contentType,
     size: file.size,
+    ...(file.sha256 === undefined ? {} : { sha256: file.sha256 }),
   };
 }

@@ -5,17 +5,25 @@ import { count, dateTime, exactObject, named, string } from '../common/openapi/s
 /** interface.md section 2.1, and two more. */
 export const cloudFile = named(
   'CloudFile',
-  exactObject({
-    _id: { type: 'string', format: 'uuid', description: 'Unique file identifier' },
-    name: { ...string, description: 'Generated file name that includes the unique id' },
-    originalName: { ...string, description: 'The file name as uploaded' },
-    ownedBy: { ...string, description: 'Id of the user who uploaded the file' },
-    s3Link: { type: 'string', format: 'uri', description: 'Address of the file' },
-    updatedAt: dateTime,
-    createdAt: dateTime,
-    contentType: { ...string, description: 'Media type' },
-    size: { ...count, description: 'Bytes' },
-  }),
+  exactObject(
+    {
+      _id: { type: 'string', format: 'uuid', description: 'Unique file identifier' },
+      name: { ...string, description: 'Generated file name that includes the unique id' },
+      originalName: { ...string, description: 'The file name as uploaded' },
+      ownedBy: { ...string, description: 'Id of the user who uploaded the file' },
+      s3Link: { type: 'string', format: 'uri', description: 'Address of the file' },
+      updatedAt: dateTime,
+      createdAt: dateTime,
+      contentType: { ...string, description: 'Media type' },
+      size: { ...count, description: 'Bytes' },
+      sha256: {
+        type: 'string',
+        pattern: '^[0-9a-f]{64}$',
+        description: 'Of its bytes. Only with DIGEST=sha-256',
+      },
+    },
+    { optional: ['sha256'] },
+  ),
 );
 
 /** The tag of every operation on files. */

@@ -230,7 +230,7 @@ export const descriptions = {
     access: 'token',
     parameters: describeList(fileListParameters),
     answers: { 200: jsonAnswer('A page of them', filePage) },
-    errors: [...accountErrors, 'invalid_slug', 'invalid_condition', 'project_not_found'],
+    errors: [...accountErrors, 'invalid_slug', 'invalid_condition', 'project_not_found', 'not_found'],
     sample: (base) => `${upload(base)}\n${curl({ url: `${base}/_f_/demo?limit=10&type=text/` })}`,
   },
   deleteFile: {

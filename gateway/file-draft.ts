@@ -4,7 +4,7 @@ import { cleanOriginalName, storedName } from './file-name.ts';
 import { mediaTypeOf } from './media-type.ts';
 
 /** What is known of a file before its bytes are. */
-export type FileDraft = Omit<CloudFile, 'size' | 'crc32' | 'createdAt' | 'updatedAt'>;
+export type FileDraft = Omit<CloudFile, 'size' | 'crc32' | 'sha256' | 'createdAt' | 'updatedAt'>;
 
 /** @param sent name and type as the client sent them; throws 400 for what is no name */
 export function draftFile(

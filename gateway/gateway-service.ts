@@ -5,6 +5,7 @@ import type { ProcessServices, ServiceFactory } from '../common/lifecycle/servic
 import type { CloudFiles } from '../common/metadata/cloud-files.ts';
 import { createProcessLock, LockRefused } from '../common/redis/process-lock.ts';
 import { checkStore } from './check-store.ts';
+import { FileDigests } from './digest/file-digests.ts';
 import { DownloadSlots } from './download/download-slots.ts';
 import { gatewayExamples } from './examples.ts';
 import { fileAddresses } from './file-addresses.ts';
@@ -45,8 +46,9 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   // the embedded stores are this process's alone
   const redis = config.clickhouse === undefined ? undefined : services.redis;
   const keys = createStoredKeys({ db, database });
+  const digests = config.digest === 'sha-256' ? new FileDigests() : undefined;
   const resumable = new ResumableUploads({
-    ...{ store, states, cloudFiles, projects, memory, quota, usage, log },
+    ...{ store, states, cloudFiles, projects, memory, digests, quota, usage, log },
     deploymentId: deployment.id,
     maxUploadBytes: config.maxUploadBytes,
     maxOpenUploads: config.maxOpenUploads,
@@ -63,6 +65,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       cloudFiles,
       store,
       memory,
+      digests,
       keys: new UploadKeys({ cloudFiles, redis, log }),
       downloads,
       smallFiles,
@@ -96,6 +99,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
         log.warn({ uploads: uploads.open }, 'the stop leaves uploads to the janitor');
       }
       await resumable.close(takeBackTimeout);
+      await digests?.close();
       await janitor.close();
       await closeRows();
       memory.close();

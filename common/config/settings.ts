@@ -100,6 +100,9 @@ export const files = {
     fileLinks: oneOf('FILE_LINKS', 'public', ['public', 'private']).means(
       '`public`: anyone who has an s3Link can read the file. `private`: it takes the owner’s token, or a link that expires',
     ),
+    digest: oneOf('DIGEST', 'none', ['none', 'sha-256']).means(
+      '`sha-256`: the SHA-256 of every file is kept with it, shown in lists and sent as `Repr-Digest` with its downloads',
+    ),
     publicFilesUrl: baseUrl('PUBLIC_FILES_URL').means(
       'base of s3Link when something else, such as a CDN, serves the files. It then decides who may read them; FILE_LINKS applies to the gateway only',
     ),

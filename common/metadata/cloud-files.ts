@@ -24,6 +24,8 @@ export interface CloudFile {
   /** Bytes. */
   readonly size: number;
   readonly crc32: number;
+  /** In lower-case hexadecimal digits; absent: it was not taken. */
+  readonly sha256?: string | undefined;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
@@ -50,6 +52,11 @@ export interface CloudFiles {
   list(query: FileQuery, signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** How many match the query. */
   count(query: FileQuery, signal: AbortSignal): Promise<number>;
+  /** Any file of a project with this SHA-256. */
+  findByDigest(
+    file: Pick<CloudFile, 'ownerId' | 'projectSlug'> & { readonly sha256: string },
+    signal: AbortSignal,
+  ): Promise<CloudFile | null>;
   /** Files whose rows are durable, of one account. */
   usedBy(ownerId: string, signal: AbortSignal): Promise<StorageUse>;
   /**
@@ -132,6 +139,7 @@ export function createCloudFiles({
       return listFiles({ db, table: list, home, filesOf }, query, signal);
     },
     count: (query, signal) => countFiles({ db, table: list, home }, query, signal),
+    findByDigest: (file, signal) => statements.byDigest(file, signal),
     usedBy: (ownerId, signal) => statements.usedBy(ownerId, signal),
     remove: (name, signal) => known.removing(name, async () => (await removals.run(name, signal)).has(name)),
   };

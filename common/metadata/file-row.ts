@@ -15,6 +15,7 @@ export const fileColumns = [
   'crc32',
   'created_at',
   'updated_at',
+  'sha256',
 ] as const;
 
 /** A file as the table gets it. */
@@ -39,6 +40,7 @@ export function fileRow(file: CloudFile): FileRow {
     file.crc32,
     timestampText(file.createdAt),
     timestampText(file.updatedAt),
+    file.sha256 ?? '',
   ];
   return { name: file.name, line: rowLine(values), listed: listedLine(values) };
 }
@@ -47,10 +49,12 @@ export function fileRow(file: CloudFile): FileRow {
 export function fileRowOfLine(line: Uint8Array): FileRow {
   const values = JSON.parse(Buffer.from(line).toString('utf8')) as (string | number)[];
   const name = values[fileColumns.indexOf('name')];
+  // of a version before files had digests
+  if (values.length === fileColumns.length - 1) values.push('');
   if (values.length !== fileColumns.length || typeof name !== 'string') {
     throw new Error('a row in the write-ahead log of files is not one of this version');
   }
-  return { name, line, listed: listedLine(values) };
+  return { name, line: rowLine(values), listed: listedLine(values) };
 }
 
 function listedLine(values: readonly (string | number)[]): Uint8Array {

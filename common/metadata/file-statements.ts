@@ -6,7 +6,7 @@ import { fileListColumns, timeLiteral } from './file-list.ts';
 import { type FileRow, fileColumns } from './file-row.ts';
 
 /** Doubles hold every size and time exactly up to 2^53; 64-bit integers would depend on output settings. */
-const selection = `id, name, original_name, owner_id, project_slug, object_key, content_type,
+const selection = `id, name, original_name, owner_id, project_slug, object_key, content_type, sha256,
   toFloat64(size) AS bytes, crc32,
   toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
 
@@ -18,6 +18,7 @@ interface Row {
   project_slug: string;
   object_key: string;
   content_type: string;
+  sha256: string;
   bytes: number;
   crc32: number;
   created: number;
@@ -81,6 +82,16 @@ export class FileStatements {
     return rows.map(fileOf);
   }
 
+  async byDigest(
+    { ownerId, projectSlug, sha256 }: { ownerId: string; projectSlug: string; sha256: string },
+    signal: AbortSignal,
+  ): Promise<CloudFile | null> {
+    const sql = `SELECT ${selection} FROM ${this.table} WHERE sha256 = ${textLiteral(sha256)}
+      AND owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(projectSlug)} LIMIT 1`;
+    const [row] = await this.#db.rows<Row>({ sql, signal, home: this.home, account: ownerId });
+    return row === undefined ? null : fileOf(row);
+  }
+
   async usedBy(ownerId: string, signal: AbortSignal): Promise<StorageUse> {
     const sql = `SELECT toFloat64(count()) AS files, toFloat64(sum(size)) AS bytes FROM ${this.table}
       WHERE owner_id = ${textLiteral(ownerId)}`;
@@ -141,6 +152,7 @@ function fileOf(row: Row): CloudFile {
     contentType: row.content_type,
     size: row.bytes,
     crc32: row.crc32,
+    ...(row.sha256 === '' ? {} : { sha256: row.sha256 }),
     createdAt: new Date(row.created),
     updatedAt: new Date(row.updated),
   };

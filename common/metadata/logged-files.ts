@@ -115,6 +115,10 @@ export async function openLoggedFiles(args: {
       await flush();
       return table.count(query, signal);
     },
+    async findByDigest(file, signal) {
+      await flush();
+      return table.findByDigest(file, signal);
+    },
     async usedBy(ownerId, signal) {
       await flush();
       return table.usedBy(ownerId, signal);

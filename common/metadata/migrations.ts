@@ -1,5 +1,6 @@
 import type { Migration } from './migrate.ts';
 import { cacheTables } from './migrations/cache-tables.ts';
+import { fileDigests } from './migrations/file-digests.ts';
 import { fileListTable } from './migrations/file-list-table.ts';
 import { metadataTables } from './migrations/metadata-tables.ts';
 import { recordBlocks } from './migrations/record-blocks.ts';
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   recordBlocks,
   recordGranules,
   webhookCallsTable,
+  fileDigests,
 ];

@@ -89,6 +89,10 @@ function servedFile(file: CloudFile, cacheControl: string): ServedFile {
     ...servingHeaders(file.contentType, file.originalName),
     ...copyHeaders,
     'accept-ranges': 'bytes',
+    // RFC 9530 section 3: of the whole file, also where only a part is sent
+    ...(file.sha256 === undefined
+      ? {}
+      : { 'repr-digest': `sha-256=:${Buffer.from(file.sha256, 'hex').toString('base64')}:` }),
   };
   return { file, etag, lastModified: file.createdAt, copyHeaders, headers };
 }

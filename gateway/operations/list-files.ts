@@ -16,11 +16,12 @@ import type { Projects } from '../../common/metadata/projects.ts';
 import { slugProblem } from '../../common/metadata/slug.ts';
 import { cloudFileJson } from '../cloud-file-json.ts';
 import { filterPattern, mediaTypeFilterProblem } from '../media-type.ts';
+import { fileNotFound } from '../object-bytes.ts';
 
 export interface ListFilesDeps {
   readonly authenticate: Authenticate;
   readonly projects: Pick<Projects, 'find'>;
-  readonly cloudFiles: Pick<CloudFiles, 'list' | 'count'>;
+  readonly cloudFiles: Pick<CloudFiles, 'list' | 'count' | 'findByDigest'>;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
 }
@@ -28,6 +29,7 @@ export interface ListFilesDeps {
 const longestName = 200;
 const afterPattern =
   /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:_([0-9a-f]{0,8000}))?$/;
+const digestPattern = /^[0-9a-f]{64}$/;
 const badCursor = 'should be the next of another page';
 
 export const fileListParameters = {
@@ -49,6 +51,11 @@ export const fileListParameters = {
     'createdAt',
   ),
   order: choiceParameter('Ascending or descending', ['asc', 'desc'], 'desc'),
+  sha256: textParameter(
+    'The file with this SHA-256 alone, or 404 (HEAD asks only whether it is there). Only with DIGEST=sha-256',
+    { pattern: digestPattern.source },
+    (text) => (digestPattern.test(text) ? null : 'should be 64 hexadecimal digits in lower case'),
+  ),
   count: choiceParameter('Whether the answer says how many files match in all', ['true', 'false'], 'false'),
 };
 
@@ -60,7 +67,12 @@ export function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl
     const projectSlug = request.params.project ?? '';
     const problem = slugProblem('project', projectSlug);
     if (problem !== null) throw invalidSlug([problem]);
-    const { counts, ...asked } = readQuery(request.query);
+    const { counts, sha256, ...asked } = readQuery(request.query);
+    if (sha256 !== undefined) {
+      const file = await cloudFiles.findByDigest({ ownerId, projectSlug, sha256 }, signal);
+      if (file === null) throw fileNotFound();
+      return noStoreJson({ files: [cloudFileJson(file, fileUrl(file))], next: null });
+    }
     const query = { ...asked, ownerId, projectSlug };
     // one more says whether there is another page
     const [found, count] = await Promise.all([
@@ -80,7 +92,10 @@ export function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl
   };
 }
 
-type Asked = Omit<FileQuery, 'ownerId' | 'projectSlug'> & { readonly counts: boolean };
+type Asked = Omit<FileQuery, 'ownerId' | 'projectSlug'> & {
+  readonly counts: boolean;
+  readonly sha256: string | undefined;
+};
 
 function readQuery(pairs: QueryPairs): Asked {
   const { after: cursor, type, sort, order, count, ...read } = readListQuery(fileListParameters, pairs);

@@ -37,6 +37,7 @@ export function putFileOperation(deps: UploadDeps): Handler {
         ...{ body, signal, behind },
         rules: deps.store,
         memory: deps.memory,
+        digests: deps.digests,
         account: userId,
         maxBodyBytes: grant.maxBytes,
         reader(object) {

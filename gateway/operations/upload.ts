@@ -12,6 +12,7 @@ import { slugProblem } from '../../common/metadata/slug.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { UsageCounts } from '../../common/usage/usage-counts.ts';
 import { cloudFileJson } from '../cloud-file-json.ts';
+import type { FileDigests } from '../digest/file-digests.ts';
 import { draftFile, type FileDraft } from '../file-draft.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
@@ -39,6 +40,8 @@ export interface UploadDeps {
   readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert'>;
   readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes' | 'concurrentParts' | 'shortParts'>;
   readonly memory: UploadMemory;
+  /** Absent: files have no digest of their own. */
+  readonly digests?: FileDigests | undefined;
   readonly keys: UploadKeys;
   readonly maxUploadBytes: number;
   /** Absent: an account may store what it likes. */
@@ -119,6 +122,7 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: Form): Pr
     body: request.body,
     rules: deps.store,
     memory: deps.memory,
+    digests: deps.digests,
     account: userId,
     maxFileBytes: grant.maxBytes,
     maxBodyBytes,
@@ -157,8 +161,8 @@ export async function storeFile(
   try {
     counted = await completeObject(deps, request, upload);
     const now = new Date();
-    const { size, crc32 } = received;
-    const file: CloudFile = { ...draft, size, crc32, createdAt: now, updatedAt: now };
+    const { size, crc32, sha256 } = received;
+    const file: CloudFile = { ...draft, size, crc32, sha256, createdAt: now, updatedAt: now };
     await storeRow(deps, request, file);
     stored = true;
     deps.usage?.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: size });

@@ -284,8 +284,8 @@ export class ResumableUploads {
     }
     // it is part of what came
     if (state.rest !== null && sat.state.rest !== state.rest) this.#ends.removeRest(state.rest);
-    if (sat.stored !== null) return this.#ends.store(sat.state, sat.stored.crc32);
-    if (isWhole(sat.state)) return this.#ends.finish(sat.state, lease);
+    if (sat.stored !== null) return this.#ends.store(sat.state, sat.stored.crc32, sat.sha256);
+    if (isWhole(sat.state)) return this.#ends.finish(sat.state, lease, sat.sha256);
     if (sat.failure !== null) throw sat.failure;
     return { state: sat.state, file: null };
   }

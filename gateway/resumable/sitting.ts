@@ -6,6 +6,7 @@ import type {
   Part,
   ResumableWriter,
 } from '../../common/object-store/object-store.ts';
+import type { FileDigests } from '../digest/file-digests.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import { objectDescription } from '../object-description.ts';
 import {
@@ -31,6 +32,8 @@ export interface SittingDeps {
   readonly store: Pick<ObjectStore, 'resume' | 'concurrentParts' | 'shortParts'>;
   readonly states: StateStore;
   readonly memory: UploadMemory;
+  /** Absent: files have no digest of their own. */
+  readonly digests?: FileDigests | undefined;
 }
 
 export interface SittingArgs {
@@ -55,6 +58,8 @@ export interface Sat {
   readonly state: UploadState;
   /** All bytes have come, and the object is complete, where it took no more than one request of the store. */
   readonly stored: { readonly crc32: number } | null;
+  /** Of all bytes, where they came by this request and somebody wants it. */
+  readonly sha256?: string | undefined;
   /** Why there are not more. */
   readonly failure: unknown;
 }
@@ -109,7 +114,7 @@ export class Sitting {
 
   async #receive(whole: RestThenBody): Promise<Sat> {
     const { state } = this.#args;
-    const { store, memory } = this.#deps;
+    const { store, memory, digests } = this.#deps;
     let received: ReceivedObject;
     try {
       received = await receiveBody({
@@ -120,6 +125,7 @@ export class Sitting {
           partBytes: () => state.partBytes,
         },
         memory,
+        digests: offsetOf(state) === 0 && state.concat !== 'partial' ? digests : undefined,
         account: state.file.ownerId,
         maxBodyBytes: Number.POSITIVE_INFINITY,
         signal: this.#stopped.signal,
@@ -129,7 +135,7 @@ export class Sitting {
       return this.#keep(error);
     }
     try {
-      return await this.#end(received, whole.failure);
+      return { ...(await this.#end(received, whole.failure)), sha256: received.sha256 };
     } catch (error) {
       return await this.#keep(error);
     } finally {

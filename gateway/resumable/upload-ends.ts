@@ -6,6 +6,7 @@ import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts
 import type { Projects } from '../../common/metadata/projects.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { UsageCounts } from '../../common/usage/usage-counts.ts';
+import type { FileDigests } from '../digest/file-digests.ts';
 import { objectDescription } from '../object-description.ts';
 import type { CountedFile, StorageQuota } from '../storage-quota.ts';
 import type { StateStore } from './state-store.ts';
@@ -13,7 +14,9 @@ import type { UploadLease } from './upload-leases.ts';
 import type { Remainder, UploadState } from './upload-state.ts';
 
 export interface UploadEndsDeps {
-  readonly store: Pick<ObjectStore, 'resume' | 'dropWritten' | 'head' | 'delete'>;
+  readonly store: Pick<ObjectStore, 'resume' | 'dropWritten' | 'head' | 'delete' | 'read'>;
+  /** Absent: files have no digest of their own. */
+  readonly digests?: FileDigests | undefined;
   readonly states: StateStore;
   readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findByName'>;
   readonly projects: Pick<Projects, 'ensure'>;
@@ -46,7 +49,7 @@ export class UploadEnds {
   }
 
   /** Makes the object of what is written, unless it was made before, and a file of it. */
-  async finish(state: UploadState, lease: UploadLease): Promise<Progress> {
+  async finish(state: UploadState, lease: UploadLease, sha256?: string): Promise<Progress> {
     const { store } = this.#deps;
     const { file, written } = state;
     if (!(await lease.keep())) throw uploadConflict('Another request completes the upload');
@@ -55,11 +58,14 @@ export class UploadEnds {
       const writer = await store.resume(file.objectKey, objectDescription(file), written, signal);
       await writer.complete({ chunks: [], size: 0, crc32: 0 });
     }
-    return this.store(state, written?.crc32 ?? 0);
+    return this.store(state, written?.crc32 ?? 0, sha256);
   }
 
-  /** The object is there: its row, and nothing more of the upload. One of a partial upload waits for the others. */
-  async store(state: UploadState, crc32: number): Promise<Progress> {
+  /**
+   * The object is there: its row, and nothing more of the upload. One of a partial upload waits for the others.
+   * @param taken while the bytes came, all by one request; else they are read again for it
+   */
+  async store(state: UploadState, crc32: number, taken?: string): Promise<Progress> {
     const signal = finishDeadline();
     if (state.concat === 'partial') return this.#keepPart(state, signal);
     const { ownerId, projectSlug, name, objectKey } = state.file;
@@ -68,7 +74,9 @@ export class UploadEnds {
     const size = state.length ?? 0;
     let file = await this.#deps.cloudFiles.findByName(name, signal);
     if (file === null) {
-      file = { ...state.file, size, crc32, createdAt: now, updatedAt: now };
+      const { digests, store } = this.#deps;
+      const sha256 = taken ?? (await digests?.of(store.read(objectKey, null, signal)));
+      file = { ...state.file, size, crc32, sha256, createdAt: now, updatedAt: now };
       let counted: CountedFile | undefined;
       try {
         // its bytes have been counted since they came

@@ -59,6 +59,7 @@ export async function serveGatewayOn(
       [...rows.values()].filter(({ createdAt }) => createdAt >= after && createdAt < before),
     list: async () => [...rows.values()],
     count: async () => rows.size,
+    findByDigest: async ({ sha256 }) => [...rows.values()].find((file) => file.sha256 === sha256) ?? null,
     async usedBy(account) {
       const files = [...rows.values()].filter(({ ownerId }) => ownerId === account);
       return { files: files.length, bytes: files.reduce((sum, { size }) => sum + size, 0) };

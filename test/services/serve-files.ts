@@ -9,6 +9,7 @@ import { openLoggedFiles } from '../../common/metadata/logged-files.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import type { FileDigests } from '../../gateway/digest/file-digests.ts';
 import { SmallFiles } from '../../gateway/download/small-files.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
@@ -36,6 +37,8 @@ export async function serveFiles(
     flushAfter?: number;
     over?: (store: ObjectStore) => ObjectStore;
     now?: () => number;
+    digests?: FileDigests;
+    maxUploadBytes?: number;
   } = {},
 ) {
   const { db, database, folder } = await openMigratedChdb(t);
@@ -57,6 +60,7 @@ export async function serveFiles(
         });
   t.teardown(() => cloudFiles.close());
   const memory = plentyOfMemory();
+  const { digests, maxUploadBytes = 1_000_000 } = options;
   const { baseUrl } = await serveRoutes(
     t,
     gatewayRoutes({
@@ -68,8 +72,8 @@ export async function serveFiles(
       },
       ...{ projects: createProjects({ db, database }), cloudFiles, store, quota, log },
       ...{ fileUrl, downloadUrl: fileUrl, filesUrl: (slug) => `http://files.test/_f_/${slug}` },
-      ...{ memory, maxUploadBytes: 1_000_000 },
-      resumable: resumableUploadsOn({ store, cloudFiles, memory, quota, maxUploadBytes: 1_000_000 }),
+      ...{ memory, digests, maxUploadBytes },
+      resumable: resumableUploadsOn({ store, cloudFiles, memory, digests, quota, maxUploadBytes }),
       keys: new UploadKeys({ cloudFiles, redis: undefined, log, ...(options.now && { now: options.now }) }),
       ...{ uploads: createUploadLedger(), downloads: plentyOfSlots(), smallFiles, fileLinks: 'public' },
       links: createFileLinks(keys),

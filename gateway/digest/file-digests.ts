@@ -1,0 +1,184 @@
+import { createHash } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
+import type { Part } from '../../common/object-store/object-store.ts';
+
+/** What is handed to the thread at a time, and how many of them there are for all files. */
+const pieceBytes = 1024 * 1024;
+const mostPieces = 16;
+/** A file that is no larger is hashed where it is: the thread would cost more. */
+const smallBytes = 64 * 1024;
+
+/** As text, so that it is the same wherever the program runs from. Each message has one answer, in order. */
+const program = `
+const { createHash } = require('node:crypto');
+const { parentPort } = require('node:worker_threads');
+const hashes = new Map();
+parentPort.on('message', ({ id, piece, bytes, over }) => {
+  if (piece !== null) {
+    const hash = hashes.get(id) ?? createHash('sha256');
+    hashes.set(id, hash.update(new Uint8Array(piece, 0, bytes)));
+  }
+  const sha256 = over ? (hashes.get(id)?.digest('hex') ?? null) : null;
+  if (over) hashes.delete(id);
+  parentPort.postMessage({ piece, sha256 }, piece === null ? [] : [piece]);
+});`;
+
+interface Answer {
+  readonly piece: ArrayBuffer | null;
+  readonly sha256: string | null;
+}
+
+interface Waiting {
+  readonly resolve: (sha256: string | null) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Takes the SHA-256 of files, in a thread of its own. */
+export class FileDigests {
+  #worker: Worker | null = null;
+  /** Those who wait for the thread, in order. */
+  #asked: Waiting[] = [];
+  readonly #free: ArrayBuffer[] = [];
+  #pieces = 0;
+  readonly #waiting: (() => void)[] = [];
+  #files = 0;
+  /** Files before this one had begun when a thread ended. */
+  #lostFiles = 0;
+
+  /** Begins a file. */
+  begin(): FileDigest {
+    return new FileDigest(this, this.#files++);
+  }
+
+  /** In lower-case hexadecimal digits, of bytes that are read for it. */
+  async of(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+    const digest = this.begin();
+    try {
+      for await (const chunk of chunks) await digest.update({ chunks: [chunk], size: chunk.byteLength });
+      return await digest.end(null);
+    } catch (error) {
+      digest.drop();
+      throw error;
+    }
+  }
+
+  /** Hands bytes to the thread, as soon as there is room. @internal */
+  async add(id: number, { chunks }: Pick<Part, 'chunks'>): Promise<void> {
+    let piece: Uint8Array<ArrayBuffer> | null = null;
+    let filled = 0;
+    const send = ({ buffer }: Uint8Array<ArrayBuffer>): void => {
+      // its answer brings the piece back; what is lost shows at the end
+      this.#ask(id, buffer, filled, false).catch(() => {});
+      piece = null;
+      filled = 0;
+    };
+    for (const chunk of chunks) {
+      for (let at = 0; at < chunk.byteLength; ) {
+        piece ??= new Uint8Array(await this.#take());
+        const some = chunk.subarray(at, at + pieceBytes - filled);
+        piece.set(some, filled);
+        filled += some.byteLength;
+        at += some.byteLength;
+        if (filled === pieceBytes) send(piece);
+      }
+    }
+    if (piece !== null) send(piece);
+  }
+
+  /** Null: the thread knows nothing of the file. @internal */
+  end(id: number): Promise<string | null> {
+    return this.#ask(id, null, 0, true);
+  }
+
+  async close(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  #ask(id: number, piece: ArrayBuffer | null, bytes: number, over: boolean): Promise<string | null> {
+    return new Promise((resolve, reject) => {
+      if (id < this.#lostFiles) throw new Error('the thread of digests ended');
+      const worker = this.#started();
+      this.#asked.push({ resolve, reject });
+      worker.postMessage({ id, piece, bytes, over }, piece === null ? [] : [piece]);
+    });
+  }
+
+  #started(): Worker {
+    if (this.#worker !== null) return this.#worker;
+    const worker = new Worker(program, { eval: true, execArgv: [], env: {}, name: 'file digests' });
+    worker.unref();
+    worker.on('message', ({ piece, sha256 }: Answer) => {
+      if (piece !== null) this.#give(piece);
+      this.#asked.shift()?.resolve(sha256);
+    });
+    worker.on('error', () => {});
+    worker.on('exit', () => this.#lost());
+    this.#worker = worker;
+    return worker;
+  }
+
+  /** What it knew of files is gone; the next one gets another thread. */
+  #lost(): void {
+    this.#worker = null;
+    this.#lostFiles = this.#files;
+    for (const { reject } of this.#asked.splice(0)) reject(new Error('the thread of digests ended'));
+    this.#pieces = this.#free.length;
+    for (const next of this.#waiting.splice(0)) next();
+  }
+
+  async #take(): Promise<ArrayBuffer> {
+    while (this.#free.length === 0 && this.#pieces >= mostPieces) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    const piece = this.#free.pop();
+    if (piece !== undefined) return piece;
+    this.#pieces++;
+    return new ArrayBuffer(pieceBytes);
+  }
+
+  #give(piece: ArrayBuffer): void {
+    this.#free.push(piece);
+    this.#waiting.shift()?.();
+  }
+}
+
+/** The SHA-256 of one file, whose bytes come in order. */
+export class FileDigest {
+  readonly #digests: FileDigests;
+  readonly #id: number;
+  #added: Promise<void> | null = null;
+  #bytes = 0;
+
+  constructor(digests: FileDigests, id: number) {
+    this.#digests = digests;
+    this.#id = id;
+  }
+
+  /** Resolves when the bytes may be reused. */
+  update(part: Pick<Part, 'chunks' | 'size'>): Promise<void> {
+    this.#bytes += part.size;
+    const added = (this.#added ?? Promise.resolve()).then(() => this.#digests.add(this.#id, part));
+    this.#added = added;
+    // it rejects for its caller, and at the end
+    added.catch(() => {});
+    return added;
+  }
+
+  /** In lower-case hexadecimal digits. @param last null: all bytes have come before */
+  async end(last: Pick<Part, 'chunks' | 'size'> | null): Promise<string> {
+    if (this.#added === null && (last?.size ?? 0) <= smallBytes) {
+      const hash = createHash('sha256');
+      for (const chunk of last?.chunks ?? []) hash.update(chunk);
+      return hash.digest('hex');
+    }
+    await (last === null ? this.#added : this.update(last));
+    const sha256 = await this.#digests.end(this.#id);
+    if (sha256 === null) throw new Error(`the thread of digests does not know ${this.#bytes} bytes`);
+    return sha256;
+  }
+
+  /** The file is given up. */
+  drop(): void {
+    void this.#added?.then(() => this.#digests.end(this.#id)).catch(() => {});
+  }
+}
