@@ -210,8 +210,13 @@ function guess(good: Ask, id: string): Ask {
   if (id === 'login') return { ...good, body: JSON.stringify(wrong) };
   const target = good.target.replace('/people', '/user').replace(/\?.*/, '');
   const query = `?email=${encodeURIComponent(wrong.email)}&password=wrong`;
-  if (id.startsWith('aggregate')) {
-    const body = JSON.stringify({ where: wrong, values: { n: 'count' } });
+  const more = {
+    aggregate: { values: { n: 'count' } },
+    updateMany: { set: { email: 'b@example.com' } },
+    deleteMany: {},
+  }[id.replace(/By(?:Query|Body)$/, '')];
+  if (more !== undefined) {
+    const body = JSON.stringify({ where: wrong, ...more });
     return {
       ...good,
       headers: { ...good.headers, structure: users },
