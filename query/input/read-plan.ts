@@ -1,10 +1,7 @@
 import type { Conditions } from './parse-conditions.ts';
 import type { Options } from './parse-options.ts';
-import type { Search } from './parse-search.ts';
 
 /** Which records a request asks for, in which order and how many: what SQL and the search in memory are made from. */
 export interface ReadPlan extends Pick<Options, 'sort' | 'page'> {
   readonly conditions: Conditions;
-  /** A text that one of some fields contains; absent: any record will do. */
-  readonly search?: Pick<Search, 'text' | 'fields'>;
 }

@@ -4,8 +4,13 @@ import { createdAt, idSpan, type Span, updatedAt, valueSpan } from '../sql/packe
 import { slotOf } from '../structure/slots.ts';
 import { nameOf } from './row-order.ts';
 
-/** Bytes of values that are compared for one request: more would keep the event loop for too long. */
-const mostBytes = 1024 ** 2;
+/**
+ * Bytes of values that are compared for one request, times the characters of the longest text that each is compared
+ * with: more would keep the event loop for too long.
+ */
+const mostWork = 16 * 1024 ** 2;
+/** A value's way from bytes to a text, or to JSON's elements, takes as long as a comparison with so many characters. */
+const leastWork = 16;
 
 interface Place {
   bytes: Buffer;
@@ -17,9 +22,11 @@ const span: Span = { start: 0, end: 0 };
 /** Finds packed rows that meet filters. */
 export class FilterRows {
   readonly tests: readonly ((bytes: Buffer, row: number) => boolean)[];
-  #left = mostBytes;
+  readonly #workOfByte: number;
+  #left = mostWork;
 
   constructor(filters: readonly Filter[]) {
+    this.#workOfByte = Math.max(leastWork, ...filters.map(longestText));
     const place: Place = { bytes: Buffer.alloc(0), row: 0 };
     this.tests = filters.map((filter) => {
       const test = filterTest(filter, this.#valueOf);
@@ -43,8 +50,15 @@ export class FilterRows {
     return ({ bytes, row }) => {
       if (slot === null) idSpan(bytes, row, span);
       else if (!valueSpan(bytes, row, slot, span)) return undefined;
-      this.#left -= span.end - span.start;
+      this.#left -= (span.end - span.start) * this.#workOfByte;
       return this.gaveUp ? undefined : valueOfText(target, bytes.toString('utf8', span.start, span.end));
     };
   };
+}
+
+/** Characters of the longest text that a value is compared with. A list's are compared by their hashes. */
+function longestText(filter: Filter): number {
+  if ('group' in filter) return Math.max(0, ...filter.branches.map(longestText));
+  const [text, ...more] = filter.values;
+  return more.length === 0 && typeof text === 'string' ? text.length : 0;
 }

@@ -19,14 +19,14 @@ export function shapeText({ slots, order }: IndexShape): string {
 }
 
 /** Indexes that would answer a plan: one, or with Or one for each condition. */
-export function shapesOf({ conditions, sort, search }: ReadPlan): readonly IndexShape[] {
+export function shapesOf({ conditions, sort }: ReadPlan): readonly IndexShape[] {
   const { plain, others, relationship } = conditions;
   const slots = plain.flatMap(({ target }) => (typeof target === 'string' ? [] : slotOf(target)));
   if (relationship === 'Or' && others.length > 0) return [];
   if (relationship === 'Or' && plain.length > 1) return [...new Set(slots)].map(lookupShape);
   const order = orderOf(sort);
-  // ids alone have their index already, and a text alone is not searched for by one
-  const isServed = plain.length > 0 || search !== undefined || sameOrder(order, idOrder);
+  // ids alone have their index already, and none is searched by other comparisons alone
+  const isServed = plain.length > 0 || others.length > 0 || sameOrder(order, idOrder);
   if (slots.length === 0 && isServed) return [];
   return [{ slots: [...new Set(slots)].sort(), order }];
 }

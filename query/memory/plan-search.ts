@@ -6,7 +6,6 @@ import { FilterRows } from './filter-rows.ts';
 import type { OrderedIndex, Position } from './ordered-index.ts';
 import { compareTie, idOrder, orderKey, orderOf, type RowOrder, sameOrder } from './row-order.ts';
 import { RowSlabs } from './row-slabs.ts';
-import { TextSearch } from './text-search.ts';
 import { meets, valueWanted, type Wanted, wantedOf } from './wanted.ts';
 
 /** Rows that an answer is made of at once: the event loop stands still meanwhile. */
@@ -69,17 +68,15 @@ export class PlanSearch {
     if (page !== null && page.limit > mostRows) return null;
     const wanted = conditions.plain.map(wantedOf);
     const filters = new FilterRows(conditions.others);
-    const text = plan.search === undefined ? null : new TextSearch(plan.search);
     const tests = [...wanted.map(testOf), ...filters.tests];
     const isAny = conditions.relationship === 'Or' && tests.length > 1;
-    const isMet = isAny ? anyOf(tests) : allOf(tests);
     const asked: Asked = {
       ...{ page, sort, order: orderOf(sort), wanted },
-      isMore: text !== null || filters.tests.length > 0,
-      isMet: text === null ? isMet : (bytes, row) => isMet(bytes, row) && text.isIn(bytes, row),
+      isMore: filters.tests.length > 0,
+      isMet: isAny ? anyOf(tests) : allOf(tests),
     };
     const found = isAny ? this.#findAny(asked, filters.tests.length > 0) : this.#findAll(asked);
-    return filters.gaveUp || text?.gaveUp ? null : found;
+    return filters.gaveUp ? null : found;
   }
 
   #indexOf(slots: readonly { readonly slot: string }[], order: RowOrder): OrderedIndex | undefined {

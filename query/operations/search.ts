@@ -3,10 +3,13 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import { arrayOf } from '../../common/openapi/schema.ts';
 import { continueWith } from '../../common/promises/continue-with.ts';
+import type { Filter } from '../input/filters/filter.ts';
 import { givenInQuery } from '../input/filters/given-in-query.ts';
-import { parseConditions } from '../input/parse-conditions.ts';
+import type { OperatorName } from '../input/filters/operators.ts';
+import { type Conditions, parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';
-import { parseSearch } from '../input/parse-search.ts';
+import { parseSearch, type Search } from '../input/parse-search.ts';
+import type { StoredValue, Target } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { cachedList } from './cached-answer.ts';
 import type { OperationDefinition, OperationDeps } from './operation.ts';
@@ -40,18 +43,19 @@ function answer(
   return cachedList({ cache: store.results, space, request, asked: `search ${request.rawQuery}` }, () => {
     const { sort, page, paramRelationship } = parseOptions(request.header('options'), space.structure);
     const search = parseSearch(request.query, space.structure);
-    const conditions = parseConditions(
+    const given = parseConditions(
       givenInQuery(search.conditions, space.structure),
       space.structure,
       paramRelationship,
     );
-    const [hashed] = conditions.hashed;
+    const [hashed] = given.hashed;
     if (hashed !== undefined) {
       throw invalidCondition([
         `Query field: ${shownName(hashed.field.name)} is hashed: a search can't compare it`,
       ]);
     }
-    const plan = { sort, page, conditions, search };
+    const conditions = searched(given, search);
+    const plan = { sort, page, conditions };
     return {
       conditions,
       populate: preparePopulate(deps, request, space),
@@ -59,4 +63,20 @@ function answer(
       read: () => reader.stream(space, plan, request.signal),
     };
   });
+}
+
+/** Conditions with a text that one of some fields contains: it narrows them, also where they are joined by Or. */
+function searched(given: Conditions, { text, fields }: Search): Conditions {
+  const branches = fields.map((target) => comparison(target, 'icontains', text));
+  const contains: Filter = { group: 'any', branches };
+  const { plain, others, hashed, relationship } = given;
+  if (relationship === 'And' || plain.length + others.length === 0)
+    return { relationship: 'And', plain, others: [contains, ...others], hashed };
+  const equalities = plain.map(({ target, value }) => comparison(target, 'eq', value));
+  const any: Filter = { group: 'any', branches: [...equalities, ...others] };
+  return { relationship: 'And', plain: [], others: [contains, any], hashed };
+}
+
+function comparison(target: Target, operator: OperatorName, value: StoredValue | Date): Filter {
+  return { target, path: [], operator, values: [value] };
 }

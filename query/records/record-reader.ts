@@ -6,7 +6,6 @@ import type { Options, Page } from '../input/parse-options.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import { aggregateSql } from '../sql/aggregate-sql.ts';
 import { afterSql, anyOfSql, idsSql, orderSql } from '../sql/conditions-sql.ts';
-import { containsSql } from '../sql/contains-sql.ts';
 import { rowColumns, storedJson, valueBytes } from '../sql/record-row.ts';
 import type { Selection } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
@@ -199,13 +198,13 @@ export class RecordReader {
     plan: ReadPlan,
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array>> {
-    const { sort, page, search } = plan;
+    const { sort, page } = plan;
     // every line begins with a comma, and line breaks between elements are white space
     const columns = `${recordExpression(space.structure, ',')} AS _record`;
     const selection = { ...narrowed, where: whereOf(narrowed, plan), columns, tail: tailOf(plan) };
     const statement = this.#store.table.select(space.id, selection);
     // conditions mostly leave few, and without a sort no more is computed than they leave
-    const few = sort === null && Boolean(narrowed.where ?? search);
+    const few = sort === null && Boolean(narrowed.where);
     const fewRows = page === null ? few : page.limit <= fewRecords;
     const read = { ...statement, fewRows, signal, account: space.ownerId };
     return asJsonArray(await this.#store.db.stream({ ...read, format: 'TSVRaw' }));
@@ -242,8 +241,8 @@ export class RecordReader {
       readonly alone: (narrowed: Narrowed) => Promise<Result>;
     },
   ): Promise<Result> {
-    const { conditions, page, search } = plan;
-    const wanted = page?.after === undefined && search === undefined ? lookupOf(conditions) : null;
+    const { conditions, page } = plan;
+    const wanted = page?.after === undefined ? lookupOf(conditions) : null;
     if (wanted !== null) {
       const rows = await this.#store.lookUp(space, wanted, signal);
       // at most one record has an id or a unique value, so there is nothing to sort
@@ -284,15 +283,12 @@ function tailOf({ sort, page }: Ordering): string {
   return page === null ? order : `${order} LIMIT ${page.limit} OFFSET ${page.offset}`;
 }
 
-/** The conditions, with a text to search for, and a record behind which a page begins. */
+/** The conditions, and a record behind which a page begins. */
 function whereOf(
   { where = null }: Pick<Selection, 'where'>,
-  { sort, page, search }: Omit<ReadPlan, 'conditions'>,
+  { sort, page }: Omit<ReadPlan, 'conditions'>,
 ): string | null {
   const parts = where === null ? [] : [where];
-  // of a field without a value it is NULL, which WHERE takes as false
-  const contains = search?.fields.map((field) => containsSql(field, search.text)) ?? [];
-  if (contains.length > 0) parts.push(`(${contains.join(' OR ')})`);
   if (page?.after !== undefined) parts.push(afterSql(sort, page.after));
   return parts.length === 0 ? null : parts.join(' AND ');
 }

@@ -114,9 +114,10 @@ export class EmbeddedStore implements RecordStore {
   }
 
   find<Result>(space: RecordSpace, plan: ReadPlan, signal: AbortSignal, answers: FindAnswers<Result>) {
-    // a text alone is found in memory only in a small space
-    const isText = plan.search !== undefined && plan.conditions.plain.length === 0;
-    this.#preloads.missed(space, isText ? 'look-up' : 'search');
+    const { plain, others } = plan.conditions;
+    // without an equality they are found in memory only in a small space
+    const isScan = others.length > 0 && plain.length === 0;
+    this.#preloads.missed(space, isScan ? 'look-up' : 'search');
     if (plan.conditions.hashed.length === 0) this.#tables.missed(space.id, shapesOf(plan));
     return this.#reads.find(space, plan, signal, answers);
   }

@@ -64,9 +64,9 @@ export async function readFinds(
 }
 
 /** What a plan compares; null: it is not by equal values of fields alone, or may have many records. */
-export function comparedIn({ conditions, page, search }: ReadPlan): Compared | null {
+export function comparedIn({ conditions, page }: ReadPlan): Compared | null {
   const { relationship, plain, others, hashed } = conditions;
-  if (search !== undefined || hashed.length > 0 || others.length > 0 || plain.length === 0) return null;
+  if (hashed.length > 0 || others.length > 0 || plain.length === 0) return null;
   if (relationship === 'Or' && plain.length > 1) return null;
   if (page !== null && (page.after !== undefined || endOf(page) > mostRecords)) return null;
   const byField = new Map<Field, StoredValue>();

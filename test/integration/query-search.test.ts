@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import t from 'tap';
 import { caseVariants } from '../../query/input/filters/case-variants.ts';
-import { containsSql } from '../../query/sql/contains-sql.ts';
+import { filterSql } from '../../query/sql/filter-sql.ts';
 import type { Field } from '../../query/structure/field.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
@@ -126,7 +126,7 @@ t.test('every letter with case is found by each of its forms and by no other let
     const slice = cased.slice(from, from + 100);
     const columns = slice.map(
       (group, i) =>
-        `arraySort(groupArrayIf(t0, ${containsSql(field as Field, group.at(-1) as string)})) AS m${i}`,
+        `arraySort(groupArrayIf(t0, ${filterSql({ target: field as Field, path: [], operator: 'icontains', values: [group.at(-1) as string] })})) AS m${i}`,
     );
     const [row] = await harness.db.rows<Record<string, string[]>>({
       sql: `SELECT ${columns.join(', ')} FROM sluice.letters`,

@@ -14,6 +14,7 @@ const planes = [
   [0, 0xd7ff],
   [0xe000, 0x1ffff],
 ] as const;
+const isAscii = /^[\0-\x7f]*$/;
 const cased = /[\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}]/gu;
 
 let known: CaseVariants | null = null;
@@ -31,7 +32,8 @@ function createCaseVariants(): CaseVariants {
     return group.find((form) => form >= 'a' && form <= 'z') ?? (group[0] as string);
   };
   return {
-    fold: (text) => Array.from(text, standingFor).join(''),
+    // of A to Z the small letters stand for both
+    fold: (text) => (isAscii.test(text) ? text.toLowerCase() : Array.from(text, standingFor).join('')),
     variantsIn(folded) {
       const variants = new Map<string, string>();
       for (const char of folded) {

@@ -41,10 +41,10 @@ const ordering = (sign: string, isMet: (order: number) => boolean): Operator => 
   kinds: ordered,
   operand: 'value',
   sql: (column, { literal }) => `${column} ${sign} ${literal}`,
-  test:
-    ([wanted]) =>
-    (value) =>
-      isMet(compare(value, wanted as Comparable)),
+  test([wanted]) {
+    const order = comparedWith(wanted as Comparable);
+    return (value) => isMet(order(value));
+  },
 });
 
 type TextTest = (value: string, wanted: string) => boolean;
@@ -188,8 +188,13 @@ function elementsOf(value: Comparable): ReadonlySet<string> {
 
 /** Texts in the order of their code points, as the engine has them: not of UTF-16, in which JavaScript compares. */
 export function compare(a: Comparable, b: Comparable): number {
-  if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string));
-  return a < b ? -1 : Number(a > b);
+  return comparedWith(b)(a);
+}
+
+function comparedWith(wanted: Comparable): (value: Comparable) => number {
+  if (typeof wanted !== 'string') return (value) => (value < wanted ? -1 : Number(value > wanted));
+  const bytes = Buffer.from(wanted);
+  return (value) => Buffer.compare(Buffer.from(value as string), bytes);
 }
 
 export type OperatorName = keyof typeof operators;
