@@ -131,7 +131,7 @@ export interface QueryDeps
     | 'loginTokenSecret'
     | 'loginTokenTtl'
   > &
-    Partial<Pick<Config, 'publicUrl' | 'maxStoredRecordBytes'>>;
+    Partial<Pick<Config, 'publicUrl' | 'maxStoredRecordBytes' | 'readMaxRows'>>;
   /** Name of the database that holds all tables. */
   readonly database: string;
   readonly authenticate: Authenticate;
@@ -172,7 +172,11 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const throttle = new LoginThrottle(loginThrottleDefaults, { shared: args.sharedFailures });
   const checks = new HashChecks({ hasher, throttle });
   const candidates = new Candidates({ store, checks });
-  const reading = { ...deps, candidates, reader: new RecordReader({ store, candidates }) };
+  const reading = {
+    ...deps,
+    candidates,
+    reader: new RecordReader({ store, candidates, maxRows: config.readMaxRows }),
+  };
   const spaces = new Spaces({ ...deps, maxSpaces: config.maxSpaces });
   const { maxStoredRecordBytes: limit = 0 } = config;
   const count = (account: string) => countRecordBytes(deps, account);

@@ -121,6 +121,7 @@ function grouped(slot: string): string {
         { name: 'p95', column: '_v2', of: { ...n1, name: 'quantile' } },
       ],
     },
+    0,
     null,
   );
   return select(columns, null, tail);

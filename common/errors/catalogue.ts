@@ -193,12 +193,15 @@ export const unsupportedMediaType = (wanted: string) =>
     status: 415,
     message: `Content-Type should be ${wanted}`,
   });
-/** @param problem which limit, such as "has too many groups" */
-export const queryTooExpensive = (problem: string, cause?: unknown) =>
+/**
+ * @param problem which limit, such as "has too many groups"
+ * @param indexed fields that few records are found by
+ */
+export const queryTooExpensive = (problem: string, indexed: readonly string[], cause?: unknown) =>
   new ApiError({
     code: 'query_too_expensive',
     status: 422,
-    message: `The query ${problem}: narrow it by more conditions, or by fewer or larger groups`,
+    message: `The query ${problem}: ask for fewer or larger groups, or add a condition; by ${indexed.join(', ')} the fewest records are read`,
     cause,
   });
 export const chunkChecksumMismatch = () =>

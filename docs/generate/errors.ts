@@ -50,7 +50,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   chunkChecksumMismatch: catalogue.chunkChecksumMismatch(),
   payloadTooLarge: catalogue.payloadTooLarge(100_000_000, 'File'),
   rangeNotSatisfiable: catalogue.rangeNotSatisfiable(1000),
-  queryTooExpensive: catalogue.queryTooExpensive('has too many groups'),
+  queryTooExpensive: catalogue.queryTooExpensive('has too many groups', ["'id'"]),
   idempotencyKeyInUse: catalogue.idempotencyKeyInUse(),
   idempotencyKeyReused: catalogue.idempotencyKeyReused(),
   tooManyAttempts: catalogue.tooManyAttempts(4),

@@ -96,7 +96,7 @@ export const resumableDescriptions = {
     ],
     answers: {
       201: {
-        description: 'It is begun',
+        description: 'It is begun; with the CloudFile if it is complete',
         headers: {
           ...tusAnswer,
           ...complete,
@@ -104,6 +104,7 @@ export const resumableDescriptions = {
           ...offsetAnswer,
           Location: header('Of the upload'),
         },
+        content: jsonContent(cloudFile),
       },
     },
     errors: [...chunkErrors, 'too_many_uploads'],

@@ -35,6 +35,6 @@ export const count: OperationDefinition = {
   parameters: ({ conditions }) => conditions,
   options: true,
   answer: () => exactObject({ count: countSchema }),
-  errors: conditionErrors,
+  errors: [...conditionErrors, 'query_too_expensive'],
   sample: { query: '?name=Ada' },
 };

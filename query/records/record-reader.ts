@@ -1,10 +1,11 @@
 import { exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
 import { queryTooExpensive } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
 import { type AggregatePlan, aggregateLimits } from '../input/aggregate/aggregate-plan.ts';
 import { allRecords, type Conditions, equals } from '../input/parse-conditions.ts';
 import type { Options, Page } from '../input/parse-options.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
-import { aggregateSql } from '../sql/aggregate-sql.ts';
+import { aggregateSql, costSql } from '../sql/aggregate-sql.ts';
 import { afterSql, anyOfSql, idsSql, orderSql } from '../sql/conditions-sql.ts';
 import { rowColumns, storedJson, valueBytes } from '../sql/record-row.ts';
 import type { Selection } from '../sql/records-table.ts';
@@ -30,10 +31,13 @@ export const oldest: ReadPlan = { conditions: allRecords, sort: null, page: null
 export class RecordReader {
   readonly #store: RecordStore;
   readonly #candidates: Candidates;
+  readonly #maxRows: number;
 
-  constructor({ store, candidates }: { store: RecordStore; candidates: Candidates }) {
-    this.#store = store;
-    this.#candidates = candidates;
+  /** @param args.maxRows that a count or an aggregation may read; 0: any number */
+  constructor(args: { store: RecordStore; candidates: Candidates; maxRows?: number | undefined }) {
+    this.#store = args.store;
+    this.#candidates = args.candidates;
+    this.#maxRows = args.maxRows ?? 0;
   }
 
   /** What `stream` would answer, if it can be made of rows in memory at once; null: it can't. */
@@ -156,11 +160,13 @@ export class RecordReader {
     return this.#store.findNow(space, { conditions, sort: null, page: null })?.numbers.length ?? null;
   }
 
-  async count(space: RecordSpace, signal: AbortSignal, conditions: Conditions = allRecords): Promise<number> {
-    const narrowed = await this.#candidates.narrow(space, conditions, signal);
+  /** @param conditions absent: all are counted, whatever that costs. Else throws a 422 when it would cost too much */
+  async count(space: RecordSpace, signal: AbortSignal, conditions?: Conditions): Promise<number> {
+    const narrowed = await this.#candidates.narrow(space, conditions ?? allRecords, signal);
     if (narrowed === null) return 0;
     const columns = 'toFloat64(count()) AS _records';
-    const [row] = await this.#rows<{ _records: number }>(space, { ...narrowed, columns }, signal);
+    const tail = costSql(conditions === undefined ? 0 : this.#maxRows);
+    const [row] = await this.#affordable<{ _records: number }>(space, { ...narrowed, columns, tail }, signal);
     return row?._records ?? 0;
   }
 
@@ -170,11 +176,8 @@ export class RecordReader {
     if (narrowed === null)
       return groupsJson(plan, wantedRows(plan, plan.groups.length > 0 ? [] : [emptyRow(plan)]));
     const isFilled = plan.groups.some(({ fill }) => fill);
-    const selection = { ...narrowed, ...aggregateSql(plan, isFilled ? aggregateLimits.rows + 1 : null) };
-    const rows = await this.#rows<GroupRow>(space, selection, signal).catch((error: unknown) => {
-      const limit = exceededLimit(error);
-      throw limit === null ? error : queryTooExpensive(limit, error);
-    });
+    const sql = aggregateSql(plan, this.#maxRows, isFilled ? aggregateLimits.rows + 1 : null);
+    const rows = await this.#affordable<GroupRow>(space, { ...narrowed, ...sql }, signal);
     return groupsJson(plan, isFilled ? wantedRows(plan, rows) : rows);
   }
 
@@ -256,6 +259,17 @@ export class RecordReader {
         return narrowed === null ? shared([]) : alone(narrowed);
       },
     });
+  }
+
+  async #affordable<Row>(space: RecordSpace, selection: Selection, signal: AbortSignal): Promise<Row[]> {
+    try {
+      return await this.#rows<Row>(space, selection, signal);
+    } catch (error) {
+      const limit = exceededLimit(error);
+      if (limit === null) throw error;
+      const keyed = space.structure.fields.filter((field) => field.keyed).map(({ name }) => shownName(name));
+      throw queryTooExpensive(limit, ["'id'", ...keyed], error);
+    }
   }
 
   #rows<Row>(space: RecordSpace, selection: Selection, signal: AbortSignal): Promise<Row[]> {

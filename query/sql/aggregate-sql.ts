@@ -9,6 +9,11 @@ const mostGroups = 1_000_000;
 const mostMemory = 512 * 1024 ** 2;
 const mostResult = 16 * 1024 ** 2;
 
+/** What a statement may cost. @param rows that it may read; 0: any number */
+export function costSql(rows: number): string {
+  return `SETTINGS max_rows_to_read = ${rows}`;
+}
+
 const settings = [
   `max_rows_to_group_by = ${mostGroups}`,
   `group_by_overflow_mode = 'throw'`,
@@ -17,8 +22,16 @@ const settings = [
   `result_overflow_mode = 'throw'`,
 ].join(', ');
 
-/** The groups of an aggregation, in its order. @param rows so many of all groups, whatever it asks for; null: as it asks */
-export function aggregateSql(plan: AggregatePlan, rows: number | null): Pick<Selection, 'columns' | 'tail'> {
+/**
+ * The groups of an aggregation, in its order.
+ * @param mostRows that may be read; 0: any number
+ * @param rows so many of all groups, whatever it asks for; null: as it asks
+ */
+export function aggregateSql(
+  plan: AggregatePlan,
+  mostRows: number,
+  rows: number | null,
+): Pick<Selection, 'columns' | 'tail'> {
   const { groups, values, having, sort, limit } = plan;
   const keys = groups.map(({ bucket, column, ...subject }) => {
     const sql = subjectSql(subject);
@@ -37,7 +50,7 @@ export function aggregateSql(plan: AggregatePlan, rows: number | null): Pick<Sel
     groups.length > 0 ? `GROUP BY ${groups.map(({ column }) => column).join(', ')}` : '',
     wanted === null ? '' : `HAVING ${wanted}`,
     order.length > 0 ? `ORDER BY ${order.join(', ')}` : '',
-    `LIMIT ${rows ?? limit} SETTINGS ${settings}`,
+    `LIMIT ${rows ?? limit} ${costSql(mostRows)}, ${settings}`,
   ];
   return { columns: columns.join(', '), tail: tail.filter((part) => part !== '').join(' ') };
 }

@@ -183,6 +183,39 @@ t.test('every route: what another owns is not read, changed or listed', async (t
         await asBob('/notes/search?searchText=&searchableFields=text', { structure }),
       ],
     ],
+    'GET /:project/:space/_count_': async () => [
+      [{ status: 404 }, await asBob('/notes/_count_', { headers: preStored })],
+      [{ status: 200, body: { count: 0 } }, await asBob(`/notes/_count_?${id}`, { structure })],
+      [
+        { status: 401 },
+        await asBob('/guarded/_count_', { structure: guarded, headers: { token: loginToken } }),
+      ],
+    ],
+    'QUERY /:project/:space/_count_': async () => [
+      [
+        { status: 200, body: { count: 0 } },
+        await asBob('/notes/_count_', { method: 'QUERY', structure, body: { n: 1 } }),
+      ],
+    ],
+    'POST /:project/:space/_aggregate_': async () => [
+      [
+        { status: 200, body: [] },
+        await asBob('/notes/_aggregate_', { structure, body: { groupBy: ['text'] } }),
+      ],
+      [
+        { status: 401 },
+        await asBob('/guarded/_aggregate_', {
+          ...{ structure: guarded, headers: { token: loginToken } },
+          body: { groupBy: ['text'] },
+        }),
+      ],
+    ],
+    'QUERY /:project/:space/_aggregate_': async () => [
+      [
+        { status: 200, body: [{ n: 0 }] },
+        await asBob('/notes/_aggregate_', { method: 'QUERY', structure, body: { values: { n: 'count' } } }),
+      ],
+    ],
     'GET /:project/:space/get-key-values': async () => [
       [{ status: 200, body: null }, await asBob('/keys/get-key-values', { structure: keys })],
     ],

@@ -17,7 +17,10 @@ const cases = [
     `SELECT repeat('x', 1000) AS x FROM numbers(1000) SETTINGS max_result_bytes = 1000, result_overflow_mode = 'throw'`,
     'has too large an answer',
   ],
-  [`SELECT count() FROM numbers(1000000) SETTINGS max_rows_to_read = 10`, 'reads too many records'],
+  [
+    `SELECT count() FROM numbers(1000000) SETTINGS max_rows_to_read = 10`,
+    'would read 1 million records, and may read 10',
+  ],
   ['SELECT nothing', null],
 ] as const;
 
