@@ -1,9 +1,9 @@
 /** Random aggregations over random records of all types: the answer is what JavaScript makes of the same records. */
 import fc from 'fast-check';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
-import { seed, sized } from '../services/test-size.ts';
+import { full, seed, sized } from '../services/test-size.ts';
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 type Row = Readonly<Record<string, Json>>;
@@ -266,9 +266,15 @@ function withNumbers(row: Row, groupBy: Aggregation['groupBy']): Row {
   return Object.fromEntries(changed);
 }
 
-t.test('random aggregations', { timeout: 600_000 }, async (t) => {
+for (const alone of full ? [true, false] : [true]) {
+  t.test(`random aggregations${alone ? '' : ' in a store of several processes'}`, { timeout: 600_000 }, (t) =>
+    compare(t, alone),
+  );
+}
+
+async function compare(t: Test, alone: boolean): Promise<void> {
   let now = 0;
-  const harness = await openQueryHarness({ now: () => now });
+  const harness = await openQueryHarness({ alone, now: () => now });
   t.teardown(() => harness.close());
   const space = spaceOf(harness, 'p', 'records', structureOf('p', 'records', fields));
   const rows: Row[] = [];
@@ -280,7 +286,7 @@ t.test('random aggregations', { timeout: 600_000 }, async (t) => {
   }
   const structure = structureOf('p', 'records', fields);
   let groups = 0;
-  const asked = fc.sample(aggregations, { numRuns: sized(3000, 150), seed });
+  const asked = fc.sample(aggregations, { numRuns: sized(1000, 150), seed });
   for (const aggregation of asked) {
     const { where, groupBy, values, having, descending, limit } = aggregation;
     const [first = ''] = Object.keys(values);
@@ -307,4 +313,4 @@ t.test('random aggregations', { timeout: 600_000 }, async (t) => {
     }
   }
   t.ok(groups > asked.length, `${asked.length} aggregations, ${groups} groups`);
-});
+}
