@@ -13,6 +13,7 @@ import type { Metrics } from '../common/metrics/create-metrics.ts';
 import type { RecordEvents } from '../common/record-events/record-event.ts';
 import { UsageCounts } from '../common/usage/usage-counts.ts';
 import { queryExamples } from './examples.ts';
+import { acceptQuery } from './input/query-media-type.ts';
 import { createStructureCache } from './input/structure-cache.ts';
 import { createAuthorize } from './login/authorize.ts';
 import { describeOperation } from './openapi/describe-operation.ts';
@@ -206,6 +207,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
     const handler = storesRecords(operation) ? deps.writes.tracked(route.handler) : route.handler;
     const also = (operation.also ?? []).map((other) => ({
       ...{ ...route, ...other, handler },
+      ...(other.method === 'QUERY' ? { optionsHeaders: acceptQuery } : {}),
       api: describeOperation(operation, model, other),
     }));
     return [{ ...route, handler, api: describeOperation(operation, model) }, ...also];

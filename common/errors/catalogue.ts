@@ -187,11 +187,12 @@ export const unsupportedVersion = (version: string) =>
     message: `The header Tus-Resumable should be ${version}`,
     headers: { 'tus-version': version },
   });
-export const unsupportedMediaType = (wanted: string) =>
+export const unsupportedMediaType = (wanted: string, headers?: Readonly<Record<string, string>>) =>
   new ApiError({
     code: 'unsupported_media_type',
     status: 415,
     message: `Content-Type should be ${wanted}`,
+    ...(headers !== undefined && { headers }),
   });
 /**
  * @param problem which limit, such as "has too many groups"

@@ -12,6 +12,7 @@ export interface CorsPolicy {
 
 const exposed = [
   'etag, content-range, accept-ranges, repr-digest, x-request-id, retry-after, idempotent-replayed',
+  'accept-query, sluice-total-count, server-timing',
   // what tus clients read: https://tus.io/protocols/resumable-upload
   'location, upload-offset, upload-length, upload-defer-length, upload-metadata, upload-expires, upload-concat',
   'upload-complete, upload-limit, tus-resumable, tus-version, tus-extension, tus-max-size, tus-checksum-algorithm',

@@ -1,14 +1,21 @@
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import type { Structure } from '../structure/structure.ts';
+import { bothControls, type Controls, splitBody, splitQuery } from './controls.ts';
 import type { Given } from './filters/given-filter.ts';
 import { givenInBody } from './filters/given-in-body.ts';
 import { givenInQuery } from './filters/given-in-query.ts';
+import { requireQueryType } from './query-media-type.ts';
 
 /** Conditions as a request gives them, and a text that only equal ones have. */
 export interface AskedConditions {
   /** Throws a 400 for what can't be read. */
-  given(structure: Structure): readonly Given[];
+  read(structure: Structure): Asked;
   readonly key: string;
+}
+
+interface Asked {
+  readonly given: readonly Given[];
+  readonly controls: Controls | null;
 }
 
 /**
@@ -24,15 +31,26 @@ export function askedConditions(
   // methods, because tsx names an arrow function that is a property each time that it is made: 0.3 us
   if (method === 'GET' || method === 'HEAD')
     return {
-      given(structure) {
-        return givenInQuery(request.query, structure);
+      read(structure) {
+        return askedInQuery(request.query, structure);
       },
       key: `query ${rawQuery}`,
     };
+  if (method === 'QUERY') requireQueryType(request);
   return body().then((parsed) => ({
-    given(structure) {
-      return [...givenInQuery(request.query, structure), ...givenInBody(parsed, structure)];
+    read(structure) {
+      const ofQuery = askedInQuery(request.query, structure);
+      const { conditions, controls } = splitBody(parsed, structure);
+      return {
+        given: [...ofQuery.given, ...givenInBody(conditions, structure)],
+        controls: bothControls(ofQuery.controls, controls),
+      };
     },
     key: `body ${rawQuery} ${JSON.stringify(parsed)}`,
   }));
+}
+
+function askedInQuery(query: HttpRequest['query'], structure: Structure): Asked {
+  const { conditions, controls } = splitQuery(query, structure);
+  return { given: givenInQuery(conditions, structure), controls };
 }

@@ -2,6 +2,8 @@ import { longestName } from '../../common/metadata/slug.ts';
 import { nullable, type Schema } from '../../common/openapi/schema.ts';
 import { systemKeys } from '../structure/field.ts';
 import { maxPopulations } from './parse-populate.ts';
+import { maxSelected } from './parse-select.ts';
+import { maxSorts } from './parse-sort.ts';
 
 const count: Schema = {
   anyOf: [
@@ -49,6 +51,10 @@ const population: Schema = {
  * @param by what may be sorted by
  */
 export function optionsSchema(by: Schema): Schema {
+  const sort: Schema = {
+    type: 'object',
+    properties: { by: nullable(by), order: { type: 'string', enum: ['asc', 'desc'], default: 'asc' } },
+  };
   return {
     type: 'object',
     description: 'How conditions combine, order and page',
@@ -78,14 +84,31 @@ export function optionsSchema(by: Schema): Schema {
             properties: {
               id: { type: 'string', minLength: 1, maxLength: 200 },
               value: { description: 'Its value of the field that is sorted by; null or absent: it has none' },
+              values: nullable({
+                ...{ type: 'array', maxItems: maxSorts, items: {} },
+                description: 'With several sorts, its value for each of them',
+              }),
             },
           },
         },
       }),
-      sort: nullable({
-        type: 'object',
-        properties: { by: nullable(by), order: { type: 'string', enum: ['asc', 'desc'], default: 'asc' } },
+      sort: {
+        anyOf: [
+          nullable(sort),
+          {
+            ...{ type: 'array', maxItems: maxSorts, items: sort },
+            description: 'The next one decides where one is equal',
+          },
+        ],
         description: 'Absent, or without `by`: in the order in which records were inserted',
+      },
+      select: nullable({
+        type: 'array',
+        minItems: 1,
+        maxItems: maxSelected,
+        items: { type: 'string' },
+        description:
+          'The fields that find, findOne and search answer, or paths within an OBJECT; `id` is always there',
       }),
       token: { description: 'A login token, for spaces with authOptions' },
       populate: nullable({

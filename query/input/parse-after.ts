@@ -1,45 +1,69 @@
 import type { StoredValue, Target } from '../structure/field.ts';
 import { hasLoneSurrogate, readFieldValue } from '../structure/field-value.ts';
 import { isObject } from '../structure/is-object.ts';
+import type { Complain } from './given-fields.ts';
+import type { Sorts } from './parse-sort.ts';
 import { parseTime } from './parse-time.ts';
 
 /** The last record of the page before: those behind it follow. */
 export interface After {
   readonly id: string;
-  /** Its value of what is sorted by; null: it has none, or records are sorted by their ids. */
-  readonly value: StoredValue | Date | null;
+  /** Its values of what is sorted by, one for each sort; null: it has none, or it is the id. */
+  readonly values: readonly (StoredValue | Date | null)[];
 }
 
 const longestId = 200;
 
 /**
- * Reads `pagination.after`. Null: something is wrong with it, which `complain` heard.
- * @param target what records are sorted by; null: nothing
+ * Reads `pagination.after`: `{id, value}`, or with several sorts `{id, values}`. Null: something is wrong with it, which
+ * `complain` heard. @param label what it is called in problems
  */
 export function parseAfter(
   input: unknown,
-  target: Target | null,
-  complain: (problem: string) => void,
+  sort: Sorts | null,
+  complain: Complain,
+  label = 'pagination.after',
 ): After | null {
   const refuse = (problem: string): null => {
-    complain(`pagination.after${problem}`);
+    complain(`${label}${problem}`);
     return null;
   };
   if (!isObject(input)) return refuse(' should be an object with id and, with a sort, value');
   const { id, value = null } = input;
+  const values = input.values ?? undefined;
   if (typeof id !== 'string' || id === '' || id.length > longestId || hasLoneSurrogate(id)) {
     return refuse('.id should be the id of a record');
   }
-  if (target === null || target === 'id') {
-    return value === null || value === id
-      ? { id, value: null }
+  if (sort === null) {
+    return (value === null || value === id) && values === undefined
+      ? { id, values: [] }
       : refuse('.value is for records that are sorted by a field: there is no sort.by');
+  }
+  const given = values ?? [value];
+  if (values !== undefined && value !== null) return refuse(' has value and values: send one of them');
+  if (!Array.isArray(given) || given.length !== sort.length)
+    return refuse(`.values should be an array of ${sort.length}: a value for each of what is sorted by`);
+  const read: (StoredValue | Date | null)[] = [];
+  for (const [index, { target }] of sort.entries()) {
+    const reading = readValue(target, given[index], id);
+    if ('problem' in reading)
+      return refuse(`.${values === undefined ? 'value' : `values[${index}]`} ${reading.problem}`);
+    read.push(reading.value);
+  }
+  return { id, values: read };
+}
+
+type Reading = { readonly value: StoredValue | Date | null } | { readonly problem: string };
+
+function readValue(target: Target, value: unknown, id: string): Reading {
+  if (target === 'id') {
+    return value === null || value === id
+      ? { value: null }
+      : { problem: 'should be the id of the record, or null' };
   }
   if (typeof target === 'string') {
     const time = typeof value === 'string' ? parseTime(value) : null;
-    return time === null ? refuse(`.value should be the ${target} of the record`) : { id, value: time };
+    return time === null ? { problem: `should be the ${target} of the record` } : { value: time };
   }
-  if (value === null) return { id, value };
-  const reading = readFieldValue(target.type, value);
-  return 'problem' in reading ? refuse(`.value ${reading.problem}`) : { id, value: reading.value };
+  return value === null ? { value } : readFieldValue(target.type, value);
 }

@@ -1,15 +1,13 @@
 import { invalidOptions } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
-import { isSystemKey, type Target } from '../structure/field.ts';
 import { isObject } from '../structure/is-object.ts';
+import type { RecordParts } from '../structure/record-parts.ts';
 import type { Structure } from '../structure/structure.ts';
+import { type Controls, type GivenOptions, withControls } from './controls.ts';
+import type { Complain } from './given-fields.ts';
 import { type After, parseAfter } from './parse-after.ts';
-
-export interface Sort {
-  readonly target: Target;
-  readonly descending: boolean;
-}
+import { parseSelect } from './parse-select.ts';
+import { parseSorts, type Sorts } from './parse-sort.ts';
 
 export interface Page {
   readonly limit: number;
@@ -24,46 +22,78 @@ export interface Options {
   /** Null: all records. */
   readonly page: Page | null;
   /** Null: in order of insertion. */
-  readonly sort: Sort | null;
+  readonly sort: Sorts | null;
+  /** Null: records have all their fields. */
+  readonly select: RecordParts | null;
+  /** The number of all records that match is asked for. */
+  readonly count: boolean;
 }
 
-type Complain = (problem: string) => void;
+const defaults: Options = { paramRelationship: 'And', page: null, sort: null, select: null, count: false };
 
-const defaults: Options = { paramRelationship: 'And', page: null, sort: null };
-
-/** Reads the header against the structure that names the fields to sort by. Throws a 400 that lists every problem. */
-export function parseOptions(header: string | undefined, structure: Structure): Options {
-  if (header === undefined || header === '') return defaults;
+/**
+ * Reads the header against the structure that names the fields to sort by. Throws a 400 that lists every problem.
+ * @param controls of the query or the body, which say some of it as well
+ */
+export function parseOptions(
+  header: string | undefined,
+  structure: Structure,
+  controls: Controls | null = null,
+): Options {
+  if ((header === undefined || header === '') && controls === null) return defaults;
+  const text = controls === null ? (header as string) : `${header ?? ''}\n${JSON.stringify([...controls])}`;
   // requests for a space mostly have those of the one before
   const before = last.get(structure);
-  if (before?.header === header) return before.options;
-  const options = readOptions(header, structure);
-  last.set(structure, { header, options });
+  if (before?.text === text) return before.options;
+  const options = readOptions(header || '{}', structure, controls);
+  last.set(structure, { text, options });
   return options;
 }
 
-const last = new WeakMap<Structure, { readonly header: string; readonly options: Options }>();
+const last = new WeakMap<Structure, { readonly text: string; readonly options: Options }>();
 
-function readOptions(header: string, structure: Structure): Options {
-  let input: unknown;
+const ownLabels: GivenOptions['labels'] = {
+  ...{ sort: 'sort', select: 'select' },
+  ...{ limit: 'pagination.limit', page: 'pagination.page', after: 'pagination.after' },
+};
+
+function readOptions(header: string, structure: Structure, controls: Controls | null): Options {
+  let parsed: unknown;
   try {
-    input = JSON.parse(header);
+    parsed = JSON.parse(header);
   } catch (cause) {
     throw invalidOptions(['The options header is not valid JSON'], cause);
   }
-  if (!isObject(input)) throw invalidOptions(['The options header is not a JSON object']);
+  if (!isObject(parsed)) throw invalidOptions(['The options header is not a JSON object']);
   const problems: string[] = [];
   const complain: Complain = (problem) => void problems.push(`Options: ${problem}`);
+  const { input, labels } =
+    controls === null
+      ? { input: parsed, labels: ownLabels }
+      : withControls(parsed, controls, structure, complain);
   const ofSort: string[] = [];
-  const sort = readSort(input.sort, structure, (problem) => void ofSort.push(`Options: ${problem}`));
+  const sort = parseSorts(
+    input.sort,
+    structure,
+    (problem) => void ofSort.push(`Options: ${problem}`),
+    labels.sort,
+  );
   const options: Options = {
     paramRelationship: readRelationship(input.paramRelationship, complain),
-    page: readPage(input.pagination, sort, complain),
+    page: readPage(input.pagination, { sort, labels, complain }),
     sort,
+    select: parseSelect(input.select, structure, complain, labels.select),
+    count: controls !== null && readCount(input.count, complain),
   };
   problems.push(...ofSort);
   if (problems.length > 0) throw invalidOptions(problems);
   return options;
+}
+
+function readCount(value: unknown, complain: Complain): boolean {
+  if (value === undefined || value === 'exact') return value !== undefined;
+  complain('$count should be exact');
+  return false;
 }
 
 function readRelationship(value: unknown, complain: Complain): Options['paramRelationship'] {
@@ -73,7 +103,14 @@ function readRelationship(value: unknown, complain: Complain): Options['paramRel
   return 'And';
 }
 
-function readPage(value: unknown, sort: Sort | null, complain: Complain): Options['page'] {
+function readPage(
+  value: unknown,
+  {
+    sort,
+    labels,
+    complain,
+  }: Pick<Options, 'sort'> & Pick<GivenOptions, 'labels'> & { readonly complain: Complain },
+): Options['page'] {
   if (value === undefined || value === null) return null;
   if (!isObject(value)) {
     complain('pagination should be an object with limit and page');
@@ -81,14 +118,14 @@ function readPage(value: unknown, sort: Sort | null, complain: Complain): Option
   }
   // clients fill in what they have, which may be nothing
   if (value.limit === undefined && value.page === undefined && value.after === undefined) return null;
-  const limit = positive('limit', value.limit, complain);
+  const limit = positive(labels.limit, value.limit, complain);
   if (value.after !== undefined) {
     if (value.page !== undefined)
-      complain('pagination has page and after: one of them says where the page begins');
-    const after = parseAfter(value.after, sort?.target ?? null, complain);
+      complain(`${labels.page} and ${labels.after}: one of them says where the page begins`);
+    const after = parseAfter(value.after, sort, complain, labels.after);
     return limit === null || after === null ? null : { limit, offset: 0, after };
   }
-  const page = value.page === undefined ? 1 : positive('page', value.page, complain);
+  const page = value.page === undefined ? 1 : positive(labels.page, value.page, complain);
   if (limit === null || page === null) return null;
   const offset = (page - 1) * limit;
   if (!Number.isSafeInteger(offset + limit)) {
@@ -98,41 +135,12 @@ function readPage(value: unknown, sort: Sort | null, complain: Complain): Option
   return { limit, offset };
 }
 
-function positive(key: string, value: unknown, complain: Complain): number | null {
+function positive(label: string, value: unknown, complain: Complain): number | null {
   // forms of clients give texts
   const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   if (typeof number === 'number' && Number.isSafeInteger(number) && number > 0) return number;
-  complain(`pagination.${key} should be a whole number from 1`);
+  complain(`${label} should be a whole number from 1`);
   return null;
-}
-
-function readSort(value: unknown, structure: Structure, complain: Complain): Sort | null {
-  if (value === undefined || value === null) return null;
-  if (!isObject(value)) {
-    complain('sort should be an object with by and order');
-    return null;
-  }
-  const { by, order } = value;
-  if (order !== undefined && order !== 'asc' && order !== 'desc')
-    complain('sort.order should be asc or desc');
-  const descending = order === 'desc';
-  // an order without a field to order by orders nothing
-  if (by === undefined || by === null || by === '') return null;
-  if (typeof by !== 'string') {
-    complain('sort.by should be the name of a field, id, createdAt or updatedAt');
-    return null;
-  }
-  if (isSystemKey(by)) return { target: by, descending };
-  const field = structure.lookup.get(by);
-  if (field === undefined) {
-    complain(`sort.by names ${shownName(by)}, which is not a field of the structure`);
-    return null;
-  }
-  if (field.hashed) {
-    complain(`sort.by names ${shownName(by)}, which is hashed`);
-    return null;
-  }
-  return { target: field, descending };
 }
 
 /** Keys of the `options` header that do not depend on a structure. */

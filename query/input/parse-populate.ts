@@ -4,6 +4,7 @@ import type { HttpRequest } from '../../common/http/http-types.ts';
 import { longestName } from '../../common/metadata/slug.ts';
 import { isSystemKey, type Target } from '../structure/field.ts';
 import { asObject } from '../structure/is-object.ts';
+import type { RecordParts } from '../structure/record-parts.ts';
 import type { Structure } from '../structure/structure.ts';
 import { unparsedOptions } from './parse-options.ts';
 
@@ -22,10 +23,12 @@ export const maxPopulations = 10;
 /**
  * Reads `populate` of the options: `[{space, fields: {from, foreignKey, localKey, newField}}]`, as the published client
  * writes it. `from` names the space where `space` does not. Throws a 400 that lists every problem.
+ * @param select what records have then, or null for all of it
  */
 export function parsePopulate(
   request: Pick<HttpRequest, 'header'>,
   structure: Structure,
+  select: RecordParts | null = null,
 ): readonly Population[] {
   const input = unparsedOptions(request).populate ?? [];
   if (!Array.isArray(input)) throw invalidOptions(['Options: populate should be an array']);
@@ -37,10 +40,17 @@ export function parsePopulate(
   const problems: string[] = [];
   const populations = (input as readonly unknown[]).flatMap((item, index) => {
     const complain = (problem: string): void => void problems.push(`Options: populate[${index}]${problem}`);
-    return readPopulation(item, structure, complain) ?? [];
+    const population = readPopulation(item, structure, complain);
+    if (population !== null && select !== null && !shows(select, population.localKey))
+      complain('.fields.localKey names a field that select leaves out');
+    return population ?? [];
   });
   if (problems.length > 0) throw invalidOptions(problems);
   return populations;
+}
+
+function shows({ parts }: RecordParts, key: Target): boolean {
+  return parts.some(({ target, path }) => target === key && path.length === 0);
 }
 
 function readPopulation(

@@ -15,7 +15,10 @@ export function lookupShape(slot: string): IndexShape {
 }
 
 export function shapeText({ slots, order }: IndexShape): string {
-  return `${slots.join()} ${order.by}${order.descending ? ' down' : ''}`;
+  let text = slots.join();
+  for (let by: RowOrder | null = order; by !== null; by = by.next)
+    text += ` ${by.by}${by.descending ? ' down' : ''}`;
+  return text;
 }
 
 /** Indexes that would answer a plan: one, or with Or one for each condition. */

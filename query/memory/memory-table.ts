@@ -1,7 +1,7 @@
 import type { ReadPlan } from '../input/read-plan.ts';
 import { RowWriter, readRow } from '../sql/packed-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
-import type { Structure } from '../structure/structure.ts';
+import type { RecordParts } from '../structure/record-parts.ts';
 import { type IndexShape, shapeText } from './index-shape.ts';
 import { OrderedIndex } from './ordered-index.ts';
 import { PlanSearch } from './plan-search.ts';
@@ -113,21 +113,21 @@ export class MemoryTable {
   }
 
   /** A JSON array of records; null: it is too large to be made at once. */
-  list(structure: Structure, numbers: readonly number[]): Uint8Array | null {
+  list(shown: RecordParts, numbers: readonly number[]): Uint8Array | null {
     json.begin();
     json.byte(0x5b);
     for (const [place, number] of numbers.entries()) {
       if (place > 0) json.comma();
-      this.#write(structure, number);
+      this.#write(shown, number);
       if (json.length > mostBytes) return null;
     }
     json.byte(0x5d);
     return json.end();
   }
 
-  record(structure: Structure, number: number): Uint8Array {
+  record(shown: RecordParts, number: number): Uint8Array {
     json.begin();
-    this.#write(structure, number);
+    this.#write(shown, number);
     return json.end();
   }
 
@@ -187,9 +187,9 @@ export class MemoryTable {
     return readRow(this.#rows.bufferOf(number), this.#rows.offsetOf(number));
   }
 
-  #write(structure: Structure, number: number): void {
+  #write(shown: RecordParts, number: number): void {
     const [bytes, row] = [this.#rows.bufferOf(number), this.#rows.offsetOf(number)];
-    json.record(structure, bytes, row, this.#rows.sizeOf(number));
+    json.record(shown, bytes, row);
   }
 }
 

@@ -232,12 +232,17 @@ function anyOf(tests: readonly RowTest[]): RowTest {
 }
 
 /** The record behind which a page begins; null: it can't stand in the order. */
-function probeOf({ sort, order }: Asked, { id, value }: After): Probe | null {
-  const time = value instanceof Date ? value.toISOString() : epoch;
-  const target = sort?.target ?? 'id';
-  const _doc: Record<string, string> =
-    typeof target === 'string' || value === null ? {} : { [slotOf(target)]: String(value) };
-  const bytes = writer.write({ _id: id, _created_at: time, _updated_at: time, _doc }, RowSlabs.largest);
+function probeOf({ sort, order }: Asked, { id, values }: After): Probe | null {
+  const _doc: Record<string, string> = {};
+  const times = { createdAt: epoch, updatedAt: epoch };
+  for (const [index, { target }] of (sort ?? []).entries()) {
+    const value = values[index] ?? null;
+    if (value === null || target === 'id') continue;
+    if (typeof target === 'string') times[target] = (value as Date).toISOString();
+    else _doc[slotOf(target)] = String(value);
+  }
+  const row = { _id: id, _created_at: times.createdAt, _updated_at: times.updatedAt, _doc };
+  const bytes = writer.write(row, RowSlabs.largest);
   const key = bytes === null ? Number.NaN : orderKey(order, bytes, 0);
   return bytes === null || Number.isNaN(key) ? null : { key, bytes, row: 0 };
 }

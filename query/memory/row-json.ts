@@ -1,47 +1,50 @@
+import { valueAt } from '../input/filters/filter-test.ts';
 import { createdAt, findValues, idSpan, type Span, updatedAt } from '../sql/packed-row.ts';
+import type { RecordParts } from '../structure/record-parts.ts';
 import { slotOf } from '../structure/slots.ts';
-import type { Structure } from '../structure/structure.ts';
 import { nameOf } from './row-order.ts';
 
-interface ShownField {
-  /** `,"name":` */
-  readonly prefix: Buffer;
-  readonly isText: boolean;
+/** A value that answers show, and what stands before it. */
+interface Shown {
+  readonly before: Buffer;
+  readonly kind: 'id' | 'createdAt' | 'updatedAt' | 'text' | 'json' | 'path';
+  readonly path: readonly string[];
+  /** Of its slot among those that are looked for. */
+  readonly place: number;
 }
 
-/** The fields of a structure that answers show. */
+/** What answers show of a record. */
 interface View {
-  readonly fields: readonly ShownField[];
-  /** Places in `fields` by the slots' bytes as a number. */
+  readonly shown: readonly Shown[];
+  readonly end: Buffer;
+  /** Places of slots, by their bytes as a number. */
   readonly places: ReadonlyMap<number, number>;
-  /** Where the value of each field lies in the row that is written: start and end; an end of 0: it has none. */
+  /** Where the value of each slot lies in the row that is written: start and end; an end of 0: it has none. */
   readonly spans: Int32Array;
 }
 
-const views = new WeakMap<Structure, View>();
-const openId = Buffer.from('{"id":');
-const openCreated = Buffer.from(',"createdAt":"');
-const openUpdated = Buffer.from('","updatedAt":"');
-const close = Buffer.from('"}');
+const views = new WeakMap<RecordParts, View>();
 const nothing = Buffer.from('null');
 const span: Span = { start: 0, end: 0 };
 const [quote, backslash, firstPlain, comma] = [0x22, 0x5c, 0x20, 0x2c];
 /** Texts up to this length are copied byte by byte, which is faster than a call. */
 const shortText = 48;
 
-function viewOf(structure: Structure): View {
-  let view = views.get(structure);
+function viewOf(parts: RecordParts): View {
+  let view = views.get(parts);
   if (view === undefined) {
-    const shown = structure.fields.filter(({ hashed }) => !hashed);
-    view = {
-      fields: shown.map(({ name, type }) => ({
-        prefix: Buffer.from(`,${JSON.stringify(name)}:`),
-        isText: type === 'TEXT',
-      })),
-      places: new Map(shown.map((field, place) => [slotNumber(nameOf(slotOf(field))), place])),
-      spans: new Int32Array(2 * shown.length),
-    };
-    views.set(structure, view);
+    const places = new Map<number, number>();
+    const shown = parts.parts.map(({ before, target, path }): Shown => {
+      const bytes = Buffer.from(before);
+      if (typeof target === 'string') return { before: bytes, kind: target, path, place: -1 };
+      const slot = slotNumber(nameOf(slotOf(target)));
+      const place = places.get(slot) ?? places.size;
+      places.set(slot, place);
+      const kind = target.type === 'TEXT' ? 'text' : path.length > 0 ? 'path' : 'json';
+      return { before: bytes, kind, path, place };
+    });
+    view = { shown, end: Buffer.from(parts.end), places, spans: new Int32Array(2 * places.size) };
+    views.set(parts, view);
   }
   return view;
 }
@@ -76,29 +79,36 @@ export class RowJson {
     this.#bytes[this.#at++] = byte;
   }
 
-  record(structure: Structure, bytes: Buffer, row: number, size: number): void {
-    const { fields, places, spans } = viewOf(structure);
+  record(parts: RecordParts, bytes: Buffer, row: number): void {
+    const { shown, end, places, spans } = viewOf(parts);
     spans.fill(0);
     findValues(bytes, row, places, spans);
-    // a character becomes six at most, as in ``
-    this.#reserve(6 * size + 200);
-    this.#append(openId);
-    idSpan(bytes, row, span);
-    this.#text(bytes, span.start, span.end);
-    for (let place = 0; place < fields.length; place++) {
-      const { prefix, isText } = fields[place] as ShownField;
-      this.#reserve(prefix.byteLength);
-      this.#append(prefix);
-      const [start, end] = [spans[2 * place] as number, spans[2 * place + 1] as number];
-      if (end === 0) this.#append(nothing);
-      else if (isText) this.#text(bytes, start, end);
-      else this.#copy(bytes, start, end);
+    for (const { before, kind, path, place } of shown) {
+      const from = place < 0 ? 0 : (spans[2 * place] as number);
+      const to = place < 0 ? 0 : (spans[2 * place + 1] as number);
+      // a character becomes six at most, as in `\u0000`
+      this.#reserve(before.byteLength + 6 * (to - from));
+      this.#append(before);
+      switch (kind) {
+        case 'id':
+          idSpan(bytes, row, span);
+          this.#text(bytes, span.start, span.end);
+          break;
+        case 'createdAt':
+          this.#time(createdAt(bytes, row));
+          break;
+        case 'updatedAt':
+          this.#time(updatedAt(bytes, row));
+          break;
+        default:
+          if (to === 0) this.#append(nothing);
+          else if (kind === 'text') this.#text(bytes, from, to);
+          else if (kind === 'json') this.#copy(bytes, from, to);
+          else this.#append(Buffer.from(valueAt(bytes.toString('utf8', from, to), path) ?? 'null'));
+      }
     }
-    this.#append(openCreated);
-    this.#time(createdAt(bytes, row));
-    this.#append(openUpdated);
-    this.#time(updatedAt(bytes, row));
-    this.#append(close);
+    this.#reserve(end.byteLength);
+    this.#append(end);
   }
 
   comma(): void {
@@ -148,10 +158,11 @@ export class RowJson {
 const second = 1000;
 let knownSecond = { at: Number.NaN, text: '' };
 
-/** ISO 8601. Times of one answer are often of one second. */
+/** ISO 8601, in quotes. Times of one answer are often of one second. */
 function timeText(milliseconds: number): string {
   const at = Math.floor(milliseconds / second);
-  if (knownSecond.at !== at) knownSecond = { at, text: new Date(at * second).toISOString().slice(0, -4) };
+  if (knownSecond.at !== at)
+    knownSecond = { at, text: `"${new Date(at * second).toISOString().slice(0, -4)}` };
   const rest = milliseconds - at * second;
-  return `${knownSecond.text}${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}Z`;
+  return `${knownSecond.text}${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}Z"`;
 }

@@ -1,5 +1,6 @@
+import type { Sort, Sorts } from '../input/parse-sort.ts';
 import { createdAt, idSpan, type Span, updatedAt, valueSpan } from '../sql/packed-row.ts';
-import type { Field, SystemKey } from '../structure/field.ts';
+import type { Field } from '../structure/field.ts';
 import { slotOf } from '../structure/slots.ts';
 
 /** What rows are sorted by; ids break ties, as in `orderSql`. Rows without a value come last. */
@@ -8,18 +9,23 @@ export interface RowOrder {
   readonly by: string;
   readonly kind: 'id' | 'time' | 'number' | 'boolean' | 'text';
   readonly descending: boolean;
+  /** What decides where that is equal; null: ids. */
+  readonly next: RowOrder | null;
 }
 
-export const idOrder: RowOrder = { by: 'id', kind: 'id', descending: false };
+export const idOrder: RowOrder = { by: 'id', kind: 'id', descending: false, next: null };
 
-export function orderOf(
-  sort: { readonly target: Field | SystemKey; readonly descending: boolean } | null,
-): RowOrder {
+export function orderOf(sort: Sorts | null): RowOrder {
   if (sort === null) return idOrder;
-  const { target, descending } = sort;
-  if (target === 'id') return { by: target, kind: 'id', descending };
-  if (typeof target === 'string') return { by: target, kind: 'time', descending };
-  return { by: slotOf(target), kind: kindOfField(target), descending };
+  let order: RowOrder | null = null;
+  for (let at = sort.length - 1; at >= 0; at--) {
+    const { target, descending } = sort[at] as Sort;
+    order =
+      typeof target === 'string'
+        ? { by: target, kind: target === 'id' ? 'id' : 'time', descending, next: order }
+        : { by: slotOf(target), kind: kindOfField(target), descending, next: order };
+  }
+  return order as RowOrder;
 }
 
 function kindOfField({ type }: Field): 'number' | 'boolean' | 'text' {
@@ -28,7 +34,8 @@ function kindOfField({ type }: Field): 'number' | 'boolean' | 'text' {
 }
 
 export function sameOrder(a: RowOrder, b: RowOrder): boolean {
-  return a.by === b.by && a.descending === b.descending;
+  if (a.by !== b.by || a.descending !== b.descending) return false;
+  return a.next === null || b.next === null ? a.next === b.next : sameOrder(a.next, b.next);
 }
 
 const [span, other]: [Span, Span] = [
@@ -92,11 +99,17 @@ function idKey(bytes: Buffer, row: number): number {
 
 /** Compares two rows of one `orderKey`. */
 export function compareTie(order: RowOrder, a: Buffer, rowA: number, b: Buffer, rowB: number): number {
-  const { by, kind, descending } = order;
+  const { by, kind, descending, next } = order;
   if (kind === 'text') {
     const hasValue = valueSpan(a, rowA, nameOf(by), span) && valueSpan(b, rowB, nameOf(by), other);
     const result = hasValue ? compareSpans(a, b) : 0;
     if (result !== 0) return descending ? -result : result;
+  }
+  if (next !== null && kind !== 'id') {
+    const [keyA, keyB] = [orderKey(next, a, rowA), orderKey(next, b, rowB)];
+    // ids that are no UUIDs have no key
+    if (keyA !== keyB && next.kind !== 'id') return keyA < keyB ? -1 : 1;
+    return compareTie(next, a, rowA, b, rowB);
   }
   idSpan(a, rowA, span);
   idSpan(b, rowB, other);

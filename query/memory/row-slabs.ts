@@ -71,11 +71,6 @@ export class RowSlabs {
     return (((this.#places[row] as number) - 1) % unitsOfSlab) * unit + headBytes;
   }
 
-  /** Bytes of a row, and at most seven more. */
-  sizeOf(row: number): number {
-    return this.bufferOf(row).readUInt32LE(this.offsetOf(row) - headBytes) - headBytes;
-  }
-
   #put(row: number, bytes: Buffer, start: number, end: number): void {
     const size = Math.ceil((headBytes + end - start) / unit) * unit;
     let slab = this.#slabs[this.#current];

@@ -32,6 +32,8 @@ export interface DescribedOperation extends OperationIdentity {
   readonly options?: true;
   /** Its own. */
   readonly parameters?: (space: SpaceModel) => readonly ApiParameter[];
+  /** Headers of its own. */
+  readonly headers?: readonly ApiParameter[];
   /** Absent: it has none. */
   readonly body?: (space: SpaceModel) => ApiMedia;
   /** JSON; or else `answers`. */
@@ -67,6 +69,9 @@ export const writeErrors: readonly ErrorCode[] = [
   'quota_exceeded',
   'unavailable',
 ];
+
+/** RFC 10008 section 2.1. */
+const queryErrors: readonly ErrorCode[] = ['wrong_content_type', 'unsupported_media_type'];
 
 export const idParameter: ApiParameter = {
   name: 'id',
@@ -137,6 +142,7 @@ export function describeOperation(
       ...accountErrors,
       ...(spaceHeaders === 'none' ? [] : spaceErrors),
       ...(body === undefined ? [] : bodyErrors),
+      ...(also?.method === 'QUERY' ? queryErrors : []),
       ...errors,
     ],
     sample(base) {
@@ -153,7 +159,7 @@ export function describeOperation(
 }
 
 function parametersOf(
-  { family, spaceHeaders, options, parameters }: DescribedOperation,
+  { family, spaceHeaders, options, parameters, headers = [] }: DescribedOperation,
   space: SpaceModel,
   asBody: boolean,
 ): readonly ApiParameter[] {
@@ -162,6 +168,7 @@ function parametersOf(
     ...(asBody ? [] : (parameters?.(space) ?? [])),
     ...(spaceHeaders === undefined ? space.structureHeaders : []),
     ...(options === true ? [space.options] : []),
+    ...headers,
     ...(family === null ? [] : [loginToken]),
     ...(spaceHeaders === 'none' ? [] : space.creationHeaders),
   ];

@@ -16,6 +16,8 @@ export interface SpaceModel {
   readonly creationHeaders: readonly ApiParameter[];
   readonly conditions: readonly ApiParameter[];
   readonly conditionsBody: ApiMedia;
+  /** Conditions within a larger body: without order and page. */
+  readonly where: Schema;
   readonly aggregation: ApiMedia;
   readonly search: readonly ApiParameter[];
   readonly options: ApiParameter;
@@ -25,7 +27,7 @@ export interface SpaceModel {
   /** As answers have it. */
   readonly record: Schema;
   readonly recordOrNull: Schema;
-  /** With what `populate` adds. */
+  /** With what `populate` adds, and without what `select` leaves out. */
   readonly found: Schema;
   readonly foundOrNull: Schema;
   readonly newRecord: ApiMedia;
@@ -59,6 +61,11 @@ const anyRecord: Schema = {
 };
 const record = named('Record', anyRecord);
 const recordOrNull = named('RecordOrNull', nullable(anyRecord));
+const foundRecord: Schema = {
+  ...anyRecord,
+  description: `${anyRecord.description}. With \`select\` of the options only \`id\`, and what that names`,
+  required: ['id'],
+};
 
 /** Conditions in the body of QUERY, or of POST: for those too long for an address. */
 export function conditionsSchema(conditions: Schema): Schema {
@@ -67,8 +74,9 @@ export function conditionsSchema(conditions: Schema): Schema {
       conditions,
       {
         type: 'array',
-        description: 'Pairs of a field and its value; a field may come several times',
-        items: { type: 'array', minItems: 2, maxItems: 2, prefixItems: [nameSchema, {}], items: {} },
+        description:
+          'Pairs of a field and its value, or triples with an operator between them; a field may come several times',
+        items: { type: 'array', minItems: 2, maxItems: 3, prefixItems: [nameSchema, {}, {}], items: {} },
       },
     ],
   };
@@ -130,12 +138,13 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
         name: 'conditions',
         in: 'query',
         description:
-          'Conditions: any number, up to 100, of `<field>=<value>` with the name or slug of a field, or `id`, `createdAt`, `updatedAt`. Each value is converted by the type of its field',
+          'Conditions: any number, up to 100, of `<field>=<value>` with the name or slug of a field, or `id`, `createdAt`, `updatedAt`. Each value is converted by the type of its field. An operator stands in brackets behind the field, such as `age[gte]=36`; groups are `$or[0][name]=Ada&$or[1][age]=36`',
         schema: { type: 'object', maxProperties: 100, additionalProperties: { type: 'string' } },
         example: { name: 'Ada' },
       },
     ],
     conditionsBody: { schema: conditionsBody, example: { name: 'Ada' } },
+    where: conditionsBody,
     aggregation: aggregateBody(conditionsBody, () => nameSchema, {
       groupBy: ['name'],
       values: { people: 'count', oldest: { max: 'age' } },
@@ -159,8 +168,8 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
     structureBody: { schema: named('StructureBody', structureBody), example: exampleStructure },
     record,
     recordOrNull,
-    found: record,
-    foundOrNull: recordOrNull,
+    found: named('FoundRecord', foundRecord),
+    foundOrNull: named('FoundRecordOrNull', nullable(foundRecord)),
     newRecord: {
       schema: named('NewRecord', { ...object, description: 'Values of fields, by name or slug' }),
       example: { name: 'Ada', age: 36 },

@@ -6,6 +6,7 @@ import { type Field, systemKeys } from '../structure/field.ts';
 import { incrementSchema } from '../structure/increment.ts';
 import type { Structure } from '../structure/structure.ts';
 import { aggregateBody } from './aggregate-schema.ts';
+import { conditionsObject, controlProperties, filterParameters, typeSchemas } from './filter-schemas.ts';
 import {
   clearAllSpaces,
   conditionsSchema,
@@ -14,14 +15,6 @@ import {
   searchParameters,
   systemProperties,
 } from './space-model.ts';
-
-const typeSchemas: Readonly<Record<Field['type'], Schema>> = {
-  TEXT: { type: 'string' },
-  NUMBER: { type: 'number' },
-  BOOLEAN: { type: 'boolean' },
-  ARRAY: { type: 'array', items: {} },
-  OBJECT: { type: 'object', additionalProperties: true },
-};
 
 const exampleValues: Readonly<Record<Field['type'], unknown>> = {
   TEXT: 'text',
@@ -49,16 +42,13 @@ export function typedSpace({ fields }: Structure): SpaceModel {
     Object.fromEntries(of.map((field) => [field.name, { ...schema(field), ...described(field) }]));
   const valued = (field: Field): Schema => typeSchemas[field.type];
   const record = exactObject({ ...systemProperties, ...byName(shown, (field) => nullable(valued(field))) });
-  const found = { ...record, additionalProperties: populated };
+  // `select` may leave out the rest, and name a part of an OBJECT
+  const found = { ...record, required: ['id'], additionalProperties: populated };
   const needed = fields.filter(({ required, defaultValue }) => required && defaultValue === null);
   const optional = fields.filter((field) => !needed.includes(field)).map(({ name }) => name);
   const searchable = fields.filter(isSearchable);
-  const conditionsBody = conditionsSchema(
-    exactObject(
-      { ...systemProperties, ...byName(fields, valued) },
-      { optional: [...systemKeys, ...fields.map(({ name }) => name)] },
-    ),
-  );
+  const targets = [...systemKeys, ...fields];
+  const where = conditionsSchema(conditionsObject(targets, described));
   return {
     structureHeaders: [
       {
@@ -71,9 +61,13 @@ export function typedSpace({ fields }: Structure): SpaceModel {
       },
     ],
     creationHeaders: [clearAllSpaces],
-    conditions: [...systemKeys.map(systemCondition), ...fields.map(condition)],
-    conditionsBody: { schema: conditionsBody, example: {} },
-    aggregation: aggregateBody(conditionsBody, (kinds) => namesOfKinds(shown, kinds), {
+    conditions: [...systemKeys.map(systemCondition), ...fields.map(condition), ...filterParameters(targets)],
+    conditionsBody: {
+      schema: conditionsSchema(conditionsObject(targets, described, controlProperties)),
+      example: {},
+    },
+    where,
+    aggregation: aggregateBody(where, (kinds) => namesOfKinds(shown, kinds), {
       values: { records: 'count' },
     }),
     search: searchParameters(

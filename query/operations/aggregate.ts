@@ -1,31 +1,40 @@
 import { arrayOf } from '../../common/openapi/schema.ts';
 import { continueWith } from '../../common/promises/continue-with.ts';
 import { parseAggregate } from '../input/aggregate/parse-aggregate.ts';
+import { requireQueryType } from '../input/query-media-type.ts';
+import { queryableHeaders, timingParameter } from '../openapi/filter-schemas.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
 import { cachedRecord } from './cached-answer.ts';
-import { jsonAnswer } from './json-answer.ts';
+import { jsonAnswer, queryableJson } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
 /** POST or QUERY /{project}/{space}/_aggregate_: groups of records, and what is computed of each. */
 export const aggregate: OperationDefinition = {
   run: ({ request, open, body }, { reader, store }) =>
     continueWith(open(), async (space) => {
+      if (request.method === 'QUERY') requireQueryType(request);
       const asked = await body();
       const { signal } = request;
+      const headers = queryableJson;
       // its answer may be one row though there are no records
       if (space.missing)
-        return jsonAnswer(await reader.aggregate(space, parseAggregate(asked, space.structure), signal));
+        return jsonAnswer(
+          await reader.aggregate(space, parseAggregate(asked, space.structure), signal),
+          headers,
+        );
       const key = `aggregate ${JSON.stringify(asked)}`;
-      return cachedRecord({ cache: store.results, space, request, asked: key }, () => {
+      return cachedRecord({ cache: store.results, space, request, asked: key, headers }, () => {
         const plan = parseAggregate(asked, space.structure);
         const read = (): Promise<string> => reader.aggregate(space, plan, signal);
-        return { conditions: plan.where, populate: null, now: () => null, read };
+        return { conditions: plan.where, populate: null, total: null, now: () => null, read };
       });
     }),
   summary: 'Count, sum and group records',
   description:
     'Groups of the records that match, and what is computed of each group. Without `groupBy` all are one group.',
+  headers: [timingParameter],
   body: ({ aggregation }) => aggregation,
+  answerHeaders: queryableHeaders,
   answer: () =>
     arrayOf({
       type: 'object',

@@ -6,6 +6,7 @@ import { parseOptions } from '../input/parse-options.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { CachedCall, Reading } from './cached-answer.ts';
+import { queryableJson } from './json-answer.ts';
 import type { OperationCall, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 
@@ -25,14 +26,21 @@ export function answerAsked<Result>(
 ): HttpResponse | Promise<HttpResponse> {
   const { request, open, body } = call;
   return continueWith(open(), (space) =>
-    continueWith(askedConditions(request, body), ({ given, key }) =>
-      cached({ cache: deps.store.results, space, request, asked: `${operation} ${key}` }, () => {
-        const { structure } = space;
-        const { paramRelationship, sort, page } = parseOptions(request.header('options'), structure);
-        const conditions = parseConditions(given(structure), structure, paramRelationship);
-        const populate = preparePopulate(deps, request, space);
-        return { conditions, populate, ...read(space, { sort, page, conditions }) };
-      }),
+    continueWith(askedConditions(request, body), ({ read: readAsked, key }) =>
+      cached(
+        { cache: deps.store.results, space, request, asked: `${operation} ${key}`, headers: queryableJson },
+        () => {
+          const { structure } = space;
+          const { given, controls } = readAsked(structure);
+          const options = parseOptions(request.header('options'), structure, controls);
+          const { paramRelationship, sort, page, select, count } = options;
+          const conditions = parseConditions(given, structure, paramRelationship);
+          const populate = preparePopulate(deps, request, space, select);
+          const plan = { sort, page, select, conditions };
+          const total = count ? () => deps.reader.total(space, plan, request.signal) : null;
+          return { conditions, populate, total, ...read(space, plan) };
+        },
+      ),
     ),
   );
 }

@@ -5,6 +5,7 @@ import type { KeptResults, ReadCache } from '../store/kept-results.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { jsonAnswer, jsonStream } from './json-answer.ts';
 import type { Populate } from './populate.ts';
+import { type Timing, timingOf } from './timing.ts';
 
 export interface CachedCall {
   readonly cache: ReadCache;
@@ -12,7 +13,12 @@ export interface CachedCall {
   readonly request: HttpRequest;
   /** The operation, and what it is asked, as it came. */
   readonly asked: string;
+  /** Of the answer. */
+  readonly headers: Readonly<Record<string, string>>;
 }
+
+/** How many records there are on all pages. */
+export const totalHeader = 'sluice-total-count';
 
 /** A request that was read. */
 export interface Reading<Result> {
@@ -20,6 +26,8 @@ export interface Reading<Result> {
   readonly conditions: Conditions | null;
   /** Null: it has records of the space alone. What has others is not kept: writes to their spaces are not announced here. */
   readonly populate: Promise<Populate> | null;
+  /** How many records there are on all pages; null: nobody asks. An answer with it is not kept. */
+  readonly total: (() => Promise<number>) | null;
   /** The answer, if it can be made of what is in memory; null: it can't. */
   readonly now: () => Uint8Array | null;
   readonly read: () => Promise<Result>;
@@ -39,16 +47,45 @@ function answerOf<Result>(
   prepare: () => Reading<Result>,
   read: (cache: KeptResults, key: string, reading: Reading<Result>) => Promise<HttpResponse>,
 ): HttpResponse | Promise<HttpResponse> {
+  const { space, headers } = call;
   const key = requestKey(call);
-  return continueWith(call.cache.at(call.space.id), (cache) => {
-    const kept = cache.get(call.space, key);
-    if (kept !== undefined) return jsonAnswer(kept);
+  const timing = timingOf(call.request);
+  return continueWith(call.cache.at(space.id), (cache) => {
+    const kept = cache.get(space, key);
+    timing?.add('cache');
+    if (kept !== undefined) return timedBy(timing, jsonAnswer(kept, headers));
     const reading = prepare();
-    const now = reading.populate === null && !call.space.missing ? reading.now() : null;
-    if (now === null) return read(cache, key, reading);
-    cache.keep(call.space, key, reading.conditions, now);
-    return jsonAnswer(now);
+    timing?.add('parse');
+    const now = reading.populate === null && !space.missing ? reading.now() : null;
+    timing?.add('cache');
+    if (now !== null && reading.total === null) {
+      cache.keep(space, key, reading.conditions, now);
+      return timedBy(timing, jsonAnswer(now, headers));
+    }
+    if (timing === null && reading.total === null) return read(cache, key, reading);
+    return withTotal(reading, () =>
+      now === null ? read(cache, key, reading) : jsonAnswer(now, headers),
+    ).then((response) => {
+      timing?.add('engine');
+      return timedBy(timing, response);
+    });
   });
+}
+
+function timedBy(timing: Timing | null, response: HttpResponse): HttpResponse {
+  return timing === null ? response : { ...response, headers: { ...response.headers, ...timing.headers } };
+}
+
+async function withTotal(
+  { populate, total }: Pick<Reading<unknown>, 'populate' | 'total'>,
+  answer: () => HttpResponse | Promise<HttpResponse>,
+): Promise<HttpResponse> {
+  if (total === null) return answer();
+  // what it refuses comes first
+  await populate;
+  const records = await total();
+  const response = await answer();
+  return { ...response, headers: { ...response.headers, [totalHeader]: String(records) } };
 }
 
 /** Whether it depends on hashes, which are compared each time. */
@@ -62,16 +99,16 @@ export function cachedRecord(
   prepare: () => Reading<string | null>,
   empty = 'null',
 ): HttpResponse | Promise<HttpResponse> {
-  const { space } = call;
-  return answerOf(call, prepare, async (cache, key, { conditions, populate, read }) => {
+  const { space, headers } = call;
+  return answerOf(call, prepare, async (cache, key, { conditions, populate, total, read }) => {
     const populated = await populate;
-    if (space.missing) return jsonAnswer(empty);
-    if (populated !== null) return jsonAnswer((await populated.one(await read())) ?? 'null');
-    if (isChecked(conditions)) return jsonAnswer((await read()) ?? 'null');
+    if (space.missing) return jsonAnswer(empty, headers);
+    if (populated !== null) return jsonAnswer((await populated.one(await read())) ?? 'null', headers);
+    if (total !== null || isChecked(conditions)) return jsonAnswer((await read()) ?? 'null', headers);
     const result = await cache.load(space, key, conditions, async () =>
       Buffer.from((await read()) ?? 'null'),
     );
-    return jsonAnswer(result as Uint8Array);
+    return jsonAnswer(result as Uint8Array, headers);
   });
 }
 
@@ -80,12 +117,13 @@ export function cachedList(
   call: CachedCall,
   prepare: () => Reading<AsyncIterable<Uint8Array>>,
 ): HttpResponse | Promise<HttpResponse> {
-  const { space } = call;
-  return answerOf(call, prepare, async (cache, key, { conditions, populate, read }) => {
+  const { space, headers } = call;
+  return answerOf(call, prepare, async (cache, key, { conditions, populate, total, read }) => {
     const populated = await populate;
-    if (space.missing) return jsonAnswer('[]');
-    if (populated !== null) return jsonStream(populated.list(await read()));
-    if (cache.largest === 0 || isChecked(conditions)) return jsonStream(await read());
+    if (space.missing) return jsonAnswer('[]', headers);
+    if (populated !== null) return jsonStream(populated.list(await read()), headers);
+    if (cache.largest === 0 || total !== null || isChecked(conditions))
+      return jsonStream(await read(), headers);
     let stream: AsyncIterable<Uint8Array> | null = null;
     const result = await cache.load(space, key, conditions, async () => {
       const begun = await beginning(await read(), cache.largest);
@@ -93,7 +131,7 @@ export function cachedList(
       stream = begun.stream;
       return null;
     });
-    return result === null ? jsonStream(stream ?? (await read())) : jsonAnswer(result);
+    return result === null ? jsonStream(stream ?? (await read()), headers) : jsonAnswer(result, headers);
   });
 }
 

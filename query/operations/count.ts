@@ -4,27 +4,30 @@ import { askedConditions } from '../input/asked-conditions.ts';
 import { parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
+import { queryableHeaders, timingParameter } from '../openapi/filter-schemas.ts';
 import { cachedRecord } from './cached-answer.ts';
+import { queryableJson } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
 /** GET /{project}/{space}/_count_: how many records find would answer without a page. */
 export const count: OperationDefinition = {
   run: ({ request, open, body }, { reader, store }) =>
     continueWith(open(), (space) =>
-      continueWith(askedConditions(request, body), ({ given, key }) =>
+      continueWith(askedConditions(request, body), ({ read: readAsked, key }) =>
         cachedRecord(
-          { cache: store.results, space, request, asked: `count ${key}` },
+          { cache: store.results, space, request, asked: `count ${key}`, headers: queryableJson },
           () => {
             const { structure } = space;
-            const { paramRelationship } = parseOptions(request.header('options'), structure);
-            const conditions = parseConditions(given(structure), structure, paramRelationship);
+            const { given, controls } = readAsked(structure);
+            const { paramRelationship } = parseOptions(request.header('options'), structure, controls);
+            const conditions = parseConditions(given, structure, paramRelationship);
             const now = (): Uint8Array | null => {
               const found = reader.countNow(space, conditions);
               return found === null ? null : Buffer.from(JSON.stringify({ count: found }));
             };
             const read = async (): Promise<string> =>
               JSON.stringify({ count: await reader.count(space, request.signal, conditions) });
-            return { conditions, populate: null, now, read };
+            return { conditions, populate: null, total: null, now, read };
           },
           '{"count":0}',
         ),
@@ -33,6 +36,8 @@ export const count: OperationDefinition = {
   summary: 'Count records',
   description: 'How many records match. With `QUERY` the conditions come in the body.',
   parameters: ({ conditions }) => conditions,
+  headers: [timingParameter],
+  answerHeaders: queryableHeaders,
   options: true,
   answer: () => exactObject({ count: countSchema }),
   errors: [...conditionErrors, 'query_too_expensive'],

@@ -23,8 +23,8 @@ export const deleteMany: OperationDefinition = {
     'All of them, or none; 10,000 at most. All records of the space are meant by `{"id": {"exists": true}}` only.',
   options: true,
   isRecord: false,
-  body: ({ conditionsBody, changes }) => ({
-    schema: exactObject({ where: conditionsBody.schema }, { optional: ['where'] }),
+  body: ({ where, changes }) => ({
+    schema: exactObject({ where }, { optional: ['where'] }),
     example: { where: changes.example },
   }),
   answer: () => exactObject({ deleted: { ...count, description: 'How many records matched' } }),

@@ -1,4 +1,10 @@
 import { conditionErrors } from '../openapi/describe-operation.ts';
+import {
+  controlParameters,
+  foundHeaders,
+  queryableHeaders,
+  timingParameter,
+} from '../openapi/filter-schemas.ts';
 import { answerAsked } from './asked-records.ts';
 import { cachedRecord } from './cached-answer.ts';
 import type { OperationDefinition } from './operation.ts';
@@ -20,9 +26,11 @@ export const findOne: OperationDefinition = {
     })),
   summary: 'Find one record',
   description: 'The first record that matches, or `null`.',
-  parameters: ({ conditions }) => conditions,
+  parameters: ({ conditions }) => [...conditions, ...controlParameters],
+  headers: [timingParameter],
   options: true,
   answer: ({ foundOrNull }) => foundOrNull,
-  errors: conditionErrors,
+  answerHeaders: { ...foundHeaders, ...queryableHeaders },
+  errors: [...conditionErrors, 'query_too_expensive'],
   sample: { query: '?name=Ada' },
 };

@@ -1,5 +1,11 @@
 import { arrayOf } from '../../common/openapi/schema.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
+import {
+  controlParameters,
+  foundHeaders,
+  queryableHeaders,
+  timingParameter,
+} from '../openapi/filter-schemas.ts';
 import { answerAsked } from './asked-records.ts';
 import { cachedList } from './cached-answer.ts';
 import type { OperationDefinition } from './operation.ts';
@@ -21,9 +27,11 @@ export const find: OperationDefinition = {
   summary: 'Find records',
   description:
     'The records that match, in a JSON array. With `QUERY` at the same address, or `POST` at `_find_`, the conditions come in the body.',
-  parameters: ({ conditions }) => conditions,
+  parameters: ({ conditions }) => [...conditions, ...controlParameters],
+  headers: [timingParameter],
   options: true,
   answer: ({ found }) => arrayOf(found),
-  errors: conditionErrors,
+  answerHeaders: { ...foundHeaders, ...queryableHeaders },
+  errors: [...conditionErrors, 'query_too_expensive'],
   sample: { query: '?name=Ada' },
 };

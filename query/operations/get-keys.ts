@@ -1,15 +1,17 @@
 import { continueWith } from '../../common/promises/continue-with.ts';
 import { oldest } from '../records/record-reader.ts';
 import { cachedRecord } from './cached-answer.ts';
+import { jsonHeaders } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
 /** GET /{project}/{space}/get-key-values: the key group, or `null`. */
 export const getKeys: OperationDefinition = {
   run: ({ request, open }, { reader, store }) =>
     continueWith(open(), (space) =>
-      cachedRecord({ cache: store.results, space, request, asked: 'getKeys' }, () => ({
+      cachedRecord({ cache: store.results, space, request, asked: 'getKeys', headers: jsonHeaders }, () => ({
         conditions: null,
         populate: null,
+        total: null,
         now: () => reader.firstNow(space, oldest),
         read: () => reader.oldest(space, request.signal),
       })),

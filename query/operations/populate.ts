@@ -2,6 +2,7 @@ import { invalidOptions } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { type Population, parsePopulate } from '../input/parse-populate.ts';
+import type { ReadPlan } from '../input/read-plan.ts';
 import { findNamed } from '../login/authorize.ts';
 import type { RecordReader } from '../records/record-reader.ts';
 import type { Authorize } from '../space/open-space.ts';
@@ -42,8 +43,9 @@ export function preparePopulate(
   deps: PopulateDeps,
   request: HttpRequest,
   space: RecordSpace,
+  select: ReadPlan['select'] = null,
 ): Promise<Populate> | null {
-  const populations = parsePopulate(request, space.structure);
+  const populations = parsePopulate(request, space.structure, select);
   return populations.length === 0 ? null : openSources(deps, request, space, populations);
 }
 

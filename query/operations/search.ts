@@ -3,15 +3,18 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import { arrayOf } from '../../common/openapi/schema.ts';
 import { continueWith } from '../../common/promises/continue-with.ts';
+import { splitQuery } from '../input/controls.ts';
 import type { Filter } from '../input/filters/filter.ts';
 import { givenInQuery } from '../input/filters/given-in-query.ts';
 import type { OperatorName } from '../input/filters/operators.ts';
 import { type Conditions, parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';
 import { parseSearch, type Search } from '../input/parse-search.ts';
+import { controlParameters, foundHeaders, timingParameter } from '../openapi/filter-schemas.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { cachedList } from './cached-answer.ts';
+import { jsonHeaders } from './json-answer.ts';
 import type { OperationDefinition, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 
@@ -27,10 +30,13 @@ export const search: OperationDefinition = {
   parameters: ({ search, conditions }) => [
     ...search,
     ...conditions.filter(({ name }) => search.every((parameter) => parameter.name !== name)),
+    ...controlParameters,
   ],
+  headers: [timingParameter],
   options: true,
   answer: ({ found }) => arrayOf(found),
-  errors: ['invalid_condition', 'invalid_options'],
+  answerHeaders: foundHeaders,
+  errors: ['invalid_condition', 'invalid_options', 'query_too_expensive'],
   sample: { more: ['-G', '-d searchText=ada', '-d searchableFields[]=name'] },
 };
 
@@ -40,14 +46,14 @@ function answer(
   deps: OperationDeps,
 ): HttpResponse | Promise<HttpResponse> {
   const { reader, store } = deps;
-  return cachedList({ cache: store.results, space, request, asked: `search ${request.rawQuery}` }, () => {
-    const { sort, page, paramRelationship } = parseOptions(request.header('options'), space.structure);
-    const search = parseSearch(request.query, space.structure);
-    const given = parseConditions(
-      givenInQuery(search.conditions, space.structure),
-      space.structure,
-      paramRelationship,
-    );
+  const { structure } = space;
+  const key = `search ${request.rawQuery}`;
+  return cachedList({ cache: store.results, space, request, asked: key, headers: jsonHeaders }, () => {
+    const asked = splitQuery(request.query, structure);
+    const options = parseOptions(request.header('options'), structure, asked.controls);
+    const { sort, page, select, count, paramRelationship } = options;
+    const search = parseSearch(asked.conditions, structure);
+    const given = parseConditions(givenInQuery(search.conditions, structure), structure, paramRelationship);
     const [hashed] = given.hashed;
     if (hashed !== undefined) {
       throw invalidCondition([
@@ -55,10 +61,11 @@ function answer(
       ]);
     }
     const conditions = searched(given, search);
-    const plan = { sort, page, conditions };
+    const plan = { sort, page, select, conditions };
     return {
       conditions,
-      populate: preparePopulate(deps, request, space),
+      populate: preparePopulate(deps, request, space, select),
+      total: count ? () => reader.total(space, plan, request.signal) : null,
       now: () => reader.listNow(space, plan),
       read: () => reader.stream(space, plan, request.signal),
     };

@@ -31,10 +31,10 @@ export const updateMany: OperationDefinition = {
     'All of them, or none; 10,000 at most. `set` says what fields become, `inc` what is added to them. All records of the space are meant by `{"id": {"exists": true}}` only.',
   options: true,
   isRecord: false,
-  body: ({ conditionsBody, changes }) => ({
+  body: ({ where, changes }) => ({
     schema: exactObject(
       {
-        where: conditionsBody.schema,
+        where,
         set: changes.schema,
         inc: { type: 'object', additionalProperties: { type: 'number' } },
       },

@@ -1,5 +1,6 @@
 import { noConditions, noMatch } from '../../common/errors/catalogue.ts';
 import { letOthersRun } from '../../common/limits/yielding-loop.ts';
+import { splitQuery } from '../input/controls.ts';
 import { givenInQuery } from '../input/filters/given-in-query.ts';
 import { parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';
@@ -17,17 +18,22 @@ export const updateOne: OperationDefinition = {
   async run({ request, open, body }, { reader, changes, announce }) {
     const { query, signal } = request;
     const space = await open();
-    const options = parseOptions(request.header('options'), space.structure);
-    const conditions = parseConditions(
-      givenInQuery(query, space.structure),
+    const { conditions: given, controls } = splitQuery(query, space.structure);
+    const { sort, page, paramRelationship } = parseOptions(
+      request.header('options'),
       space.structure,
-      options.paramRelationship,
+      controls,
+    );
+    const conditions = parseConditions(
+      givenInQuery(given, space.structure),
+      space.structure,
+      paramRelationship,
     );
     // clients leave out conditions whose value is undefined: a mistake there should not change some other record
-    if (query.length === 0) throw noConditions();
+    if (given.length === 0) throw noConditions();
     const wanted = validateChanges(await body(), space.structure);
     for (;;) {
-      const id = await reader.firstId(space, { ...options, conditions }, signal);
+      const id = await reader.firstId(space, { sort, page, conditions }, signal);
       if (id === null) throw noMatch('No record matches the conditions');
       const stillWanted = (): Promise<boolean> => reader.matches(space, conditions, id, signal);
       const record = await changes.update(space, { id, stillWanted }, wanted, signal);

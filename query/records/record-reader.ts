@@ -14,6 +14,7 @@ import { recordExpression } from '../sql/value-sql.ts';
 import { pageOf } from '../store/find-statement.ts';
 import type { FindAnswers, RecordStore } from '../store/record-store.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
+import { type RecordParts, wholeRecord } from '../structure/record-parts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
 import type { Candidates, Narrowed } from './candidates.ts';
@@ -43,7 +44,7 @@ export class RecordReader {
   /** What `stream` would answer, if it can be made of rows in memory at once; null: it can't. */
   listNow(space: RecordSpace, plan: ReadPlan): Uint8Array | null {
     const found = this.#store.findNow(space, plan);
-    return found === null ? null : found.table.list(space.structure, found.numbers);
+    return found === null ? null : found.table.list(shownBy(space, plan), found.numbers);
   }
 
   /** What `first` would answer, likewise: JSON text, `null` included. */
@@ -51,13 +52,17 @@ export class RecordReader {
     const found = this.#store.findNow(space, { ...plan, page: firstOf(plan) });
     if (found === null) return null;
     const [number] = found.numbers;
-    return number === undefined ? noRecord : found.table.record(space.structure, number);
+    return number === undefined ? noRecord : found.table.record(shownBy(space, plan), number);
   }
 
   /** The first record that matches, as JSON text; null when none does. The limit of a page does not matter. */
   async first(space: RecordSpace, plan: ReadPlan, signal: AbortSignal): Promise<string | null> {
-    const row = await this.#firstRow<StoredRow>(space, plan, rowColumns, signal);
-    return row === null ? null : storedJson(space.structure, row);
+    const shown = shownBy(space, plan);
+    // reading one map costs less than all columns, and more than a few of them
+    const columns = plan.select ? `${recordExpression(shown)} AS _record` : rowColumns;
+    const row = await this.#firstRow<StoredRow | { readonly _record: string }>(space, plan, columns, signal);
+    if (row === null) return null;
+    return '_record' in row ? row._record : storedJson(space.structure, row, shown);
   }
 
   /** The oldest record of the space, as JSON text. */
@@ -71,7 +76,7 @@ export class RecordReader {
 
   /** The id of the record that `first` would answer; null when none matches. */
   async firstId(space: RecordSpace, plan: ReadPlan, signal: AbortSignal): Promise<string | null> {
-    const row = await this.#firstRow(space, plan, '_id', signal);
+    const row = await this.#firstRow<Pick<StoredRow, '_id'>>(space, plan, '_id', signal);
     return row?._id ?? null;
   }
 
@@ -170,6 +175,12 @@ export class RecordReader {
     return row?._records ?? 0;
   }
 
+  /** How many records there are on all pages of a plan. */
+  async total(space: RecordSpace, { conditions }: ReadPlan, signal: AbortSignal): Promise<number> {
+    if (space.missing) return 0;
+    return this.countNow(space, conditions) ?? this.count(space, signal, conditions);
+  }
+
   /** The groups of an aggregation as a JSON array. Throws a 422 when it would cost too much. */
   async aggregate(space: RecordSpace, plan: AggregatePlan, signal: AbortSignal): Promise<string> {
     const narrowed = space.missing ? null : await this.#candidates.narrow(space, plan.where, signal);
@@ -188,9 +199,10 @@ export class RecordReader {
   async stream(space: RecordSpace, plan: ReadPlan, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const now = this.listNow(space, plan);
     if (now !== null) return oneChunk(now);
+    const shown = shownBy(space, plan);
     return this.#read(space, plan, signal, {
       shared: (rows): AsyncIterable<Uint8Array> =>
-        asJsonArray([Buffer.from(rows.map((row) => `,${storedJson(space.structure, row)}`).join(''))]),
+        asJsonArray([Buffer.from(rows.map((row) => `,${storedJson(space.structure, row, shown)}`).join(''))]),
       alone: (narrowed) => this.#streamRows(space, narrowed, plan, signal),
     });
   }
@@ -203,7 +215,7 @@ export class RecordReader {
   ): Promise<AsyncIterable<Uint8Array>> {
     const { sort, page } = plan;
     // every line begins with a comma, and line breaks between elements are white space
-    const columns = `${recordExpression(space.structure, ',')} AS _record`;
+    const columns = `${recordExpression(shownBy(space, plan), ',')} AS _record`;
     const selection = { ...narrowed, where: whereOf(narrowed, plan), columns, tail: tailOf(plan) };
     const statement = this.#store.table.select(space.id, selection);
     // conditions mostly leave few, and without a sort no more is computed than they leave
@@ -213,8 +225,8 @@ export class RecordReader {
     return asJsonArray(await this.#store.db.stream({ ...read, format: 'TSVRaw' }));
   }
 
-  /** @param columns `_id`, or all of `rowColumns` */
-  async #firstRow<Row extends Pick<StoredRow, '_id'>>(
+  /** @param columns of `Row`, where it is not all of `rowColumns` */
+  async #firstRow<Row>(
     space: RecordSpace,
     { conditions, sort, page }: ReadPlan,
     columns: string,
@@ -279,6 +291,10 @@ export class RecordReader {
       account: space.ownerId,
     });
   }
+}
+
+function shownBy({ structure }: RecordSpace, { select }: ReadPlan): RecordParts {
+  return select ?? wholeRecord(structure);
 }
 
 const noRecord = Buffer.from('null');

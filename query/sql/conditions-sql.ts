@@ -1,7 +1,7 @@
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import type { After } from '../input/parse-after.ts';
 import type { Condition, Conditions } from '../input/parse-conditions.ts';
-import type { Sort } from '../input/parse-options.ts';
+import type { Sort, Sorts } from '../input/parse-sort.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
 import { filterSql } from './filter-sql.ts';
 import type { Selection } from './records-table.ts';
@@ -47,7 +47,7 @@ export function keyedConditions({
 export function anyOfSql(
   fields: readonly Target[],
   values: readonly (readonly StoredValue[])[],
-  sort: Sort | null,
+  sort: Sorts | null,
   limit: number,
 ): Pick<Selection, 'where' | 'tail'> {
   const columns = fields.map(valueSql);
@@ -61,26 +61,41 @@ export function anyOfSql(
 }
 
 /** Records that come behind another one in the order of `orderSql`. */
-export function afterSql(sort: Sort | null, { id, value }: After): string {
-  const target = sort?.target ?? 'id';
-  const down = sort?.descending === true;
-  if (target === 'id') return `_id ${down ? '<' : '>'} ${textLiteral(id)}`;
-  const by = valueSql(target);
-  const tie = `_id ${down && typeof target === 'string' ? '<' : '>'} ${textLiteral(id)}`;
-  // those without a value come last
-  if (value === null) return `(${by} IS NULL AND ${tie})`;
-  const literal = valueLiteral(value);
-  const behind = `${by} ${down ? '<' : '>'} ${literal} OR (${by} = ${literal} AND ${tie})`;
-  return `(${behind}${typeof target === 'string' ? '' : ` OR ${by} IS NULL`})`;
+export function afterSql(sort: Sorts | null, { id, values }: After): string {
+  const behind = (index: number): string => {
+    const one = sort?.[index];
+    if (one === undefined || one.target === 'id')
+      return `_id ${directionOfIds(sort, index)} ${textLiteral(id)}`;
+    const { target, descending } = one;
+    const by = valueSql(target);
+    const value = values[index] ?? null;
+    // those without a value come last
+    if (value === null) return `(${by} IS NULL AND ${behind(index + 1)})`;
+    const literal = valueLiteral(value);
+    const isBehind = `${by} ${descending ? '<' : '>'} ${literal} OR (${by} = ${literal} AND ${behind(index + 1)})`;
+    return `(${isBehind}${typeof target === 'string' ? '' : ` OR ${by} IS NULL`})`;
+  };
+  return behind(0);
+}
+
+function directionOfIds(sort: Sorts | null, index: number): '<' | '>' {
+  const last = sort?.[index] ?? sort?.at(-1);
+  return last !== undefined && breaksTiesDown(last) ? '<' : '>';
 }
 
 /** Ids grow with the time of insertion, so they break ties, and are the order when none is asked for. */
-export function orderSql(sort: Sort | null): string {
+export function orderSql(sort: Sorts | null): string {
   if (sort === null) return '_id';
-  const { target } = sort;
-  const direction = sort.descending ? 'DESC' : 'ASC';
-  if (target === 'id') return `_id ${direction}`;
-  const by = `${valueSql(target)} ${direction} NULLS LAST`;
-  // records of one millisecond are as old as their ids say
-  return typeof target === 'string' ? `${by}, _id ${direction}` : `${by}, _id`;
+  const keys = sort.map(({ target, descending }) => {
+    const direction = descending ? 'DESC' : 'ASC';
+    return target === 'id' ? `_id ${direction}` : `${valueSql(target)} ${direction} NULLS LAST`;
+  });
+  if (sort.every(({ target }) => target !== 'id'))
+    keys.push(breaksTiesDown(sort.at(-1) as Sort) ? '_id DESC' : '_id');
+  return keys.join(', ');
+}
+
+/** Records of one millisecond are as old as their ids say. */
+function breaksTiesDown({ target, descending }: Sort): boolean {
+  return descending && typeof target === 'string';
 }

@@ -2,7 +2,7 @@ import { textLiteral } from '../../common/clickhouse/literal.ts';
 import type { Comparison, Filter } from '../input/filters/filter.ts';
 import { comparable } from '../input/filters/filter-test.ts';
 import { type GivenSql, operatorOf } from '../input/filters/operators.ts';
-import { valueLiteral, valueSql } from './value-sql.ts';
+import { pathSql, valueLiteral, valueSql } from './value-sql.ts';
 
 /** A filter as an expression for WHERE: NULL is as good as false. */
 export function filterSql(filter: Filter): string {
@@ -45,7 +45,5 @@ function elementsOf(values: Comparison['values']): Omit<GivenSql, 'values'> {
 /** The value of a field; of a path within an object JSON text. NULL where there is none. */
 export function subjectSql({ target, path }: Pick<Comparison, 'target' | 'path'>): string {
   const column = valueSql(target);
-  if (path.length === 0) return column;
-  const raw = `JSONExtractRaw(${column}, ${path.map(textLiteral).join(', ')})`;
-  return `if(${raw} IN ('', 'null'), NULL, ${raw})`;
+  return path.length === 0 ? column : pathSql(column, path);
 }

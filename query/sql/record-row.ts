@@ -1,3 +1,5 @@
+import { valueAt } from '../input/filters/filter-test.ts';
+import { type RecordParts, type ShownValue, wholeRecord } from '../structure/record-parts.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
 import { joinedText } from './joined-text.ts';
@@ -64,14 +66,22 @@ export const rowColumns = '_id, _created_at, _updated_at, _doc';
 export const valueBytes = 'arraySum(arrayMap(x -> length(x), mapValues(_doc)))';
 
 /** A stored record as find would answer it. */
-export function storedJson({ fields }: Structure, row: StoredRow): string {
-  let text = `{"id":${JSON.stringify(row._id)}`;
-  for (const field of fields) {
-    if (field.hashed) continue;
-    const value = row._doc[slotOf(field)];
-    // all but text is stored as JSON writes it
-    const json = field.type === 'TEXT' && value !== undefined ? JSON.stringify(value) : (value ?? null);
-    text += `,${JSON.stringify(field.name)}:${json}`;
-  }
-  return `${text},"createdAt":"${row._created_at}","updatedAt":"${row._updated_at}"}`;
+export function storedJson(
+  structure: Structure,
+  row: StoredRow,
+  shown: RecordParts = wholeRecord(structure),
+): string {
+  let text = '';
+  for (const part of shown.parts) text += part.before + partJson(part, row);
+  return text + shown.end;
+}
+
+function partJson({ target, path }: ShownValue, row: StoredRow): string {
+  if (target === 'id') return JSON.stringify(row._id);
+  if (typeof target === 'string') return `"${target === 'createdAt' ? row._created_at : row._updated_at}"`;
+  const value = row._doc[slotOf(target)];
+  if (value === undefined) return 'null';
+  if (path.length > 0) return valueAt(value, path) ?? 'null';
+  // all but text is stored as JSON writes it
+  return target.type === 'TEXT' ? JSON.stringify(value) : value;
 }

@@ -1,8 +1,8 @@
 import { booleanLiteral, numberLiteral, textLiteral } from '../../common/clickhouse/literal.ts';
 import { timestampText } from '../../common/metadata/row-values.ts';
 import { type Field, type StoredValue, systemColumns, type Target } from '../structure/field.ts';
+import type { RecordParts, ShownValue } from '../structure/record-parts.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
-import type { Structure } from '../structure/structure.ts';
 
 /** The value of a record, NULL where it has none; of a hashed field its hash. */
 export function valueSql(target: Target): string {
@@ -41,36 +41,30 @@ export function valueLiteral(value: StoredValue | Date): string {
   }
 }
 
-/**
- * SQL for a record as JSON text, keyed by field name, without hashed fields; `prefix` comes before it. For results of
- * many records: the engine makes the text, and it is never parsed. It has no raw line break, so it is one line of
- * a TSVRaw result.
- */
-export function recordExpression({ fields }: Structure, prefix = ''): string {
-  const parts: string[] = [];
-  let text = `${prefix}{"id":`;
-  const append = (expression: string): void => {
-    parts.push(textLiteral(text), expression);
-    text = '';
-  };
-  append('toJSONString(_id)');
-  for (const field of fields) {
-    if (field.hashed) continue;
-    text += `,${JSON.stringify(field.name)}:`;
-    append(fieldExpression(field));
-  }
-  text += ',"createdAt":';
-  append('toJSONString(_created_at)');
-  text += ',"updatedAt":';
-  append('toJSONString(_updated_at)');
-  parts.push(`'}'`);
-  return `concat(${parts.join(', ')})`;
+/** The value at a path of an object as JSON text, NULL where there is none. */
+export function pathSql(column: string, path: readonly string[]): string {
+  const raw = `JSONExtractRaw(${column}, ${path.map(textLiteral).join(', ')})`;
+  return `if(${raw} IN ('', 'null'), NULL, ${raw})`;
 }
 
-function fieldExpression(field: Field): string {
-  const value = valueSql(field);
+/**
+ * SQL for a record as JSON text, keyed by field name; `prefix` comes before it. For results of many records: the engine
+ * makes the text, and it is never parsed. It has no raw line break, so it is one line of a TSVRaw result.
+ */
+export function recordExpression({ parts, end }: RecordParts, prefix = ''): string {
+  const texts = parts.flatMap((part, index) => [
+    textLiteral(index === 0 ? prefix + part.before : part.before),
+    partExpression(part),
+  ]);
+  return `concat(${texts.join(', ')}, ${textLiteral(end)})`;
+}
+
+function partExpression({ target, path }: ShownValue): string {
+  const value = valueSql(target);
+  if (typeof target === 'string') return `toJSONString(${value})`;
   // these are stored as JSON text already
-  const json = field.type === 'ARRAY' || field.type === 'OBJECT' ? value : `toJSONString(${value})`;
+  const isJson = target.type === 'ARRAY' || target.type === 'OBJECT';
+  const json = path.length > 0 ? pathSql(value, path) : isJson ? value : `toJSONString(${value})`;
   // NULL in, NULL out: one would make the whole record NULL
   return `ifNull(${json}, 'null')`;
 }

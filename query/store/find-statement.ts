@@ -81,9 +81,11 @@ export function comparedIn({ conditions, page }: ReadPlan): Compared | null {
 
 /** Names the finds that can share a statement. */
 export function shapeOf({ id }: RecordSpace, { sort, page }: ReadPlan, { fields }: Compared): string {
-  const by = sort === null || typeof sort.target === 'string' ? sort?.target : slotOf(sort.target);
-  const order = `${by ?? ''}${sort?.descending === true ? ' down' : ''}`;
-  return `${id} ${fields.map(slotOf).join()} ${order}${page === null ? '' : ' page'}`;
+  const order = sort?.map(
+    ({ target, descending }) =>
+      `${typeof target === 'string' ? target : slotOf(target)}${descending ? ' down' : ''}`,
+  );
+  return `${id} ${fields.map(slotOf).join()} ${order?.join() ?? ''}${page === null ? '' : ' page'}`;
 }
 
 /** The page of a plan. @param rows those of its values */

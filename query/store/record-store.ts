@@ -6,8 +6,8 @@ import type { SpacedRow } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { Assignment } from '../sql/update-sql.ts';
+import type { RecordParts } from '../structure/record-parts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import type { Structure } from '../structure/structure.ts';
 import type { ReadCache } from './kept-results.ts';
 
 /**
@@ -63,8 +63,8 @@ export interface FoundNow {
   readonly numbers: readonly number[];
   readonly table: {
     /** A JSON array; null: it is too large to be made at once. */
-    list(structure: Structure, numbers: readonly number[]): Uint8Array | null;
-    record(structure: Structure, number: number): Uint8Array;
+    list(shown: RecordParts, numbers: readonly number[]): Uint8Array | null;
+    record(shown: RecordParts, number: number): Uint8Array;
     rows(numbers: readonly number[]): readonly StoredRow[];
   };
 }

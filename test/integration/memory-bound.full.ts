@@ -57,7 +57,7 @@ t.test('1,000,000 requests of random shapes over 1,000 spaces', { timeout: 300_0
   };
   const shape = (): IndexShape => ({
     slots: [...new Set(Array.from({ length: 1 + below(3) }, () => `t${below(6)}`))].sort(),
-    order: { ...(orders[below(4)] as (typeof orders)[number]), descending: random() < 0.5 },
+    order: { ...(orders[below(4)] as (typeof orders)[number]), descending: random() < 0.5, next: null },
   });
   let most = 0;
   let loads = 0;

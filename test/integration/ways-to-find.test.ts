@@ -48,13 +48,15 @@ const fields = [
   { name: 'number', type: 'NUMBER' },
   { name: 'flag', type: 'BOOLEAN' },
   { name: 'list', type: 'ARRAY' },
+  { name: 'home', type: 'OBJECT' },
 ];
 const space = spaceOf(harness, 'p', 'ways', structureOf('p', 'ways', fields));
 const maybe = <Value>(values: readonly Value[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
 const lists = [[], [1], ['a', null]];
+const homes = [{}, { city: 'Paris' }, { city: null, a: { b: [1e21, '\u0007/é'] } }, { city: { x: 1 }, a: 1 }];
 const record = fc.record({
   ...{ text: maybe(texts), other: maybe(texts), number: maybe(numbers) },
-  ...{ flag: maybe([true, false]), list: maybe(lists) },
+  ...{ flag: maybe([true, false]), list: maybe(lists), home: maybe<unknown>(homes) },
 });
 const records = fc.sample(record, { numRuns: 700, seed: 5 });
 
@@ -80,11 +82,21 @@ const pairs = fc.oneof(
 ) as fc.Arbitrary<[string, string][]>;
 const page = fc.record({ limit: fc.integer({ min: 1, max: 30 }), page: fc.integer({ min: 1, max: 4 }) });
 const sort = fc.constantFrom(
-  ...['text', 'number', 'flag', 'list', 'id', 'createdAt'].flatMap((by) => [
+  ...['text', 'number', 'flag', 'list', 'home', 'id', 'createdAt'].flatMap((by) => [
     { by, order: 'asc' },
     { by, order: 'desc' },
   ]),
 );
+const sorts = fc.oneof(
+  { weight: 2, arbitrary: sort },
+  {
+    weight: 1,
+    arbitrary: fc.uniqueArray(sort, { minLength: 2, maxLength: 3, selector: ({ by }) => by }),
+  },
+);
+const select = fc.subarray(['id', 'text', 'number', 'list', 'createdAt', 'home', 'home.city', 'home.a.b'], {
+  minLength: 1,
+});
 const options = fc.oneof(
   { weight: 6, arbitrary: fc.constant(undefined) },
   {
@@ -94,7 +106,7 @@ const options = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record(
-      { paramRelationship: fc.constant('Or'), pagination: page, sort },
+      { paramRelationship: fc.constant('Or'), pagination: page, sort: sorts, select },
       { requiredKeys: [] },
     ),
   },

@@ -90,6 +90,12 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   const options = { headers: { options: JSON.stringify({ sort: { by: 'level', order: 'desc' } }) } };
   await expect(of({ query: conditions }), 'GET /:project/:space');
   await expect(of({ ...options }), 'GET /:project/:space');
+  const controls = '$sort=-level,email&$select=email&$limit=5&$count=exact';
+  await expect(of({ query: `level[gte]=1&${controls}` }), 'GET /:project/:space');
+  await expect(
+    of({ path: `${path}/_single_`, query: `level[gte]=1&${controls}` }),
+    'GET /:project/:space/_single_',
+  );
   const inBody = { body: { email: 'ada@x', level: 1 } };
   await expect(of({ ...inBody, method: 'QUERY' }), 'QUERY /:project/:space');
   await expect(of({ ...inBody, path: `${path}/_find_` }), 'POST /:project/:space/_find_');

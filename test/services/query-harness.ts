@@ -233,6 +233,7 @@ export async function openQueryHarness(
       headers: {
         ...(call.structure === undefined ? {} : { structure: call.structure }),
         ...(call.owner === undefined ? {} : { 'test-owner': call.owner }),
+        ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
         ...call.headers,
       },
       chunks: bytes.byteLength === 0 ? [] : [bytes],

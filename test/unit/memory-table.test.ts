@@ -4,12 +4,14 @@ import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
 import { type Filter, kindOfValue } from '../../query/input/filters/filter.ts';
 import { comparable, filterTest } from '../../query/input/filters/filter-test.ts';
 import { operatorOf, operatorsFor } from '../../query/input/filters/operators.ts';
+import type { Sort, Sorts } from '../../query/input/parse-sort.ts';
 import type { ReadPlan } from '../../query/input/read-plan.ts';
 import type { IndexShape } from '../../query/memory/index-shape.ts';
 import { MemoryTable } from '../../query/memory/memory-table.ts';
 import { orderOf } from '../../query/memory/row-order.ts';
 import type { StoredRow } from '../../query/sql/stored-row.ts';
-import { type Field, type FieldType, isSystemKey, type Target } from '../../query/structure/field.ts';
+import type { Field, FieldType, Target } from '../../query/structure/field.ts';
+import { recordParts, wholeRecord } from '../../query/structure/record-parts.ts';
 import { slotOf } from '../../query/structure/slots.ts';
 import { createStructure } from '../../query/structure/structure.ts';
 import { sized } from '../services/test-size.ts';
@@ -90,7 +92,13 @@ const filter: fc.Arbitrary<Filter> = fc.oneof(
     branches: fc.array(comparison, { maxLength: 3 }),
   }),
 );
-const sort = fc.option(fc.record({ target: fc.constantFrom(...targets), descending: fc.boolean() }));
+const sort: fc.Arbitrary<Sorts | null> = fc.option(
+  fc
+    .uniqueArray(fc.record({ target: fc.constantFrom(...targets), descending: fc.boolean() }), {
+      ...{ minLength: 1, maxLength: 3, selector: ({ target }: Sort) => target },
+    })
+    .map((some) => some as unknown as Sorts),
+);
 const name = fields[0] as Field;
 const search: fc.Arbitrary<readonly Filter[]> = fc.oneof(
   { weight: 3, arbitrary: fc.constant([]) },
@@ -116,20 +124,17 @@ const plan: fc.Arbitrary<ReadPlan> = fc
   })
   .chain(({ relationship, plain, others, sort, page, after, search }) => {
     const conditions = { relationship, plain, others: [...search, ...others], hashed: [] };
-    const target = sort?.target ?? 'id';
     if (page === null || after === null) return fc.constant({ conditions, sort, page });
-    const value =
-      target === 'id' ? fc.constant(null) : optional(anyValueOf(target)).map((some) => some ?? null);
-    return value.map((of) => ({
+    const value = ({ target }: Sort) =>
+      target === 'id'
+        ? fc.constant(null)
+        : // a system key always has a value
+          typeof target === 'string'
+          ? anyValueOf(target)
+          : optional(anyValueOf(target)).map((some) => some ?? null);
+    return fc.tuple(...(sort ?? []).map(value)).map((values) => ({
       ...{ conditions, sort },
-      page: {
-        ...{ limit: page.limit, offset: 0 },
-        // a system key always has a value
-        after: {
-          id: after[0],
-          value: of === null && target !== 'id' && isSystemKey(String(target)) ? new Date(0) : of,
-        },
-      },
+      page: { limit: page.limit, offset: 0, after: { id: after[0], values } },
     }));
   });
 const shape: fc.Arbitrary<IndexShape> = fc
@@ -170,14 +175,21 @@ function compare(a: Value, b: Value): number {
 }
 
 /** As docs/api.md says: what has no value comes last, and ids break ties. */
-function compareRows(sort: ReadPlan['sort'], a: [Value, string], b: [Value, string]): number {
-  const descending = sort?.descending === true;
-  const isSystem = sort === null || typeof sort.target === 'string';
-  if ((a[0] === null) !== (b[0] === null)) return a[0] === null ? 1 : -1;
-  const byValue = a[0] === null ? 0 : compare(a[0], b[0]);
-  if (byValue !== 0) return descending ? -byValue : byValue;
+function compareRows(
+  sort: ReadPlan['sort'],
+  a: readonly [Value[], string],
+  b: readonly [Value[], string],
+): number {
+  for (const [at, { target, descending }] of (sort ?? []).entries()) {
+    const [one, other] = [a[0][at] as Value, b[0][at] as Value];
+    if ((one === null) !== (other === null)) return one === null ? 1 : -1;
+    const byValue = one === null ? 0 : compare(one, other);
+    // behind an id nothing else decides
+    if (byValue !== 0 || target === 'id') return descending ? -byValue : byValue;
+  }
+  const last = sort?.at(-1);
   const byId = compare(a[1], b[1]);
-  return descending && isSystem ? -byId : byId;
+  return last?.descending === true && typeof last.target === 'string' ? -byId : byId;
 }
 
 /** Whether a text is in another one, letter case ignored; null: something else is asked. */
@@ -201,7 +213,7 @@ function expected(rows: readonly StoredRow[], { conditions, sort, page }: ReadPl
     }),
     ...others.map((other) => contains(other, of) ?? filterTest(other, valueIn)(of)),
   ];
-  const sortKey = (of: StoredRow): [Value, string] => [read(sort?.target ?? 'id', of), of._id];
+  const sortKey = (of: StoredRow) => [(sort ?? []).map(({ target }) => read(target, of)), of._id] as const;
   const found = rows
     .filter((of) => {
       const each = meets(of);
@@ -216,7 +228,9 @@ function expected(rows: readonly StoredRow[], { conditions, sort, page }: ReadPl
       : found.filter(
           (of) =>
             compareRows(sort, sortKey(of), [
-              sort === null || sort.target === 'id' ? after.id : after.value,
+              (sort ?? []).map(({ target }, at) =>
+                target === 'id' ? after.id : (after.values[at] as Value),
+              ),
               after.id,
             ]) > 0,
         );
@@ -245,7 +259,8 @@ function problemOf(steps: readonly Step[], mostCompared: number, asks: { count: 
       const wanted = expected([...truth.values()], next.plan);
       if (rows.map(({ _id }) => _id).join() !== wanted.join())
         return `${wanted.join()}, not ${rows.map(({ _id }) => _id)}`;
-      const list = JSON.parse(Buffer.from(table.list(structure, numbers) as Uint8Array).toString('utf8')) as {
+      const shown = wholeRecord(structure);
+      const list = JSON.parse(Buffer.from(table.list(shown, numbers) as Uint8Array).toString('utf8')) as {
         readonly [name: string]: unknown;
       }[];
       for (const [at, record] of list.entries()) {
@@ -280,7 +295,7 @@ t.test('an index of many rows stays in order while rows come, change and go', as
   const truth = new Map<string, StoredRow>();
   const shapes = [[], ['t0']].map((slots) => ({
     slots,
-    order: orderOf({ target: fields[1] as Field, descending: true }),
+    order: orderOf([{ target: fields[1] as Field, descending: true }]),
   }));
   // the same numbers in each run
   let state = 1;
@@ -308,7 +323,7 @@ t.test('an index of many rows stays in order while rows come, change and go', as
   for (const text of [null, ...texts.slice(0, 3)]) {
     const plain = text === null ? [] : [{ target: fields[0] as Field, operator: 'eq' as const, value: text }];
     const conditions = { relationship: 'And' as const, plain, others: [], hashed: [] };
-    const sort = { target: fields[1] as Field, descending: true };
+    const sort: Sorts = [{ target: fields[1] as Field, descending: true }];
     for (const offset of [0, 7, 600, 5000]) {
       const page = { limit: 500, offset };
       const found = table.find({ conditions, sort, page });
@@ -334,4 +349,59 @@ t.test('a long text is compared with few bytes on the event loop: the rest is th
   };
   t.strictSame(find('y'), []);
   t.equal(find('y'.repeat(1000)), null);
+});
+
+t.test('a record whose names are longer than its values is written as a whole', async (t) => {
+  const wide = Array.from({ length: 400 }, (_, at) => field(`${'n'.repeat(30)}${at}`, 'TEXT', `m${at}`));
+  const shown = wholeRecord(createStructure({ ...structure, fields: wide }));
+  for (let length = 100; length < 1400; length += 60) {
+    const table = new MemoryTable(key);
+    const text = 'x'.repeat(length);
+    for (const _id of ids.slice(0, 20))
+      table.put({
+        _id,
+        _created_at: '2026-01-01T00:00:00.000Z',
+        _updated_at: '2026-01-01T00:00:00.000Z',
+        _doc: { m399: text },
+      });
+    const numbers = table.find({
+      conditions: { relationship: 'And', plain: [], others: [], hashed: [] },
+      sort: null,
+      page: null,
+    });
+    const bytes = table.list(shown, numbers ?? []) as Uint8Array;
+    const list = JSON.parse(Buffer.from(bytes).toString('utf8')) as Record<string, string>[];
+    t.ok(
+      list.every((record) => record[wide[399]?.name as string] === text),
+      `${length} characters`,
+    );
+  }
+});
+
+t.test('a record shows what is selected of it', async (t) => {
+  const [home, tags] = [field('home', 'OBJECT', 't1'), field('tags', 'ARRAY', 't2')];
+  const table = new MemoryTable(key);
+  const _doc = { t1: '{"a.b":1,"city":"Paris","zip":{"code":"é","none":null}}', t2: '[1]', t0: 'x' };
+  table.put({
+    _id: ids[1] as string,
+    _created_at: '2026-01-01T00:00:00.000Z',
+    _updated_at: '2026-01-02T00:00:00.000Z',
+    _doc,
+  });
+  const whole = { target: home, path: [] };
+  const path = (...keys: string[]) => ({ target: home, path: keys });
+  const show = (...of: Parameters<typeof recordParts>[0]) =>
+    JSON.parse(Buffer.from(table.record(recordParts(of), 0)).toString('utf8')) as object;
+  const id = ids[1];
+  t.strictSame(show(), { id });
+  t.strictSame(show({ target: 'id', path: [] }, { target: tags, path: [] }), { id, tags: [1] });
+  t.strictSame(show({ target: 'updatedAt', path: [] }), { id, updatedAt: '2026-01-02T00:00:00.000Z' });
+  t.strictSame(show(path('city'), path('zip', 'code'), path('zip', 'none'), path('city', 'x')), {
+    ...{ id, home: { city: 'Paris', zip: { code: 'é', none: null } } },
+  });
+  t.strictSame(show(path('zip', 'code'), path('zip'), path('city')), {
+    ...{ id, home: { zip: { code: 'é', none: null }, city: 'Paris' } },
+  });
+  t.strictSame(show(path('city'), whole), { id, home: JSON.parse(_doc.t1) });
+  t.strictSame(show(whole, path('city')), { id, home: JSON.parse(_doc.t1) });
 });

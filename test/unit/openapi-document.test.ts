@@ -54,7 +54,7 @@ t.test('no enum lists a value twice, and errors are said once', async (t) => {
     for (const inner of Object.values(part)) visit(inner);
   };
   visit(document);
-  t.ok(JSON.stringify(document).length < 220_000, 'the answers to errors are references');
+  t.ok(JSON.stringify(document).length < 230_000, 'the answers to errors are references');
 });
 
 t.test('every operation of the table is named as it is there', async (t) => {
@@ -199,7 +199,7 @@ t.test('types, flags and what is hidden of a typed space', async (t) => {
     ...['active', 'age', 'createdAt', 'extra', 'fullName', 'id', 'role', 'tags', 'updatedAt'],
   ]);
   t.equal(schemas.Record.additionalProperties, false);
-  t.strictSame(schemas.FoundRecord.required, schemas.Record.required);
+  t.strictSame(schemas.FoundRecord.required, ['id'], 'select may leave out the others');
   t.match(schemas.FoundRecord.additionalProperties, { type: 'object', nullable: true }, 'what populate adds');
   const find = operationsOf(document).find(({ operation }) => operation.operationId === 'find')?.operation;
   // biome-ignore lint/suspicious/noExplicitAny: JSON

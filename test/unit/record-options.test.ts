@@ -19,7 +19,7 @@ const read = (options: unknown) =>
   parseOptions(typeof options === 'string' ? options : JSON.stringify(options), structure);
 
 t.test('what is absent has its default', async (t) => {
-  const defaults = { paramRelationship: 'And', page: null, sort: null };
+  const defaults = { paramRelationship: 'And', page: null, sort: null, select: null, count: false };
   t.strictSame(parseOptions(undefined, structure), defaults);
   t.strictSame(read(''), defaults);
   t.strictSame(read({}), defaults);
@@ -37,11 +37,28 @@ t.test('relationship, pages and order', async (t) => {
   );
   const target = structure.lookup.get('firstName');
   t.ok(target);
-  t.strictSame(read({ sort: { by: 'firstName', order: 'desc' } }).sort, { target, descending: true });
-  t.strictSame(read({ sort: { by: 'first-name' } }).sort, { target, descending: false });
+  t.strictSame(read({ sort: { by: 'firstName', order: 'desc' } }).sort, [{ target, descending: true }]);
+  t.strictSame(read({ sort: { by: 'first-name' } }).sort, [{ target, descending: false }]);
   for (const key of ['id', 'createdAt', 'updatedAt']) {
-    t.strictSame(read({ sort: { by: key, order: 'asc' } }).sort, { target: key, descending: false });
+    t.strictSame(read({ sort: { by: key, order: 'asc' } }).sort, [{ target: key, descending: false }]);
   }
+});
+
+t.test('several sorts, and what is selected', async (t) => {
+  const [firstName, age] = ['firstName', 'age'].map((name) => structure.lookup.get(name));
+  t.strictSame(read({ sort: [{ by: 'age', order: 'desc' }, { by: 'first-name' }, { order: 'asc' }] }).sort, [
+    { target: age, descending: true },
+    { target: firstName, descending: false },
+  ]);
+  t.equal(read({ sort: [] }).sort, null);
+  const { parts = [], end } = read({ select: ['first-name', 'createdAt'] }).select ?? {};
+  t.strictSame(
+    [...parts.map(({ before, target }) => [before, target]), end],
+    [['{"id":', 'id'], [',"firstName":', firstName], [',"createdAt":', 'createdAt'], '}'],
+  );
+  const after = { id: 'a', values: [7, null] };
+  const sort = [{ by: 'age' }, { by: 'firstName' }];
+  t.strictSame(read({ sort, pagination: { limit: 1, after } }).page?.after, after);
 });
 
 t.test('every problem is listed', async (t) => {
@@ -89,6 +106,34 @@ t.test('every problem is listed', async (t) => {
   for (const by of [1, {}, 'age`; DROP', '__proto__', 'constructor', '_id', 'secret']) {
     t.match(problems({ sort: { by, order: 'asc' } }), [/sort.by/], String(by));
   }
+  t.match(problems({ sort: [{ by: 'age' }, { by: 'secret' }, 7, { by: 'age' }] }), [
+    /sort\[1\].by.*hashed/,
+    /sort\[2\]/,
+    /sort\[3\].*again/,
+  ]);
+  t.match(problems({ sort: new Array(11).fill({ by: 'age' }) }), [/at most 10/]);
+  for (const select of [
+    'age',
+    [],
+    {},
+    [1],
+    [null],
+    ['secret'],
+    ['nosuch'],
+    ['age.x'],
+    new Array(1001).fill('age'),
+  ])
+    t.match(problems({ select }), [/^Options: select/], JSON.stringify(select).slice(0, 40));
+  const sort = [{ by: 'age' }, { by: 'firstName' }];
+  for (const more of [
+    { value: 7 },
+    { values: [7] },
+    { values: 7 },
+    { values: [7, 7] },
+    { value: 7, values: [7, 'a'] },
+    {},
+  ])
+    t.match(problems({ sort, pagination: { limit: 1, after: { id: 'a', ...more } } }), [/pagination.after/]);
   for (const order of ['ASC', 'up', 1, null, '__proto__']) {
     t.match(problems({ sort: { by: 'age', order } }), [/sort.order/], String(order));
   }

@@ -44,7 +44,7 @@ export function filterTest<Row>(filter: Filter, read: ReadValue<Row>): (row: Row
 }
 
 /** JSON text of the value at a path of an object; undefined where there is none, or null. */
-function valueAt(text: string, path: readonly string[]): string | undefined {
+export function valueAt(text: string, path: readonly string[]): string | undefined {
   let value: unknown = JSON.parse(text);
   for (const key of path) {
     if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, key))

@@ -1,0 +1,184 @@
+import type { ApiHeader, ApiParameter } from '../../common/openapi/api-operation.ts';
+import {
+  arrayOf,
+  count,
+  dateTime,
+  exactObject,
+  named,
+  type Schema,
+  string,
+} from '../../common/openapi/schema.ts';
+import { kindOfValue, type ValueKind } from '../input/filters/filter.ts';
+import { type OperatorName, operatorOf, operatorsFor } from '../input/filters/operators.ts';
+import { acceptQuery } from '../input/query-media-type.ts';
+import type { Field, FieldType, Target } from '../structure/field.ts';
+
+export const typeSchemas: Readonly<Record<FieldType, Schema>> = {
+  TEXT: string,
+  NUMBER: { type: 'number' },
+  BOOLEAN: { type: 'boolean' },
+  ARRAY: { type: 'array', items: {} },
+  OBJECT: { type: 'object', additionalProperties: true },
+};
+
+/** With more fields a document lists equality alone: it would have thousands of parameters. */
+const mostFields = 100;
+
+function valueSchema(target: Target): Schema {
+  if (typeof target !== 'string') return typeSchemas[target.type];
+  return target === 'id' ? string : dateTime;
+}
+
+/** What an operator compares with, as a body has it. @param element of an array */
+function operandSchema(target: Target, operator: OperatorName, element: Schema): Schema {
+  switch (operatorOf(operator).operand) {
+    case 'value':
+      return valueSchema(target);
+    case 'values':
+      return arrayOf(valueSchema(target));
+    case 'element':
+      return element;
+    case 'elements':
+      return arrayOf(element);
+    case 'length':
+      return count;
+    case 'boolean':
+      return { type: 'boolean' };
+  }
+}
+
+function operatorsOf(target: Target): readonly OperatorName[] {
+  if (typeof target !== 'string' && target.hashed) return [];
+  return operatorsFor(kindOfValue({ target, path: [] }));
+}
+
+/** Parameters such as `year[gte]`, by the type of each field. Equality needs no operator. */
+export function filterParameters(targets: readonly Target[]): readonly ApiParameter[] {
+  if (targets.length > mostFields) return [];
+  return targets.flatMap((target) =>
+    operatorsOf(target)
+      .filter((operator) => operator !== 'eq')
+      .map((operator) => filterParameter(target, operator)),
+  );
+}
+
+function filterParameter(target: Target, operator: OperatorName): ApiParameter {
+  const name = typeof target === 'string' ? target : target.slug;
+  const described: Pick<ApiParameter, 'name' | 'in' | 'description'> = {
+    ...{ name: `${name}[${operator}]`, in: 'query' },
+    description: `A condition on ${name}`,
+  };
+  const schema = operandSchema(target, operator, string);
+  const isJson = typeof target !== 'string' && (target.type === 'ARRAY' || target.type === 'OBJECT');
+  const { operand } = operatorOf(operator);
+  if (isJson && operand === 'value') return { ...described, json: schema };
+  // a list repeats the parameter: each of its values is the JSON of an array
+  return { ...described, schema: isJson && operand === 'values' ? arrayOf(string) : schema };
+}
+
+const kindNames: Readonly<Record<ValueKind, string>> = {
+  ...{ TEXT: 'Text', NUMBER: 'Number', BOOLEAN: 'Boolean', ARRAY: 'Array', OBJECT: 'Object' },
+  ...{ id: 'Id', time: 'Time', path: 'Path' },
+};
+
+/** A value, or an object of operators, as the body of conditions has it. Under an OBJECT an object is a value. */
+export function conditionSchema(target: Target): Schema {
+  const value = valueSchema(target);
+  const operators = operatorsOf(target);
+  if (operators.length === 0 || (typeof target !== 'string' && target.type === 'OBJECT')) return value;
+  const properties = Object.fromEntries(
+    operators.map((operator) => [operator, operandSchema(target, operator, {})]),
+  );
+  const kind = kindOfValue({ target, path: [] });
+  const schema = exactObject(properties, { optional: operators, minProperties: 1 });
+  return { anyOf: [value, named(`${kindNames[kind]}Operators`, schema)] };
+}
+
+const branches: Schema = {
+  ...{ type: 'array', minItems: 1 },
+  items: { type: 'object', minProperties: 1, additionalProperties: true, description: 'Conditions, as here' },
+};
+const groups = {
+  $or: { ...branches, description: 'Any of the branches' },
+  $and: { ...branches, description: 'All of the branches' },
+  $not: { ...branches, description: 'None of the branches' },
+};
+
+const whole: Schema = { type: 'integer', minimum: 1 };
+const exact: Schema = { type: 'string', enum: ['exact'] };
+const controls = {
+  $sort: 'Fields to sort by, with commas between them, and a minus before one that goes down',
+  $select: 'The fields of the answer, with commas between them; `id` is always there',
+  $limit: 'Records to a page',
+  $page: 'The page, from 1',
+  $after:
+    'The last record of the page before, in place of `$page`: its id, or with a sort `{"id", "value"}` as JSON',
+  $count: 'Adds the header `Sluice-Total-Count`',
+};
+
+/** What the `options` header says as well. */
+export const controlParameters: readonly ApiParameter[] = Object.entries(controls).map(
+  ([name, description]) => ({
+    ...{ name, in: 'query', description },
+    schema: name === '$count' ? exact : name === '$limit' || name === '$page' ? whole : string,
+  }),
+);
+
+const names: Schema = { anyOf: [string, arrayOf(string)] };
+/** The same beside the conditions of a body. */
+export const controlProperties: Readonly<Record<keyof typeof controls, Schema>> = {
+  $sort: { anyOf: [string, { type: 'array', items: {} }], description: controls.$sort },
+  $select: { ...names, description: controls.$select },
+  $limit: { ...whole, description: controls.$limit },
+  $page: { ...whole, description: controls.$page },
+  $after: { anyOf: [string, { type: 'object', additionalProperties: true }], description: controls.$after },
+  $count: { ...exact, description: controls.$count },
+};
+
+/** Conditions of a space in a body. */
+export function conditionsObject(
+  targets: readonly Target[],
+  describe: (field: Field) => Schema,
+  more: Readonly<Record<string, Schema>> = {},
+): Schema {
+  const fields = targets.map((target): [string, Schema] =>
+    typeof target === 'string'
+      ? [target, conditionSchema(target)]
+      : [target.name, { ...conditionSchema(target), ...describe(target) }],
+  );
+  const properties = { ...more, ...groups, ...Object.fromEntries(fields) };
+  // a path within an OBJECT is a key as well
+  const hasPaths = targets.some((target) => typeof target !== 'string' && target.type === 'OBJECT');
+  const optional = Object.keys(properties);
+  return exactObject(properties, hasPaths ? { optional, additionalProperties: true } : { optional });
+}
+
+/** Asks for `Server-Timing`. */
+export const timingParameter: ApiParameter = {
+  ...{ name: 'sluice-timing', in: 'header', description: '`true` adds the header `Server-Timing`' },
+  schema: string,
+};
+
+/** Of answers to reads. */
+const timingHeader: Readonly<Record<string, ApiHeader>> = {
+  'Server-Timing': {
+    description:
+      'With `Sluice-Timing: true`: milliseconds of reading the request, of memory, and of the engine',
+    schema: string,
+  },
+};
+
+/** The same where QUERY is a method as well. */
+export const queryableHeaders: Readonly<Record<string, ApiHeader>> = {
+  ...timingHeader,
+  'Accept-Query': {
+    ...{ description: 'Media types of the body of QUERY (RFC 10008)', always: true },
+    schema: { type: 'string', enum: [acceptQuery['accept-query']] },
+  },
+};
+
+/** Of answers with records. */
+export const foundHeaders: Readonly<Record<string, ApiHeader>> = {
+  'Sluice-Total-Count': { description: 'With `$count=exact`: the records on all pages', schema: string },
+  ...timingHeader,
+};
