@@ -1,7 +1,9 @@
 /** POST and QUERY /{project}/{space}/_aggregate_: what groups are, and what is refused. */
+import fc from 'fast-check';
 import t from 'tap';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
+import { sized } from '../services/test-size.ts';
 
 let now = Date.parse('2026-11-01T12:00:00Z');
 const harness = await openQueryHarness({ now: () => now });
@@ -289,6 +291,70 @@ t.test('bad requests', async (t) => {
     t.match(await harness.call({ path: '/p/sales/_aggregate_', structure, body, method: 'POST' }), {
       ...{ status: 400, code: 'invalid_body' },
     });
+});
+
+t.test('generated bodies get an answer or a 400 that lists problems', async (t) => {
+  const word = fc.constantFrom(
+    'city',
+    'amount',
+    'paid',
+    'tags',
+    'home.zip',
+    'secret',
+    'id',
+    'createdAt',
+    'n',
+    'x',
+    '$or',
+    '',
+  );
+  const junk = fc.jsonValue({ maxDepth: 2 });
+  const often = <Value>(good: fc.Arbitrary<Value>): fc.Arbitrary<unknown> =>
+    fc.oneof({ weight: 5, arbitrary: good }, junk);
+  const conditions = often(
+    fc.dictionary(
+      word,
+      often(fc.dictionary(fc.constantFrom('gt', 'in', 'eq', 'exists', 'has'), junk, { maxKeys: 1 })),
+      {
+        maxKeys: 1,
+      },
+    ),
+  );
+  const bucket = fc.record({
+    as: often(word),
+    bucket: often(fc.constantFrom('createdAt', 'updatedAt')),
+    every: often(fc.constantFrom('1d', '0d', '9mo', '100000s', '1000y', '1001y', '-1h', '1.5h', ' 1d')),
+    timeZone: often(fc.constantFrom('UTC', 'Asia/Tokyo', 'GMT+1', 'Etc/GMT+1', '+01:00', "'")),
+    fill: often(fc.boolean()),
+  });
+  const fn = fc.oneof(
+    fc.constant('count'),
+    fc.dictionary(fc.constantFrom('sum', 'avg', 'min', 'max', 'distinct', 'median'), often(word), {
+      maxKeys: 1,
+    }),
+    fc.tuple(word, often(fc.constantFrom(0, 0.5, 1, 2, -1))).map((quantile) => ({ quantile })),
+  );
+  const bodies = fc.record(
+    {
+      where: conditions,
+      groupBy: often(fc.array(fc.oneof(word, bucket), { maxLength: 2 })),
+      values: often(fc.dictionary(word, often(fn), { maxKeys: 2 })),
+      having: conditions,
+      sort: often(
+        fc.array(fc.record({ by: word, order: often(fc.constantFrom('asc', 'desc')) }), { maxLength: 1 }),
+      ),
+      limit: often(fc.integer({ min: 1, max: 20 })),
+    },
+    { requiredKeys: [] },
+  );
+  const seen = new Map<number, number>();
+  for (const body of fc.sample(bodies, sized(3000, 300))) {
+    const { status, problems } = await harness.call({ path: '/p/sales/_aggregate_', structure, body });
+    seen.set(status, (seen.get(status) ?? 0) + 1);
+    if (status === 200 || (status === 400 && problems.length > 0)) continue;
+    t.fail(`${status} ${problems}`, { body });
+  }
+  t.ok((seen.get(200) ?? 0) > 10 && (seen.get(400) ?? 0) > 10, JSON.stringify([...seen]));
 });
 
 t.test('names and texts mean themselves', async (t) => {
