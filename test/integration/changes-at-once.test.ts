@@ -103,6 +103,17 @@ for (const alone of [true, false]) {
       },
     );
 
+    t.test('what two processes add to one record is all there', async (t) => {
+      const structure = structureOf('p', 'between', [{ name: 'count', type: 'NUMBER' }]);
+      const both = [harness, alone ? harness : harness.another()].map((each) =>
+        spaceOf(each, 'p', 'between', structure),
+      );
+      const { id } = (await both[0]?.insertOne({ count: 1 }))?.body ?? {};
+      const add = (_: unknown, at: number) => both[at % 2]?.updateOneById(id, { count: { $inc: 0.5 } });
+      await Promise.all(Array.from({ length: 40 }, add));
+      t.match((await both[0]?.find())?.body, [{ count: 21 }]);
+    });
+
     t.test('only a number can be added, to a field that is one', async (t) => {
       const counters = space('refusals', [
         { name: 'count', type: 'NUMBER' },

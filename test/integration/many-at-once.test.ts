@@ -76,13 +76,13 @@ for (const alone of [true, false]) {
       t.equal((await jobs.find('count=1')).body.length, 100);
     });
 
-    t.test('100 increments of all records at once are all there', async (t) => {
+    t.test('increments of all records at once are all there', async (t) => {
       const counters = space('counters');
       await counters.insert([{ group: 'a' }, { group: 'a', count: 5 }]);
       const inc = { where: { group: 'a' }, inc: { count: 1 } };
-      const answers = await Promise.all(Array.from({ length: 100 }, () => counters.update(inc)));
+      const answers = await Promise.all(Array.from({ length: 30 }, () => counters.update(inc)));
       t.ok(answers.every(({ body }) => body.updated === 2));
-      t.match((await counters.find('', { sort: { by: 'count' } })).body, [{ count: 100 }, { count: 105 }]);
+      t.match((await counters.find('', { sort: { by: 'count' } })).body, [{ count: 30 }, { count: 35 }]);
     });
 
     t.test('without a condition, or with what can not be read, nothing is changed', async (t) => {

@@ -70,7 +70,8 @@ t.test('records, files and requests are counted at once, for their account alone
   const { usage, ask, daysOf } = await server(t);
   const owner = 'counted';
   const structure = structureOf('shop', 'people', [{ name: 'name', type: 'TEXT' }]);
-  const bodies = ['[{"name":"a"},{"name":"b"},{"name":"c"}]', '{"name":"d"}', '{"name":"e"}'];
+  const all = '{"where":{"id":{"exists":true}},"set":{"name":"f"}}';
+  const bodies = ['[{"name":"a"},{"name":"b"},{"name":"c"}]', '{"name":"d"}', '{"name":"e"}', all];
   const [several = '', one = '', change = ''] = bodies;
   await ask(owner, '/shop/people', { method: 'POST', structure, body: several });
   const { body: record } = await ask(owner, '/shop/people/_single_', {
@@ -81,6 +82,7 @@ t.test('records, files and requests are counted at once, for their account alone
   const byId = `id=${record.id}`;
   await ask(owner, `/shop/people/update-by-id?${byId}`, { method: 'POST', structure, body: change });
   await ask(owner, `/shop/people?${byId}`, { method: 'DELETE', structure });
+  await ask(owner, '/shop/people/_update_', { method: 'POST', structure, body: all });
   // nothing is written by these, and the last two are requests of no project
   t.equal((await ask(owner, `/shop/people?${byId}`, { method: 'DELETE', structure })).status, 400);
   await ask(owner, '/shop/people', { structure });
@@ -97,8 +99,8 @@ t.test('records, files and requests are counted at once, for their account alone
   const expected = [
     { ...none, date: today, project: 'photos', requests: 1, bytesIn, files: 1, bytesStored: 1234 },
     {
-      ...{ ...none, date: today, project: 'shop', requests: 6 },
-      ...{ bytesIn: bodies.join('').length, recordsWritten: 6 },
+      ...{ ...none, date: today, project: 'shop', requests: 7 },
+      ...{ bytesIn: bodies.join('').length, recordsWritten: 9 },
     },
   ];
   t.strictSame(days, expected);
@@ -107,11 +109,11 @@ t.test('records, files and requests are counted at once, for their account alone
   await usage.write();
   t.strictSame((await ask(owner, '/_usage_')).body.days, expected, 'what is written counts no more');
   await ask(owner, '/shop/people', { structure });
-  t.match(await daysOf(owner, 8), [{ project: 'photos' }, { project: 'shop', requests: 7 }]);
+  t.match(await daysOf(owner, 8), [{ project: 'photos' }, { project: 'shop', requests: 8 }]);
   await usage.write();
-  t.match(await daysOf(owner, 8), [{ project: 'photos' }, { project: 'shop', requests: 7 }]);
+  t.match(await daysOf(owner, 8), [{ project: 'photos' }, { project: 'shop', requests: 8 }]);
   const another = new UsageCounts(stores);
-  t.match(await another.of(owner, ever, signal), [{ files: 1 }, { requests: 7, recordsWritten: 6 }]);
+  t.match(await another.of(owner, ever, signal), [{ files: 1 }, { requests: 8, recordsWritten: 9 }]);
 });
 
 t.test('days are checked', async (t) => {

@@ -83,6 +83,50 @@ t.test('writes are delivered, signed, and without hashed fields', async (t) => {
   }
 });
 
+t.test('changes of many records are delivered, and what upserts make and change', async (t) => {
+  const space = hooked('many');
+  const { body: made } = await space.insert(Array.from({ length: 150 }, (_, age) => ({ email: 'a', age })));
+  await receiver.count(2);
+  receiver.received.length = 0;
+  const where = { age: { gte: 10 } };
+  const structure = structureOf('p', 'many', fields);
+  const call = {
+    path: '/p/many/_update_',
+    structure,
+    body: { where, set: { email: 'b' }, inc: { age: 0.5 } },
+  };
+  t.strictSame((await harness.call(call)).body, { updated: 140 });
+  await receiver.count(2);
+  const told = receiver.received.flatMap(({ body }) => body.records);
+  t.ok(receiver.received.every(({ path, body }) => path === '/update' && body.event === 'record.updated'));
+  t.strictSame(
+    told.map(({ id, email, age }) => [id, email, age]).sort(),
+    made
+      .slice(10)
+      .map(({ id, age }: { id: string; age: number }) => [id, 'b', age + 0.5])
+      .sort(),
+  );
+
+  const unique = fields.map((field) => (field.name === 'email' ? { ...field, unique: true } : field));
+  const hooks = { onInsertUrl: `${receiver.url}/insert`, onUpdateUrl: `${receiver.url}/update` };
+  const upserts = spaceOf(harness, 'p', 'upserts', structureOf('p', 'upserts', unique, { webhooks: hooks }));
+  receiver.received.length = 0;
+  for (const [age, action] of [
+    [1, 'update'],
+    [2, 'update'],
+    [3, 'skip'],
+  ] as const)
+    await upserts.insertOne(
+      { email: 'a', age },
+      { options: JSON.stringify({ onConflict: { field: 'email', do: action } }) },
+    );
+  await receiver.count(2);
+  t.match(receiver.received, [
+    { path: '/insert', body: { records: [{ age: 1 }] } },
+    { path: '/update', body: { records: [{ age: 2 }] } },
+  ]);
+});
+
 t.test('a key group tells of its making and of its changes', async (t) => {
   const keys = hooked('keys');
   await keys.setKeys({ email: 'a' });

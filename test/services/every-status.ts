@@ -212,7 +212,7 @@ function guess(good: Ask, id: string): Ask {
   const query = `?email=${encodeURIComponent(wrong.email)}&password=wrong`;
   const more = {
     aggregate: { values: { n: 'count' } },
-    updateMany: { set: { email: 'b@example.com' } },
+    updateMany: { set: { password: 'another' } },
     deleteMany: {},
   }[id.replace(/By(?:Query|Body)$/, '')];
   if (more !== undefined) {
