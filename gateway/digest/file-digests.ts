@@ -11,35 +11,36 @@ const smallBytes = 64 * 1024;
 /** As text, so that it is the same wherever the program runs from. Each message has one answer, in order. */
 const program = `
 const { createHash } = require('node:crypto');
-const { parentPort } = require('node:worker_threads');
+const { parentPort, workerData } = require('node:worker_threads');
 const hashes = new Map();
-parentPort.on('message', ({ id, piece, bytes, over }) => {
-  if (piece !== null) {
+parentPort.on('message', ({ id, at, bytes, over }) => {
+  if (bytes > 0) {
     const hash = hashes.get(id) ?? createHash('sha256');
-    hashes.set(id, hash.update(new Uint8Array(piece, 0, bytes)));
+    hashes.set(id, hash.update(new Uint8Array(workerData, at, bytes)));
   }
   const sha256 = over ? (hashes.get(id)?.digest('hex') ?? null) : null;
   if (over) hashes.delete(id);
-  parentPort.postMessage({ piece, sha256 }, piece === null ? [] : [piece]);
+  parentPort.postMessage(sha256);
 });`;
 
-interface Answer {
-  readonly piece: ArrayBuffer | null;
-  readonly sha256: string | null;
-}
-
-interface Waiting {
+/** What the thread was asked, without its bytes. */
+interface Asked {
   readonly resolve: (sha256: string | null) => void;
   readonly reject: (error: Error) => void;
+  readonly piece: Uint8Array | null;
 }
 
 /** Takes the SHA-256 of files, in a thread of its own. */
 export class FileDigests {
   #worker: Worker | null = null;
   /** Those who wait for the thread, in order. */
-  #asked: Waiting[] = [];
-  readonly #free: ArrayBuffer[] = [];
-  #pieces = 0;
+  #asked: Asked[] = [];
+  /** Shared with the thread: memory that moves between threads would be counted as garbage of both. */
+  readonly #memory = new SharedArrayBuffer(mostPieces * pieceBytes);
+  readonly #free: Uint8Array[] = Array.from(
+    { length: mostPieces },
+    (_, index) => new Uint8Array(this.#memory, index * pieceBytes, pieceBytes),
+  );
   readonly #waiting: (() => void)[] = [];
   #files = 0;
   /** Files before this one had begun when a thread ended. */
@@ -64,17 +65,17 @@ export class FileDigests {
 
   /** Hands bytes to the thread, as soon as there is room. @internal */
   async add(id: number, { chunks }: Pick<Part, 'chunks'>): Promise<void> {
-    let piece: Uint8Array<ArrayBuffer> | null = null;
+    let piece: Uint8Array | null = null;
     let filled = 0;
-    const send = ({ buffer }: Uint8Array<ArrayBuffer>): void => {
-      // its answer brings the piece back; what is lost shows at the end
-      this.#ask(id, buffer, filled, false).catch(() => {});
+    const send = (full: Uint8Array): void => {
+      // its answer gives the piece back; what is lost shows at the end
+      this.#ask(id, { piece: full, bytes: filled, over: false }).catch(() => {});
       piece = null;
       filled = 0;
     };
     for (const chunk of chunks) {
       for (let at = 0; at < chunk.byteLength; ) {
-        piece ??= new Uint8Array(await this.#take());
+        piece ??= await this.#take();
         const some = chunk.subarray(at, at + pieceBytes - filled);
         piece.set(some, filled);
         filled += some.byteLength;
@@ -87,29 +88,37 @@ export class FileDigests {
 
   /** Null: the thread knows nothing of the file. @internal */
   end(id: number): Promise<string | null> {
-    return this.#ask(id, null, 0, true);
+    return this.#ask(id, { piece: null, bytes: 0, over: true });
   }
 
   async close(): Promise<void> {
     await this.#worker?.terminate();
   }
 
-  #ask(id: number, piece: ArrayBuffer | null, bytes: number, over: boolean): Promise<string | null> {
+  #ask(
+    id: number,
+    { piece, bytes, over }: { piece: Uint8Array | null; bytes: number; over: boolean },
+  ): Promise<string | null> {
     return new Promise((resolve, reject) => {
-      if (id < this.#lostFiles) throw new Error('the thread of digests ended');
+      if (id < this.#lostFiles) {
+        this.#give(piece);
+        throw new Error('the thread of digests ended');
+      }
       const worker = this.#started();
-      this.#asked.push({ resolve, reject });
-      worker.postMessage({ id, piece, bytes, over }, piece === null ? [] : [piece]);
+      this.#asked.push({ resolve, reject, piece });
+      worker.postMessage({ id, at: piece?.byteOffset ?? 0, bytes, over });
     });
   }
 
   #started(): Worker {
     if (this.#worker !== null) return this.#worker;
-    const worker = new Worker(program, { eval: true, execArgv: [], env: {}, name: 'file digests' });
+    const options = { eval: true, execArgv: [], env: {}, name: 'file digests', workerData: this.#memory };
+    const worker = new Worker(program, options);
     worker.unref();
-    worker.on('message', ({ piece, sha256 }: Answer) => {
-      if (piece !== null) this.#give(piece);
-      this.#asked.shift()?.resolve(sha256);
+    worker.on('message', (sha256: string | null) => {
+      const asked = this.#asked.shift();
+      this.#give(asked?.piece ?? null);
+      asked?.resolve(sha256);
     });
     worker.on('error', () => {});
     worker.on('exit', () => this.#lost());
@@ -121,22 +130,22 @@ export class FileDigests {
   #lost(): void {
     this.#worker = null;
     this.#lostFiles = this.#files;
-    for (const { reject } of this.#asked.splice(0)) reject(new Error('the thread of digests ended'));
-    this.#pieces = this.#free.length;
-    for (const next of this.#waiting.splice(0)) next();
+    for (const { reject, piece } of this.#asked.splice(0)) {
+      this.#give(piece);
+      reject(new Error('the thread of digests ended'));
+    }
   }
 
-  async #take(): Promise<ArrayBuffer> {
-    while (this.#free.length === 0 && this.#pieces >= mostPieces) {
+  async #take(): Promise<Uint8Array> {
+    for (;;) {
+      const piece = this.#free.pop();
+      if (piece !== undefined) return piece;
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
-    const piece = this.#free.pop();
-    if (piece !== undefined) return piece;
-    this.#pieces++;
-    return new ArrayBuffer(pieceBytes);
   }
 
-  #give(piece: ArrayBuffer): void {
+  #give(piece: Uint8Array | null): void {
+    if (piece === null) return;
     this.#free.push(piece);
     this.#waiting.shift()?.();
   }
