@@ -12,6 +12,9 @@ import { startChdbServer } from '../services/start-chdb-server.ts';
 import { removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
 import { seed, sized } from '../services/test-size.ts';
 
+/** 200 in all. */
+const killsOfEach = 100;
+const killsOfARound = 2;
 const length = 12 * 1024 * 1024 + 12_345;
 const tus = { 'tus-resumable': '1.0.0' };
 const settings = {
@@ -106,7 +109,7 @@ async function round(
   let at = first;
   const path = await begin(at);
   let offset = 0;
-  for (let kill = 0; kill < 2; kill++) {
+  for (let kill = 0; kill < killsOfARound; kill++) {
     const to = offset + 1 + random(length - offset);
     await killAt(at, path, bytes, offset, to);
     at = await next(at);
@@ -129,8 +132,8 @@ async function filesAt(at: Sluice): Promise<number> {
   return ((await answer.json()) as { files: unknown[] }).files.length;
 }
 
-t.test('on the file system, the same gateway again', { timeout: 560_000 }, async (t) => {
-  const rounds = sized(20);
+t.test('on the file system, the same gateway again', { timeout: 1_800_000 }, async (t) => {
+  const rounds = sized(killsOfEach / killsOfARound, 2);
   let at = await startSluice({ env: settings });
   const { dataDir } = at;
   for (let i = 0; i < rounds; i++) at = await round(t, i, { first: at, next: (killed) => killed.restart() });
@@ -144,8 +147,8 @@ t.test('on the file system, the same gateway again', { timeout: 560_000 }, async
   await removeData(at);
 });
 
-t.test('on S3, another gateway', { timeout: 560_000 }, async (t) => {
-  const rounds = sized(20);
+t.test('on S3, another gateway', { timeout: 1_800_000 }, async (t) => {
+  const rounds = sized(killsOfEach / killsOfARound, 2);
   const clickhouse = await startChdbServer({ user: 'sluice', password: 'a-password-of-a-test' });
   const stub = await startS3Stub();
   const env = {

@@ -5,11 +5,11 @@ import { type CpuFigures, compareCpu, cpuRatio, showCpu } from './compare-cpu.ts
 import type { Measure } from './measure.ts';
 import { withSubjects } from './with-subjects.ts';
 
-/** What an upload that can go on costs beside a form with the same file: a request and its state each 8 MiB. */
+/** What an upload that can go on costs beside a form with the same file on the file system: a request and its state each 8 MiB. */
 export const u11: Measure = {
   id: 'U11',
   run: (bench) =>
-    withSubjects([() => startSluice(bench)], async ([form]) => {
+    withSubjects([() => startSluice({ ...bench, store: 'fs' })], async ([form]) => {
       const { target } = form as Subject;
       const tus = {
         ...(form as Subject),
