@@ -8,18 +8,18 @@ import { targetOf } from './filters/names.ts';
 import { FilterReader, readSystemValue } from './filters/read-filter.ts';
 import { readConditionValue } from './filters/text-value.ts';
 
-/** How a value is compared. */
-export type Operator = 'eq';
-
-/** A record without a value never matches. */
+/** A value that records have. */
 export interface Condition {
   readonly target: Target;
-  readonly operator: Operator;
   readonly value: StoredValue | Date;
 }
 
 export function equals(target: Target, value: Condition['value']): Condition {
-  return { target, operator: 'eq', value };
+  return { target, value };
+}
+
+export function asFilter({ target, value }: Condition): Filter {
+  return { target, path: [], operator: 'eq', values: [value] };
 }
 
 /** A value to be compared with stored hashes. */
@@ -63,11 +63,14 @@ export function parseConditions(
   const hashed: HashedCondition[] = [];
   const others: Filter[] = [];
   for (const one of given) {
-    const filter = equalityIn(one, structure) ?? reader.read(one);
-    if (filter === null) continue;
-    const equality = equalityOf(filter);
-    if (equality === null) others.push(filter as Filter);
-    else if (typeof equality.target === 'string' || !equality.target.hashed) plain.push(equality);
+    let equality = equalityIn(one, structure);
+    if (equality === null) {
+      const filter = reader.read(one);
+      equality = filter && equalityOf(filter);
+      if (filter !== null && equality === null) others.push(filter);
+      if (equality === null) continue;
+    }
+    if (typeof equality.target === 'string' || !equality.target.hashed) plain.push(equality);
     else hashed.push({ field: equality.target, value: equality.value as StoredValue });
   }
   const { problems } = reader;
@@ -87,9 +90,8 @@ function equalityIn(given: Given, structure: Structure): Condition | null {
   return 'value' in reading ? equals(target, reading.value) : null;
 }
 
-function equalityOf(filter: Condition | Filter): Condition | null {
+function equalityOf(filter: Filter): Condition | null {
   if ('group' in filter || filter.operator !== 'eq') return null;
-  if ('value' in filter) return filter;
   return filter.path.length > 0 ? null : equals(filter.target, filter.values[0] as Condition['value']);
 }
 

@@ -11,15 +11,11 @@ export type Wanted =
 
 const span: Span = { start: 0, end: 0 };
 
-export function wantedOf({ target, operator, value }: Condition): Wanted {
-  switch (operator) {
-    case 'eq':
-      if (target === 'id')
-        return { kind: target, text: value as string, bytes: Buffer.from(value as string) };
-      if (typeof target === 'string') return { kind: target, time: (value as Date).getTime() };
-      // equal values have equal texts
-      return valueWanted(slotOf(target), String(value));
-  }
+export function wantedOf({ target, value }: Condition): Wanted {
+  if (target === 'id') return { kind: target, text: value as string, bytes: Buffer.from(value as string) };
+  if (typeof target === 'string') return { kind: target, time: (value as Date).getTime() };
+  // equal values have equal texts
+  return valueWanted(slotOf(target), String(value));
 }
 
 export function valueWanted(slot: string, text: string): Wanted {

@@ -6,12 +6,10 @@ import { continueWith } from '../../common/promises/continue-with.ts';
 import { splitQuery } from '../input/controls.ts';
 import type { Filter } from '../input/filters/filter.ts';
 import { givenInQuery } from '../input/filters/given-in-query.ts';
-import type { OperatorName } from '../input/filters/operators.ts';
-import { type Conditions, parseConditions } from '../input/parse-conditions.ts';
+import { asFilter, type Conditions, parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';
 import { parseSearch, type Search } from '../input/parse-search.ts';
 import { controlParameters, foundHeaders, timingParameter } from '../openapi/filter-schemas.ts';
-import type { StoredValue, Target } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { cachedList } from './cached-answer.ts';
 import { jsonHeaders } from './json-answer.ts';
@@ -74,16 +72,16 @@ function answer(
 
 /** Conditions with a text that one of some fields contains: it narrows them, also where they are joined by Or. */
 function searched(given: Conditions, { text, fields }: Search): Conditions {
-  const branches = fields.map((target) => comparison(target, 'icontains', text));
+  const branches = fields.map((target) => ({
+    target,
+    path: [],
+    operator: 'icontains' as const,
+    values: [text],
+  }));
   const contains: Filter = { group: 'any', branches };
   const { plain, others, hashed, relationship } = given;
   if (relationship === 'And' || plain.length + others.length === 0)
     return { relationship: 'And', plain, others: [contains, ...others], hashed };
-  const equalities = plain.map(({ target, value }) => comparison(target, 'eq', value));
-  const any: Filter = { group: 'any', branches: [...equalities, ...others] };
+  const any: Filter = { group: 'any', branches: [...plain.map(asFilter), ...others] };
   return { relationship: 'And', plain: [], others: [contains, any], hashed };
-}
-
-function comparison(target: Target, operator: OperatorName, value: StoredValue | Date): Filter {
-  return { target, path: [], operator, values: [value] };
 }

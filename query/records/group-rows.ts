@@ -3,6 +3,7 @@ import { type AggregatePlan, aggregateLimits, type Group } from '../input/aggreg
 import { kindOfValue } from '../input/filters/filter.ts';
 import { filterTest } from '../input/filters/filter-test.ts';
 import { type Comparable, compare } from '../input/filters/operators.ts';
+import { asFilter } from '../input/parse-conditions.ts';
 import { slotOf } from '../structure/slots.ts';
 
 /** A group by the columns of a plan, as the engine has it. */
@@ -15,10 +16,7 @@ export type GroupRow = Readonly<Record<string, Comparable | null>>;
 export function wantedRows(plan: AggregatePlan, found: readonly GroupRow[]): readonly GroupRow[] {
   const { having, limit } = plan;
   const rows = withEmpty(plan, found);
-  const conditions = [
-    ...having.others,
-    ...having.plain.map(({ target, operator, value }) => ({ target, path: [], operator, values: [value] })),
-  ];
+  const conditions = [...having.others, ...having.plain.map(asFilter)];
   const tests = conditions.map((filter) =>
     filterTest<GroupRow>(
       filter,

@@ -11,10 +11,9 @@ import { slotOf } from '../structure/slots.ts';
  */
 export function lookupOf({ relationship, plain, others, hashed }: Conditions): LookupKey | null {
   if (hashed.length > 0 || (relationship === 'Or' && plain.length + others.length !== 1)) return null;
-  const equalities = plain.filter(({ operator }) => operator === 'eq');
-  const byId = equalities.find(({ target }) => target === 'id');
+  const byId = plain.find(({ target }) => target === 'id');
   if (byId !== undefined) return { id: byId.value as string };
-  for (const { target, value } of equalities) {
+  for (const { target, value } of plain) {
     if (typeof target !== 'string' && target.keyed && !(value instanceof Date)) {
       return { slot: slotOf(target), value };
     }
@@ -39,11 +38,8 @@ const valueIn: ReadValue<StoredRow> = (target) => (row) => {
   return text === undefined ? undefined : valueOfText(target, text);
 };
 
-function meets({ target, operator, value }: Condition, row: StoredRow): boolean {
-  switch (operator) {
-    case 'eq':
-      return textIn(row, target) === (value instanceof Date ? value.toISOString() : String(value));
-  }
+function meets({ target, value }: Condition, row: StoredRow): boolean {
+  return textIn(row, target) === (value instanceof Date ? value.toISOString() : String(value));
 }
 
 /** Equal values have equal texts. */

@@ -10,15 +10,12 @@ import { valueLiteral, valueSql } from './value-sql.ts';
 /** The conditions, but for those on hashed fields, as an expression; null when there are none: every record matches. */
 export function conditionsSql({ relationship, plain, others }: Omit<Conditions, 'hashed'>): string | null {
   if (plain.length + others.length === 0) return null;
-  const parts = [...plain.map(comparisonSql), ...others.map(filterSql)];
+  const parts = [...plain.map(equalitySql), ...others.map(filterSql)];
   return `(${parts.join(relationship === 'And' ? ' AND ' : ' OR ')})`;
 }
 
-function comparisonSql({ target, operator, value }: Condition): string {
-  switch (operator) {
-    case 'eq':
-      return `${valueSql(target)} = ${valueLiteral(value)}`;
-  }
+function equalitySql({ target, value }: Condition): string {
+  return `${valueSql(target)} = ${valueLiteral(value)}`;
 }
 
 /** Record ids as an expression. */
@@ -35,11 +32,10 @@ export function keyedConditions({
   plain,
   others,
 }: Omit<Conditions, 'hashed'>): readonly Condition[] {
-  const isKeyed = ({ target, operator }: Condition): boolean =>
-    operator === 'eq' && typeof target !== 'string' && target.keyed;
+  const isKeyed = ({ target }: Condition): boolean => typeof target !== 'string' && target.keyed;
   if (relationship === 'Or') return others.length === 0 && plain.every(isKeyed) ? plain : [];
   // the id is the key of the records themselves
-  if (plain.some(({ target, operator }) => target === 'id' && operator === 'eq')) return [];
+  if (plain.some(({ target }) => target === 'id')) return [];
   return plain.filter(isKeyed).slice(0, 1);
 }
 

@@ -251,8 +251,7 @@ function toldBy({ relationship, plain, others, hashed }: Conditions): Told {
   if (hashed.length > 0 || plain.length === 0) return null;
   if (relationship === 'Or' && plain.length + others.length > 1) return null;
   const values = new Map<string, string>();
-  for (const { target, operator, value } of plain) {
-    if (operator !== 'eq') return null;
+  for (const { target, value } of plain) {
     if (target === 'createdAt' || target === 'updatedAt') return null;
     const slot = typeof target === 'string' ? target : slotOf(target);
     // two values of one field are met by no record, and that does not change

@@ -70,8 +70,8 @@ export function comparedIn({ conditions, page }: ReadPlan): Compared | null {
   if (relationship === 'Or' && plain.length > 1) return null;
   if (page !== null && (page.after !== undefined || endOf(page) > mostRecords)) return null;
   const byField = new Map<Field, StoredValue>();
-  for (const { target, operator, value } of plain) {
-    const isField = operator === 'eq' && typeof target !== 'string' && !byField.has(target);
+  for (const { target, value } of plain) {
+    const isField = typeof target !== 'string' && !byField.has(target);
     if (!isField || value instanceof Date) return null;
     byField.set(target, value);
   }

@@ -15,7 +15,7 @@ const time = '2026-01-01T00:00:00.000Z';
 const before: StoredRow = { _id: '1', _created_at: time, _updated_at: time, _doc: { t0: 'a' } };
 const equal = (target: Field | 'id', value: string): Conditions => ({
   relationship: 'And',
-  plain: [{ target, operator: 'eq', value }],
+  plain: [{ target, value }],
   others: [],
   hashed: [],
 });

@@ -12,7 +12,7 @@ const limit = 8 * mebibyte;
 const viewOf = (id: string): RecordSpace => ({ id }) as RecordSpace;
 const byId = (id: string): Conditions => ({
   relationship: 'And',
-  plain: [{ target: 'id', operator: 'eq', value: id }],
+  plain: [{ target: 'id', value: id }],
   others: [],
   hashed: [],
 });
