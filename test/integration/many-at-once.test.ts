@@ -129,6 +129,11 @@ for (const alone of [true, false]) {
       const paged = { options: JSON.stringify({ pagination: { limit: 1 } }) };
       t.match(await kept.delete({ where }, paged), { status: 400, code: 'invalid_options' });
       t.match(await kept.update({ where, set }, {}, 'nothing=1'), { status: 400, code: 'invalid_condition' });
+      const sorted = { options: JSON.stringify({ sort: { by: 'count' } }) };
+      t.match(await kept.delete({ where }, sorted), { status: 400, code: 'invalid_options' });
+      t.equal((await kept.delete({ where }, {}, '$limit=1')).status, 400, 'a page is not left out');
+      t.equal((await kept.delete({ where: { ...where, $limit: 1 } })).status, 400);
+      t.match(await kept.delete({ where }, { options: '{' }), { status: 400, code: 'invalid_options' });
       t.strictSame((await kept.find()).body, before);
       t.strictSame((await kept.update({ where, set: { code: null } })).body, { updated: 1 });
     });

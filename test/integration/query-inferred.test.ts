@@ -32,6 +32,21 @@ t.test('the structure is that of the body', async (t) => {
   t.match(updated.body, { age: 37 });
 });
 
+t.test('a field that only is added to is a number, and a body about many records is no record', async (t) => {
+  const { id } = (await post('/p/counted/_single_', { name: 'a' })).body;
+  const counted = await harness.call({
+    ...{ path: '/p/counted/update-by-id', headers, query: `id=${id}` },
+    body: { visits: { $inc: 2 } },
+  });
+  t.match(counted.body, { name: 'a', visits: 2 });
+  t.match(await post('/p/counted/_update_', { where: { name: 'a' }, inc: { visits: 1 } }), {
+    body: { updated: 1 },
+  });
+  t.match(await post('/p/counted/_delete_', { where: { visits: 4 } }), { body: { deleted: 0 } });
+  t.match(await stored('counted'), [{ name: 'name' }, { name: 'visits', type: 'NUMBER' }]);
+  t.equal((await stored('counted')).length, 2);
+});
+
 t.test('of several records all fields count', async (t) => {
   const { body } = await post('/p/several', [{ a: null, b: 1 }, { a: 'x' }, { c: true }]);
   t.match(body, [

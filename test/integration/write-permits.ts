@@ -145,7 +145,7 @@ export async function writePermitsSuite(t: Test, db: Database): Promise<void> {
     t.match(await results, [
       { status: 'rejected', reason: { code: 'unavailable' } },
       { status: 'rejected', reason: { code: 'unavailable' } },
-      { status: 'fulfilled', value: { _doc: { t0: 'new 3' } } },
+      { status: 'fulfilled', value: [{ _doc: { t0: 'new 3' } }] },
     ]);
     t.strictSame(await stored('u'), ['new 0', 'u1', 'u2', 'new 3']);
     const tooSlow = permitFor(Number.POSITIVE_INFINITY, 0.001);
