@@ -48,6 +48,31 @@ t.test('populate', async (t) => {
   ]);
 });
 
+t.test('order, page and fields', async (t) => {
+  const books = schemaOf<{ title: string; year: number }>('Book', { title: String, year: Number });
+  const [a, b, c] = (await books.insert([
+    { title: 'a', year: 1 },
+    { title: 'b', year: 2 },
+    { title: 'c', year: 2 },
+  ])) as unknown as { id: string }[];
+  const find = (asked: object, options: object = {}) => books.find(asked as never, options as never);
+  t.strictSame(await find({ $sort: '-year,title', $select: ['title'], $limit: 2 }), [
+    { id: b?.id, title: 'b' },
+    { id: c?.id, title: 'c' },
+  ]);
+  t.strictSame(await find({ year: { gte: 2 }, $sort: ['-title'], $select: 'year', $limit: 1, $page: 2 }), [
+    { id: b?.id, year: 2 },
+  ]);
+  const sort = [
+    { by: 'year', order: 'desc' },
+    { by: 'title', order: 'desc' },
+  ];
+  const after = { id: b?.id, values: [2, 'b'] };
+  t.strictSame(await find({}, { sort, select: ['title'], pagination: { limit: 2, after } }), [
+    { id: a?.id, title: 'a' },
+  ]);
+});
+
 t.test('a field of another type', async (t) => {
   const texts = schemaOf<{ price: string }>('Priced', { price: String });
   const numbers = schemaOf<{ price: number }>('Priced', { price: Number });

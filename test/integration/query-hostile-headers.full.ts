@@ -202,7 +202,7 @@ t.test('options: every kind of value for every key', async (t) => {
     pagination: /^(null|object|empty object|nested objects|a prototype|an operator|repeated keys)$/,
     'pagination.limit': /^a number as text$/,
     'pagination.page': /^a number as text$/,
-    sort: /^(null|object|empty object|nested objects|a prototype|an operator|repeated keys)$/,
+    sort: /^(null|object|empty object|empty array|nested objects|a prototype|an operator|repeated keys)$/,
     'sort.by': /^(null|empty text)$/,
     'sort.order': /^(true-is-none)$/,
   };

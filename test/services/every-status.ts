@@ -79,6 +79,7 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
       ...(id === 'login' ? { 'function-resources': `{"mustExistSpaceStructures":[${users}]}` } : {}),
       ...tusHeaders[id],
       ...(isForm ? { 'content-type': 'multipart/form-data; boundary=b' } : {}),
+      ...(method === 'QUERY' ? { 'content-type': 'application/json' } : {}),
     },
     body: isForm ? form : isPlain ? 'hello' : json === undefined ? '' : JSON.stringify(json.example),
   };
@@ -141,7 +142,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
     case 415:
       return { ...withHeaders({ 'content-type': 'text/plain' }), body: 'hello' };
     case 422:
-      if (/^(?:aggregate|count)/.test(id)) return withHeaders({ 'test-fault': '422' });
+      if (/^(?:aggregate|count|find|search)/.test(id)) return withHeaders({ 'test-fault': '422' });
       return withHeaders({ 'idempotency-key': 'used' });
     case 460:
       return { ...withHeaders({ 'upload-checksum': 'crc32 AAAAAA==' }), body: 'hello' };
