@@ -248,6 +248,18 @@ t.test('every route: what another owns is not read, changed or listed', async (t
     'POST /:project/:space/update-by-id': async () => [
       [noMatch, await asBob(`/notes/update-by-id?${id}`, { structure, body: { n: 4 } })],
     ],
+    'POST /:project/:space/_update_': async () => [
+      [
+        { status: 200, body: { updated: 0 } },
+        await asBob('/notes/_update_', { structure, body: { where: { id: mine.id }, set: { n: 4 } } }),
+      ],
+    ],
+    'POST /:project/:space/_delete_': async () => [
+      [
+        { status: 200, body: { deleted: 0 } },
+        await asBob('/notes/_delete_', { structure, body: { where: { id: mine.id } } }),
+      ],
+    ],
     'POST /:project/:space/set-key-values': async () => [
       [
         { status: 200, body: { theme: 'of bob' } },

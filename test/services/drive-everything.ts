@@ -365,6 +365,7 @@ async function driveFiles(db: Database): Promise<void> {
   };
   await files.list({ ...asked, ownerId, projectSlug, limit: 2 }, signal);
   await files.count({ ownerId, projectSlug, limit: 2, byName: true }, signal);
+  await files.findByDigest({ ownerId, projectSlug, sha256: '0'.repeat(64) }, signal);
   await files.remove(name, signal);
   // what the write-ahead log brings
   await files.insertRows([fileRow(file)]);
