@@ -21,6 +21,8 @@ interface View {
   readonly places: ReadonlyMap<number, number>;
   /** Where the value of each slot lies in the row that is written: start and end; an end of 0: it has none. */
   readonly spans: Int32Array;
+  /** Bytes that a record has beside its values, at most. */
+  readonly fixed: number;
 }
 
 const views = new WeakMap<RecordParts, View>();
@@ -29,6 +31,8 @@ const span: Span = { start: 0, end: 0 };
 const [quote, backslash, firstPlain, comma] = [0x22, 0x5c, 0x20, 0x2c];
 /** Texts up to this length are copied byte by byte, which is faster than a call. */
 const shortText = 48;
+/** An id, a time or `null`. */
+const longestFixed = 50;
 
 function viewOf(parts: RecordParts): View {
   let view = views.get(parts);
@@ -43,7 +47,9 @@ function viewOf(parts: RecordParts): View {
       const kind = target.type === 'TEXT' ? 'text' : path.length > 0 ? 'path' : 'json';
       return { before: bytes, kind, path, place };
     });
-    view = { shown, end: Buffer.from(parts.end), places, spans: new Int32Array(2 * places.size) };
+    const end = Buffer.from(parts.end);
+    const fixed = shown.reduce((sum, { before }) => sum + before.byteLength + longestFixed, end.byteLength);
+    view = { shown, end, places, spans: new Int32Array(2 * places.size), fixed };
     views.set(parts, view);
   }
   return view;
@@ -80,14 +86,14 @@ export class RowJson {
   }
 
   record(parts: RecordParts, bytes: Buffer, row: number): void {
-    const { shown, end, places, spans } = viewOf(parts);
+    const { shown, end, places, spans, fixed } = viewOf(parts);
     spans.fill(0);
     findValues(bytes, row, places, spans);
+    let length = 0;
+    for (let at = 0; at < spans.length; at += 2) length += (spans[at + 1] as number) - (spans[at] as number);
+    // a character becomes six at most, as in `\u0000`
+    this.#reserve(fixed + 6 * length);
     for (const { before, kind, path, place } of shown) {
-      const from = place < 0 ? 0 : (spans[2 * place] as number);
-      const to = place < 0 ? 0 : (spans[2 * place + 1] as number);
-      // a character becomes six at most, as in `\u0000`
-      this.#reserve(before.byteLength + 6 * (to - from));
       this.#append(before);
       switch (kind) {
         case 'id':
@@ -100,14 +106,15 @@ export class RowJson {
         case 'updatedAt':
           this.#time(updatedAt(bytes, row));
           break;
-        default:
+        default: {
+          const [from, to] = [spans[2 * place] as number, spans[2 * place + 1] as number];
           if (to === 0) this.#append(nothing);
           else if (kind === 'text') this.#text(bytes, from, to);
           else if (kind === 'json') this.#copy(bytes, from, to);
           else this.#append(Buffer.from(valueAt(bytes.toString('utf8', from, to), path) ?? 'null'));
+        }
       }
     }
-    this.#reserve(end.byteLength);
     this.#append(end);
   }
 
