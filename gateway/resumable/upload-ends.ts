@@ -27,6 +27,8 @@ export interface UploadEndsDeps {
 
 /** What the stores may take once all bytes have come. Milliseconds. */
 export const finishTimeout = 60_000;
+/** Bytes a millisecond that the object store is read with, at least. */
+const slowestRead = 1000;
 const finishDeadline = createSharedDeadline(finishTimeout);
 
 /** Where an upload is after a request. `file`: it is complete. */
@@ -66,16 +68,17 @@ export class UploadEnds {
    * @param taken while the bytes came, all by one request; else they are read again for it
    */
   async store(state: UploadState, crc32: number, taken?: string): Promise<Progress> {
-    const signal = finishDeadline();
+    let signal = finishDeadline();
     if (state.concat === 'partial') return this.#keepPart(state, signal);
     const { ownerId, projectSlug, name, objectKey } = state.file;
     await this.#deps.projects.ensure(ownerId, projectSlug, signal);
-    const now = new Date();
     const size = state.length ?? 0;
     let file = await this.#deps.cloudFiles.findByName(name, signal);
     if (file === null) {
-      const { digests, store } = this.#deps;
-      const sha256 = taken ?? (await digests?.of(store.read(objectKey, null, signal)));
+      const sha256 = taken ?? (await this.#digestOf(state));
+      // that may have taken longer
+      signal = finishDeadline();
+      const now = new Date();
       file = { ...state.file, size, crc32, sha256, createdAt: now, updatedAt: now };
       let counted: CountedFile | undefined;
       try {
@@ -94,6 +97,13 @@ export class UploadEnds {
       this.#deps.log.warn({ err, name }, 'the state of an upload is left to the janitor');
     });
     return { file };
+  }
+
+  /** However large it is: a deadline that all of it must meet would be met by no retry either. */
+  async #digestOf({ file, length }: UploadState): Promise<string | undefined> {
+    const { digests, store } = this.#deps;
+    const signal = AbortSignal.timeout(finishTimeout + Math.ceil((length ?? 0) / slowestRead));
+    return digests?.of(store.read(file.objectKey, null, signal));
   }
 
   async #keepPart(state: UploadState, signal: AbortSignal): Promise<Progress> {

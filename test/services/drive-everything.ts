@@ -354,6 +354,8 @@ async function driveFiles(db: Database): Promise<void> {
     signal,
   );
   if (made.length !== 1) throw new Error('the row is not found by its time');
+  if ((await files.findByDigest({ ...file, sha256: '0'.repeat(64) }, signal)) !== null)
+    throw new Error('a file without a digest is found by one');
   if ((await files.usedBy(file.ownerId, signal)).files !== 1) throw new Error('the file is not counted');
   const { ownerId, projectSlug } = file;
   const asked = {
