@@ -297,3 +297,28 @@ t.test('Redis forgets everything, again and again', async (t) => {
   t.ok(body.length > 0);
   t.equal(count(answers, 200) + count(answers, 400) + count(answers, 503), answers.length);
 });
+
+t.test('of 100 upserts of one value by two processes one makes the record', async (t) => {
+  const both = bothOf('upserts');
+  const headers = { options: '{"onConflict":{"field":"email","do":"update"}}' };
+  const one = (_: unknown, code: number) => both[code % 2]?.insertOne({ email: 'a@x', code }, headers);
+  const answers = await Promise.all(Array.from({ length: 100 }, one));
+  t.ok(answers.every((answer) => answer?.status === 200));
+  t.equal(new Set(answers.map((answer) => answer?.body.id)).size, 1);
+  t.equal((await both[0].find()).body.length, 1);
+});
+
+t.test('of changes of many records by two processes none takes what another has', async (t) => {
+  const both = bothOf('jobs');
+  await both[0].insert(Array.from({ length: 50 }, () => ({ other: 'free' })));
+  const structure = structureOf('u', 'jobs', users);
+  const body = { where: { other: 'free' }, set: { other: 'taken' } };
+  const many = (at: number) =>
+    (at % 2 === 0 ? harness : other).call({ path: '/u/jobs/_update_', structure, body });
+  const singles = both.flatMap((each) =>
+    [1, 2, 3].map(() => each.updateOne('other=free', { other: 'single' })),
+  );
+  const [answers, taken] = await Promise.all([Promise.all([0, 1, 2, 3].map(many)), Promise.all(singles)]);
+  const updated = answers.reduce((sum, answer) => sum + answer.body.updated, 0);
+  t.equal(updated + count(taken, 200), 50);
+});
