@@ -23,7 +23,7 @@ chdb.Session.prototype.query = function (...args) {
   blocking.push(args[0]);
   return query.apply(this, args);
 };
-const db = openChdb({ path: `${t.testdir()}/chdb`, reads: { timeout: 1000 } });
+const db = openChdb({ path: `${t.testdir()}/chdb`, reads: { timeout: 5000 } });
 t.teardown(() => db.close());
 t.beforeEach(() => {
   begun.length = 0;
