@@ -76,7 +76,10 @@ export class MemoryTable {
       return true;
     }
     const [before, at] = [this.#rows.bufferOf(known), this.#rows.offsetOf(known)];
-    const changed = this.#indexesWith(known).filter((index) => !index.isSame(before, at, bytes, start));
+    // it was found by its id, so that did not change
+    const changed = this.#indexesWith(known).filter(
+      (index) => index !== this.#ids && !index.isSame(before, at, bytes, start),
+    );
     for (const index of changed) index.remove(known, before, at);
     this.#rows.replace(known, bytes, start, end);
     for (const index of changed) index.add(known, bytes, start);
@@ -168,7 +171,7 @@ export class MemoryTable {
   }
 
   #find(id: string): number {
-    const probe = writer.write({ _id: id, _created_at: epoch, _updated_at: epoch, _doc: {} }, 1024);
+    const probe = writer.id(id, 1000);
     if (probe === null) return -1;
     const key = orderKey(idOrder, probe, 0);
     return Number.isNaN(key) ? -1 : this.#numberOf(key, probe, 0);
@@ -192,5 +195,3 @@ export class MemoryTable {
     json.record(shown, bytes, row);
   }
 }
-
-const epoch = new Date(0).toISOString();

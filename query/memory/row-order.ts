@@ -113,8 +113,18 @@ export function compareTie(order: RowOrder, a: Buffer, rowA: number, b: Buffer, 
   }
   idSpan(a, rowA, span);
   idSpan(b, rowB, other);
-  const result = compareSpans(a, b);
+  const result = compareIds(a, b);
   return descending && (kind === 'id' || kind === 'time') ? -result : result;
+}
+
+/** Ids of one `orderKey` differ in a few bytes behind it: a loop finds them sooner than a call of native code. */
+function compareIds(a: Buffer, b: Buffer): number {
+  const length = Math.min(span.end - span.start, other.end - other.start);
+  for (let at = 0; at < length; at++) {
+    const difference = (a[span.start + at] as number) - (b[other.start + at] as number);
+    if (difference !== 0) return difference;
+  }
+  return span.end - span.start - (other.end - other.start);
 }
 
 function compareSpans(a: Buffer, b: Buffer): number {

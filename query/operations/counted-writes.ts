@@ -11,15 +11,20 @@ export function countedWrites(
   if (usage === undefined || family === null || family === 'find' || name === 'clear') return run;
   return async (call, deps) => {
     let opened: RecordSpace | undefined;
-    const open: typeof call.open = async (reference) => {
-      opened = await call.open(reference);
-      return opened;
-    };
     let counted: number | undefined;
-    const wrote = (records: number): void => {
-      counted = records;
-    };
-    const answer = await run({ ...call, open, wrote }, deps);
+    const answer = await run(
+      {
+        ...call,
+        open: async (reference) => {
+          opened = await call.open(reference);
+          return opened;
+        },
+        wrote: (records) => {
+          counted = records;
+        },
+      },
+      deps,
+    );
     if (opened !== undefined && answer.headers?.['idempotent-replayed'] === undefined) {
       const written = family === 'delete' || counted !== undefined ? null : await call.body();
       const recordsWritten = counted ?? (Array.isArray(written) ? written.length : 1);

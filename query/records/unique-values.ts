@@ -29,14 +29,17 @@ export async function collectUniqueValues(
   for (const [place, field] of space.structure.fields.entries()) {
     if (!field.unique) continue;
     const slot = slotOf(field);
-    const add = (record: RecordValues, index: number): void => {
-      const value = record[place] ?? null;
-      if (value === null) return;
-      const key = valueKey(space, field, value);
-      if (values.has(key)) repeated.add(field);
-      else values.set(key, { field, value, hash: hashOf(slot, value), index });
-    };
-    await forEachYielding(records, add, signal);
+    await forEachYielding(
+      records,
+      (record, index) => {
+        const value = record[place] ?? null;
+        if (value === null) return;
+        const key = valueKey(space, field, value);
+        if (values.has(key)) repeated.add(field);
+        else values.set(key, { field, value, hash: hashOf(slot, value), index });
+      },
+      signal,
+    );
   }
   if (repeated.size > 0) {
     throw notUnique(

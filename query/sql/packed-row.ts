@@ -234,6 +234,14 @@ export class RowWriter {
     return this.#at > largest ? null : this.#bytes.subarray(0, this.#at);
   }
 
+  /** Only an id, for what reads no more of a row; as above. */
+  id(id: string, largest: number): Buffer | null {
+    if (id.length > largest) return null;
+    this.#at = 0;
+    this.#text(id);
+    return this.#at > largest ? null : this.#bytes.subarray(0, this.#at);
+  }
+
   #length(length: number): void {
     let left = length;
     for (; left >= 0x80; left = Math.floor(left / 128)) this.#bytes[this.#at++] = (left % 128) | 0x80;

@@ -90,23 +90,29 @@ export class LoggedWrites implements RecordWrites {
       const unique = uniqueSlots(space.stored);
       const writes: PendingWrite[] = [];
       const after: (StoredRow | null)[] = [];
-      const make = ({ id, assignments }: ChangeStep): void => {
-        const before = stored.get(id);
-        const row = before === undefined || assignments === null ? null : changedRow(before, assignments);
-        after.push(row ?? before ?? null);
-        if (before === undefined) return;
-        if (row === null) stored.delete(id);
-        else stored.set(id, row);
-        const changed = (assignments ?? []).map(({ slot }) => slot);
-        const hashes = hashesOf(assignments ?? []);
-        writes.push({ write: { spaceId: space.id, id, row, unique, hashes, changed }, before });
-      };
-      await forEachYielding(steps, make, signal);
+      await forEachYielding(
+        steps,
+        ({ id, assignments }) => {
+          const before = stored.get(id);
+          const row = before === undefined || assignments === null ? null : changedRow(before, assignments);
+          after.push(row ?? before ?? null);
+          if (before === undefined) return;
+          if (row === null) stored.delete(id);
+          else stored.set(id, row);
+          const changed = (assignments ?? []).map(({ slot }) => slot);
+          const hashes = hashesOf(assignments ?? []);
+          writes.push({ write: { spaceId: space.id, id, row, unique, hashes, changed }, before });
+        },
+        signal,
+      );
       if (writes.length === 0) return after;
       const effects = writes.length > manyRecords ? null : writes.flatMap(effectsOf);
-      const seen = (): void => results.begin(space.id, effects)();
       permit?.check();
-      await pending.write(writes, { account: space.ownerId, signal, seen });
+      await pending.write(writes, {
+        account: space.ownerId,
+        signal,
+        seen: () => results.begin(space.id, effects)(),
+      });
       return after;
     });
     return { rows, told: nobodyToTell };
@@ -118,8 +124,13 @@ export class LoggedWrites implements RecordWrites {
     steps: readonly ChangeStep[],
     signal: AbortSignal,
   ): Promise<Map<string, StoredRow>> {
-    const ids = [...new Set(steps.map(({ id }) => id))];
     const found = new Map<string, StoredRow>();
+    const [first, second] = steps;
+    if (first !== undefined && second === undefined) {
+      for (const row of await this.#deps.lookUp(space, first, signal)) found.set(row._id, row);
+      return found;
+    }
+    const ids = [...new Set(steps.map(({ id }) => id))];
     for (let from = 0; from < ids.length; from += lookedUpAtOnce) {
       const some = ids.slice(from, from + lookedUpAtOnce);
       const rows = await Promise.all(some.map((id) => this.#deps.lookUp(space, { id }, signal)));
