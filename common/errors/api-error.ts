@@ -1,7 +1,13 @@
-import type { ErrorCode } from './error-codes.ts';
+import { type ErrorCode, errorCodes } from './error-codes.ts';
 
 /** After so many seconds another attempt makes sense, where nobody knows better. */
 const usualWait = '1';
+
+interface ErrorDetails {
+  readonly problems?: readonly string[];
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cause?: unknown;
+}
 
 /**
  * An error that a client is meant to see: a stable machine `code`, an HTTP status, and every problem found.
@@ -15,21 +21,15 @@ export class ApiError extends Error {
   /** Extra answer headers, such as `Allow`; lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(args: {
-    code: ErrorCode;
-    status: number;
-    message: string;
-    problems?: readonly string[];
-    headers?: Readonly<Record<string, string>>;
-    cause?: unknown;
-  }) {
-    super(args.message, args.cause === undefined ? undefined : { cause: args.cause });
+  constructor(code: ErrorCode, message: string, more: ErrorDetails = {}) {
+    const { problems, headers, cause } = more;
+    super(message, cause === undefined ? undefined : { cause });
     this.name = 'ApiError';
-    this.code = args.code;
-    this.status = args.status;
-    this.problems = args.problems?.length ? args.problems : [args.message];
+    this.code = code;
+    this.status = errorCodes[code].status;
+    this.problems = problems?.length ? problems : [message];
     // RFC 6585 section 4, RFC 9110 section 15.6.4: who may try again learns when
-    const again = args.status === 429 || args.status === 503;
-    this.headers = { ...(again ? { 'retry-after': usualWait } : {}), ...args.headers };
+    const again = this.status === 429 || this.status === 503;
+    this.headers = { ...(again ? { 'retry-after': usualWait } : {}), ...headers };
   }
 }

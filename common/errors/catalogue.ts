@@ -5,13 +5,7 @@ import { joinedProblems } from './joined-problems.ts';
 /** 400 with a machine code; the message joins all problems, `error` lists them. */
 function badRequest(code: ErrorCode, problems: string | readonly string[], cause?: unknown): ApiError {
   const list = typeof problems === 'string' ? [problems] : problems;
-  return new ApiError({
-    code,
-    status: 400,
-    message: joinedProblems(list) || 'Bad Request',
-    problems: list,
-    cause,
-  });
+  return new ApiError(code, joinedProblems(list) || 'Bad Request', { problems: list, cause });
 }
 
 // 400: what the client sent
@@ -66,132 +60,82 @@ export const missingFilePart = () =>
 
 // 401, 403
 export const unauthorized = (message: string) =>
-  new ApiError({ code: 'unauthorized', status: 401, message, headers: { 'www-authenticate': 'Bearer' } });
+  new ApiError('unauthorized', message, { headers: { 'www-authenticate': 'Bearer' } });
 export const httpsRequired = () =>
-  new ApiError({
-    code: 'https_required',
-    status: 403,
-    message:
-      'HTTPS is required for all requests: the server needs TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES with the proxy that terminates HTTPS',
-  });
+  new ApiError(
+    'https_required',
+    'HTTPS is required for all requests: the server needs TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES with the proxy that terminates HTTPS',
+  );
 export const unknownHost = () =>
-  new ApiError({
-    code: 'unknown_host',
-    status: 403,
-    message:
-      'The Host header names no host of this server: ALLOWED_HOSTS lists those besides that of PUBLIC_URL',
-  });
+  new ApiError(
+    'unknown_host',
+    'The Host header names no host of this server: ALLOWED_HOSTS lists those besides that of PUBLIC_URL',
+  );
 
-export const csrfRefused = (message: string) => new ApiError({ code: 'csrf_refused', status: 403, message });
+export const csrfRefused = (message: string) => new ApiError('csrf_refused', message);
 export const registrationRefused = () =>
-  new ApiError({
-    code: 'registration_refused',
-    status: 403,
-    message: 'No account was created: registration is closed here, or these details cannot be used',
-  });
-export const wrongPassword = () =>
-  new ApiError({ code: 'wrong_password', status: 403, message: 'The current password is wrong' });
+  new ApiError(
+    'registration_refused',
+    'No account was created: registration is closed here, or these details cannot be used',
+  );
+export const wrongPassword = () => new ApiError('wrong_password', 'The current password is wrong');
 export const linkRefused = (message = 'The link has expired, or is not one of ours') =>
-  new ApiError({ code: 'link_refused', status: 403, message });
+  new ApiError('link_refused', message);
 /** @param limit of an account */
 export const tooManySpaces = (limit: number) =>
-  new ApiError({
-    code: 'too_many_spaces',
-    status: 403,
-    message: `The account has ${limit} record spaces, and may not have more`,
-  });
+  new ApiError('too_many_spaces', `The account has ${limit} record spaces, and may not have more`);
 /** @param limit of an account */
 export const tooManyProjects = (limit: number) =>
-  new ApiError({
-    code: 'too_many_projects',
-    status: 403,
-    message: `The account has ${limit} projects, and may not have more`,
-  });
+  new ApiError('too_many_projects', `The account has ${limit} projects, and may not have more`);
 /** @param limit of an account */
 export const tooManyUploads = (limit: number) =>
-  new ApiError({
-    code: 'too_many_uploads',
-    status: 403,
-    message: `The account has ${limit} uploads that are not complete, and may not have more (MAX_OPEN_UPLOADS): complete or delete some, or wait until they expire`,
-  });
+  new ApiError(
+    'too_many_uploads',
+    `The account has ${limit} uploads that are not complete, and may not have more (MAX_OPEN_UPLOADS): complete or delete some, or wait until they expire`,
+  );
 /** @param what the account may not store more of */
 export const quotaExceeded = (what: string) =>
-  new ApiError({
-    code: 'quota_exceeded',
-    status: 403,
-    message: `The account may not store more than ${what}`,
-  });
+  new ApiError('quota_exceeded', `The account may not store more than ${what}`);
 
 // 404, 405, 408, 409, 410, 412, 413, 415, 416, 422, 429, 431, 460
-export const notFound = (message: string) => new ApiError({ code: 'not_found', status: 404, message });
+export const notFound = (message: string) => new ApiError('not_found', message);
 export const nothingHere = () => notFound('There is nothing at this address');
 export const projectNotFound = (slug: string) =>
-  new ApiError({
-    code: 'project_not_found',
-    status: 404,
-    message: `Project '${slug}' does not exist, and auto-create-project is false`,
-  });
+  new ApiError('project_not_found', `Project '${slug}' does not exist, and auto-create-project is false`);
 export const noSuchProject = (slug: string) =>
-  new ApiError({
-    code: 'project_not_found',
-    status: 404,
-    message: `Project ${JSON.stringify(slug.slice(0, 80))} does not exist`,
-  });
+  new ApiError('project_not_found', `Project ${JSON.stringify(slug.slice(0, 80))} does not exist`);
 export const recordSpaceNotFound = (slug: string, reason: string) =>
-  new ApiError({
-    code: 'record_space_not_found',
-    status: 404,
-    message: `Record space '${slug}' does not exist${reason}`,
-  });
+  new ApiError('record_space_not_found', `Record space '${slug}' does not exist${reason}`);
 export const methodNotAllowed = (method: string, allow: readonly string[]) =>
-  new ApiError({
-    code: 'method_not_allowed',
-    status: 405,
-    message: `${method} is not allowed here; use ${allow.join(', ')}`,
+  new ApiError('method_not_allowed', `${method} is not allowed here; use ${allow.join(', ')}`, {
     headers: { allow: allow.join(', ') },
   });
 /** @param limit bytes */
 export const headersTooLarge = (size: number, limit: number) =>
-  new ApiError({
-    code: 'headers_too_large',
-    status: 431,
-    message: `The request line and the headers have ${size} bytes; the limit is ${limit}`,
-  });
-export const requestTimeout = (message: string) =>
-  new ApiError({ code: 'request_timeout', status: 408, message });
+  new ApiError(
+    'headers_too_large',
+    `The request line and the headers have ${size} bytes; the limit is ${limit}`,
+  );
+export const requestTimeout = (message: string) => new ApiError('request_timeout', message);
 export const projectHasFiles = (slug: string) =>
-  new ApiError({
-    code: 'project_has_files',
-    status: 409,
-    message: `Project ${JSON.stringify(slug.slice(0, 80))} has files: delete them first`,
-  });
+  new ApiError(
+    'project_has_files',
+    `Project ${JSON.stringify(slug.slice(0, 80))} has files: delete them first`,
+  );
 /** @param offset where the upload is */
 export const uploadConflict = (message: string, offset?: number) =>
-  new ApiError({
-    code: 'upload_conflict',
-    status: 409,
-    message,
+  new ApiError('upload_conflict', message, {
     ...(offset !== undefined && { headers: { 'upload-offset': `${offset}` } }),
   });
 export const uploadExpired = () =>
-  new ApiError({
-    code: 'upload_expired',
-    status: 410,
-    message: 'No bytes of this upload came for too long: begin it again',
-  });
+  new ApiError('upload_expired', 'No bytes of this upload came for too long: begin it again');
 /** @param version that is supported */
 export const unsupportedVersion = (version: string) =>
-  new ApiError({
-    code: 'unsupported_version',
-    status: 412,
-    message: `The header Tus-Resumable should be ${version}`,
+  new ApiError('unsupported_version', `The header Tus-Resumable should be ${version}`, {
     headers: { 'tus-version': version },
   });
 export const unsupportedMediaType = (wanted: string, headers?: Readonly<Record<string, string>>) =>
-  new ApiError({
-    code: 'unsupported_media_type',
-    status: 415,
-    message: `Content-Type should be ${wanted}`,
+  new ApiError('unsupported_media_type', `Content-Type should be ${wanted}`, {
     ...(headers !== undefined && { headers }),
   });
 /**
@@ -199,123 +143,66 @@ export const unsupportedMediaType = (wanted: string, headers?: Readonly<Record<s
  * @param indexed fields that few records are found by
  */
 export const queryTooExpensive = (problem: string, indexed: readonly string[], cause?: unknown) =>
-  new ApiError({
-    code: 'query_too_expensive',
-    status: 422,
-    message: `The query ${problem}: ask for fewer or larger groups, or add a condition; by ${indexed.join(', ')} the fewest records are read`,
-    cause,
-  });
+  new ApiError(
+    'query_too_expensive',
+    `The query ${problem}: ask for fewer or larger groups, or add a condition; by ${indexed.join(', ')} the fewest records are read`,
+    { cause },
+  );
 export const chunkChecksumMismatch = () =>
-  new ApiError({
-    code: 'chunk_checksum_mismatch',
-    status: 460,
-    message: 'The bytes of the request are not those that Upload-Checksum announced: none of them counts',
-  });
+  new ApiError(
+    'chunk_checksum_mismatch',
+    'The bytes of the request are not those that Upload-Checksum announced: none of them counts',
+  );
 /** @param limit bytes @param what what was limited, such as "File" or "Request body" */
 export const payloadTooLarge = (limit: number, what: string) =>
-  new ApiError({
-    code: 'payload_too_large',
-    status: 413,
-    message: `${what} exceeds the size limit of ${limit} bytes`,
-  });
+  new ApiError('payload_too_large', `${what} exceeds the size limit of ${limit} bytes`);
 export const rangeNotSatisfiable = (size: number) =>
-  new ApiError({
-    code: 'range_not_satisfiable',
-    status: 416,
-    message: `The requested range lies outside the file of ${size} bytes`,
+  new ApiError('range_not_satisfiable', `The requested range lies outside the file of ${size} bytes`, {
     headers: { 'content-range': `bytes */${size}` },
   });
 export const idempotencyKeyInUse = () =>
-  new ApiError({
-    code: 'idempotency_key_in_use',
-    status: 409,
-    message: 'Another request with this Idempotency-Key goes on: try again when it is over',
-    headers: { 'retry-after': '1' },
-  });
+  new ApiError(
+    'idempotency_key_in_use',
+    'Another request with this Idempotency-Key goes on: try again when it is over',
+    { headers: { 'retry-after': '1' } },
+  );
 export const idempotencyKeyReused = () =>
-  new ApiError({
-    code: 'idempotency_key_reused',
-    status: 422,
-    message: 'This Idempotency-Key was sent with another request: use a new key for each',
-  });
+  new ApiError(
+    'idempotency_key_reused',
+    'This Idempotency-Key was sent with another request: use a new key for each',
+  );
 /** @param wait seconds until another attempt is looked at */
 export const tooManyAttempts = (wait: number) =>
-  new ApiError({
-    code: 'too_many_attempts',
-    status: 429,
-    message: `Too many failed attempts to log in: try again in ${wait} s`,
+  new ApiError('too_many_attempts', `Too many failed attempts to log in: try again in ${wait} s`, {
     headers: { 'retry-after': String(wait) },
   });
 
 /** @param wait milliseconds until another request would be admitted */
 export const rateLimited = (wait: number) => {
   const seconds = Math.max(1, Math.ceil(wait / 1000));
-  return new ApiError({
-    code: 'rate_limited',
-    status: 429,
-    message: `Too many requests: try again in ${seconds} s`,
+  return new ApiError('rate_limited', `Too many requests: try again in ${seconds} s`, {
     headers: { 'retry-after': String(seconds) },
   });
 };
 
 // 5xx
 export const internalError = (cause?: unknown) =>
-  new ApiError({ code: 'internal_error', status: 500, message: 'Internal server error', cause });
-export const notImplemented = (what: string) =>
-  new ApiError({ code: 'not_implemented', status: 501, message: `${what} is not implemented` });
-export const shuttingDown = () =>
-  new ApiError({
-    code: 'shutting_down',
-    status: 503,
-    message: 'The server is shutting down; try again',
-    headers: { 'retry-after': '1' },
-  });
+  new ApiError('internal_error', 'Internal server error', { cause });
+export const notImplemented = (what: string) => new ApiError('not_implemented', `${what} is not implemented`);
+export const shuttingDown = () => new ApiError('shutting_down', 'The server is shutting down; try again');
 export const overloaded = (what: string, cause?: unknown) =>
-  new ApiError({
-    code: 'overloaded',
-    status: 503,
-    message: `The server is busy: ${what}; try again`,
-    headers: { 'retry-after': '1' },
-    cause,
-  });
+  new ApiError('overloaded', `The server is busy: ${what}; try again`, { cause });
 /** Something that the request can't do without, and others can, does not answer. */
 export const unavailable = (what: string, cause?: unknown) =>
-  new ApiError({
-    code: 'unavailable',
-    status: 503,
-    message: `${what}; try again`,
-    headers: { 'retry-after': '1' },
-    cause,
-  });
+  new ApiError('unavailable', `${what}; try again`, { cause });
 /** @param limit milliseconds */
 export const deadlineExceeded = (limit: number) =>
-  new ApiError({
-    code: 'deadline_exceeded',
-    status: 503,
-    message: `The request was not done within ${limit} ms`,
-    headers: { 'retry-after': '1' },
-  });
+  new ApiError('deadline_exceeded', `The request was not done within ${limit} ms`);
 export const databaseUnavailable = (cause: unknown) =>
-  new ApiError({
-    code: 'not_ready',
-    status: 503,
-    message: 'The database does not answer; try again',
-    headers: { 'retry-after': '1' },
-    cause,
-  });
+  new ApiError('not_ready', 'The database does not answer; try again', { cause });
 /** There is no room for what the request writes, or for what was written before it and comes into the table first. */
 export const storageFull = (cause?: unknown) =>
-  new ApiError({
-    code: 'storage_full',
-    status: 507,
-    message: 'There is no room left on the disk of the server',
-    cause,
-  });
+  new ApiError('storage_full', 'There is no room left on the disk of the server', { cause });
 export const notReady = (problems: readonly string[]) =>
-  new ApiError({
-    code: 'not_ready',
-    status: 503,
-    message: joinedProblems(problems) || 'Not ready',
-    problems,
-  });
+  new ApiError('not_ready', joinedProblems(problems) || 'Not ready', { problems });
 export const stillStarting = () => notReady(['The server is starting; try again']);

@@ -213,8 +213,8 @@ function spoken(
       return { ...response, headers: { ...always, ...response.headers } };
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      const { code, status, message, problems, headers, cause } = error;
-      throw new ApiError({ code, status, message, problems, headers: { ...always, ...headers }, cause });
+      const { code, message, problems, headers, cause } = error;
+      throw new ApiError(code, message, { problems, headers: { ...always, ...headers }, cause });
     }
   };
 }
