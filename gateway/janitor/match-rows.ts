@@ -1,3 +1,4 @@
+import { forEachAtOnce } from '../../common/limits/for-each-at-once.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
@@ -53,18 +54,14 @@ export class RowMatch {
     const { signal, report } = run;
     const now = Date.now();
     const window = [new Date(now - rowWindow - grace), new Date(now - grace)] as const;
-    const waiting = [...(await cloudFiles.madeBetween(...window, rowsPerRun, signal))];
+    const rows = await cloudFiles.madeBetween(...window, rowsPerRun, signal);
     const missing: CloudFile[] = [];
-    const check = async (): Promise<void> => {
-      for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
-        const row = file;
-        await run.attempt('check a row', async () => {
-          report.rowsChecked++;
-          if ((await store.head(row.objectKey, signal)) === null) missing.push(row);
-        });
-      }
-    };
-    await Promise.all(Array.from({ length: headsAtOnce }, check));
+    await forEachAtOnce(rows, headsAtOnce, (row) =>
+      run.attempt('check a row', async () => {
+        report.rowsChecked++;
+        if ((await store.head(row.objectKey, signal)) === null) missing.push(row);
+      }),
+    );
     return missing;
   }
 

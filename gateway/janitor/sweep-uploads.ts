@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { forEachAtOnce } from '../../common/limits/for-each-at-once.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
@@ -41,22 +42,17 @@ export async function sweepUploads(
   const failed = new Set<string>();
   let open = [...keys];
 
-  const each = async (work: (key: string) => Promise<void>): Promise<void> => {
-    const waiting = [...open];
-    const worker = async (): Promise<void> => {
-      for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) {
-        try {
-          await work(key);
-          failed.delete(key);
-        } catch (error) {
-          signal.throwIfAborted();
-          failed.add(key);
-          log.warn({ objectKey: key, err: error }, 'what an upload left could not be looked at');
-        }
+  const each = (work: (key: string) => Promise<void>): Promise<void> =>
+    forEachAtOnce(open, uploadsAtOnce, async (key) => {
+      try {
+        await work(key);
+        failed.delete(key);
+      } catch (error) {
+        signal.throwIfAborted();
+        failed.add(key);
+        log.warn({ objectKey: key, err: error }, 'what an upload left could not be looked at');
       }
-    };
-    await Promise.all(Array.from({ length: uploadsAtOnce }, worker));
-  };
+    });
 
   for (const [round, pause] of (deps.pauses ?? pauses).entries()) {
     await sleep(pause, undefined, { signal });

@@ -1,5 +1,6 @@
 import { ApiError } from '../../common/errors/api-error.ts';
 import { invalidBody } from '../../common/errors/catalogue.ts';
+import { forEachAtOnce } from '../../common/limits/for-each-at-once.ts';
 import { letOthersRun } from '../../common/limits/yielding-loop.ts';
 import type { AnnouncedRecord } from '../../common/record-events/record-event.ts';
 import { equals } from '../input/parse-conditions.ts';
@@ -84,7 +85,7 @@ class Upserts {
       if (left.length === 0) return this.#done as readonly string[];
       const stored = await this.#stored(left);
       await this.#insert(left.filter((at) => !stored.has(at)));
-      await this.#eachAtOnce([...stored.keys()], (at) => this.#update(at, stored.get(at) as StoredRow));
+      await forEachAtOnce([...stored], atOnce, ([at, row]) => this.#update(at, row));
       // a record that another request stored, changed or deleted in between is looked up again
       await letOthersRun(this.#signal);
     }
@@ -169,10 +170,5 @@ class Upserts {
   #valueAt(at: number): StoredValue | null {
     const { space, values, onConflict } = this.#upsert;
     return values[at]?.[space.structure.fields.indexOf(onConflict.field)] ?? null;
-  }
-
-  async #eachAtOnce(places: readonly number[], work: (at: number) => Promise<void>): Promise<void> {
-    for (let from = 0; from < places.length; from += atOnce)
-      await Promise.all(places.slice(from, from + atOnce).map(work));
   }
 }

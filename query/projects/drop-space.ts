@@ -4,6 +4,7 @@ import {
   projectHasFiles,
   recordSpaceNotFound,
 } from '../../common/errors/catalogue.ts';
+import { forEachAtOnce } from '../../common/limits/for-each-at-once.ts';
 import type { Project, Projects } from '../../common/metadata/projects.ts';
 import type { InFlightWrites } from '../space/in-flight-writes.ts';
 import { clearSlot, deleteDropped, type RemovalDeps } from '../space/removals.ts';
@@ -66,16 +67,13 @@ export async function dropProject(
   if (project === null) throw noSuchProject(slug);
   if (await projects.hasFiles(project, signal)) throw projectHasFiles(slug);
   for (let round = 0; round < rounds; round++) {
-    const left = [...(await catalogue.idsOfProject(project.id, signal))];
+    const left = await catalogue.idsOfProject(project.id, signal);
     if (left.length === 0) break;
     const entries: Entry[] = [];
-    const worker = async (): Promise<void> => {
-      for (let next = left.pop(); next !== undefined; next = left.pop()) {
-        const entry = await spaces.drop(next.id, signal);
-        if (entry !== null) entries.push(entry);
-      }
-    };
-    await Promise.all(Array.from({ length: spacesAtOnce }, worker));
+    await forEachAtOnce(left, spacesAtOnce, async ({ id }) => {
+      const entry = await spaces.drop(id, signal);
+      if (entry !== null) entries.push(entry);
+    });
     await spaces.untilHeard(signal);
     for (const entry of entries) await deleteRecords(deps, entry, AbortSignal.timeout(dropLimit));
   }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { forEachAtOnce } from '../../common/limits/for-each-at-once.ts';
 import type { RecordStore } from '../store/record-store.ts';
 
 /** How much a space holds. */
@@ -40,17 +41,10 @@ export class SpaceSizes {
       ),
     );
     const figures = new Map<string, SpaceFigures>();
-    const waiting = counted.flat();
-    const worker = async (): Promise<void> => {
-      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-        const { _space: id, records } = next;
-        figures.set(id, {
-          records,
-          bytes: Math.round(records * (await this.#averageOf(id, account, signal))),
-        });
-      }
-    };
-    await Promise.all(Array.from({ length: samplesAtOnce }, worker));
+    await forEachAtOnce(counted.flat(), samplesAtOnce, async ({ _space: id, records }) => {
+      const average = await this.#averageOf(id, account, signal);
+      figures.set(id, { records, bytes: Math.round(records * average) });
+    });
     return figures;
   }
 

@@ -5,6 +5,7 @@ import {
   HeadObjectCommand,
   ListObjectsV2Command,
 } from '@aws-sdk/client-s3';
+import { forEachAtOnce } from '../../limits/for-each-at-once.ts';
 import type { StoredObject } from '../object-store.ts';
 import { control, type S3Context, tryControl } from './s3-context.ts';
 import { isRefusal, isStatus, storageError } from './s3-failure.ts';
@@ -65,20 +66,10 @@ export async function deleteObjects(
       signal.throwIfAborted();
       // some servers have no such request, or want another checksum of it
       if (!isRefusal(error) && !isStatus(error, 501)) throw storageError('DeleteObjects', '', error);
-      await deleteSingly(context, some, signal);
+      await forEachAtOnce(some, singlesAtOnce, (key) => deleteObject(context, key, signal));
     }
   }
   return left;
-}
-
-async function deleteSingly(context: S3Context, keys: readonly string[], signal: AbortSignal): Promise<void> {
-  const waiting = [...keys];
-  const worker = async (): Promise<void> => {
-    for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) {
-      await deleteObject(context, key, signal);
-    }
-  };
-  await Promise.all(Array.from({ length: singlesAtOnce }, worker));
 }
 
 export async function headBucket(context: S3Context, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,23 @@
+/**
+ * Does something with every item, with so many at once. They begin in order. Rejects with the first failure; what is
+ * under way then goes on, and nothing more is begun.
+ */
+export async function forEachAtOnce<Item>(
+  items: readonly Item[],
+  atOnce: number,
+  work: (item: Item, index: number) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < items.length) {
+      const index = next++;
+      try {
+        await work(items[index] as Item, index);
+      } catch (error) {
+        next = items.length;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
+}
