@@ -1,6 +1,6 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
-import { Semaphore } from '../common/limits/semaphore.ts';
+import { FairShare } from '../common/limits/fair-share.ts';
 
 /** Where no webhook goes: networks that only this machine and its neighbours reach, and addresses that wrap theirs. */
 const closed: readonly (readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'])[] = [
@@ -63,7 +63,11 @@ const resolver = new Resolver({ timeout: 3000, tries: 2 });
  * What the system is asked holds a thread of those that files and statements need, for as long as a name server says
  * nothing: few at once.
  */
-const systemLookups = new Semaphore({ limit: 2, queueLimit: 1000, full: 'too many names are looked up' });
+const systemLookups = new FairShare({
+  capacity: 2,
+  queueLimit: 1000,
+  full: 'too many names are looked up',
+});
 
 async function resolveAll(host: string): Promise<readonly Address[]> {
   const family = isIP(host);

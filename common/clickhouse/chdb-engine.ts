@@ -2,7 +2,7 @@ import type { ChdbResult, Session } from 'chdb';
 import { untilAborted } from '../abort/until-aborted.ts';
 import type { ReadLimits } from '../config/read-limits.ts';
 import { deadlineExceeded } from '../errors/catalogue.ts';
-import { Semaphore } from '../limits/semaphore.ts';
+import { FairShare } from '../limits/fair-share.ts';
 import { SessionPool, type SessionTurn } from './chdb-sessions.ts';
 import { readStream, type StreamEnds } from './chdb-stream.ts';
 import type { ReadStatement, StreamStatement } from './database.ts';
@@ -39,7 +39,7 @@ export class ChdbEngine {
   readonly #reading: SessionPool;
   readonly #streaming: SessionPool;
   readonly #streamTurns: StreamTurns;
-  readonly #computing: Semaphore;
+  readonly #computing: FairShare;
   readonly #priorities = new ReadPriorities();
   /** What sessions for reads are set to. */
   readonly #setTo = new WeakMap<Session, number>();
@@ -50,19 +50,19 @@ export class ChdbEngine {
     const opener = (settings: Settings) => (name: string) => openSession(chdb, path, settings, name);
     const timed = { ...engineSettings, ...pausingSettings, max_execution_time: limits.timeout / 1000 };
     const streamed = { ...engineSettings, ...pausingSettings, ...streamSettings };
-    const common = { accountLimit: accountShare, queueLimit };
+    const common = { share: accountShare, reserve: 1, queueLimit };
     this.#own = new SessionPool({
       name: 'own',
       open: opener(engineSettings),
-      limit: ownSessions,
+      capacity: ownSessions,
       queueLimit,
     });
-    this.#reading = new SessionPool({ name: 'read', open: opener(timed), limit: readSessions, ...common });
+    this.#reading = new SessionPool({ name: 'read', open: opener(timed), capacity: readSessions, ...common });
     this.#streaming = new SessionPool({
-      ...{ name: 'stream', open: opener(streamed), limit: streamSessions, queueLimit },
+      ...{ name: 'stream', open: opener(streamed), capacity: streamSessions, queueLimit },
     });
     this.#streamTurns = new StreamTurns({ limit: streamSessions, queueLimit, limits });
-    this.#computing = new Semaphore({ limit: computedStreams, ...common, full: 'too many reads wait' });
+    this.#computing = new FairShare({ capacity: computedStreams, ...common, full: 'too many reads wait' });
     this.#own.warm();
   }
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Session } from 'chdb';
-import { Semaphore } from '../limits/semaphore.ts';
+import { FairShare, type FairShareOptions } from '../limits/fair-share.ts';
 
 /** Loads the embedded engine, which a production install may leave out. Throws an Error with one clear sentence. */
 export function loadChdb(): typeof import('chdb') {
@@ -42,23 +42,16 @@ interface NamedSession {
 export class SessionPool {
   readonly #name: string;
   readonly #open: (name: string) => Session;
-  readonly #turns: Semaphore;
+  readonly #turns: FairShare;
   readonly #all = new Set<Session>();
   readonly #idle: NamedSession[] = [];
   #opened = 0;
   #closed = false;
 
-  /** @param args.accountLimit sessions that one account may have; absent: all */
-  constructor(args: {
-    name: string;
-    open: (name: string) => Session;
-    limit: number;
-    accountLimit?: number;
-    queueLimit: number;
-  }) {
+  constructor(args: Omit<FairShareOptions, 'full'> & { name: string; open: (name: string) => Session }) {
     this.#name = args.name;
     this.#open = args.open;
-    this.#turns = new Semaphore({ ...args, full: 'too many statements wait' });
+    this.#turns = new FairShare({ ...args, full: 'too many statements wait' });
   }
 
   /** Opens the first session now, so that what is wrong with the directory shows at start. */

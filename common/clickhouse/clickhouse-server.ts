@@ -9,7 +9,7 @@ import {
 import type { ReadLimits } from '../config/read-limits.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { databaseUnavailable, deadlineExceeded } from '../errors/catalogue.ts';
-import { Semaphore } from '../limits/semaphore.ts';
+import { FairShare } from '../limits/fair-share.ts';
 import { traceHeaders } from '../tracing/active-span.ts';
 import { type Answer, beginning, readAnswer, whole } from './clickhouse-answer.ts';
 import { engineFailure, statementFailure } from './engine-failure.ts';
@@ -75,8 +75,8 @@ export class ClickhouseServer {
   readonly #streams: ClickHouseClient;
   /** The others may all be held by statements that take long. */
   readonly #probes: ClickHouseClient;
-  readonly #statementTurns: Semaphore;
-  readonly #readTurns: Semaphore;
+  readonly #statementTurns: FairShare;
+  readonly #readTurns: FairShare;
   readonly #streamTurns: StreamTurns;
 
   constructor(options: ServerOptions) {
@@ -85,8 +85,11 @@ export class ClickhouseServer {
     this.#streams = openClient(options, streamConnections);
     this.#probes = openClient(options, 1);
     const common = { queueLimit, full };
-    this.#statementTurns = new Semaphore({ limit: statementConnections - readConnections, ...common });
-    this.#readTurns = new Semaphore({ limit: readConnections, accountLimit: accountShare, ...common });
+    this.#statementTurns = new FairShare({ capacity: statementConnections - readConnections, ...common });
+    this.#readTurns = new FairShare({
+      ...{ capacity: readConnections, share: accountShare, reserve: 1 },
+      ...common,
+    });
     this.#streamTurns = new StreamTurns({ limit: streamConnections, queueLimit, limits: options.reads });
   }
 

@@ -1,4 +1,4 @@
-import { overloaded } from '../errors/catalogue.ts';
+import { FairShare } from '../limits/fair-share.ts';
 import { ReadWriteLock } from '../limits/read-write-lock.ts';
 import { type ActiveSpan, activeSpan, withActiveSpan } from '../tracing/active-span.ts';
 
@@ -62,18 +62,18 @@ export class StatementQueues<Item extends Queued, Result> {
   readonly #queues = new Map<string, FairQueue<Waiting<Item, Result>>>();
   /** Called when an item comes that a statement may wait for. */
   readonly #arrivals = new Map<string, (item: Item) => void>();
-  readonly #pending = new Map<string, number>();
-  #pendingOfAll = 0;
+  readonly #pending: FairShare;
 
   constructor(options: StatementQueuesOptions<Item, Result>) {
     this.#options = options;
     this.#lock = options.lock ?? new ReadWriteLock();
+    const { pendingLimit, full } = options;
+    this.#pending = new FairShare({ capacity: pendingLimit, share: pendingLimit / 2, queueLimit: 0, full });
   }
 
   /** Settles with the item's outcome. Rejects with 503 when too much waits. */
   async add(item: Item): Promise<Result> {
-    const { account, size } = item;
-    this.#admit(account, size);
+    const pending = this.#pending.claim(item.account, item.size);
     try {
       return await new Promise<Result>((resolve, reject) => {
         const waiting = { ...item, resolve, reject, span: activeSpan() };
@@ -89,22 +89,8 @@ export class StatementQueues<Item extends Queued, Result> {
         void this.#drain(item.queue, fresh);
       });
     } finally {
-      this.#pendingOfAll -= size;
-      const left = (this.#pending.get(account) as number) - size;
-      if (left > 0) this.#pending.set(account, left);
-      else this.#pending.delete(account);
+      pending.release();
     }
-  }
-
-  #admit(account: string, size: number): void {
-    const { pendingLimit, full } = this.#options;
-    const own = this.#pending.get(account) ?? 0;
-    // what is larger than a share is let in alone
-    const fits = own === 0 || own + size <= pendingLimit / 2;
-    const fitsAll = this.#pendingOfAll === 0 || this.#pendingOfAll + size <= pendingLimit;
-    if (!fits || !fitsAll) throw overloaded(full);
-    this.#pending.set(account, own + size);
-    this.#pendingOfAll += size;
   }
 
   async #drain(name: string, queue: FairQueue<Waiting<Item, Result>>): Promise<void> {

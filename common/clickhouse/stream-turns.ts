@@ -1,6 +1,6 @@
 import type { ReadLimits } from '../config/read-limits.ts';
 import { overloaded } from '../errors/catalogue.ts';
-import { Semaphore } from '../limits/semaphore.ts';
+import { FairShare } from '../limits/fair-share.ts';
 
 /** Bytes that a reader gets at once: this distinguishes a slow reader from one that stalls. */
 const pieceSize = 64 * 1024;
@@ -10,7 +10,7 @@ const pieceSize = 64 * 1024;
  * reader that takes less than the minimum rate is cut, so that its place, and the engine behind it, is free.
  */
 export class StreamTurns {
-  readonly #semaphore: Semaphore;
+  readonly #places: FairShare;
   readonly #limits: Pick<ReadLimits, 'minRate' | 'minRatePeriod'>;
   readonly #held = new Set<StreamTurn>();
   #timer: NodeJS.Timeout | null = null;
@@ -21,15 +21,18 @@ export class StreamTurns {
     limits: Pick<ReadLimits, 'minRate' | 'minRatePeriod'>;
   }) {
     const { limit, queueLimit, limits } = args;
-    const accountLimit = Math.max(1, Math.floor(limit / 2));
-    this.#semaphore = new Semaphore({ limit, accountLimit, queueLimit, full: 'too many reads wait' });
+    const share = Math.max(1, Math.floor(limit / 2));
+    this.#places = new FairShare({
+      ...{ capacity: limit, share, reserve: 1, queueLimit },
+      full: 'too many reads wait',
+    });
     this.#limits = limits;
   }
 
   /** @param account absent: the service itself reads */
   async take(signal: AbortSignal | undefined, account = ''): Promise<StreamTurn> {
-    const waiting = this.#semaphore.take(signal, account);
-    if (this.#semaphore.waiters > 0) this.#watch();
+    const waiting = this.#places.take(signal, account);
+    if (this.#places.waiters > 0) this.#watch();
     const release = await waiting;
     const turn = new StreamTurn(account, () => {
       this.#held.delete(turn);
@@ -41,7 +44,7 @@ export class StreamTurns {
 
   close(): void {
     this.#unwatch();
-    this.#semaphore.failAll(new Error('the database is closed'));
+    this.#places.failAll(new Error('the database is closed'));
   }
 
   #watch(): void {
@@ -60,13 +63,13 @@ export class StreamTurns {
     const { minRate, minRatePeriod } = this.#limits;
     const least = (minRate * minRatePeriod) / 1000;
     for (const turn of [...this.#held]) {
-      if (this.#semaphore.waiters === 0) break;
+      if (this.#places.waiters === 0) break;
       // whose account alone is at its limit keeps nobody else waiting
-      const concerned = this.#semaphore.exhausted || this.#semaphore.waitsFor(turn.account);
+      const concerned = this.#places.exhausted || this.#places.waiting.has(turn.account);
       if (concerned && turn.isSlow(least)) turn.cut();
       else turn.beginWindow();
     }
-    if (this.#semaphore.waiters === 0) this.#unwatch();
+    if (this.#places.waiters === 0) this.#unwatch();
   }
 }
 

@@ -1,7 +1,10 @@
-import { FairBudget } from './fair-budget.ts';
+import { FairShare, type FairShareOptions } from '../limits/fair-share.ts';
 import { maxBodyValues } from './json-scanner.ts';
 
 const mebibyte = 1024 * 1024;
+
+/** Claims of all accounts that may wait: more than there are connections. */
+const queueLimit = 1_000_000;
 
 /** A body up to this size counts as small: there is memory that only such bodies may use. */
 export const smallBody = 64 * 1024;
@@ -9,30 +12,33 @@ export const smallBody = 64 * 1024;
 /** What bodies of requests may hold, of a whole process. */
 export interface BodyMemory {
   /** Bytes that arrived before anybody knew whose they are. */
-  readonly unidentified: FairBudget;
+  readonly unidentified: FairShare;
   /** Bytes of small bodies, and what waits for memory. */
-  readonly small: FairBudget;
+  readonly small: FairShare;
   /** Bytes of the others. */
-  readonly large: FairBudget;
+  readonly large: FairShare;
   /** Values of large JSON bodies, from being parsed until the request is answered. */
-  readonly values: FairBudget;
+  readonly values: FairShare;
 }
 
 /** Parts of the memory that a handler can claim. */
 export type MemoryKind = Exclude<keyof BodyMemory, 'unidentified'>;
 
 export function createBodyMemory(): BodyMemory {
-  const what = 'the memory for request bodies';
+  const full = 'too much waits for the memory for request bodies';
   return {
     // two takers instead of accounts: small ones, and those who sent more
-    unidentified: new FairBudget({ total: 64 * mebibyte, share: 32 * mebibyte, queueLimit: 0, what }),
-    small: new FairBudget({ total: 64 * mebibyte, share: 32 * mebibyte, queueLimit: 1000, what }),
-    large: new FairBudget({ total: 192 * mebibyte, share: 96 * mebibyte, queueLimit: 250, what }),
-    values: new FairBudget({
-      total: 2 * maxBodyValues,
-      share: maxBodyValues,
-      queueLimit: 250,
-      what: 'large JSON bodies to be read',
+    unidentified: halved(64 * mebibyte, { queueLimit: 0, full }),
+    small: halved(64 * mebibyte, { accountQueueLimit: 1000, full }),
+    large: halved(192 * mebibyte, { accountQueueLimit: 250, full }),
+    values: halved(2 * maxBodyValues, {
+      accountQueueLimit: 250,
+      full: 'too much waits for large JSON bodies to be read',
     }),
   };
+}
+
+/** An account has half of it at most. */
+function halved(capacity: number, more: Partial<FairShareOptions> & { readonly full: string }): FairShare {
+  return new FairShare({ capacity, share: capacity / 2, queueLimit, ...more });
 }

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { Semaphore } from '../limits/semaphore.ts';
+import { FairShare } from '../limits/fair-share.ts';
+import { forEachAtOnce } from '../limits/for-each-at-once.ts';
 import { hash, verify } from './argon2.ts';
 
 /** What can be hashed: a password of an account, or the value of a hashed field. */
@@ -20,30 +21,18 @@ const concurrency = Math.min(4, availableParallelism());
 const queueLimit = 1000;
 
 export function createHasher(): Hasher {
-  const turns = new Semaphore({ limit: concurrency, queueLimit, full: 'too many values wait to be hashed' });
+  const turns = new FairShare({
+    capacity: concurrency,
+    queueLimit,
+    full: 'too many values wait to be hashed',
+  });
   return {
     async hashValues(values, signal, account) {
       const hashes: string[] = [];
-      let next = 0;
-      let failed = false;
       // a request never has more in the queue than can run, so that others are not kept behind a long list
-      const worker = async (): Promise<void> => {
-        while (next < values.length && !failed) {
-          const index = next++;
-          hashes[index] = await turns.run(
-            () => hash(hashedText(values[index] as Hashable), owasp),
-            signal,
-            account,
-          );
-        }
-      };
-      const workers = Array.from({ length: Math.min(concurrency, values.length) }, worker);
-      try {
-        await Promise.all(workers);
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
+      await forEachAtOnce(values, concurrency, async (value, index) => {
+        hashes[index] = await turns.run(() => hash(hashedText(value), owasp), signal, account);
+      });
       return hashes;
     },
     verifyValue: (stored, value, signal, account) =>

@@ -1,6 +1,8 @@
-import { overloaded } from '../../common/errors/catalogue.ts';
+import { FairShare } from '../../common/limits/fair-share.ts';
 
 const watchInterval = 1000;
+/** Downloads that may wait. */
+const queueLimit = 10_000;
 
 export interface DownloadSlotsOptions {
   /** Downloads at once. */
@@ -41,14 +43,14 @@ export class DownloadSlots {
   readonly #options: DownloadSlotsOptions;
   readonly #now: () => number;
   readonly #open = new Set<Open>();
-  /** What each owner has, without what is being cut. */
-  readonly #held = new Map<string, number>();
-  /** Those who wait, by owner, in order. */
-  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #places: FairShare;
   readonly #watcher: NodeJS.Timeout;
 
   constructor(options: DownloadSlotsOptions) {
+    const { limit, waitLimit } = options;
+    const full = 'too many downloads are under way';
     this.#options = options;
+    this.#places = new FairShare({ capacity: limit, queueLimit, waitLimit, full });
     this.#now = options.now ?? (() => performance.now());
     this.#watcher = setInterval(() => this.watch(), watchInterval);
     this.#watcher.unref();
@@ -56,26 +58,17 @@ export class DownloadSlots {
 
   /** Downloads that hold a slot. */
   get inFlight(): number {
-    return this.#open.size;
+    return this.#places.used;
   }
 
   /** Owners who wait. */
   get waiting(): number {
-    return this.#waiting.size;
+    return this.#places.waiting.size;
   }
 
   /** @param cut ends the download's connection. Rejects with 503, or the signal's reason. */
   async take(owner: string, { signal, cut }: { signal: AbortSignal; cut: Cut }): Promise<DownloadSlot> {
-    signal.throwIfAborted();
-    if (this.#open.size < this.#options.limit) return this.#begin(owner, cut);
-    return await this.#turn(owner, signal, cut);
-  }
-
-  close(): void {
-    clearInterval(this.#watcher);
-  }
-
-  #begin(owner: string, cut: Cut): DownloadSlot {
+    const release = await this.#places.take(signal, owner);
     const slot: Open = {
       owner,
       cut,
@@ -85,14 +78,16 @@ export class DownloadSlots {
         slot.bytes += bytes;
       },
       release: () => {
-        if (!this.#open.delete(slot)) return;
-        this.#lower(slot);
-        this.#admit();
+        this.#open.delete(slot);
+        release();
       },
     };
     this.#open.add(slot);
-    this.#held.set(owner, (this.#held.get(owner) ?? 0) + 1);
     return slot;
+  }
+
+  close(): void {
+    clearInterval(this.#watcher);
   }
 
   /** Cuts what holds up others. Called by a timer. */
@@ -101,21 +96,20 @@ export class DownloadSlots {
     const { minRate, ratePeriod } = this.#options;
     for (const slot of this.#open) {
       const milliseconds = now - slot.since;
-      if (this.#waiting.size > 0 && milliseconds < ratePeriod) continue;
-      if (this.#waiting.size > 0 && slot.bytes * 1000 < minRate * milliseconds) this.#cut(slot);
+      if (this.waiting > 0 && milliseconds < ratePeriod) continue;
+      if (this.waiting > 0 && slot.bytes * 1000 < minRate * milliseconds) this.#cut(slot);
       slot.since = now;
       slot.bytes = 0;
     }
-    for (const owner of this.#waiting.keys()) this.#cutForShare(owner, now);
+    for (const owner of [...this.#places.waiting.keys()]) this.#cutForShare(owner, now);
   }
 
   /** Makes room for who has less than another would have left. */
   #cutForShare(owner: string, now: number): void {
+    const { held } = this.#places;
     let largest = owner;
-    for (const [other, held] of this.#held) {
-      if (held > (this.#held.get(largest) ?? 0)) largest = other;
-    }
-    if ((this.#held.get(largest) ?? 0) - (this.#held.get(owner) ?? 0) < 2) return;
+    for (const [other, slots] of held) if (slots > (held.get(largest) ?? 0)) largest = other;
+    if ((held.get(largest) ?? 0) - (held.get(owner) ?? 0) < 2) return;
     let slowest: Open | null = null;
     const rate = (slot: Open) => slot.bytes / (now - slot.since + 1);
     for (const slot of this.#open) {
@@ -125,54 +119,7 @@ export class DownloadSlots {
   }
 
   #cut(slot: Open): void {
-    this.#open.delete(slot);
-    this.#lower(slot);
     slot.cut(new Error('the download held up others'));
-    this.#admit();
-  }
-
-  #lower({ owner }: Open): void {
-    const held = (this.#held.get(owner) ?? 1) - 1;
-    if (held === 0) this.#held.delete(owner);
-    else this.#held.set(owner, held);
-  }
-
-  /** Who has the least goes first. */
-  #admit(): void {
-    if (this.#open.size >= this.#options.limit) return;
-    let least: string | null = null;
-    for (const owner of this.#waiting.keys()) {
-      if (least === null || (this.#held.get(owner) ?? 0) < (this.#held.get(least) ?? 0)) least = owner;
-    }
-    if (least === null) return;
-    const [goOn] = this.#waiting.get(least) as Set<() => void>;
-    goOn?.();
-  }
-
-  #turn(owner: string, signal: AbortSignal, cut: Cut): Promise<DownloadSlot> {
-    return new Promise((resolve, reject) => {
-      const line = this.#waiting.get(owner) ?? new Set<() => void>();
-      this.#waiting.set(owner, line);
-      const leave = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', onAbort);
-        line.delete(goOn);
-        if (line.size === 0) this.#waiting.delete(owner);
-      };
-      const goOn = (): void => {
-        leave();
-        resolve(this.#begin(owner, cut));
-      };
-      const onAbort = (): void => {
-        leave();
-        reject(signal.reason as Error);
-      };
-      const timer = setTimeout(() => {
-        leave();
-        reject(overloaded('too many downloads are under way'));
-      }, this.#options.waitLimit);
-      signal.addEventListener('abort', onAbort, { once: true });
-      line.add(goOn);
-    });
+    slot.release();
   }
 }

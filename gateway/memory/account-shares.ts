@@ -48,7 +48,7 @@ export class AccountShares implements Iterable<AccountShare> {
   }
 
   leaveLine(lease: MemoryLease): void {
-    lease.line?.remove(lease);
+    lease.line?.delete(lease);
     lease.line = null;
     if (lease.account.line.size === 0) this.#waiting.delete(lease.account);
   }

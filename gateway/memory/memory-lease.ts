@@ -1,7 +1,6 @@
 import { type AccountShare, type CountedSums, nothingCounted } from './account-share.ts';
 import { slabBytes } from './slab-pool.ts';
 import type { UploadMemory } from './upload-memory.ts';
-import type { WaitingLine } from './waiting-line.ts';
 
 /** What an upload does when its memory says so. */
 export interface MemoryClient {
@@ -29,7 +28,7 @@ export class MemoryLease {
   /** @internal of UploadMemory, like all fields below */
   readonly account: AccountShare;
   state: LeaseState = 'idle';
-  line: WaitingLine<MemoryLease> | null = null;
+  line: Set<MemoryLease> | null = null;
   waitingSince = 0;
   /** Bytes of slabs that it may still take. */
   claim = 0;

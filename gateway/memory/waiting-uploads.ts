@@ -1,13 +1,15 @@
 import type { MemoryLease } from './memory-lease.ts';
-import { WaitingLine } from './waiting-line.ts';
 
-/** Uploads of one account that wait for memory, in three lines that take turns; in a line who asked first comes first. */
+/**
+ * Uploads of one account that wait for memory, in three lines that take turns; in a line who asked first comes first: a
+ * Set iterates in the order of insertion, and to join and to leave takes constant time.
+ */
 export class WaitingUploads {
   /** Uploads that have begun, and those whose bytes all fit into what they ask for. */
-  readonly #begun = new WaitingLine<MemoryLease>();
+  readonly #begun = new Set<MemoryLease>();
   /** Uploads that would begin, and come back for more. */
-  readonly #new = new WaitingLine<MemoryLease>();
-  readonly #slow = new WaitingLine<MemoryLease>();
+  readonly #new = new Set<MemoryLease>();
+  readonly #slow = new Set<MemoryLease>();
   /** The line that went on last comes last. */
   #turns = [this.#begun, this.#new, this.#slow];
 
@@ -27,12 +29,12 @@ export class WaitingUploads {
   }
 
   next(may: (lease: MemoryLease) => boolean): MemoryLease | undefined {
-    for (const { first } of this.#turns) if (first !== undefined && may(first)) return first;
+    for (const [first] of this.#turns) if (first !== undefined && may(first)) return first;
     return undefined;
   }
 
   /** Tells that the first of a line goes on. */
-  served(line: WaitingLine<MemoryLease>): void {
+  served(line: Set<MemoryLease>): void {
     this.#turns = [...this.#turns.filter((other) => other !== line), line];
   }
 }

@@ -1,10 +1,10 @@
 import t from 'tap';
-import { Semaphore } from '../../common/limits/semaphore.ts';
+import { FairShare } from '../../common/limits/fair-share.ts';
 
 const patient = new AbortController().signal;
 
 t.test('as many as there are turns go at once, the others in the order in which they came', async (t) => {
-  const turns = new Semaphore({ limit: 2, queueLimit: 10, full: 'too many' });
+  const turns = new FairShare({ capacity: 2, queueLimit: 10, full: 'too many' });
   const order: number[] = [];
   const take = async (n: number): Promise<() => void> => {
     const release = await turns.take(patient);
@@ -29,7 +29,7 @@ t.test('as many as there are turns go at once, the others in the order in which 
 });
 
 t.test('too many that wait are a 503', async (t) => {
-  const turns = new Semaphore({ limit: 1, queueLimit: 1, full: 'too many' });
+  const turns = new FairShare({ capacity: 1, queueLimit: 1, full: 'too many' });
   const release = await turns.take(patient);
   const second = turns.take(patient);
   await t.rejects(turns.take(patient), { status: 503, code: 'overloaded' });
@@ -38,7 +38,7 @@ t.test('too many that wait are a 503', async (t) => {
 });
 
 t.test('who stops waiting leaves the line', async (t) => {
-  const turns = new Semaphore({ limit: 1, queueLimit: 2, full: 'too many' });
+  const turns = new FairShare({ capacity: 1, queueLimit: 2, full: 'too many' });
   const release = await turns.take(patient);
   const controller = new AbortController();
   const left = turns.take(controller.signal);
@@ -53,17 +53,130 @@ t.test('who stops waiting leaves the line', async (t) => {
 });
 
 t.test('the last place is for an account that holds none', async (t) => {
-  const turns = new Semaphore({ limit: 4, accountLimit: 2, queueLimit: 10, full: 'too many' });
-  const taken = ['a', 'a', 'b', 'b'].map((account) => turns.tryTake(account));
+  const turns = new FairShare({ capacity: 4, share: 2, reserve: 1, queueLimit: 10, full: 'too many' });
+  const taken = ['a', 'a', 'b', 'b'].map((account) => turns.tryClaim(account, 1));
   t.strictSame(
-    taken.map((release) => release !== null),
+    taken.map((claim) => claim !== null),
     [true, true, true, false],
   );
   const waiting = turns.take(patient, 'b');
-  const last = turns.tryTake('c');
+  const last = turns.tryClaim('c', 1);
   t.ok(last, 'however many two accounts ask for');
-  last?.();
+  last?.release();
   t.equal(turns.waiters, 1, 'and it stays for the next');
-  taken[0]?.();
+  taken[0]?.release();
   (await waiting)();
+});
+
+const budget = () =>
+  new FairShare({ capacity: 100, share: 40, queueLimit: 100, accountQueueLimit: 3, full: 'no room' });
+
+t.test('an account holds its share and no more; others find theirs', async (t) => {
+  const room = budget();
+  t.ok(room.claim('a', 30).granted);
+  t.notOk(room.claim('a', 20).granted);
+  t.equal(room.tryClaim('a', 5), null, 'nobody overtakes a claim of the same account');
+  t.ok(room.claim('b', 40).granted);
+  t.ok(room.claim('c', 30).granted);
+  t.equal(room.used, 100);
+});
+
+t.test('what is given back goes to who waits longest', async (t) => {
+  const room = budget();
+  const order: string[] = [];
+  const first = room.claim('a', 40);
+  room.claim('b', 40);
+  room.claim('c', 30, () => order.push('c'));
+  room.claim('a', 10, () => order.push('a'));
+  t.notOk(room.claim('d', 5, () => order.push('d')).granted, 'small claims do not overtake a large one');
+  first.release();
+  first.release();
+  t.strictSame(order, ['c', 'a', 'd']);
+  t.equal(room.used, 85);
+});
+
+t.test('who waits no more is no obstacle', async (t) => {
+  const room = budget();
+  room.claim('a', 40);
+  room.claim('b', 40);
+  const large = room.claim('c', 30);
+  let granted = false;
+  room.claim('d', 20, () => {
+    granted = true;
+  });
+  large.release();
+  t.ok(granted);
+  t.equal(room.used, 100);
+});
+
+t.test('an account has so many claims waiting, then it gets 503', async (t) => {
+  const room = budget();
+  room.claim('a', 40);
+  for (let i = 0; i < 3; i++) room.claim('a', 10);
+  t.throws(() => room.claim('a', 10), { status: 503, code: 'overloaded' });
+  t.ok(room.claim('b', 10).granted);
+});
+
+t.test('a claim that is larger than a share, or than all, is let in alone', async (t) => {
+  const room = budget();
+  const large = room.claim('a', 50);
+  t.ok(large.granted);
+  t.notOk(room.claim('a', 1).granted);
+  const larger = room.claim('b', 120);
+  t.notOk(larger.granted);
+  larger.release();
+  large.release();
+  t.equal(room.used, 1);
+});
+
+t.test('it knows for whose sake an account could be cut', async (t) => {
+  const room = budget();
+  room.claim('a', 40);
+  t.notOk(room.wantedFrom('a'));
+  const own = room.claim('a', 10);
+  t.ok(room.wantedFrom('a'), 'another claim of its own');
+  t.notOk(room.wantedFrom('b'));
+  own.release();
+  room.claim('b', 40);
+  room.claim('c', 30);
+  t.ok(room.wantedFrom('a'), 'a claim for which there is no room at all');
+});
+
+t.test('what is claimed at once or not at all is held, also while others wait', async (t) => {
+  const room = budget();
+  room.claim('a', 40);
+  room.claim('b', 40);
+  const large = room.claim('c', 30);
+  t.equal(room.tryClaim('d', 5), null, 'it was given what nobody counted');
+  t.equal(room.used, 80);
+  large.release();
+  t.ok(room.tryClaim('d', 5)?.granted);
+  t.equal(room.used, 85);
+});
+
+t.test('the account that holds least comes first, and those that hold the same take turns', async (t) => {
+  const turns = new FairShare({ capacity: 2, queueLimit: 10, full: 'too many' });
+  const releases = [await turns.take(patient, 'many'), await turns.take(patient, 'many')];
+  const order: string[] = [];
+  for (const name of ['many 1', 'one 1', 'one 2', 'other 1']) {
+    const account = name.split(' ')[0] as string;
+    void turns.take(patient, account).then((release) => {
+      order.push(name);
+      releases.push(release);
+    });
+  }
+  while (releases.length > 0) {
+    releases.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  t.strictSame(order, ['one 1', 'many 1', 'other 1', 'one 2']);
+});
+
+t.test('who has waited for too long gets 503, and leaves the line', async (t) => {
+  const turns = new FairShare({ capacity: 1, queueLimit: 2, waitLimit: 5, full: 'too many' });
+  const release = await turns.take(patient);
+  await t.rejects(turns.take(patient), { status: 503, code: 'overloaded', message: 'too many' });
+  t.equal(turns.waiters, 0);
+  release();
+  (await turns.take(patient))();
 });

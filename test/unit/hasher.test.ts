@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Semaphore } from '../../common/limits/semaphore.ts';
+import { FairShare } from '../../common/limits/fair-share.ts';
 import { createHasher } from '../../common/login/hasher.ts';
 
 const idle = new AbortController().signal;
@@ -24,8 +24,8 @@ t.test('a request that is gone is not hashed for', async (t) => {
   await t.rejects(createHasher().hashValues(['a', 'b'], gone), { message: 'client gone' });
 });
 
-t.test('a semaphore runs few at once, in turn, and bounds who waits', async (t) => {
-  const semaphore = new Semaphore({ limit: 2, queueLimit: 3, full: 'too many' });
+t.test('a fair share runs few at once, in turn, and bounds who waits', async (t) => {
+  const share = new FairShare({ capacity: 2, queueLimit: 3, full: 'too many' });
   const ends: (() => void)[] = [];
   const begun: number[] = [];
   const work = (id: number) => () => {
@@ -33,10 +33,10 @@ t.test('a semaphore runs few at once, in turn, and bounds who waits', async (t) 
     return new Promise<number>((resolve) => ends.push(() => resolve(id)));
   };
   const gone = new AbortController();
-  const runs = [1, 2, 3].map((id) => semaphore.run(work(id), idle));
-  const aborted = semaphore.run(work(4), gone.signal);
-  runs.push(semaphore.run(work(5), idle));
-  await t.rejects(semaphore.run(work(6), idle), { code: 'overloaded' });
+  const runs = [1, 2, 3].map((id) => share.run(work(id), idle));
+  const aborted = share.run(work(4), gone.signal);
+  runs.push(share.run(work(5), idle));
+  await t.rejects(share.run(work(6), idle), { code: 'overloaded' });
   t.strictSame(begun, [1, 2]);
   gone.abort(new Error('client gone'));
   await t.rejects(aborted, { message: 'client gone' });
@@ -50,10 +50,10 @@ t.test('a semaphore runs few at once, in turn, and bounds who waits', async (t) 
   ends[3]?.();
   t.strictSame(await Promise.all(runs), [1, 2, 3, 5]);
   await t.rejects(
-    semaphore.run(async () => {
+    share.run(async () => {
       throw new Error('work failed');
     }, idle),
     { message: 'work failed' },
   );
-  t.equal(await semaphore.run(async () => 7, idle), 7, 'its place is free again');
+  t.equal(await share.run(async () => 7, idle), 7, 'its place is free again');
 });

@@ -47,7 +47,7 @@ export class Engine {
       pool = new SessionPool({
         name: key,
         open: () => this.#open(setup),
-        limit: this.#sessions,
+        capacity: this.#sessions,
         queueLimit,
       });
       pool.warm();

@@ -1,0 +1,259 @@
+import { overloaded } from '../errors/catalogue.ts';
+
+/** What somebody holds, or waits for. */
+export interface Claim {
+  /** It is held; before, it waits. */
+  readonly granted: boolean;
+  /** Gives it back, or waits no more. A second call does nothing. */
+  readonly release: () => void;
+}
+
+interface Entry extends Claim {
+  readonly account: string;
+  readonly amount: number;
+  granted: boolean;
+  onGranted: () => void;
+  /** Called by `failAll`. */
+  onFailed: (error: Error) => void;
+}
+
+const nothing = (): void => {};
+
+export interface FairShareOptions {
+  /** How much there is to hold. A larger claim is let in when nothing else is held. */
+  readonly capacity: number;
+  /** What one account may hold; by default all. A larger claim is let in when its account holds nothing else. */
+  readonly share?: number;
+  /** How much of the capacity is kept for accounts that hold nothing; by default nothing. */
+  readonly reserve?: number;
+  /** Claims that may wait. */
+  readonly queueLimit: number;
+  /** Claims of one account that may wait; by default half of all, and all where there are no accounts. */
+  readonly accountQueueLimit?: number;
+  /** Milliseconds that `take` waits; by default until its signal is aborted. */
+  readonly waitLimit?: number;
+  /** The text of the 503 when too many wait, or one waits for too long. */
+  readonly full: string;
+}
+
+/**
+ * Something that accounts share, and of which there is so much: connections, sessions, memory. When nothing is left the
+ * others wait. The account that holds least comes first; of accounts that hold the same, the one that was served longest
+ * ago. The claims of an account keep their order. An account that has its share is passed over, but nobody overtakes a
+ * claim for which there is not enough left: a large one would wait for ever behind small ones.
+ */
+export class FairShare {
+  readonly #options: FairShareOptions;
+  readonly #share: number;
+  readonly #reserve: number;
+  readonly #held = new Map<string, number>();
+  /** By account, the one that was served longest ago first. */
+  readonly #waiting = new Map<string, Set<Entry>>();
+  #waiters = 0;
+  #used = 0;
+
+  constructor(options: FairShareOptions) {
+    this.#options = options;
+    this.#share = options.share ?? options.capacity;
+    this.#reserve = options.reserve ?? 0;
+  }
+
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Whether nothing is left, for anybody. */
+  get exhausted(): boolean {
+    return this.#used >= this.#options.capacity;
+  }
+
+  /** What each account holds. */
+  get held(): ReadonlyMap<string, number> {
+    return this.#held;
+  }
+
+  /** Claims that wait. */
+  get waiters(): number {
+    return this.#waiters;
+  }
+
+  /** The claims that wait, by account. */
+  get waiting(): ReadonlyMap<string, ReadonlySet<Claim>> {
+    return this.#waiting;
+  }
+
+  /** Whether somebody waits for what this account holds. */
+  wantedFrom(account: string): boolean {
+    if (this.#waiting.has(account)) return true;
+    for (const line of this.#waiting.values()) {
+      for (const { amount } of line) if (!this.#isLeft(amount)) return true;
+    }
+    return false;
+  }
+
+  /** Claims an amount, which is held at once or waits. Throws 503 when too many wait. */
+  claim(account: string, amount: number, onGranted = nothing): Claim {
+    const entry = this.#enter(account, amount);
+    entry.onGranted = onGranted;
+    return entry;
+  }
+
+  /** The same when it can be held at once, and null otherwise. */
+  tryClaim(account: string, amount: number): Claim | null {
+    const entry = this.#join(account, amount);
+    if (entry.granted) return entry;
+    entry.release();
+    return null;
+  }
+
+  /**
+   * Claims one, and resolves with its release once it is held. Rejects with 503 when too many wait, or when it has
+   * waited for too long, and with the signal's reason when that is aborted first.
+   * @param account absent: those without one are as one account
+   */
+  async take(signal: AbortSignal | undefined, account = ''): Promise<() => void> {
+    signal?.throwIfAborted();
+    const entry = this.#enter(account, 1);
+    if (!entry.granted) await this.#granted(entry, signal);
+    return entry.release;
+  }
+
+  /** Runs work in its turn. Rejects like `take` when it does not begin. */
+  async run<Result>(
+    work: () => Promise<Result>,
+    signal: AbortSignal | undefined,
+    account?: string,
+  ): Promise<Result> {
+    const release = await this.take(signal, account);
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
+
+  /** Rejects all who wait in `take`. */
+  failAll(error: Error): void {
+    const all = [...this.#waiting.values()].flatMap((line) => [...line]);
+    for (const { onFailed } of all) onFailed(error);
+  }
+
+  /** Whether an account's share allows it. */
+  #mayHold(account: string, amount: number): boolean {
+    const own = this.#held.get(account) ?? 0;
+    if (own === 0) return true;
+    return own + amount <= this.#share && this.#used + amount <= this.#options.capacity - this.#reserve;
+  }
+
+  #isLeft(amount: number): boolean {
+    return this.#used === 0 || this.#used + amount <= this.#options.capacity;
+  }
+
+  #enter(account: string, amount: number): Entry {
+    const { queueLimit, accountQueueLimit, full } = this.#options;
+    const entry = this.#join(account, amount);
+    if (entry.granted) return entry;
+    const ownLimit = accountQueueLimit ?? (account === '' ? queueLimit : Math.ceil(queueLimit / 2));
+    const own = this.#waiting.get(account)?.size ?? 0;
+    if (this.#waiters <= queueLimit && own <= ownLimit) return entry;
+    entry.release();
+    throw overloaded(full);
+  }
+
+  /** A claim that is held, if there is enough, and otherwise waits. */
+  #join(account: string, amount: number): Entry {
+    const release = (): void => this.#release(entry);
+    const entry: Entry = { account, amount, granted: false, onGranted: nothing, onFailed: nothing, release };
+    if (this.#waiters === 0 && this.#mayHold(account, amount) && this.#isLeft(amount)) {
+      this.#hold(entry);
+      return entry;
+    }
+    const line = this.#waiting.get(account);
+    if (line === undefined) this.#waiting.set(account, new Set([entry]));
+    else line.add(entry);
+    this.#waiters++;
+    this.#admit();
+    return entry;
+  }
+
+  #granted(entry: Entry, signal: AbortSignal | undefined): Promise<void> {
+    const { waitLimit, full } = this.#options;
+    return new Promise((resolve, reject) => {
+      const settled = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+      };
+      const fail = (error: Error): void => {
+        settled();
+        entry.release();
+        reject(error);
+      };
+      const onAbort = (): void => fail(signal?.reason as Error);
+      const timer =
+        waitLimit === undefined ? undefined : setTimeout(() => fail(overloaded(full)), waitLimit);
+      entry.onGranted = () => {
+        settled();
+        resolve();
+      };
+      entry.onFailed = fail;
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  #admit(): void {
+    for (let next = this.#next(); next !== null; next = this.#next()) {
+      const { account } = next;
+      this.#leave(next);
+      const line = this.#waiting.get(account);
+      if (line !== undefined) {
+        this.#waiting.delete(account);
+        this.#waiting.set(account, line);
+      }
+      this.#hold(next);
+      next.onGranted();
+    }
+  }
+
+  #hold(entry: Entry): void {
+    const { account, amount } = entry;
+    entry.granted = true;
+    this.#used += amount;
+    this.#held.set(account, (this.#held.get(account) ?? 0) + amount);
+  }
+
+  /** The claim that is served next, if one can be. */
+  #next(): Entry | null {
+    let next: Entry | null = null;
+    let least = Number.POSITIVE_INFINITY;
+    for (const [account, line] of this.#waiting) {
+      const [first] = line as Set<Entry>;
+      const own = this.#held.get(account) ?? 0;
+      if (first === undefined || own >= least || !this.#mayHold(account, first.amount)) continue;
+      next = first;
+      least = own;
+      if (own === 0) break;
+    }
+    return next !== null && this.#isLeft(next.amount) ? next : null;
+  }
+
+  #release(entry: Entry): void {
+    const { account, amount } = entry;
+    if (entry.granted) {
+      entry.granted = false;
+      this.#used -= amount;
+      const left = (this.#held.get(account) as number) - amount;
+      if (left > 0) this.#held.set(account, left);
+      else this.#held.delete(account);
+    } else if (!this.#leave(entry)) return;
+    if (this.#waiters > 0) this.#admit();
+  }
+
+  /** @returns whether it waited */
+  #leave(entry: Entry): boolean {
+    const line = this.#waiting.get(entry.account);
+    if (line?.delete(entry) !== true) return false;
+    if (line.size === 0) this.#waiting.delete(entry.account);
+    this.#waiters--;
+    return true;
+  }
+}
