@@ -9,7 +9,7 @@ import { openServices } from './common/lifecycle/open-services.ts';
 import { requireData } from './common/lifecycle/require-data.ts';
 import { createUploadLedger } from './common/lifecycle/workers/upload-ledger.ts';
 import { createLog } from './common/log/log.ts';
-import { createMetrics } from './common/metrics/create-metrics.ts';
+import { createMetrics } from './common/telemetry/create-metrics.ts';
 import { gatewayService } from './gateway/gateway-service.ts';
 
 const help = `

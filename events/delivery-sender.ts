@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { KeyedHash } from '../common/auth/keyed-hash.ts';
-import { type ObserveCall, unobserved } from '../common/calls/observe-call.ts';
+import { type ObserveCall, unobserved } from '../common/telemetry/observe-call.ts';
 import type { Log } from '../common/log/log.ts';
 import { Backlog } from './backlog.ts';
 import { type CallOutcome, callWebhook } from './call-webhook.ts';

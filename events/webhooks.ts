@@ -6,7 +6,7 @@ import { notFound, overloaded } from '../common/errors/catalogue.ts';
 import { letOthersRun } from '../common/limits/yielding-loop.ts';
 import type { Log } from '../common/log/log.ts';
 import { createUuidV7 } from '../common/metadata/uuid-v7.ts';
-import type { Metrics } from '../common/metrics/create-metrics.ts';
+import type { Metrics } from '../common/telemetry/create-metrics.ts';
 import type { AnnouncedRecord, RecordEvent, RecordEvents } from '../common/record-events/record-event.ts';
 import type { Delivery, NewDelivery } from './delivery.ts';
 import { DeliverySender, type DeliverySenderDeps, deliveryLifetime } from './delivery-sender.ts';

@@ -1,4 +1,4 @@
-import type { CloudFile } from '../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../common/metadata/cloud-file.ts';
 
 /** A CloudFile as clients get it: the seven fields of interface.md section 2.1, and two or three more. */
 export function cloudFileJson(file: CloudFile, s3Link: string) {

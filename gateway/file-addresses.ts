@@ -1,5 +1,5 @@
 import type { Config } from '../common/config/read-config.ts';
-import type { CloudFile } from '../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../common/metadata/cloud-file.ts';
 
 /** Where a file is read. */
 export interface FileAddresses {

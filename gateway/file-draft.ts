@@ -1,4 +1,4 @@
-import type { CloudFile } from '../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../common/metadata/cloud-file.ts';
 import { fileKey } from './file-key.ts';
 import { cleanOriginalName, storedName } from './file-name.ts';
 import { mediaTypeOf } from './media-type.ts';

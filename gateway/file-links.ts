@@ -1,5 +1,5 @@
 import type { SigningKeys } from '../common/auth/signing-keys.ts';
-import type { CloudFile } from '../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../common/metadata/cloud-file.ts';
 import { TextSigner } from './signed-text.ts';
 
 /** Links to one file that expire. They are checked by a key alone: nothing is stored of them. */

@@ -1,4 +1,4 @@
-import type { CloudFile } from '../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../common/metadata/cloud-file.ts';
 
 /** S3 takes 2 KB of metadata in all. */
 const maxNameBytes = 1024;

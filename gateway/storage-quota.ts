@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { StorageQuota as Limits } from '../common/config/read-limits.ts';
 import { quotaExceeded } from '../common/errors/catalogue.ts';
-import type { CloudFiles, StorageUse } from '../common/metadata/cloud-files.ts';
+import type { StorageUse } from '../common/metadata/cloud-file.ts';
+import type { CloudFiles } from '../common/metadata/cloud-files.ts';
 
 /** How long the store's word on an account counts: what other processes store counts after that. Milliseconds. */
 const lookEvery = 10_000;

@@ -3,7 +3,8 @@ import { idempotencyKeyInUse, idempotencyKeyReused, unavailable } from '../commo
 import type { HttpRequest } from '../common/http/http-types.ts';
 import { daysOfKeys, hashOfTexts, keyLifetime, readIdempotencyKey } from '../common/http/idempotency-key.ts';
 import type { Log } from '../common/log/log.ts';
-import type { CloudFile, CloudFiles } from '../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../common/metadata/cloud-file.ts';
+import type { CloudFiles } from '../common/metadata/cloud-files.ts';
 import { createProcessLock, LockRefused } from '../common/redis/process-lock.ts';
 import type { RedisConnection } from '../common/redis/redis-connection.ts';
 import type { UploadGrant } from './upload-access.ts';

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Invalidation, Mark } from '../invalidation/invalidation.ts';
+import type { Invalidation, Mark } from '../redis/invalidation.ts';
 import type { Log } from '../log/log.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { unlessAway, unlessLate } from '../redis/without-redis.ts';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { Invalidation, Mark } from '../invalidation/invalidation.ts';
+import type { Invalidation, Mark } from '../redis/invalidation.ts';
 import type { Log } from '../log/log.ts';
-import { CacheCounts } from '../metrics/cache-counts.ts';
+import { CacheCounts } from '../telemetry/cache-counts.ts';
 import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
 import type { SharedTokens } from './shared-tokens.ts';
 import type { TokenGate } from './token-gate.ts';

@@ -1,5 +1,5 @@
 import type { ChdbResult, Session } from 'chdb';
-import { untilAborted } from '../abort/until-aborted.ts';
+import { untilAborted } from '../limits/until-aborted.ts';
 import type { ReadLimits } from '../config/read-limits.ts';
 import { deadlineExceeded } from '../errors/catalogue.ts';
 import { FairShare } from '../limits/fair-share.ts';

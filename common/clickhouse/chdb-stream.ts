@@ -1,5 +1,5 @@
 import type { ChdbQueryStream } from 'chdb';
-import { untilAborted } from '../abort/until-aborted.ts';
+import { untilAborted } from '../limits/until-aborted.ts';
 import { countChunk } from './chunk-garbage.ts';
 
 export interface StreamEnds {

@@ -10,7 +10,7 @@ import type { ReadLimits } from '../config/read-limits.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { databaseUnavailable, deadlineExceeded } from '../errors/catalogue.ts';
 import { FairShare } from '../limits/fair-share.ts';
-import { traceHeaders } from '../tracing/active-span.ts';
+import { traceHeaders } from '../telemetry/active-span.ts';
 import { type Answer, beginning, readAnswer, whole } from './clickhouse-answer.ts';
 import { engineFailure, statementFailure } from './engine-failure.ts';
 import { textLiteral } from './literal.ts';

@@ -1,4 +1,4 @@
-import { type ObserveCall, unobserved } from '../calls/observe-call.ts';
+import { type ObserveCall, unobserved } from '../telemetry/observe-call.ts';
 import type { Database, ReadStatement } from './database.ts';
 
 /** A database that knows how many statements are under way, and tells of each what became of it. */

@@ -1,4 +1,4 @@
-import { untilAborted } from '../abort/until-aborted.ts';
+import { untilAborted } from '../limits/until-aborted.ts';
 import { databaseUnavailable } from '../errors/catalogue.ts';
 import type { Log } from '../log/log.ts';
 import type { ClickhouseServer, Until } from './clickhouse-server.ts';

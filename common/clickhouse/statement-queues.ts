@@ -1,6 +1,6 @@
 import { FairShare } from '../limits/fair-share.ts';
 import { ReadWriteLock } from '../limits/read-write-lock.ts';
-import { type ActiveSpan, activeSpan, withActiveSpan } from '../tracing/active-span.ts';
+import { type ActiveSpan, activeSpan, withActiveSpan } from '../telemetry/active-span.ts';
 
 /** What one request wants a statement to do, together with those of others. */
 export interface Queued {

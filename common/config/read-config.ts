@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { fileSystemPartBytes } from '../part-sizes/file-system-part.ts';
-import { largestPart } from '../part-sizes/s3-part-sizes.ts';
+import { fileSystemPartBytes } from './file-system-part.ts';
+import { largestPart } from './s3-part-sizes.ts';
 import { type ClickhouseConfig, clickhouse, readClickhouse } from './read-clickhouse.ts';
 import { type RedisConfig, readRedis, redis } from './read-redis.ts';
 import { readS3, type S3Config, s3 } from './read-s3.ts';

@@ -1,7 +1,7 @@
 import type * as Uws from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import type { RequestSpan } from '../tracing/tracing.ts';
+import type { RequestSpan } from '../telemetry/tracing.ts';
 import type { BodyMemory } from './body-memory.ts';
 import type { ChunkJoiner } from './chunk-joiner.ts';
 import { maxHeadBytes } from './head-limits.ts';

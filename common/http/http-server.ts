@@ -1,41 +1,9 @@
 import type * as Uws from 'uWebSockets.js';
-import type { BlockList } from 'node:net';
-import type { HttpObserver } from '../calls/http-observer.ts';
-import type { Log } from '../log/log.ts';
-import type { RequestLimiter } from '../rate-limits/request-limiter.ts';
-import type { RequestTracing } from '../tracing/tracing.ts';
 import type { BodyMemory } from './body-memory.ts';
-import type { Route } from './http-types.ts';
 import { listenOn } from './listen-on.ts';
-import { RequestServer } from './request-server.ts';
+import { type HttpServerOptions, RequestServer } from './request-server.ts';
 import { loadUws } from './uws.ts';
 import { tickMilliseconds } from './watchdog.ts';
-
-export interface HttpServerOptions {
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
-  /** Other workers of the same supervisor, which claims the port for all, listen there too. */
-  readonly sharedPort?: boolean;
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  readonly trustedProxies: BlockList | undefined;
-  readonly corsOrigins: readonly string[];
-  readonly publicUrl?: string | undefined;
-  /** Names of this machine besides that of `publicUrl`, by which requests of its own may ask. */
-  readonly allowedHosts?: readonly string[];
-  /** Milliseconds without a byte of a request's body, or without a byte of an answer taken. */
-  readonly bodyIdleTimeout: number;
-  /** Milliseconds from a request's last byte to its answer's head, except on routes that transfer bytes. */
-  readonly requestTimeout: number;
-  readonly routes: readonly Route[];
-  /** Absent: an address may send what it likes. */
-  readonly addressLimiter?: RequestLimiter | undefined;
-  /** Told of every request that is over. */
-  readonly observer?: HttpObserver;
-  /** Absent: nothing is traced. */
-  readonly tracing?: RequestTracing | undefined;
-  readonly log: Log;
-}
 
 export interface HttpServer {
   readonly port: number;

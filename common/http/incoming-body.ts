@@ -1,6 +1,6 @@
 import { overloaded } from '../errors/catalogue.ts';
 import type { Claim } from '../limits/fair-share.ts';
-import { activeSpan, withActiveSpan } from '../tracing/active-span.ts';
+import { activeSpan, withActiveSpan } from '../telemetry/active-span.ts';
 import { type BodyMemory, type MemoryKind, smallBody } from './body-memory.ts';
 import type { ChunkJoiner, JoinedChunks } from './chunk-joiner.ts';
 import type { BodySink, RequestBody } from './http-types.ts';

@@ -1,19 +1,48 @@
 import type * as Uws from 'uWebSockets.js';
-import type { FinishedRequest } from '../calls/http-observer.ts';
+import type { BlockList } from 'node:net';
 import { shuttingDown } from '../errors/catalogue.ts';
-import { withActiveSpan } from '../tracing/active-span.ts';
+import type { Log } from '../log/log.ts';
+import type { RequestLimiter } from '../rate-limits/request-limiter.ts';
+import { withActiveSpan } from '../telemetry/active-span.ts';
+import type { FinishedRequest, HttpObserver } from '../telemetry/http-observer.ts';
+import type { RequestTracing } from '../telemetry/tracing.ts';
 import { type BodyMemory, createBodyMemory } from './body-memory.ts';
 import { ChunkJoiner } from './chunk-joiner.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Exchange, type ExchangeShare } from './exchange.ts';
 import { failureAnswer } from './failure-answer.ts';
-import type { HttpServerOptions } from './http-server.ts';
-import type { HttpResponse } from './http-types.ts';
+import type { HttpResponse, Route } from './http-types.ts';
 import { Linger, shortLinger } from './linger.ts';
 import { logRequest } from './log-request.ts';
 import { PeerAddresses } from './peer-addresses.ts';
 import { Watchdog } from './watchdog.ts';
 import { type Headers, inPieces, isStream, restIsSmall, writeStream, writeWhole } from './write-response.ts';
+
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Other workers of the same supervisor, which claims the port for all, listen there too. */
+  readonly sharedPort?: boolean;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  readonly trustedProxies: BlockList | undefined;
+  readonly corsOrigins: readonly string[];
+  readonly publicUrl?: string | undefined;
+  /** Names of this machine besides that of `publicUrl`, by which requests of its own may ask. */
+  readonly allowedHosts?: readonly string[];
+  /** Milliseconds without a byte of a request's body, or without a byte of an answer taken. */
+  readonly bodyIdleTimeout: number;
+  /** Milliseconds from a request's last byte to its answer's head, except on routes that transfer bytes. */
+  readonly requestTimeout: number;
+  readonly routes: readonly Route[];
+  /** Absent: an address may send what it likes. */
+  readonly addressLimiter?: RequestLimiter | undefined;
+  /** Told of every request that is over. */
+  readonly observer?: HttpObserver;
+  /** Absent: nothing is traced. */
+  readonly tracing?: RequestTracing | undefined;
+  readonly log: Log;
+}
 
 /** Answers the requests of a server, from their heads to the ends of their answers, and knows which are under way. */
 export class RequestServer {

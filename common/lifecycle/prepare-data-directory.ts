@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { makeDurably } from '../durable-directories/durable-directories.ts';
+import { makeDurably } from '../durable-files/durable-directories.ts';
 
 /** Creates DATA_DIR where there is none. Rejects with one sentence when it can't be created, or not be used by this user. */
 export async function prepareDataDirectory(path: string): Promise<void> {

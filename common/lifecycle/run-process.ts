@@ -3,8 +3,8 @@ import { type Config, readConfig, variableNames } from '../config/read-config.ts
 import type { TracingConfig } from '../config/read-tracing.ts';
 import { secretsOf } from '../config/secrets-of.ts';
 import { createLog, type Log } from '../log/log.ts';
-import { createMetrics } from '../metrics/create-metrics.ts';
-import type { Tracing } from '../tracing/tracing.ts';
+import { createMetrics } from '../telemetry/create-metrics.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
 import { commandLine } from './command-line.ts';
 import { failStart } from './fail-start.ts';
 import { helpIfAsked } from './help.ts';
@@ -78,6 +78,6 @@ async function start(
 
 /** The SDK is loaded only where there is a collector. */
 async function loadTracing(config: TracingConfig, log: Log): Promise<Tracing> {
-  const { openTracing } = await import('../tracing/open-tracing.ts');
+  const { openTracing } = await import('../telemetry/open-tracing.ts');
   return openTracing(config, log);
 }

@@ -1,5 +1,5 @@
 import type { Route } from '../http/http-types.ts';
-import type { Metrics } from '../metrics/create-metrics.ts';
+import type { Metrics } from '../telemetry/create-metrics.ts';
 import type { ReadinessCheck } from '../process-routes/health-routes.ts';
 import type { Commands } from './control-socket.ts';
 import type { Examples } from './first-start-text.ts';

@@ -1,4 +1,4 @@
-import { untilAborted } from '../abort/until-aborted.ts';
+import { untilAborted } from './until-aborted.ts';
 import { overloaded } from '../errors/catalogue.ts';
 
 const waitersPerKey = 1000;

@@ -3,38 +3,13 @@ import { createGroupCommit } from '../clickhouse/group-commit.ts';
 import { IdFilter } from '../clickhouse/id-filter.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
 import type { Log } from '../log/log.ts';
-import type { Metrics } from '../metrics/create-metrics.ts';
+import type { Metrics } from '../telemetry/create-metrics.ts';
+import type { CloudFile, StorageUse } from './cloud-file.ts';
 import { countFiles, type FileQuery, fileListColumns, listFiles } from './file-list.ts';
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
 import { FileStatements } from './file-statements.ts';
 import { GatheredNames } from './gathered-names.ts';
 import { KnownFiles } from './known-files.ts';
-
-/** A stored file. It never changes once it is there. */
-export interface CloudFile {
-  /** UUID. */
-  readonly id: string;
-  /** Unique; the last segment of the file's address. */
-  readonly name: string;
-  readonly originalName: string;
-  readonly ownerId: string;
-  readonly projectSlug: string;
-  readonly objectKey: string;
-  readonly contentType: string;
-  /** Bytes. */
-  readonly size: number;
-  readonly crc32: number;
-  /** In lower-case hexadecimal digits; absent: it was not taken. */
-  readonly sha256?: string | undefined;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
-
-/** What files an account has stored. */
-export interface StorageUse {
-  readonly files: number;
-  readonly bytes: number;
-}
 
 export interface CloudFiles {
   /** Tells that a row will come soon, so that others wait for it a little. Call what it answers when it is over. */

@@ -1,6 +1,6 @@
 import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
-import type { CloudFile } from './cloud-files.ts';
+import type { CloudFile } from './cloud-file.ts';
 import { timestampText } from './row-values.ts';
 
 /** Columns of file_list, in the order of a row's values. */

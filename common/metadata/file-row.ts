@@ -1,4 +1,4 @@
-import type { CloudFile } from './cloud-files.ts';
+import type { CloudFile } from './cloud-file.ts';
 import { fileListColumns } from './file-list.ts';
 import { rowLine, timestampText } from './row-values.ts';
 

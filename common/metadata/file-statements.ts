@@ -1,7 +1,7 @@
 import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
 import { topologyOf } from '../clickhouse/topology.ts';
-import type { CloudFile, StorageUse } from './cloud-files.ts';
+import type { CloudFile, StorageUse } from './cloud-file.ts';
 import { fileListColumns, timeLiteral } from './file-list.ts';
 import { type FileRow, fileColumns } from './file-row.ts';
 

@@ -1,4 +1,4 @@
-import { untilAborted } from '../abort/until-aborted.ts';
+import { untilAborted } from '../limits/until-aborted.ts';
 
 /** What a statement may take. Milliseconds. */
 const statementLimit = 30_000;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { CacheCounts } from '../metrics/cache-counts.ts';
-import type { Metrics } from '../metrics/create-metrics.ts';
-import type { CloudFile } from './cloud-files.ts';
+import { CacheCounts } from '../telemetry/cache-counts.ts';
+import type { Metrics } from '../telemetry/create-metrics.ts';
+import type { CloudFile } from './cloud-file.ts';
 import { FileLookup } from './file-lookup.ts';
 import type { FileStatements } from './file-statements.ts';
 

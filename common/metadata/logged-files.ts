@@ -1,7 +1,8 @@
 import { overloaded } from '../errors/catalogue.ts';
 import type { Log } from '../log/log.ts';
-import { FlushedLog } from '../write-ahead-log/flushed-log.ts';
-import type { CloudFile, CloudFiles, FileTable } from './cloud-files.ts';
+import { FlushedLog } from '../durable-files/flushed-log.ts';
+import type { CloudFile } from './cloud-file.ts';
+import type { CloudFiles, FileTable } from './cloud-files.ts';
 import { type FileRow, fileRow, fileRowOfLine } from './file-row.ts';
 
 /** Names that one look at the table asks for. */

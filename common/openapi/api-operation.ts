@@ -61,6 +61,13 @@ export interface ApiOperation {
   readonly head?: { readonly summary: string; readonly statuses: readonly number[] };
 }
 
+/** What the description of an API takes of a route. */
+export interface DescribedRoute {
+  readonly method: string;
+  readonly path: string;
+  readonly api?: ApiOperation;
+}
+
 /** Errors of every route that needs HTTPS. */
 export const doorErrors: readonly ErrorCode[] = [
   'malformed_request',

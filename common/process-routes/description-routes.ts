@@ -1,8 +1,8 @@
 import type { Route } from '../http/http-types.ts';
 import { type ApiOperation, doorErrors } from '../openapi/api-operation.ts';
 import { curl } from '../openapi/curl.ts';
-import { buildDocument, type DocumentInfo } from '../openapi-document/build-document.ts';
-import type { JsonObject } from '../openapi-document/components.ts';
+import { buildDocument, type DocumentInfo } from '../openapi/build-document.ts';
+import type { JsonObject } from '../openapi/components.ts';
 import {
   documentText,
   type OpenApiVersion,
@@ -10,7 +10,7 @@ import {
   openApiAnswers,
   versionParameter,
   wantedVersion,
-} from '../openapi-document/openapi-answer.ts';
+} from '../openapi/openapi-answer.ts';
 import { docsRoutes } from './docs-page.ts';
 
 const description = `Uploads stream into an object store; records are kept in record spaces with typed fields.

@@ -1,4 +1,4 @@
-import { untilAborted } from '../abort/until-aborted.ts';
+import { untilAborted } from '../limits/until-aborted.ts';
 import type { ApiError } from '../errors/api-error.ts';
 import { notReady } from '../errors/catalogue.ts';
 import { isStorageFull } from '../errors/storage-full.ts';

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { unauthorized } from '../errors/catalogue.ts';
 import type { Route } from '../http/http-types.ts';
-import { metricsContentType } from '../metrics/render-metrics.ts';
+import { metricsContentType } from '../telemetry/render-metrics.ts';
 import { metrics } from './process-operations.ts';
 
 /**

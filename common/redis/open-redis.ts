@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ObserveCall, unobserved } from '../calls/observe-call.ts';
+import { type ObserveCall, unobserved } from '../telemetry/observe-call.ts';
 import type { RedisConfig } from '../config/read-redis.ts';
 import type { Log } from '../log/log.ts';
 import { createRedisClient, isReplyError, type RedisTimes } from './redis-client.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Hasher } from '../../common/login/hasher.ts';
-import type { LoginThrottle } from '../../common/login/login-throttle.ts';
+import type { Hasher } from '../../common/auth/hasher.ts';
+import type { LoginThrottle } from '../../common/auth/login-throttle.ts';
 import type { Account, Users } from '../../common/metadata/users.ts';
 import type { Credentials } from './credentials.ts';
 

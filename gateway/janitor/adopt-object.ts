@@ -1,4 +1,5 @@
-import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../../common/metadata/cloud-file.ts';
+import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { readFileKey } from '../file-key.ts';
 import { readObjectMetadata } from '../object-metadata.ts';

@@ -1,6 +1,7 @@
 import { forEachAtOnce } from '../../common/limits/for-each-at-once.ts';
 import type { Log } from '../../common/log/log.ts';
-import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../../common/metadata/cloud-file.ts';
+import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { JanitorRun } from './janitor-run.ts';
 

@@ -2,7 +2,7 @@ import { invalidBody } from '../../common/errors/catalogue.ts';
 import type { Handler } from '../../common/http/http-types.ts';
 import { noStoreJson } from '../../common/http/no-store-json.ts';
 import { readJson } from '../../common/http/read-json.ts';
-import type { CloudFile } from '../../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import { isStoredName } from '../file-name.ts';
 import { type DeleteFileDeps, deletionDeadline } from './delete-file.ts';
 import { readProjectSlug } from './upload.ts';

@@ -10,7 +10,8 @@ import {
   textParameter,
 } from '../../common/http/list-parameters.ts';
 import { noStoreJson } from '../../common/http/no-store-json.ts';
-import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../../common/metadata/cloud-file.ts';
+import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { FileCursor, FileQuery } from '../../common/metadata/file-list.ts';
 import type { Projects } from '../../common/metadata/projects.ts';
 import { slugProblem } from '../../common/metadata/slug.ts';

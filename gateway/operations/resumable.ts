@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { invalidHeader, payloadTooLarge } from '../../common/errors/catalogue.ts';
 import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
-import type { CloudFile } from '../../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { cloudFileJson } from '../cloud-file-json.ts';
 import { draftFile, type FileDraft } from '../file-draft.ts';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { invalidStructure, missingStructure } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
-import { CacheCounts } from '../../common/metrics/cache-counts.ts';
+import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 import { type ParsedStructure, parseStructure, readStructure } from '../structure/parse-structure.ts';
 import type { SpacePath, Structure } from '../structure/structure.ts';
 

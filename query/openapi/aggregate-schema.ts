@@ -3,7 +3,7 @@ import { nameSchema } from '../../common/openapi/name-schema.ts';
 import { boolean, exactObject, type Schema, string } from '../../common/openapi/schema.ts';
 import { aggregateLimits } from '../input/aggregate/aggregate-plan.ts';
 import { functions } from '../input/aggregate/functions.ts';
-import type { ValueKind } from '../input/filters/filter.ts';
+import type { ValueKind } from '../input/filters/operators.ts';
 
 const level: Schema = { type: 'number', minimum: 0, maximum: 1 };
 

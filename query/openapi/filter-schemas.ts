@@ -8,8 +8,8 @@ import {
   type Schema,
   string,
 } from '../../common/openapi/schema.ts';
-import { kindOfValue, type ValueKind } from '../input/filters/filter.ts';
-import { type OperatorName, operatorOf, operatorsFor } from '../input/filters/operators.ts';
+import { kindOfValue } from '../input/filters/filter.ts';
+import { type OperatorName, operatorOf, operatorsFor, type ValueKind } from '../input/filters/operators.ts';
 import { acceptQuery } from '../input/query-media-type.ts';
 import type { Field, FieldType, Target } from '../structure/field.ts';
 

@@ -1,6 +1,6 @@
 import type { Route } from '../../common/http/http-types.ts';
-import { buildDocument } from '../../common/openapi-document/build-document.ts';
-import type { JsonObject } from '../../common/openapi-document/components.ts';
+import { buildDocument } from '../../common/openapi/build-document.ts';
+import type { JsonObject } from '../../common/openapi/components.ts';
 import { covers } from '../structure/space-auth.ts';
 import type { Structure } from '../structure/structure.ts';
 import { type DescribedOperation, describeOperation } from './describe-operation.ts';

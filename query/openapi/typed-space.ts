@@ -1,6 +1,7 @@
 import type { ApiParameter } from '../../common/openapi/api-operation.ts';
 import { exactObject, named, nullable, type Schema } from '../../common/openapi/schema.ts';
-import { kindOfValue, type ValueKind } from '../input/filters/filter.ts';
+import { kindOfValue } from '../input/filters/filter.ts';
+import type { ValueKind } from '../input/filters/operators.ts';
 import { optionsSchema } from '../input/options-schema.ts';
 import { type Field, systemKeys } from '../structure/field.ts';
 import { incrementSchema } from '../structure/increment.ts';

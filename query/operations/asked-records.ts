@@ -1,5 +1,5 @@
 import type { HttpResponse } from '../../common/http/http-types.ts';
-import { continueWith } from '../../common/promises/continue-with.ts';
+import { continueWith } from '../../common/limits/continue-with.ts';
 import { askedConditions } from '../input/asked-conditions.ts';
 import { parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';

@@ -1,5 +1,5 @@
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
-import { continueWith } from '../../common/promises/continue-with.ts';
+import { continueWith } from '../../common/limits/continue-with.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { KeptResults, ReadCache } from '../store/kept-results.ts';
 import type { RecordSpace } from '../structure/record-space.ts';

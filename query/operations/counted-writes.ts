@@ -1,4 +1,4 @@
-import type { UsageCounts } from '../../common/usage/usage-counts.ts';
+import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Operation, RunOperation } from './operation.ts';
 

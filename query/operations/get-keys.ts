@@ -1,4 +1,4 @@
-import { continueWith } from '../../common/promises/continue-with.ts';
+import { continueWith } from '../../common/limits/continue-with.ts';
 import { oldest } from '../records/record-reader.ts';
 import { cachedRecord } from './cached-answer.ts';
 import { jsonHeaders } from './json-answer.ts';

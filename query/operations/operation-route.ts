@@ -2,7 +2,7 @@ import type { Authenticate } from '../../common/auth/authenticate.ts';
 import type { Config } from '../../common/config/read-config.ts';
 import type { Route } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
-import type { UsageCounts } from '../../common/usage/usage-counts.ts';
+import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import type { OpenSpace } from '../space/open-space.ts';
 import { countedWrites } from './counted-writes.ts';
 import type { Operation, OperationCall, OperationDeps } from './operation.ts';

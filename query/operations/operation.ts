@@ -1,6 +1,6 @@
 import type { LoginTokens } from '../../common/auth/login-tokens.ts';
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
-import type { JsonObject } from '../../common/openapi-document/components.ts';
+import type { JsonObject } from '../../common/openapi/components.ts';
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { DescribedOperation } from '../openapi/describe-operation.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Hasher } from '../../common/login/hasher.ts';
+import type { Hasher } from '../../common/auth/hasher.ts';
 import { identityKeys, recordIdentity } from '../input/credentials.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
@@ -11,7 +11,7 @@ export interface Candidate {
   readonly hashes: readonly (string | null)[];
 }
 
-/** Slows down who guesses; null counts as a failure (common/login/login-throttle.ts). */
+/** Slows down who guesses; null counts as a failure (common/auth/login-throttle.ts). */
 export interface Throttle {
   run<Result>(
     key: string,

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { waitAtMost } from '../../common/abort/wait-at-most.ts';
+import { waitAtMost } from '../../common/limits/wait-at-most.ts';
 import { quotaExceeded } from '../../common/errors/catalogue.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { Assignment } from '../sql/update-sql.ts';

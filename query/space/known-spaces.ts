@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Invalidation, Mark } from '../../common/invalidation/invalidation.ts';
+import type { Invalidation, Mark } from '../../common/redis/invalidation.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
 import { structureView } from './structure-view.ts';

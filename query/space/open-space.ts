@@ -1,7 +1,7 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { clearNotAllowed } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
-import { continueWith } from '../../common/promises/continue-with.ts';
+import { continueWith } from '../../common/limits/continue-with.ts';
 import { readRecordHeaders } from '../input/record-headers.ts';
 import { readPath, readSpaceReference, type SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';

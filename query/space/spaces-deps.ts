@@ -1,8 +1,8 @@
-import type { Invalidation } from '../../common/invalidation/invalidation.ts';
+import type { Invalidation } from '../../common/redis/invalidation.ts';
 import type { Log } from '../../common/log/log.ts';
-import type { Hasher } from '../../common/login/hasher.ts';
+import type { Hasher } from '../../common/auth/hasher.ts';
 import type { Projects } from '../../common/metadata/projects.ts';
-import type { Metrics } from '../../common/metrics/create-metrics.ts';
+import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import type { TableCatalogue } from './table-catalogue.ts';

@@ -4,7 +4,7 @@ import { deadlineExceeded, overloaded, tooManySpaces } from '../../common/errors
 import { CountLimit } from '../../common/limits/count-limit.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { CacheCounts } from '../../common/metrics/cache-counts.ts';
+import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { attempts, CatalogueVersions, outdatedAfter } from './catalogue-versions.ts';
 import { KnownSpaces } from './known-spaces.ts';
@@ -23,7 +23,7 @@ const patience = 20_000;
 const usualFreshness: Freshness = { freshFor: 5_000, staleAfter: 10_000 };
 /** Nobody else changes the catalogue. */
 const alwaysFresh: Freshness = { freshFor: Number.POSITIVE_INFINITY, staleAfter: Number.POSITIVE_INFINITY };
-/** After this nothing is used that was invalidated (common/invalidation/), also by who did not hear of it. */
+/** After this nothing is used that was invalidated (common/redis/), also by who did not hear of it. */
 const heardAfter = 1_000;
 
 /** Finds, makes and changes record spaces: each is a row of the catalogue. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { untilAborted } from '../../common/abort/until-aborted.ts';
+import { untilAborted } from '../../common/limits/until-aborted.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { deadlineExceeded, overloaded, structureConflict } from '../../common/errors/catalogue.ts';
 import { type Conversion, conversionOf } from '../sql/convert-sql.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Log } from '../../common/log/log.ts';
-import type { Metrics } from '../../common/metrics/create-metrics.ts';
+import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import { lookupShape, shapesOf } from '../memory/index-shape.ts';
 import { MemoryTables } from '../memory/memory-tables.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { CacheCounts } from '../../common/metrics/cache-counts.ts';
+import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { KeptResults, ReadCache } from '../store/kept-results.ts';
 import { RequestKeys } from '../store/request-keys.ts';

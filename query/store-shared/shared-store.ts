@@ -1,6 +1,6 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
-import type { Metrics } from '../../common/metrics/create-metrics.ts';
+import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { RecordStore, RecordWrites, StoredKeys } from '../store/record-store.ts';
 import { SharedReads } from '../store/shared-reads.ts';
 import { type BeginWrite, createStatementWrites, whileWriting } from '../store/statement-writes.ts';

@@ -5,7 +5,7 @@ import { joinPermits, permitted, StatementTimeout } from '../../common/clickhous
 import { ApiError } from '../../common/errors/api-error.ts';
 import { deadlineExceeded } from '../../common/errors/catalogue.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
-import type { Metrics } from '../../common/metrics/create-metrics.ts';
+import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import { rowColumns } from '../sql/record-row.ts';
 import type { RecordAddress, RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';

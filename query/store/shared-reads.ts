@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
-import type { Metrics } from '../../common/metrics/create-metrics.ts';
+import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';

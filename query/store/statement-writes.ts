@@ -1,7 +1,7 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { createGroupCommit } from '../../common/clickhouse/group-commit.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
-import type { Metrics } from '../../common/metrics/create-metrics.ts';
+import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import { idsSql } from '../sql/conditions-sql.ts';
 import { type NewRecord, newCompactLines, newKeyLines, newRecordLines } from '../sql/new-record.ts';
 import { keyLines, recordLines } from '../sql/record-row.ts';

@@ -1,4 +1,4 @@
-import { untilAborted } from '../../common/abort/until-aborted.ts';
+import { untilAborted } from '../../common/limits/until-aborted.ts';
 import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
 

@@ -6,7 +6,7 @@ import { noStoreJson } from '../../common/http/no-store-json.ts';
 import { type ApiOperation, accountErrors, jsonAnswer } from '../../common/openapi/api-operation.ts';
 import { curl } from '../../common/openapi/curl.ts';
 import { arrayOf, count, exactObject, named, type Schema, string } from '../../common/openapi/schema.ts';
-import { dayOf, type UsageCounts } from '../../common/usage/usage-counts.ts';
+import { dayOf, type UsageCounts } from '../../common/metadata/usage-counts.ts';
 
 /** How many days an answer has at most, and without parameters. */
 const mostDays = 366;

@@ -1,7 +1,8 @@
 /** The table that lists files: what a list reads, and what it makes of rows that the other table does not have. */
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { type CloudFile, createCloudFiles } from '../../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../../common/metadata/cloud-file.ts';
+import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
 import { fileRow } from '../../common/metadata/file-row.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';

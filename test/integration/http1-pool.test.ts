@@ -1,8 +1,8 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { Attempt } from '../../common/abort/deadline.ts';
-import { Http1Pool } from '../../common/http-client/http1-pool.ts';
+import { Attempt } from '../../common/limits/deadline.ts';
+import { Http1Pool } from '../../common/object-store/s3/http1/http1-pool.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 
 const limits = () => ({ quiet: 10_000, attempt: new Attempt() });

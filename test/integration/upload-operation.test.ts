@@ -9,7 +9,7 @@ import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
-import type { CloudFile } from '../../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { type UploadDeps, uploadOperation } from '../../gateway/operations/upload.ts';

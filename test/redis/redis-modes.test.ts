@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { RedisConfig } from '../../common/config/read-redis.ts';
-import { RedisInvalidation } from '../../common/invalidation/redis-invalidation.ts';
+import { RedisInvalidation } from '../../common/redis/redis-invalidation.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { createProcessLock } from '../../common/redis/process-lock.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { RedisConfig } from '../../common/config/read-redis.ts';
-import type { Invalidation } from '../../common/invalidation/invalidation.ts';
-import { RedisInvalidation } from '../../common/invalidation/redis-invalidation.ts';
+import type { Invalidation } from '../../common/redis/invalidation.ts';
+import { RedisInvalidation } from '../../common/redis/redis-invalidation.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { openQueryHarness, type QueryAnswer } from '../services/query-harness.ts';

@@ -4,7 +4,7 @@ import addFormats from 'ajv-formats';
 import { ApiError } from '../../common/errors/api-error.ts';
 import type { Route } from '../../common/http/http-types.ts';
 import { Router } from '../../common/http/router.ts';
-import type { JsonObject } from '../../common/openapi-document/components.ts';
+import type { JsonObject } from '../../common/openapi/components.ts';
 import {
   consoleTable,
   documentOf,

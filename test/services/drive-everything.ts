@@ -12,7 +12,7 @@ import { createProjects } from '../../common/metadata/projects.ts';
 import { timestampText } from '../../common/metadata/row-values.ts';
 import { createUsers } from '../../common/metadata/users.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { UsageCounts } from '../../common/usage/usage-counts.ts';
+import { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import { DeliveryTable } from '../../events/delivery-table.ts';
 import { sweepReceipts } from '../../query/records/insert-receipts.ts';
 import { sweepLeft } from '../../query/space/removals.ts';

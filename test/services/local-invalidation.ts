@@ -1,4 +1,4 @@
-import type { Invalidation, Mark } from '../../common/invalidation/invalidation.ts';
+import type { Invalidation, Mark } from '../../common/redis/invalidation.ts';
 
 /** Processes of one test share it instead of Redis: what one publishes all know at once. */
 export class LocalInvalidation implements Invalidation {

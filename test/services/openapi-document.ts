@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { Route } from '../../common/http/http-types.ts';
-import type { JsonObject } from '../../common/openapi-document/components.ts';
+import type { JsonObject } from '../../common/openapi/components.ts';
 import { descriptionRoutes } from '../../common/process-routes/description-routes.ts';
 import { frontPageRoute } from '../../common/process-routes/front-page.ts';
 import { healthRoutes } from '../../common/process-routes/health-routes.ts';

@@ -11,7 +11,7 @@ import { Router } from '../../common/http/router.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
-import type { Metrics } from '../../common/metrics/create-metrics.ts';
+import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { Webhooks, type WebhooksDeps } from '../../events/webhooks.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';

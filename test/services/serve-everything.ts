@@ -15,7 +15,8 @@ import {
 import { type HttpServer, startHttpServer } from '../../common/http/http-server.ts';
 import type { Route } from '../../common/http/http-types.ts';
 import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
-import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../../common/metadata/cloud-file.ts';
+import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { FileQuery } from '../../common/metadata/file-list.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
@@ -24,7 +25,7 @@ import { frontPageRoute } from '../../common/process-routes/front-page.ts';
 import { healthRoutes } from '../../common/process-routes/health-routes.ts';
 import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import type { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
-import type { UsageCounts } from '../../common/usage/usage-counts.ts';
+import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { draftFile } from '../../gateway/file-draft.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';

@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
-import type { CloudFile } from '../../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
 import { openLoggedFiles } from '../../common/metadata/logged-files.ts';
 import { createProjects } from '../../common/metadata/projects.ts';

@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
-import { type HttpServerOptions, startHttpServer } from '../../common/http/http-server.ts';
+import { startHttpServer } from '../../common/http/http-server.ts';
+import type { HttpServerOptions } from '../../common/http/request-server.ts';
 import { silentLog } from './silent-log.ts';
 
 export interface ServeOptions extends Partial<Omit<HttpServerOptions, 'routes' | 'log'>> {

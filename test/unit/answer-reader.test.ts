@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { AnswerReader, type Http1Answer } from '../../common/http-client/answer-reader.ts';
+import { AnswerReader, type Http1Answer } from '../../common/object-store/s3/http1/answer-reader.ts';
 import '../services/test-size.ts';
 
 const maxBody = 1000;

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
-import type { CloudFile } from '../../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { ByteRange, ObjectStore } from '../../common/object-store/object-store.ts';
 import { SmallFiles, smallFileBytes } from '../../gateway/download/small-files.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';

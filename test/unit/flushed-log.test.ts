@@ -2,8 +2,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { FlushedLog } from '../../common/write-ahead-log/flushed-log.ts';
-import type { LogEntry } from '../../common/write-ahead-log/write-ahead-log.ts';
+import { FlushedLog } from '../../common/durable-files/flushed-log.ts';
+import type { LogEntry } from '../../common/durable-files/write-ahead-log.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const lineOf = (text: string): LogEntry => ({ line: Buffer.from(`${text}\n`) });

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
-import type { CloudFile } from '../../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { linkOperation } from '../../gateway/operations/link.ts';
 import { fakeRequest } from '../services/fake-request.ts';

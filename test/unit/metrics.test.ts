@@ -1,7 +1,7 @@
 import t from 'tap';
-import type { FinishedRequest } from '../../common/calls/http-observer.ts';
-import { createMetrics } from '../../common/metrics/create-metrics.ts';
-import { renderMetrics } from '../../common/metrics/render-metrics.ts';
+import type { FinishedRequest } from '../../common/telemetry/http-observer.ts';
+import { createMetrics } from '../../common/telemetry/create-metrics.ts';
+import { renderMetrics } from '../../common/telemetry/render-metrics.ts';
 import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { errorCodes } from '../../common/errors/error-codes.ts';
-import { asOpenApi30 } from '../../common/openapi-document/openapi-30.ts';
-import { wantedVersion } from '../../common/openapi-document/openapi-answer.ts';
+import { asOpenApi30 } from '../../common/openapi/openapi-30.ts';
+import { wantedVersion } from '../../common/openapi/openapi-answer.ts';
 import { describeSpace } from '../../query/openapi/space-document.ts';
 import { operations, scopes } from '../../query/operations.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';

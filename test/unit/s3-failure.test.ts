@@ -1,6 +1,6 @@
 import { S3ServiceException } from '@aws-sdk/client-s3';
 import t from 'tap';
-import { DeadlinePassed } from '../../common/abort/deadline.ts';
+import { DeadlinePassed } from '../../common/limits/deadline.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { visibleError } from '../../common/errors/render-error.ts';
 import { StoreUnavailable } from '../../common/errors/store-unavailable.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Attempt } from '../../common/abort/deadline.ts';
+import { Attempt } from '../../common/limits/deadline.ts';
 import { S3Failure } from '../../common/object-store/s3/s3-failure.ts';
 import { type S3Timing, s3Timing } from '../../common/object-store/s3/s3-options.ts';
 import { retrying } from '../../common/object-store/s3/s3-retry.ts';

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import t from 'tap';
 import { slugPattern, spaceSlugProblem } from '../../common/metadata/slug.ts';
-import type { JsonObject } from '../../common/openapi-document/components.ts';
+import type { JsonObject } from '../../common/openapi/components.ts';
 import { parseOptions } from '../../query/input/parse-options.ts';
 import { parsePopulate } from '../../query/input/parse-populate.ts';
 import { scopes } from '../../query/operations.ts';

@@ -1,5 +1,6 @@
 import t from 'tap';
-import type { CloudFile, CloudFiles } from '../../common/metadata/cloud-files.ts';
+import type { CloudFile } from '../../common/metadata/cloud-file.ts';
+import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import { type ServedFile, SmallFiles } from '../../gateway/download/small-files.ts';
 import { LocalInvalidation } from '../services/local-invalidation.ts';
 

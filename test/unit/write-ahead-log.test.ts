@@ -7,7 +7,7 @@ import {
   type LogEntry,
   type LogSegment,
   WriteAheadLog,
-} from '../../common/write-ahead-log/write-ahead-log.ts';
+} from '../../common/durable-files/write-ahead-log.ts';
 import { fileHandleMethods, notedSyncs } from '../services/file-handles.ts';
 
 const lineOf = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value)}\n`);

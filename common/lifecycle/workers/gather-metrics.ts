@@ -1,4 +1,4 @@
-import type { WorkerState } from '../../metrics/render-metrics.ts';
+import type { WorkerState } from '../../telemetry/render-metrics.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
 /** What the supervisor knows of its workers when one of them is asked for metrics. */

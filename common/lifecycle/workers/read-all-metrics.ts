@@ -1,6 +1,6 @@
 import type { Log } from '../../log/log.ts';
-import type { Metrics } from '../../metrics/create-metrics.ts';
-import { renderMetrics } from '../../metrics/render-metrics.ts';
+import type { Metrics } from '../../telemetry/create-metrics.ts';
+import { renderMetrics } from '../../telemetry/render-metrics.ts';
 import type { GatheredMetrics } from './gather-metrics.ts';
 import type { Peer } from './peer.ts';
 

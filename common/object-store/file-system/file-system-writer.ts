@@ -1,7 +1,7 @@
 import { constants, existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type DurableDirectories, syncDirectory } from '../../durable-directories/durable-directories.ts';
+import { type DurableDirectories, syncDirectory } from '../../durable-files/durable-directories.ts';
 import { combineCrc32 } from '../crc32-combine.ts';
 import type { ObjectDescription, Part, ResumableWriter, WrittenBytes } from '../object-store.ts';
 import type { FileSystemLayout } from './file-system-layout.ts';

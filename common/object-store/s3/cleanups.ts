@@ -1,4 +1,4 @@
-import { waitAtMost } from '../../abort/wait-at-most.ts';
+import { waitAtMost } from '../../limits/wait-at-most.ts';
 
 /** More at once are left to the janitor: a store that is gone fails many uploads, and each tries for a while. */
 const mostAtOnce = 1000;

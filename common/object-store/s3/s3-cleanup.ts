@@ -5,7 +5,7 @@ import {
   HeadObjectCommand,
   ListPartsCommand,
 } from '@aws-sdk/client-s3';
-import { withDeadline } from '../../abort/deadline.ts';
+import { withDeadline } from '../../limits/deadline.ts';
 import { type S3Context, tryControl } from './s3-context.ts';
 import { isRefusal, isStatus } from './s3-failure.ts';
 import { listUploads } from './s3-list.ts';

@@ -1,5 +1,5 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import { untilAborted } from '../../abort/until-aborted.ts';
+import { untilAborted } from '../../limits/until-aborted.ts';
 import type { Cleanups } from './cleanups.ts';
 import type { S3Address } from './s3-address.ts';
 import { storageError } from './s3-failure.ts';

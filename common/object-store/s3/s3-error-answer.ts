@@ -1,4 +1,4 @@
-import type { Http1Answer } from '../../http-client/answer-reader.ts';
+import type { Http1Answer } from './http1/answer-reader.ts';
 import { S3Failure } from './s3-failure.ts';
 
 /**

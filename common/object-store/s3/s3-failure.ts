@@ -1,4 +1,4 @@
-import { DeadlinePassed } from '../../abort/deadline.ts';
+import { DeadlinePassed } from '../../limits/deadline.ts';
 import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 
 /** An error answer to a request of our own; `failureOf` recognises those of the SDK. */

@@ -12,7 +12,18 @@ import { isRefusal, isStatus, S3Failure } from './s3-failure.ts';
 import { writerIdOf } from './s3-metadata.ts';
 import { retrying } from './s3-retry.ts';
 import { countUnconfirmed, type Unconfirmed } from './s3-unconfirmed.ts';
-import type { WriteTarget } from './s3-writer.ts';
+
+/** What is written, and how it is recognised. */
+export interface WriteTarget {
+  readonly key: string;
+  /** Also in the metadata. */
+  readonly writerId: string;
+  /** Of what the store itself serves. */
+  readonly contentType: string;
+  readonly contentDisposition: string | undefined;
+  /** As stored. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
 
 /** Parts may be large, and S3 far away: a part may take a second more for each of these. Bytes. */
 const bytesASecond = 1024 ** 2;

@@ -1,4 +1,4 @@
-import type { ObserveCall } from '../../calls/observe-call.ts';
+import type { ObserveCall } from '../../telemetry/observe-call.ts';
 import type { Log } from '../../log/log.ts';
 import type { S3Place } from './s3-address.ts';
 

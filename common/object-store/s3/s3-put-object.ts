@@ -1,10 +1,9 @@
 import type { Part } from '../object-store.ts';
 import { checksumText, withoutChecksumsIfRefused } from './s3-checksums.ts';
 import type { S3Context } from './s3-context.ts';
-import { partTime } from './s3-multipart-upload.ts';
+import { partTime, type WriteTarget } from './s3-multipart-upload.ts';
 import { retrying } from './s3-retry.ts';
 import { countUnconfirmed, type Unconfirmed } from './s3-unconfirmed.ts';
-import type { WriteTarget } from './s3-writer.ts';
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html */
 export async function putObject(

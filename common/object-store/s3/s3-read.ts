@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
-import { DeadlinePassed } from '../../abort/deadline.ts';
+import { DeadlinePassed } from '../../limits/deadline.ts';
 import type { ByteRange } from '../object-store.ts';
 import { control, type S3Context } from './s3-context.ts';
 import { storageError } from './s3-failure.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Attempt, withDeadline } from '../../abort/deadline.ts';
+import { type Attempt, withDeadline } from '../../limits/deadline.ts';
 import { failureOf, isTransient } from './s3-failure.ts';
 import type { S3Timing } from './s3-options.ts';
 

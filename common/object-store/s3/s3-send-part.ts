@@ -1,9 +1,9 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import type { Attempt } from '../../abort/deadline.ts';
-import { untilAborted } from '../../abort/until-aborted.ts';
-import type { ObserveCall } from '../../calls/observe-call.ts';
-import type { Http1Pool } from '../../http-client/http1-pool.ts';
-import { traceHeaders } from '../../tracing/active-span.ts';
+import type { Attempt } from '../../limits/deadline.ts';
+import { untilAborted } from '../../limits/until-aborted.ts';
+import type { ObserveCall } from '../../telemetry/observe-call.ts';
+import type { Http1Pool } from './http1/http1-pool.ts';
+import { traceHeaders } from '../../telemetry/active-span.ts';
 import type { Part } from '../object-store.ts';
 import { escapeUri, type S3Address } from './s3-address.ts';
 import { readFailure } from './s3-error-answer.ts';

@@ -10,8 +10,7 @@ import {
   type MultipartUpload,
   openMultipartUpload,
   reopenMultipartUpload,
-  type StoredPart,
-} from './s3-multipart-upload.ts';
+  type StoredPart, type WriteTarget } from './s3-multipart-upload.ts';
 import { putObject } from './s3-put-object.ts';
 import type { Unconfirmed } from './s3-unconfirmed.ts';
 
@@ -233,16 +232,4 @@ interface S3Place {
 /** Null: the server has nothing of the object. */
 export function placeOf(written: WrittenBytes | null | undefined): S3Place | null {
   return (written?.place ?? null) as S3Place | null;
-}
-
-/** What is written, and how it is recognised. */
-export interface WriteTarget {
-  readonly key: string;
-  /** Also in the metadata. */
-  readonly writerId: string;
-  /** Of what the store itself serves. */
-  readonly contentType: string;
-  readonly contentDisposition: string | undefined;
-  /** As stored. */
-  readonly metadata: Readonly<Record<string, string>>;
 }

@@ -1,4 +1,4 @@
-import type { ValueKind } from '../filters/filter.ts';
+import type { ValueKind } from '../filters/operators.ts';
 
 /** What is computed of the records of a group. */
 export interface AggregateFunction {

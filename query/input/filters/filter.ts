@@ -1,5 +1,5 @@
 import type { StoredValue, Target } from '../../structure/field.ts';
-import type { OperatorName } from './operators.ts';
+import type { OperatorName, ValueKind } from './operators.ts';
 
 export const filterLimits = {
   comparisons: 100,
@@ -27,9 +27,6 @@ export interface Comparison {
   /** One value, or those of a list. Elements of arrays, and values at a path, are JSON texts. */
   readonly values: readonly (StoredValue | Date)[];
 }
-
-/** What the type of a value is to operators. */
-export type ValueKind = 'TEXT' | 'NUMBER' | 'BOOLEAN' | 'ARRAY' | 'OBJECT' | 'id' | 'time' | 'path';
 
 export function kindOfValue({ target, path }: Pick<Comparison, 'target' | 'path'>): ValueKind {
   if (path.length > 0) return 'path';

@@ -1,8 +1,10 @@
 import { textLiteral } from '../../../common/clickhouse/literal.ts';
 import { canonicalJson } from '../../structure/canonical-json.ts';
 import { caseVariants } from './case-variants.ts';
-import type { ValueKind } from './filter.ts';
 import { foldedColumn } from './folded-column.ts';
+
+/** What the type of a value is to operators. */
+export type ValueKind = 'TEXT' | 'NUMBER' | 'BOOLEAN' | 'ARRAY' | 'OBJECT' | 'id' | 'time' | 'path';
 
 /**
  * What an operator compares with: a value of the field's type, a list of them, an element of an array, a list of them, a

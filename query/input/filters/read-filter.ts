@@ -5,10 +5,17 @@ import { hasLoneSurrogate, readFieldValue } from '../../structure/field-value.ts
 import type { Structure } from '../../structure/structure.ts';
 import { parseTime } from '../parse-time.ts';
 import { unknownCondition } from '../unknown-condition.ts';
-import { type Comparison, type Filter, filterLimits, kindOfValue, type ValueKind } from './filter.ts';
+import { type Comparison, type Filter, filterLimits, kindOfValue } from './filter.ts';
 import type { Given, GivenComparison, GivenOperand } from './given-filter.ts';
 import { nameOfSubject, subjectOf } from './names.ts';
-import { type Operand, type OperatorName, operatorOf, operators, operatorsFor } from './operators.ts';
+import {
+  type Operand,
+  type OperatorName,
+  operatorOf,
+  operators,
+  operatorsFor,
+  type ValueKind,
+} from './operators.ts';
 import { readConditionValue } from './text-value.ts';
 
 type Reading = { readonly value: StoredValue | Date } | { readonly problem: string };

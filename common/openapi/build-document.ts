@@ -1,9 +1,15 @@
-import type { Route } from '../http/http-types.ts';
 import { slugPattern } from '../metadata/slug.ts';
-import type { ApiAnswer, ApiHeader, ApiMedia, ApiOperation, ApiParameter } from '../openapi/api-operation.ts';
-import { errorAnswer, errorStatuses } from '../openapi/error-answers.ts';
-import { nameSchema } from '../openapi/name-schema.ts';
-import type { Schema } from '../openapi/schema.ts';
+import type {
+  ApiAnswer,
+  ApiHeader,
+  ApiMedia,
+  ApiOperation,
+  ApiParameter,
+  DescribedRoute,
+} from './api-operation.ts';
+import { errorAnswer, errorStatuses } from './error-answers.ts';
+import { nameSchema } from './name-schema.ts';
+import type { Schema } from './schema.ts';
 import { Components, type Json, type JsonObject } from './components.ts';
 
 export interface DocumentInfo {
@@ -37,7 +43,7 @@ const requestId: ApiHeader = {
 };
 
 /** The description of some routes, as OpenAPI 3.1. */
-export function buildDocument(info: DocumentInfo, routes: readonly Route[]): JsonObject {
+export function buildDocument(info: DocumentInfo, routes: readonly DescribedRoute[]): JsonObject {
   const paths: Record<string, Record<string, Json>> = {};
   const components = new Components();
   const tags = new Set<string>();
@@ -66,7 +72,7 @@ export function buildDocument(info: DocumentInfo, routes: readonly Route[]): Jso
 }
 
 /** No version of OpenAPI before 3.2 knows the method QUERY. */
-function methodKey(method: Route['method']): string {
+function methodKey(method: string): string {
   return method === 'QUERY' ? 'x-query' : method.toLowerCase();
 }
 

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { HttpObserver } from '../calls/http-observer.ts';
-import type { ObserveCall } from '../calls/observe-call.ts';
+import type { HttpObserver } from './http-observer.ts';
+import type { ObserveCall } from './observe-call.ts';
 import type { CacheCounts } from './cache-counts.ts';
 import { type BatchName, measureBatches } from './measure-batches.ts';
 import { type CacheName, measureCaches } from './measure-caches.ts';

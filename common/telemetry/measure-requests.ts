@@ -1,5 +1,5 @@
 import { Counter, type Registry } from 'prom-client';
-import type { FinishedRequest, HttpObserver } from '../calls/http-observer.ts';
+import type { FinishedRequest, HttpObserver } from './http-observer.ts';
 import { DurationHistogram, Durations } from './duration-histogram.ts';
 
 const knownMethods = new Set(['GET', 'POST', 'DELETE', 'QUERY', 'HEAD', 'OPTIONS']);

@@ -1,7 +1,7 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectSecure, type TLSSocket } from 'node:tls';
-import { type Attempt, DeadlinePassed } from '../abort/deadline.ts';
-import { FairShare } from '../limits/fair-share.ts';
+import { type Attempt, DeadlinePassed } from '../../../limits/deadline.ts';
+import { FairShare } from '../../../limits/fair-share.ts';
 import type { Http1Answer } from './answer-reader.ts';
 import { type ExchangeLimits, Http1Connection, type Http1Request } from './http1-connection.ts';
 

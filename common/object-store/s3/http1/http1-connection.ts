@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type Attempt, DeadlinePassed } from '../abort/deadline.ts';
+import { type Attempt, DeadlinePassed } from '../../../limits/deadline.ts';
 import { AnswerReader, type Http1Answer } from './answer-reader.ts';
 
 /** A request as it is sent: its head as text, and the bytes of its body. */

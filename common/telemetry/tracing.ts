@@ -1,5 +1,5 @@
-import type { FinishedRequest } from '../calls/http-observer.ts';
-import type { ObserveCall } from '../calls/observe-call.ts';
+import type { FinishedRequest } from './http-observer.ts';
+import type { ObserveCall } from './observe-call.ts';
 import type { ActiveSpan } from './active-span.ts';
 
 /** The span of a request that is served. */

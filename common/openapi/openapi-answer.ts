@@ -1,9 +1,14 @@
 import { malformedRequest } from '../errors/catalogue.ts';
-import type { HttpRequest, HttpResponse } from '../http/http-types.ts';
-import type { ApiAnswer, ApiParameter } from '../openapi/api-operation.ts';
-import type { Schema } from '../openapi/schema.ts';
+import type { ApiAnswer, ApiParameter } from './api-operation.ts';
+import type { Schema } from './schema.ts';
 import type { JsonObject } from './components.ts';
 import { asOpenApi30 } from './openapi-30.ts';
+
+/** What is read of a request. */
+interface Asked {
+  readonly query: readonly (readonly [name: string, value: string])[];
+  header(name: string): string | undefined;
+}
 
 export type OpenApiVersion = '3.0' | '3.1';
 
@@ -31,7 +36,7 @@ export const openApiAnswers: Readonly<Record<number, ApiAnswer>> = {
 };
 
 /** Throws 400 for a version that there is not. */
-export function wantedVersion(request: Pick<HttpRequest, 'query' | 'header'>): OpenApiVersion {
+export function wantedVersion(request: Asked): OpenApiVersion {
   const given = request.query.filter(([name]) => name === 'version').map(([, value]) => value);
   if (given.length === 0) return acceptedVersion(request.header('accept')) ?? '3.0';
   const [version = ''] = given;
@@ -53,10 +58,10 @@ function acceptedVersion(accept = ''): OpenApiVersion | null {
 
 /** @param text of the document of that version */
 export function openApiAnswer(
-  request: Pick<HttpRequest, 'header'>,
+  request: Pick<Asked, 'header'>,
   version: OpenApiVersion,
   text: string,
-): HttpResponse {
+): { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string } {
   const named = request.header('accept')?.toLowerCase().includes(mediaType) === true;
   const type = named ? `${mediaType};version=${version}` : 'application/json; charset=utf-8';
   return {

@@ -18,8 +18,8 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
-import type { FinishedRequest } from '../calls/http-observer.ts';
-import { outcomeOf, type System } from '../calls/observe-call.ts';
+import type { FinishedRequest } from './http-observer.ts';
+import { outcomeOf, type System } from './observe-call.ts';
 import type { TracingConfig } from '../config/read-tracing.ts';
 import type { Log } from '../log/log.ts';
 import { type ActiveSpan, activeSpan, withActiveSpan } from './active-span.ts';

@@ -1,4 +1,4 @@
-import { type Schema, target } from '../openapi/schema.ts';
+import { type Schema, target } from './schema.ts';
 
 /** JSON of an OpenAPI document. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };

@@ -1,4 +1,4 @@
-import { redisScript } from '../redis/redis-script.ts';
+import { redisScript } from './redis-script.ts';
 
 /** Counts what is published. It has no time to live: one small number. */
 export const invalidationKey = 'sluice:{invalidation}:1';

@@ -1,5 +1,5 @@
-import { createKeyedHash } from '../auth/keyed-hash.ts';
-import type { SigningKeys } from '../auth/signing-keys.ts';
+import { createKeyedHash } from './keyed-hash.ts';
+import type { SigningKeys } from './signing-keys.ts';
 import type { Log } from '../log/log.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { redisScript } from '../redis/redis-script.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Log } from '../log/log.ts';
-import { type RedisConnection, RedisFailure, type RedisListener } from '../redis/redis-connection.ts';
+import { type RedisConnection, RedisFailure, type RedisListener } from './redis-connection.ts';
 import type { Invalidation, Mark } from './invalidation.ts';
 import {
   invalidationChannel,

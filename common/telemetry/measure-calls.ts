@@ -1,5 +1,5 @@
 import { Histogram, type Registry } from 'prom-client';
-import { type ObserveCall, type Outcome, outcomeOf, type System } from '../calls/observe-call.ts';
+import { type ObserveCall, type Outcome, outcomeOf, type System } from './observe-call.ts';
 import { durationBuckets } from './duration-buckets.ts';
 
 /** Times calls to other systems, and counts them by how they ended. */

@@ -1,0 +1,25 @@
+/** A stored file. It never changes once it is there. */
+export interface CloudFile {
+  /** UUID. */
+  readonly id: string;
+  /** Unique; the last segment of the file's address. */
+  readonly name: string;
+  readonly originalName: string;
+  readonly ownerId: string;
+  readonly projectSlug: string;
+  readonly objectKey: string;
+  readonly contentType: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly crc32: number;
+  /** In lower-case hexadecimal digits; absent: it was not taken. */
+  readonly sha256?: string | undefined;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** What files an account has stored. */
+export interface StorageUse {
+  readonly files: number;
+  readonly bytes: number;
+}
