@@ -3,6 +3,8 @@ import type { Invalidation, Mark } from '../redis/invalidation.ts';
 import type { Log } from '../log/log.ts';
 import { CacheCounts } from '../telemetry/cache-counts.ts';
 import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
+import { isOfKind } from './sealed-token.ts';
+import type { SessionStore } from './session-store.ts';
 import type { SharedTokens } from './shared-tokens.ts';
 import type { TokenGate } from './token-gate.ts';
 import { TokenUses } from './token-uses.ts';
@@ -38,6 +40,8 @@ export const tokenTrust = {
   polled: 800,
   /** Others may revoke, and would tell. */
   subscribed: 5000,
+  /** Of a session that ends, nothing tells. Its tokens are few, and a browser sends few requests. */
+  session: 800,
 } as const;
 
 const cachedTokens = 65_536;
@@ -49,24 +53,27 @@ interface Seen {
   readonly token: AccessToken | null;
   /** Before the look; null: nothing would tell of a change. */
   readonly mark: Mark | null;
-  /** When the store was looked at: not before. */
+  /** When the store was looked at: not before. Milliseconds, as the others. */
   readonly lookedAt: number;
+  /** How long the look is good where nothing tells of a change. */
+  readonly goodFor: number;
   readonly keptAt: number;
 }
 
 export interface AccessTokenCheckDeps {
   readonly tokens: AccessTokens;
+  /** Whose access tokens end with them. */
+  readonly sessions: Pick<SessionStore, 'findToken'>;
   readonly log: Log;
-  /** Whether no other process can revoke tokens of this store; absent: none can. */
-  readonly alone?: boolean;
+  /** Whether no other process can revoke tokens of this store. */
+  readonly alone: boolean;
   /** Absent: nobody tells this process of what others revoke. */
   readonly sharing?: TokenSharing | undefined;
-  /** Absent: every token is looked up. */
-  readonly gate?: TokenGate;
+  readonly gate: TokenGate;
   readonly counts?: CacheCounts;
 }
 
-/** Checks access tokens, without asking the store for one that was just seen. */
+/** Checks access tokens, also those of sessions, without asking the store for one that was just seen. */
 export class AccessTokenCheck implements TokenCheck {
   readonly #deps: AccessTokenCheckDeps;
   readonly #counts: CacheCounts;
@@ -75,14 +82,14 @@ export class AccessTokenCheck implements TokenCheck {
   readonly #known = new LRUCache<string, Seen>({ max: cachedTokens });
   /** Apart, so that guessing tokens can't push out the good ones. */
   readonly #unknown = new LRUCache<string, Seen>({ max: cachedTokens });
-  readonly #lookups = new Map<string, { readonly seen: Promise<Seen>; readonly began: number }>();
+  readonly #lookups = new Map<string, { readonly seen: Promise<Seen>; readonly until: number }>();
   /** Counts revocations: a lookup that began before one must not be cached after it. */
   #revocations = 0;
 
   constructor(deps: AccessTokenCheckDeps) {
     this.#deps = deps;
     this.#counts = deps.counts ?? new CacheCounts();
-    this.#trustFor = deps.alone === false ? tokenTrust.polled : tokenTrust.alone;
+    this.#trustFor = deps.alone ? tokenTrust.alone : tokenTrust.polled;
     this.#uses = new TokenUses(deps.tokens, deps.log);
   }
 
@@ -91,8 +98,8 @@ export class AccessTokenCheck implements TokenCheck {
     const hash = hashToken(text);
     let seen = this.#cached(hash);
     if (seen === null) {
-      if (gate !== undefined && !(await gate.admits(text, hash))) return 'unknown';
-      seen = await this.#lookUp(hash);
+      if (!(await gate.admits(text, hash))) return 'unknown';
+      seen = await this.#lookUp(hash, isOfKind(text, 'web'));
       signal.throwIfAborted();
     }
     return this.#judge(hash, seen);
@@ -126,25 +133,25 @@ export class AccessTokenCheck implements TokenCheck {
     return null;
   }
 
-  #trusts(hash: string, { token, mark, lookedAt, keptAt }: Seen): boolean {
+  #trusts(hash: string, { token, mark, lookedAt, goodFor, keptAt }: Seen): boolean {
     const { sharing } = this.#deps;
     const now = performance.now();
     if (token === null && now - lookedAt > unknownFor) return false;
-    if (sharing === undefined || mark === null) return now - lookedAt <= this.#trustFor;
+    if (sharing === undefined || mark === null) return now - lookedAt <= goodFor;
     const { invalidation } = sharing;
     if (invalidation.changedSince(hash, mark)) return false;
-    const fresh = now - lookedAt <= this.#trustFor;
-    return fresh || (invalidation.isCurrent() && now - keptAt <= tokenTrust.subscribed);
+    return now - lookedAt <= goodFor || (invalidation.isCurrent() && now - keptAt <= tokenTrust.subscribed);
   }
 
-  #lookUp(hash: string): Promise<Seen> {
+  #lookUp(hash: string, ofSession: boolean): Promise<Seen> {
     const underWay = this.#lookups.get(hash);
+    const now = performance.now();
     // what a slow one finds may be over by now
-    if (underWay !== undefined && performance.now() - underWay.began <= this.#trustFor) return underWay.seen;
+    if (underWay !== undefined && now <= underWay.until) return underWay.seen;
     const before = this.#revocations;
     const lookup = {
-      began: performance.now(),
-      seen: this.#look(hash)
+      until: now + (ofSession ? tokenTrust.session : this.#trustFor),
+      seen: (ofSession ? this.#lookAtSession(hash) : this.#look(hash))
         .then((seen) => {
           if (before === this.#revocations)
             (seen.token === null ? this.#unknown : this.#known).set(hash, seen);
@@ -163,7 +170,7 @@ export class AccessTokenCheck implements TokenCheck {
     const keptAt = performance.now();
     const shared = sharing?.invalidation.isCurrent() ? await sharing.tokens.get(hash) : null;
     if (shared !== null && sharing?.invalidation.changedSince(hash, shared.mark) === false) {
-      return { ...shared, keptAt, lookedAt: Number.NEGATIVE_INFINITY };
+      return { ...shared, keptAt, lookedAt: Number.NEGATIVE_INFINITY, goodFor: this.#trustFor };
     }
     const mark = sharing?.invalidation.mark() ?? null;
     const lookedAt = performance.now();
@@ -175,7 +182,13 @@ export class AccessTokenCheck implements TokenCheck {
         log.warn({ err: error }, 'an access token could not be put into Redis');
       });
     }
-    return { token, mark, lookedAt, keptAt: lookedAt };
+    return { token, mark, lookedAt, keptAt: lookedAt, goodFor: this.#trustFor };
+  }
+
+  async #lookAtSession(hash: string): Promise<Seen> {
+    const lookedAt = performance.now();
+    const token = await this.#deps.sessions.findToken(hash);
+    return { token, mark: null, lookedAt, keptAt: lookedAt, goodFor: tokenTrust.session };
   }
 
   #judge(hash: string, { token }: Seen): CheckedToken {
@@ -183,7 +196,7 @@ export class AccessTokenCheck implements TokenCheck {
     const now = new Date();
     if (token.revokedAt !== null) return 'revoked';
     if (token.expiresAt !== null && token.expiresAt <= now) return 'expired';
-    this.#uses.note(hash, now);
+    if (token.ofSession !== true) this.#uses.note(hash, now);
     return token;
   }
 }

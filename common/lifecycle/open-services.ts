@@ -1,7 +1,6 @@
 import { type AccessTokens, createAccessTokens } from '../auth/access-tokens.ts';
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts';
 import { createSessionStore, type SessionStore } from '../auth/session-store.ts';
-import { withSessionTokens } from '../auth/session-token-check.ts';
 import { createSharedTokens } from '../auth/shared-tokens.ts';
 import { createStoredKeys } from '../auth/signing-keys.ts';
 import { AccessTokenCheck, type TokenCheck } from '../auth/token-check.ts';
@@ -84,10 +83,7 @@ export async function openServices(
   const sessions = createSessionStore({ db, database, users });
   const gate = createTokenGate({ tokens, deployment, alone });
   const counts = cache && { counts: cache('tokens') };
-  const tokenCheck = withSessionTokens(
-    new AccessTokenCheck({ ...{ tokens, log, alone, sharing, gate }, ...counts }),
-    { sessions, gate },
-  );
+  const tokenCheck = new AccessTokenCheck({ ...{ tokens, sessions, log, alone, sharing, gate }, ...counts });
   const usage = new UsageCounts({ db, database, log });
   usage.start();
   const limiters = openLimiters(config, { redis, log });

@@ -4,6 +4,7 @@ import { createAccessTokens, hashToken } from '../../common/auth/access-tokens.t
 import { AccessTokenCheck } from '../../common/auth/token-check.ts';
 import { createTokenGate } from '../../common/auth/token-gate.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
+import { everyToken } from '../services/every-token.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { silentLog } from '../services/silent-log.ts';
 
@@ -23,7 +24,7 @@ async function openProcess(t: Test, { alone = false } = {}) {
   const deployment = await openDeployment({ db: counted, database });
   const tokens = createAccessTokens({ db: counted, database, deployment });
   const gate = createTokenGate({ tokens, deployment, alone });
-  const check = new AccessTokenCheck({ tokens, log: silentLog(), gate });
+  const check = new AccessTokenCheck({ ...everyToken, tokens, log: silentLog(), alone: true, gate });
   t.teardown(() => check.close());
   const create = async (token?: string): Promise<string> =>
     (await tokens.create({ userId: 'user', name: '', expiresAt: null, token })).token;

@@ -7,6 +7,7 @@ import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import { AccessTokenCheck, tokenTrust } from '../../common/auth/token-check.ts';
 import { RedisInvalidation } from '../../common/redis/redis-invalidation.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
+import { everyToken } from '../services/every-token.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
@@ -55,7 +56,7 @@ async function openProcess(t: Test, server: Pick<RedisServer, 'config'>, store: 
   const invalidation = new RedisInvalidation({ redis, log });
   const shared = createSharedTokens({ redis, invalidation, keys: secret, log });
   const check = new AccessTokenCheck({
-    ...{ tokens: store.tokens, log, alone: false },
+    ...{ ...everyToken, tokens: store.tokens, log, alone: false },
     sharing: { invalidation, tokens: shared },
   });
   t.teardown(async () => {
@@ -277,7 +278,9 @@ t.test('under load', async (t) => {
 
 t.test('nobody to tell of revocations: a look is good for under a second', async (t) => {
   const store = new Store();
-  const check = new AccessTokenCheck({ tokens: store.tokens, log: silentLog(), alone: false });
+  const check = new AccessTokenCheck({
+    ...{ ...everyToken, tokens: store.tokens, log: silentLog(), alone: false },
+  });
   t.teardown(() => check.close());
   store.add('good');
   await check.check('good', signal);

@@ -7,7 +7,6 @@ import { createAccessTokens } from '../../common/auth/access-tokens.ts';
 import { createAuthenticate } from '../../common/auth/authenticate.ts';
 import { bootstrap } from '../../common/auth/bootstrap.ts';
 import { createSessionStore } from '../../common/auth/session-store.ts';
-import { withSessionTokens } from '../../common/auth/session-token-check.ts';
 import { AccessTokenCheck } from '../../common/auth/token-check.ts';
 import { createTokenGate } from '../../common/auth/token-gate.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
@@ -73,10 +72,7 @@ export async function serveConsole(
   const store = createSessionStore({ db, database, users });
   const log = silentLog();
   const gate = createTokenGate({ tokens, deployment });
-  const tokenCheck = withSessionTokens(new AccessTokenCheck({ tokens, log, alone: false, gate }), {
-    sessions: store,
-    gate,
-  });
+  const tokenCheck = new AccessTokenCheck({ tokens, sessions: store, log, alone: false, gate });
   await bootstrap({ users, tokens, token: bootstrapToken });
   const hasher = options.hasher ?? quickHasher();
   const now = (): Date => new Date(Date.now() + (options.ahead?.() ?? 0));

@@ -1,10 +1,12 @@
 import t from 'tap';
 import { type AccessToken, type AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
 import { createTokenCommands } from '../../common/auth/issue-token.ts';
+import { sealedToken } from '../../common/auth/sealed-token.ts';
 import type { SharedTokens } from '../../common/auth/shared-tokens.ts';
 import { AccessTokenCheck } from '../../common/auth/token-check.ts';
 import type { Users } from '../../common/metadata/users.ts';
 import { revokeToken } from '../../console/operations/revoke-token.ts';
+import { everyToken } from '../services/every-token.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import { LocalInvalidation } from '../services/local-invalidation.ts';
 import { silentLog } from '../services/silent-log.ts';
@@ -39,7 +41,8 @@ function countingStore(rows: AccessToken[]) {
       noted.push(...uses.keys());
     },
   } as unknown as AccessTokens;
-  return { state, noted, tokens, check: new AccessTokenCheck({ tokens, log: silentLog() }) };
+  const check = new AccessTokenCheck({ ...everyToken, tokens, log: silentLog(), alone: true });
+  return { state, noted, tokens, check };
 }
 
 t.test('a known token is looked up once, even by many at a time', async (t) => {
@@ -119,7 +122,7 @@ function processes(rows: AccessToken[], amount: number) {
   });
   const open = () =>
     new AccessTokenCheck({
-      ...{ tokens, log: silentLog(), alone: false },
+      ...{ ...everyToken, tokens, log: silentLog(), alone: false },
       sharing: { invalidation, tokens: shared },
     });
   return { invalidation, tokens, checks: Array.from({ length: amount }, open) };
@@ -160,4 +163,34 @@ t.test('a revocation that others can not be told of says so', async (t) => {
   t.match(await ways['npm run token'](tokens, check, token), /Redis does not answer/);
   await t.rejects(ways['the dashboard'](tokens, check, token), { status: 503, code: 'unavailable' });
   t.equal(await check.check('t', signal), 'revoked', 'here it counts');
+});
+
+t.test('the token of a session is not trusted for as long as others are, and its use is not noted', async (t) => {
+  const text = sealedToken('secret', 'web');
+  const sessions = { lookups: 0, ended: false };
+  const { tokens, noted, state } = countingStore([]);
+  const check = new AccessTokenCheck({
+    ...{ ...everyToken, tokens, log: silentLog(), alone: true },
+    sessions: {
+      async findToken() {
+        sessions.lookups++;
+        return sessions.ended ? null : stored(text, { ofSession: true });
+      },
+    },
+  });
+  const { now } = performance;
+  let ahead = 0;
+  performance.now = () => now.call(performance) + ahead;
+  t.teardown(() => {
+    performance.now = now;
+  });
+  t.match(await check.check(text, signal), { userId: 'user' });
+  t.match(check.checkKnown(text), { userId: 'user' });
+  sessions.ended = true;
+  ahead = 801;
+  t.equal(check.checkKnown(text), null);
+  t.equal(await check.check(text, signal), 'unknown');
+  t.strictSame([sessions.lookups, state.lookups], [2, 0]);
+  await check.close();
+  t.strictSame(noted, []);
 });

@@ -1,0 +1,7 @@
+import type { AccessTokenCheckDeps } from '../../common/auth/token-check.ts';
+
+/** Every token is looked up, and none is of a session. */
+export const everyToken: Pick<AccessTokenCheckDeps, 'gate' | 'sessions'> = {
+  gate: { admits: async () => true },
+  sessions: { findToken: async () => null },
+};
