@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { createStoredKeys } from '../common/auth/signing-keys.ts';
-import { createTokenGate } from '../common/auth/token-gate.ts';
-import type { Config } from '../common/config/read-config.ts';
-import type { ServiceFactory } from '../common/lifecycle/service.ts';
 import { failureDelays } from '../common/auth/failure-delays.ts';
 import { createHasher } from '../common/auth/hasher.ts';
 import { LoginThrottle, loginThrottleDefaults } from '../common/auth/login-throttle.ts';
 import { createSharedFailures } from '../common/auth/shared-failures.ts';
+import { createStoredKeys } from '../common/auth/signing-keys.ts';
+import { createTokenGate } from '../common/auth/token-gate.ts';
+import type { Config } from '../common/config/read-config.ts';
+import type { ServiceFactory } from '../common/lifecycle/service.ts';
 import { Passwords } from './accounts/passwords.ts';
 import { Registration } from './accounts/registration.ts';
 import type { OtherOrigins } from './assets/security-headers.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { KeyedHash } from '../common/auth/keyed-hash.ts';
-import { type ObserveCall, unobserved } from '../common/telemetry/observe-call.ts';
 import type { Log } from '../common/log/log.ts';
+import { type ObserveCall, unobserved } from '../common/telemetry/observe-call.ts';
 import { Backlog } from './backlog.ts';
 import { type CallOutcome, callWebhook } from './call-webhook.ts';
 import { CatchUp } from './catch-up.ts';

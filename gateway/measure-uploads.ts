@@ -1,7 +1,7 @@
-import type { ObserveCall } from '../common/telemetry/observe-call.ts';
 import type { UploadLedger } from '../common/lifecycle/workers/upload-ledger.ts';
-import type { Metrics } from '../common/telemetry/create-metrics.ts';
 import type { ObjectStore, ObjectWriter } from '../common/object-store/object-store.ts';
+import type { Metrics } from '../common/telemetry/create-metrics.ts';
+import type { ObserveCall } from '../common/telemetry/observe-call.ts';
 import type { DownloadSlots } from './download/download-slots.ts';
 import type { UploadMemory } from './memory/upload-memory.ts';
 

@@ -1,10 +1,10 @@
-import { createKeyedHash } from './keyed-hash.ts';
-import type { SigningKeys } from './signing-keys.ts';
 import type { Log } from '../log/log.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { redisScript } from '../redis/redis-script.ts';
 import { unlessAway, unlessLate } from '../redis/without-redis.ts';
 import type { FailureDelays } from './failure-delays.ts';
+import { createKeyedHash } from './keyed-hash.ts';
+import type { SigningKeys } from './signing-keys.ts';
 
 /** Failed logins that all processes count together. Nothing of it rejects. */
 export interface SharedFailures {

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Invalidation, Mark } from '../redis/invalidation.ts';
 import type { Log } from '../log/log.ts';
+import type { Invalidation, Mark } from '../redis/invalidation.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { unlessAway, unlessLate } from '../redis/without-redis.ts';
 import type { AccessToken } from './access-tokens.ts';

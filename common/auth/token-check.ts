@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Invalidation, Mark } from '../redis/invalidation.ts';
 import type { Log } from '../log/log.ts';
+import type { Invalidation, Mark } from '../redis/invalidation.ts';
 import { CacheCounts } from '../telemetry/cache-counts.ts';
 import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
 import { isOfKind } from './sealed-token.ts';

@@ -1,8 +1,8 @@
 import type { ChdbResult, Session } from 'chdb';
-import { untilAborted } from '../limits/until-aborted.ts';
 import type { ReadLimits } from '../config/read-limits.ts';
 import { deadlineExceeded } from '../errors/catalogue.ts';
 import { FairShare } from '../limits/fair-share.ts';
+import { untilAborted } from '../limits/until-aborted.ts';
 import { SessionPool, type SessionTurn } from './chdb-sessions.ts';
 import { readStream, type StreamEnds } from './chdb-stream.ts';
 import type { ReadStatement, StreamStatement } from './database.ts';

@@ -1,5 +1,5 @@
-import { untilAborted } from '../limits/until-aborted.ts';
 import { databaseUnavailable } from '../errors/catalogue.ts';
+import { untilAborted } from '../limits/until-aborted.ts';
 import type { Log } from '../log/log.ts';
 import type { ClickhouseServer, Until } from './clickhouse-server.ts';
 import { isServerFailure } from './engine-failure.ts';

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { fileSystemPartBytes } from './file-system-part.ts';
-import { largestPart } from './s3-part-sizes.ts';
 import { type ClickhouseConfig, clickhouse, readClickhouse } from './read-clickhouse.ts';
 import { type RedisConfig, readRedis, redis } from './read-redis.ts';
 import { readS3, type S3Config, s3 } from './read-s3.ts';
 import { readTracing, type TracingConfig, traces } from './read-tracing.ts';
+import { largestPart } from './s3-part-sizes.ts';
 import { accounts, address, files, limits, logs, processes, records } from './settings.ts';
 import { usableMemory } from './usable-memory.ts';
 import {

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { syncDirectory } from './durable-directories.ts';
 import { checkedLines, readCheckedLines } from './checked-lines.ts';
+import { syncDirectory } from './durable-directories.ts';
 
 /** What is written: a line of text that ends with its only line break, and whatever is known of it. */
 export interface LogEntry {

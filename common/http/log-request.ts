@@ -1,6 +1,6 @@
-import type { FinishedRequest } from '../telemetry/http-observer.ts';
 import type { Log } from '../log/log.ts';
 import type { ActiveSpan } from '../telemetry/active-span.ts';
+import type { FinishedRequest } from '../telemetry/http-observer.ts';
 
 /** What went wrong with a request, as its line in the log tells it. */
 export interface Failure {

@@ -1,6 +1,6 @@
 import type { Route } from '../http/http-types.ts';
-import type { Metrics } from '../telemetry/create-metrics.ts';
 import type { ReadinessCheck } from '../process-routes/health-routes.ts';
+import type { Metrics } from '../telemetry/create-metrics.ts';
 import type { Commands } from './control-socket.ts';
 import type { Examples } from './first-start-text.ts';
 import type { Services } from './open-services.ts';

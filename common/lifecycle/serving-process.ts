@@ -6,11 +6,11 @@ import { shuttingDown, stillStarting } from '../errors/catalogue.ts';
 import { type HttpServer, startHttpServer } from '../http/http-server.ts';
 import type { Route } from '../http/http-types.ts';
 import type { Log } from '../log/log.ts';
-import type { Metrics } from '../telemetry/create-metrics.ts';
 import { descriptionRoutes } from '../process-routes/description-routes.ts';
 import { dashboardOf, frontPageRoute } from '../process-routes/front-page.ts';
 import { healthRoutes } from '../process-routes/health-routes.ts';
 import { metricsRoute } from '../process-routes/metrics-route.ts';
+import type { Metrics } from '../telemetry/create-metrics.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import { closeTimeout } from './close-timeout.ts';
 import { type Commands, runCommand, serveControlSocket } from './control-socket.ts';
@@ -251,6 +251,6 @@ function measureProcess(metrics: Metrics, { server, db }: { server: HttpServer; 
   metrics.gauge(
     'sluice_bodies_waiting',
     'Times that a request waits for memory for its body',
-    () => small.waiting + large.waiting,
+    () => small.waiters + large.waiters,
   );
 }

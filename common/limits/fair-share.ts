@@ -189,8 +189,7 @@ export class FairShare {
         reject(error);
       };
       const onAbort = (): void => fail(signal?.reason as Error);
-      const timer =
-        waitLimit === undefined ? undefined : setTimeout(() => fail(overloaded(full)), waitLimit);
+      const timer = waitLimit === undefined ? undefined : setTimeout(() => fail(overloaded(full)), waitLimit);
       entry.onGranted = () => {
         settled();
         resolve();

@@ -1,5 +1,5 @@
-import { untilAborted } from './until-aborted.ts';
 import { overloaded } from '../errors/catalogue.ts';
+import { untilAborted } from './until-aborted.ts';
 
 const waitersPerKey = 1000;
 

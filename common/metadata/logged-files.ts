@@ -1,6 +1,6 @@
+import { FlushedLog } from '../durable-files/flushed-log.ts';
 import { overloaded } from '../errors/catalogue.ts';
 import type { Log } from '../log/log.ts';
-import { FlushedLog } from '../durable-files/flushed-log.ts';
 import type { CloudFile } from './cloud-file.ts';
 import type { CloudFiles, FileTable } from './cloud-files.ts';
 import { type FileRow, fileRow, fileRowOfLine } from './file-row.ts';

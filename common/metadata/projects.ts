@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
 import { tooManyProjects } from '../errors/catalogue.ts';
-import type { Invalidation, Mark } from '../redis/invalidation.ts';
 import { CountLimit } from '../limits/count-limit.ts';
+import type { Invalidation, Mark } from '../redis/invalidation.ts';
 import { rowLine, timestampText } from './row-values.ts';
 import { uuidV5 } from './uuid-v5.ts';
 

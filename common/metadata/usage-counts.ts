@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { FinishedRequest } from '../telemetry/http-observer.ts';
 import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
 import type { Log } from '../log/log.ts';
+import type { FinishedRequest } from '../telemetry/http-observer.ts';
 import { slugProblem } from './slug.ts';
 
 /** What an account did with a project on a day (UTC). */

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import type { ObserveCall } from '../telemetry/observe-call.ts';
-import type { Config } from '../config/read-config.ts';
-import type { Log } from '../log/log.ts';
 import { fileSystemPartBytes } from '../config/file-system-part.ts';
+import type { Config } from '../config/read-config.ts';
 import { largestPart, smallestPart } from '../config/s3-part-sizes.ts';
+import type { Log } from '../log/log.ts';
+import type { ObserveCall } from '../telemetry/observe-call.ts';
 import { createFileSystemStore } from './file-system/file-system-store.ts';
 import type { ObjectStore } from './object-store.ts';
 

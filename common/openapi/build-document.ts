@@ -7,10 +7,10 @@ import type {
   ApiParameter,
   DescribedRoute,
 } from './api-operation.ts';
+import { Components, type Json, type JsonObject } from './components.ts';
 import { errorAnswer, errorStatuses } from './error-answers.ts';
 import { nameSchema } from './name-schema.ts';
 import type { Schema } from './schema.ts';
-import { Components, type Json, type JsonObject } from './components.ts';
 
 export interface DocumentInfo {
   readonly title: string;

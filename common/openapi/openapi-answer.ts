@@ -1,8 +1,8 @@
 import { malformedRequest } from '../errors/catalogue.ts';
 import type { ApiAnswer, ApiParameter } from './api-operation.ts';
-import type { Schema } from './schema.ts';
 import type { JsonObject } from './components.ts';
 import { asOpenApi30 } from './openapi-30.ts';
+import type { Schema } from './schema.ts';
 
 /** What is read of a request. */
 interface Asked {

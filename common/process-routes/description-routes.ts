@@ -1,8 +1,8 @@
 import type { Route } from '../http/http-types.ts';
 import { type ApiOperation, doorErrors } from '../openapi/api-operation.ts';
-import { curl } from '../openapi/curl.ts';
 import { buildDocument, type DocumentInfo } from '../openapi/build-document.ts';
 import type { JsonObject } from '../openapi/components.ts';
+import { curl } from '../openapi/curl.ts';
 import {
   documentText,
   type OpenApiVersion,

@@ -1,9 +1,9 @@
-import { untilAborted } from '../limits/until-aborted.ts';
 import type { ApiError } from '../errors/api-error.ts';
 import { notReady } from '../errors/catalogue.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
 import { StoreUnavailable } from '../errors/store-unavailable.ts';
 import type { Route } from '../http/http-types.ts';
+import { untilAborted } from '../limits/until-aborted.ts';
 import { healthWithTime, healthz, readyz } from './process-operations.ts';
 
 /** Something the service can't work without. Rejects when it doesn't answer. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ObserveCall, unobserved } from '../telemetry/observe-call.ts';
 import type { RedisConfig } from '../config/read-redis.ts';
 import type { Log } from '../log/log.ts';
+import { type ObserveCall, unobserved } from '../telemetry/observe-call.ts';
 import { createRedisClient, isReplyError, type RedisTimes } from './redis-client.ts';
 import {
   type RedisConnection,

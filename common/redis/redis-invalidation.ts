@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
 import type { Log } from '../log/log.ts';
-import { type RedisConnection, RedisFailure, type RedisListener } from './redis-connection.ts';
 import type { Invalidation, Mark } from './invalidation.ts';
 import {
   invalidationChannel,
@@ -8,6 +7,7 @@ import {
   positionScript,
   publishScript,
 } from './invalidation-scripts.ts';
+import { type RedisConnection, RedisFailure, type RedisListener } from './redis-connection.ts';
 
 /** Milliseconds. */
 export interface InvalidationTimes {

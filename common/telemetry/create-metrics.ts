@@ -1,11 +1,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { HttpObserver } from './http-observer.ts';
-import type { ObserveCall } from './observe-call.ts';
 import type { CacheCounts } from './cache-counts.ts';
+import type { HttpObserver } from './http-observer.ts';
 import { type BatchName, measureBatches } from './measure-batches.ts';
 import { type CacheName, measureCaches } from './measure-caches.ts';
 import { measureCalls } from './measure-calls.ts';
 import { measureRequests } from './measure-requests.ts';
+import type { ObserveCall } from './observe-call.ts';
 
 /** What a process measures of itself. No label ever holds what a client sent. */
 export interface Metrics {

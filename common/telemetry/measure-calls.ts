@@ -1,6 +1,6 @@
 import { Histogram, type Registry } from 'prom-client';
-import { type ObserveCall, type Outcome, outcomeOf, type System } from './observe-call.ts';
 import { durationBuckets } from './duration-buckets.ts';
+import { type ObserveCall, type Outcome, outcomeOf, type System } from './observe-call.ts';
 
 /** Times calls to other systems, and counts them by how they ended. */
 export function measureCalls(registry: Registry): ObserveCall {

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client';
-import type { FinishedRequest, HttpObserver } from './http-observer.ts';
 import { DurationHistogram, Durations } from './duration-histogram.ts';
+import type { FinishedRequest, HttpObserver } from './http-observer.ts';
 
 const knownMethods = new Set(['GET', 'POST', 'DELETE', 'QUERY', 'HEAD', 'OPTIONS']);
 /** nginx's status for requests whose client did not wait for an answer. */

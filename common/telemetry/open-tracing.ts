@@ -18,11 +18,11 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
-import type { FinishedRequest } from './http-observer.ts';
-import { outcomeOf, type System } from './observe-call.ts';
 import type { TracingConfig } from '../config/read-tracing.ts';
 import type { Log } from '../log/log.ts';
 import { type ActiveSpan, activeSpan, withActiveSpan } from './active-span.ts';
+import type { FinishedRequest } from './http-observer.ts';
+import { outcomeOf, type System } from './observe-call.ts';
 import type { RequestSpan, Tracing } from './tracing.ts';
 
 /** A stop does not wait longer for a collector. Milliseconds. */

@@ -1,6 +1,6 @@
+import type { ActiveSpan } from './active-span.ts';
 import type { FinishedRequest } from './http-observer.ts';
 import type { ObserveCall } from './observe-call.ts';
-import type { ActiveSpan } from './active-span.ts';
 
 /** The span of a request that is served. */
 export interface RequestSpan extends ActiveSpan {

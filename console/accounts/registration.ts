@@ -1,8 +1,8 @@
+import type { Hasher } from '../../common/auth/hasher.ts';
 import { developerEmail } from '../../common/auth/issue-token.ts';
 import type { TokenCheck } from '../../common/auth/token-check.ts';
 import type { Config } from '../../common/config/read-config.ts';
 import { registrationRefused } from '../../common/errors/catalogue.ts';
-import type { Hasher } from '../../common/auth/hasher.ts';
 import { type Account, type Users, userIdOf } from '../../common/metadata/users.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import type { Credentials } from './credentials.ts';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { Invalidation, Mark } from '../../common/redis/invalidation.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
+import type { Invalidation, Mark } from '../../common/redis/invalidation.ts';
 import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 
 /** The largest file that is kept. */

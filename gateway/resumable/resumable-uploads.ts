@@ -1,4 +1,3 @@
-import { waitAtMost } from '../../common/limits/wait-at-most.ts';
 import {
   notFound,
   payloadTooLarge,
@@ -7,6 +6,7 @@ import {
   uploadExpired,
 } from '../../common/errors/catalogue.ts';
 import { CountLimit } from '../../common/limits/count-limit.ts';
+import { waitAtMost } from '../../common/limits/wait-at-most.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';

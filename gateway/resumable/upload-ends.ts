@@ -1,12 +1,12 @@
-import { createSharedDeadline } from '../../common/limits/shared-deadline.ts';
 import { uploadConflict } from '../../common/errors/catalogue.ts';
 import type { CountLimit } from '../../common/limits/count-limit.ts';
+import { createSharedDeadline } from '../../common/limits/shared-deadline.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { Projects } from '../../common/metadata/projects.ts';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
+import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { FileDigests } from '../digest/file-digests.ts';
 import { objectDescription } from '../object-description.ts';
 import type { CountedFile, StorageQuota } from '../storage-quota.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { waitAtMost } from '../../common/limits/wait-at-most.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
+import { waitAtMost } from '../../common/limits/wait-at-most.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { redisScript } from '../../common/redis/redis-script.ts';

@@ -1,5 +1,5 @@
-import { arrayOf } from '../../common/openapi/schema.ts';
 import { continueWith } from '../../common/limits/continue-with.ts';
+import { arrayOf } from '../../common/openapi/schema.ts';
 import { parseAggregate } from '../input/aggregate/parse-aggregate.ts';
 import { requireQueryType } from '../input/query-media-type.ts';
 import { queryableHeaders, timingParameter } from '../openapi/filter-schemas.ts';

@@ -1,5 +1,5 @@
-import { count as countSchema, exactObject } from '../../common/openapi/schema.ts';
 import { continueWith } from '../../common/limits/continue-with.ts';
+import { count as countSchema, exactObject } from '../../common/openapi/schema.ts';
 import { askedConditions } from '../input/asked-conditions.ts';
 import { parseConditions } from '../input/parse-conditions.ts';
 import { parseOptions } from '../input/parse-options.ts';

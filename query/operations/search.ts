@@ -1,8 +1,8 @@
 import { invalidCondition } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
-import { arrayOf } from '../../common/openapi/schema.ts';
 import { continueWith } from '../../common/limits/continue-with.ts';
+import { arrayOf } from '../../common/openapi/schema.ts';
 import { splitQuery } from '../input/controls.ts';
 import type { Filter } from '../input/filters/filter.ts';
 import { givenInQuery } from '../input/filters/given-in-query.ts';

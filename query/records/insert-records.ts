@@ -1,6 +1,6 @@
+import type { Hasher } from '../../common/auth/hasher.ts';
 import { untilAborted } from '../../common/limits/until-aborted.ts';
 import { forEachYielding } from '../../common/limits/yielding-loop.ts';
-import type { Hasher } from '../../common/auth/hasher.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import type { NewRecord } from '../sql/new-record.ts';
 import type { RecordStore, RecordWrites } from '../store/record-store.ts';

@@ -1,8 +1,8 @@
-import { untilAborted } from '../../common/limits/until-aborted.ts';
+import type { Hasher } from '../../common/auth/hasher.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
-import type { Hasher } from '../../common/auth/hasher.ts';
+import { untilAborted } from '../../common/limits/until-aborted.ts';
 import { type Changes, valuesSet } from '../input/validate-changes.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import { storedJson } from '../sql/record-row.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { waitAtMost } from '../../common/limits/wait-at-most.ts';
 import { quotaExceeded } from '../../common/errors/catalogue.ts';
+import { waitAtMost } from '../../common/limits/wait-at-most.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { Assignment } from '../sql/update-sql.ts';
 import type { RecordWrites } from '../store/record-store.ts';

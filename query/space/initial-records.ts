@@ -1,6 +1,6 @@
+import type { Hasher } from '../../common/auth/hasher.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { invalidStructure } from '../../common/errors/catalogue.ts';
-import type { Hasher } from '../../common/auth/hasher.ts';
 import { type RecordValues, validateRecords } from '../input/validate-record.ts';
 import { withHashes } from '../records/insert-records.ts';
 import { collectUniqueValues, type UniqueValue } from '../records/unique-values.ts';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { untilAborted } from '../../common/limits/until-aborted.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { IdFilter } from '../../common/clickhouse/id-filter.ts';
 import type { Config } from '../../common/config/read-config.ts';
-import type { Log } from '../../common/log/log.ts';
 import { FlushedLog, type FlushTimes } from '../../common/durable-files/flushed-log.ts';
 import type { LogEntry } from '../../common/durable-files/write-ahead-log.ts';
+import { untilAborted } from '../../common/limits/until-aborted.ts';
+import type { Log } from '../../common/log/log.ts';
 import type { CatalogueEntry, FoundSpace } from './space-catalogue.ts';
 import { catalogueLine, TableCatalogue } from './table-catalogue.ts';
 

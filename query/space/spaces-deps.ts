@@ -1,7 +1,7 @@
-import type { Invalidation } from '../../common/redis/invalidation.ts';
-import type { Log } from '../../common/log/log.ts';
 import type { Hasher } from '../../common/auth/hasher.ts';
+import type { Log } from '../../common/log/log.ts';
 import type { Projects } from '../../common/metadata/projects.ts';
+import type { Invalidation } from '../../common/redis/invalidation.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { untilAborted } from '../../common/limits/until-aborted.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { deadlineExceeded, overloaded, structureConflict } from '../../common/errors/catalogue.ts';
+import { untilAborted } from '../../common/limits/until-aborted.ts';
 import { type Conversion, conversionOf } from '../sql/convert-sql.ts';
 import { slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';

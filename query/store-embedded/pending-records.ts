@@ -1,9 +1,9 @@
-import { untilAborted } from '../../common/limits/until-aborted.ts';
 import type { Database, ReadStatement } from '../../common/clickhouse/database.ts';
-import { overloaded } from '../../common/errors/catalogue.ts';
-import type { Log } from '../../common/log/log.ts';
 import { FlushedLog, type FlushTimes } from '../../common/durable-files/flushed-log.ts';
 import type { LogEntry } from '../../common/durable-files/write-ahead-log.ts';
+import { overloaded } from '../../common/errors/catalogue.ts';
+import { untilAborted } from '../../common/limits/until-aborted.ts';
+import type { Log } from '../../common/log/log.ts';
 import { joinedText } from '../sql/joined-text.ts';
 import { allSpaces, type RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';

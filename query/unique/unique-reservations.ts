@@ -1,6 +1,6 @@
-import { untilAborted } from '../../common/limits/until-aborted.ts';
 import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
+import { untilAborted } from '../../common/limits/until-aborted.ts';
 
 /** Values of unique fields that a write has to itself until it is settled. */
 export interface Reservation {

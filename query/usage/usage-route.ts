@@ -3,10 +3,10 @@ import { invalidCondition } from '../../common/errors/catalogue.ts';
 import type { QueryPairs, Route } from '../../common/http/http-types.ts';
 import { dayParameter, describeList, readListQuery } from '../../common/http/list-parameters.ts';
 import { noStoreJson } from '../../common/http/no-store-json.ts';
+import { dayOf, type UsageCounts } from '../../common/metadata/usage-counts.ts';
 import { type ApiOperation, accountErrors, jsonAnswer } from '../../common/openapi/api-operation.ts';
 import { curl } from '../../common/openapi/curl.ts';
 import { arrayOf, count, exactObject, named, type Schema, string } from '../../common/openapi/schema.ts';
-import { dayOf, type UsageCounts } from '../../common/metadata/usage-counts.ts';
 
 /** How many days an answer has at most, and without parameters. */
 const mostDays = 366;

@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { unobserved } from '../../common/telemetry/observe-call.ts';
 import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
+import { unobserved } from '../../common/telemetry/observe-call.ts';
 import type { SpaceVersions } from '../../query/store-shared/space-versions.ts';
 import { createLocalReservations } from '../../query/unique/unique-reservations.ts';
 import { createLocalVersions } from '../services/local-versions.ts';

@@ -1,11 +1,11 @@
 /** Failed logins that two processes count together, and what they do while Redis fails. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
-import type { StandaloneRedis } from '../../common/config/read-redis.ts';
 import { type FailureDelays, failureDelays } from '../../common/auth/failure-delays.ts';
 import { LoginThrottle, loginThrottleDefaults } from '../../common/auth/login-throttle.ts';
 import { createSharedFailures } from '../../common/auth/shared-failures.ts';
+import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
+import type { StandaloneRedis } from '../../common/config/read-redis.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { startRedis } from '../services/redis.ts';
 import { redisRights } from '../services/redis-rights.ts';

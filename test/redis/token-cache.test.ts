@@ -5,8 +5,8 @@ import { type AccessToken, type AccessTokens, hashToken } from '../../common/aut
 import { createSharedTokens, keyOf } from '../../common/auth/shared-tokens.ts';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import { AccessTokenCheck, tokenTrust } from '../../common/auth/token-check.ts';
-import { RedisInvalidation } from '../../common/redis/redis-invalidation.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
+import { RedisInvalidation } from '../../common/redis/redis-invalidation.ts';
 import { everyToken } from '../services/every-token.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';

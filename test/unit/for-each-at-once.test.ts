@@ -17,7 +17,9 @@ t.test('so many go at once, in order, and the next one begins when one is done',
   ends[0]?.();
   ends[2]?.();
   await all;
-  await forEachAtOnce([], 2, async () => t.fail('there is nothing to do'));
+  await forEachAtOnce([], 2, async () => {
+    t.fail('there is nothing to do');
+  });
 });
 
 t.test('nothing more begins after a failure', async (t) => {

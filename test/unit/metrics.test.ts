@@ -1,8 +1,8 @@
 import t from 'tap';
-import type { FinishedRequest } from '../../common/telemetry/http-observer.ts';
-import { createMetrics } from '../../common/telemetry/create-metrics.ts';
-import { renderMetrics } from '../../common/telemetry/render-metrics.ts';
 import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
+import { createMetrics } from '../../common/telemetry/create-metrics.ts';
+import type { FinishedRequest } from '../../common/telemetry/http-observer.ts';
+import { renderMetrics } from '../../common/telemetry/render-metrics.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 
 const finished: FinishedRequest = {

@@ -1,9 +1,9 @@
 import { S3ServiceException } from '@aws-sdk/client-s3';
 import t from 'tap';
-import { DeadlinePassed } from '../../common/limits/deadline.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { visibleError } from '../../common/errors/render-error.ts';
 import { StoreUnavailable } from '../../common/errors/store-unavailable.ts';
+import { DeadlinePassed } from '../../common/limits/deadline.ts';
 import { readFailure } from '../../common/object-store/s3/s3-error-answer.ts';
 import { isRefusal, isTransient, S3Failure, storageError } from '../../common/object-store/s3/s3-failure.ts';
 

@@ -165,32 +165,35 @@ t.test('a revocation that others can not be told of says so', async (t) => {
   t.equal(await check.check('t', signal), 'revoked', 'here it counts');
 });
 
-t.test('the token of a session is not trusted for as long as others are, and its use is not noted', async (t) => {
-  const text = sealedToken('secret', 'web');
-  const sessions = { lookups: 0, ended: false };
-  const { tokens, noted, state } = countingStore([]);
-  const check = new AccessTokenCheck({
-    ...{ ...everyToken, tokens, log: silentLog(), alone: true },
-    sessions: {
-      async findToken() {
-        sessions.lookups++;
-        return sessions.ended ? null : stored(text, { ofSession: true });
+t.test(
+  'the token of a session is not trusted for as long as others are, and its use is not noted',
+  async (t) => {
+    const text = sealedToken('secret', 'web');
+    const sessions = { lookups: 0, ended: false };
+    const { tokens, noted, state } = countingStore([]);
+    const check = new AccessTokenCheck({
+      ...{ ...everyToken, tokens, log: silentLog(), alone: true },
+      sessions: {
+        async findToken() {
+          sessions.lookups++;
+          return sessions.ended ? null : stored(text, { ofSession: true });
+        },
       },
-    },
-  });
-  const { now } = performance;
-  let ahead = 0;
-  performance.now = () => now.call(performance) + ahead;
-  t.teardown(() => {
-    performance.now = now;
-  });
-  t.match(await check.check(text, signal), { userId: 'user' });
-  t.match(check.checkKnown(text), { userId: 'user' });
-  sessions.ended = true;
-  ahead = 801;
-  t.equal(check.checkKnown(text), null);
-  t.equal(await check.check(text, signal), 'unknown');
-  t.strictSame([sessions.lookups, state.lookups], [2, 0]);
-  await check.close();
-  t.strictSame(noted, []);
-});
+    });
+    const { now } = performance;
+    let ahead = 0;
+    performance.now = () => now.call(performance) + ahead;
+    t.teardown(() => {
+      performance.now = now;
+    });
+    t.match(await check.check(text, signal), { userId: 'user' });
+    t.match(check.checkKnown(text), { userId: 'user' });
+    sessions.ended = true;
+    ahead = 801;
+    t.equal(check.checkKnown(text), null);
+    t.equal(await check.check(text, signal), 'unknown');
+    t.strictSame([sessions.lookups, state.lookups], [2, 0]);
+    await check.close();
+    t.strictSame(noted, []);
+  },
+);

@@ -3,11 +3,7 @@ import { cp, type FileHandle, mkdtemp, readdir, readFile, rm, writeFile } from '
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import {
-  type LogEntry,
-  type LogSegment,
-  WriteAheadLog,
-} from '../../common/durable-files/write-ahead-log.ts';
+import { type LogEntry, type LogSegment, WriteAheadLog } from '../../common/durable-files/write-ahead-log.ts';
 import { fileHandleMethods, notedSyncs } from '../services/file-handles.ts';
 
 const lineOf = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value)}\n`);

@@ -1,8 +1,8 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
-import type { ObserveCall } from '../../telemetry/observe-call.ts';
 import { traceHeaders } from '../../telemetry/active-span.ts';
+import type { ObserveCall } from '../../telemetry/observe-call.ts';
 import { type S3Place, usesPathStyle } from './s3-address.ts';
 import { isStatus } from './s3-failure.ts';
 import type { S3StoreOptions, S3Timing } from './s3-options.ts';

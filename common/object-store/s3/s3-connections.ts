@@ -1,7 +1,7 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import { unobserved } from '../../telemetry/observe-call.ts';
-import { Http1Pool } from './http1/http1-pool.ts';
 import { Cleanups } from './cleanups.ts';
+import { Http1Pool } from './http1/http1-pool.ts';
 import { s3Address } from './s3-address.ts';
 import { connectS3 } from './s3-client.ts';
 import type { S3Context } from './s3-context.ts';

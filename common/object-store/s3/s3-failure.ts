@@ -1,5 +1,5 @@
-import { DeadlinePassed } from '../../limits/deadline.ts';
 import { StoreUnavailable } from '../../errors/store-unavailable.ts';
+import { DeadlinePassed } from '../../limits/deadline.ts';
 
 /** An error answer to a request of our own; `failureOf` recognises those of the SDK. */
 export class S3Failure extends Error {

@@ -1,5 +1,5 @@
-import type { ObserveCall } from '../../telemetry/observe-call.ts';
 import type { Log } from '../../log/log.ts';
+import type { ObserveCall } from '../../telemetry/observe-call.ts';
 import type { S3Place } from './s3-address.ts';
 
 export interface S3StoreOptions extends S3Place {

@@ -1,10 +1,10 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Attempt } from '../../limits/deadline.ts';
 import { untilAborted } from '../../limits/until-aborted.ts';
-import type { ObserveCall } from '../../telemetry/observe-call.ts';
-import type { Http1Pool } from './http1/http1-pool.ts';
 import { traceHeaders } from '../../telemetry/active-span.ts';
+import type { ObserveCall } from '../../telemetry/observe-call.ts';
 import type { Part } from '../object-store.ts';
+import type { Http1Pool } from './http1/http1-pool.ts';
 import { escapeUri, type S3Address } from './s3-address.ts';
 import { readFailure } from './s3-error-answer.ts';
 import type { S3Timing } from './s3-options.ts';

@@ -1,5 +1,5 @@
-import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 import { partBytesFor } from '../../config/s3-part-sizes.ts';
+import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 import { assertKeyPrefix, assertObjectKey } from '../object-key.ts';
 import type { ObjectStore } from '../object-store.ts';
 import { dropUpload, dropUploadsOf } from './s3-cleanup.ts';

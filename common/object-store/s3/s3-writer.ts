@@ -10,7 +10,9 @@ import {
   type MultipartUpload,
   openMultipartUpload,
   reopenMultipartUpload,
-  type StoredPart, type WriteTarget } from './s3-multipart-upload.ts';
+  type StoredPart,
+  type WriteTarget,
+} from './s3-multipart-upload.ts';
 import { putObject } from './s3-put-object.ts';
 import type { Unconfirmed } from './s3-unconfirmed.ts';
 
