@@ -32,6 +32,10 @@ export const kinds: readonly Kind[] = [
   { kind: 'findByTwoMixed', cache: 'nine to one update (Q13)' },
   { kind: 'page', cache: '4,500 pages (Q14)' },
   { kind: 'pageMixed', cache: 'nine to one insert (Q14)' },
+  { kind: 'between', cache: 'each once (Q16)' },
+  { kind: 'betweenMixed', cache: 'nine to one update (Q16)' },
+  { kind: 'startsWith', cache: '8,999 beginnings (Q16)' },
+  { kind: 'inIds', cache: 'each once (Q16)', connections: 1 },
   { kind: 'insert5000', cache: '-', connections: 4 },
   { kind: 'insertOnePlain', cache: '-' },
   { kind: 'insertOne64Spaces', cache: '-' },
@@ -116,9 +120,8 @@ async function runKind(subject: Subject, wanted: Kind, options: KindsOptions): P
   const { kind, cache } = wanted;
   const { seconds, env } = options;
   const job = { kind, seconds, connections: wanted.connections ?? connections };
-  if (kind === 'updateOneById' || kind === 'findByTwoMixed')
+  if (kind !== 'findOneDistinct')
     return [{ cache, result: await load(subject.child, { ...job, ids: subject.ids }) }];
-  if (kind !== 'findOneDistinct') return [{ cache, result: await load(subject.child, job) }];
   // a process that has read nothing yet, and then the same values again
   await subject.child.stop();
   subject.child = await startIn(subject.root, subject.folder, env);

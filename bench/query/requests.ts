@@ -18,6 +18,10 @@ export type RequestKind =
   | 'findByTwoMixed'
   | 'page'
   | 'pageMixed'
+  | 'between'
+  | 'betweenMixed'
+  | 'startsWith'
+  | 'inIds'
   | 'insert1000'
   | 'insert5000'
   | 'findOneById'
@@ -32,7 +36,7 @@ export type RequestKind =
   | 'engineUpdateOne';
 
 export interface BenchRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'QUERY';
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -47,6 +51,9 @@ const besides = ['city', 'age', 'level', 'active'] as const;
 /** Pages of 20 by one field, sorted by another. */
 const agesOfPages = 100;
 const pagesOfAge = 45;
+/** Records between two values, and ids of one list. */
+const recordsBetween = 20;
+const idsOfList = 10_000;
 /** Spaces that Q9 compares with one, and the records of each. */
 export const manySpaces = 512;
 export const recordsOfMany = 100;
@@ -137,6 +144,11 @@ export function requestOf(
     const headers = headersFor('people', authorization, { options });
     return { method: 'GET', path: `/bench/people?age=${index % agesOfPages}`, headers };
   };
+  const between = (index: number): BenchRequest => {
+    const first = index % (foundRecords - recordsBetween);
+    const range = `score[gte]=${first / 8}&score[lt]=${(first + recordsBetween) / 8}`;
+    return get('people', `?${range}`);
+  };
   const email = (index: number): string => `/_single_?email=person-${index}%40example.com`;
   const id = ids[(number * 7919) % ids.length];
   const many = (number * 31) % (manySpaces * recordsOfMany);
@@ -183,6 +195,19 @@ export function requestOf(
       return page(number * 7919);
     case 'pageMixed':
       return number % 10 === 0 ? post('people', '/_single_', recordOf(number)) : page(number * 7919);
+    case 'between':
+      return between(number * 7919);
+    case 'betweenMixed':
+      return number % 10 === 0
+        ? post('people', `/update-by-id?id=${id}`, { level: number % 10 })
+        : between(number * 7919);
+    case 'startsWith':
+      // the record of the number, and ten whose numbers have one digit more
+      return get('people', `?email[startsWith]=person-${1000 + ((number * 7919) % 8999)}`);
+    case 'inIds': {
+      const some = Array.from({ length: idsOfList }, (_, at) => ids[(number * 7919 + at) % ids.length]);
+      return { ...post('people', '', { id: { in: some } }), method: 'QUERY' };
+    }
     case 'mixedReads':
       return get('people', email((number * 31) % mixedValues));
     case 'insert1000':

@@ -17,25 +17,33 @@ interface Place {
   row: number;
 }
 
+export type RowTest = (bytes: Buffer, row: number) => boolean;
+
 const span: Span = { start: 0, end: 0 };
+const noBytes = Buffer.alloc(0);
 
 /** Finds packed rows that meet filters. */
 export class FilterRows {
-  readonly tests: readonly ((bytes: Buffer, row: number) => boolean)[];
+  readonly filters: readonly Filter[];
+  readonly tests: readonly RowTest[];
   readonly #workOfByte: number;
   #left = mostWork;
 
   constructor(filters: readonly Filter[]) {
+    this.filters = filters;
     this.#workOfByte = Math.max(leastWork, ...filters.map(longestText));
-    const place: Place = { bytes: Buffer.alloc(0), row: 0 };
-    this.tests = filters.map((filter) => {
-      const test = filterTest(filter, this.#valueOf);
-      return (bytes, row) => {
-        place.bytes = bytes;
-        place.row = row;
-        return !this.gaveUp && test(place);
-      };
-    });
+    this.tests = filters.map((filter) => this.testOf(filter));
+  }
+
+  /** Whether a row meets a filter, one of those or another one. */
+  testOf(filter: Filter): RowTest {
+    const place: Place = { bytes: noBytes, row: 0 };
+    const test = filterTest(filter, this.#valueOf);
+    return (bytes, row) => {
+      place.bytes = bytes;
+      place.row = row;
+      return !this.gaveUp && test(place);
+    };
   }
 
   /** Whether there was more to compare than may be: then nobody knows what the rest meets. */
@@ -54,6 +62,14 @@ export class FilterRows {
       return this.gaveUp ? undefined : valueOfText(target, bytes.toString('utf8', span.start, span.end));
     };
   };
+}
+
+export function allOf(tests: readonly RowTest[]): RowTest {
+  return (bytes, row) => tests.every((test) => test(bytes, row));
+}
+
+export function anyOf(tests: readonly RowTest[]): RowTest {
+  return (bytes, row) => tests.some((test) => test(bytes, row));
 }
 
 /** Characters of the longest text that a value is compared with. A list's are compared by their hashes. */

@@ -1,6 +1,7 @@
 import type { ReadPlan } from '../input/read-plan.ts';
 import { slotOf } from '../structure/slots.ts';
-import { idOrder, orderOf, type RowOrder, sameOrder } from './row-order.ts';
+import { boundedIn, boundsOf, comparisonsIn } from './bounds.ts';
+import { idOrder, keyOfTarget, orderOf, type RowOrder, sameOrder } from './row-order.ts';
 
 /** What an index finds. */
 export interface IndexShape {
@@ -25,11 +26,20 @@ export function shapeText({ slots, order }: IndexShape): string {
 export function shapesOf({ conditions, sort }: ReadPlan): readonly IndexShape[] {
   const { plain, others, relationship } = conditions;
   const slots = plain.flatMap(({ target }) => (typeof target === 'string' ? [] : slotOf(target)));
-  if (relationship === 'Or' && others.length > 0) return [];
-  if (relationship === 'Or' && plain.length > 1) return [...new Set(slots)].map(lookupShape);
+  if (relationship === 'Or' && plain.length + others.length > 1)
+    return others.length > 0 ? [] : [...new Set(slots)].map(lookupShape);
+  const comparisons = comparisonsIn(others);
+  const bounded = boundedIn(comparisons);
   const order = orderOf(sort);
+  if (bounded !== undefined && boundsOf(comparisons, order) === null)
+    return [{ slots: [...new Set(slots)].sort(), order: orderOf([{ target: bounded, descending: false }]) }];
+  if (slots.length > 0 || bounded !== undefined) return [{ slots: [...new Set(slots)].sort(), order }];
+  const listed = comparisons.find(({ operator }) => operator === 'in');
+  if (listed !== undefined) {
+    if (listed.target === 'id') return [{ slots: [], order: idOrder }];
+    return typeof listed.target === 'string' ? [] : [lookupShape(keyOfTarget(listed.target))];
+  }
   // ids alone have their index already, and none is searched by other comparisons alone
   const isServed = plain.length > 0 || others.length > 0 || sameOrder(order, idOrder);
-  if (slots.length === 0 && isServed) return [];
-  return [{ slots: [...new Set(slots)].sort(), order }];
+  return isServed ? [] : [{ slots: [], order }];
 }

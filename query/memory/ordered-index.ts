@@ -1,71 +1,15 @@
 import { type Span, valueSpan } from '../sql/packed-row.ts';
+import { IndexBlock } from './index-block.ts';
 import type { IndexShape } from './index-shape.ts';
 import { keyedWordHash } from './keyed-word-hash.ts';
-import { compareTie, nameOf, orderKey, type RowOrder, sameValue } from './row-order.ts';
+import type { Probe } from './probe.ts';
+import { compareFirst, compareTie, nameOf, orderKey, type RowOrder, sameValue } from './row-order.ts';
 import type { RowSlabs } from './row-slabs.ts';
 
 const smallestBlock = 16;
 const largestBlock = 512;
-const entryBytes = 16;
-const blockOverhead = 300;
 /** What an index takes beside its blocks. */
 const overhead = 1000;
-
-/** Entries one after the other: a hash, a key of the order and the number of a row each. */
-class Block {
-  count = 0;
-  hashes: Uint32Array;
-  keys: Float64Array;
-  rows: Uint32Array;
-
-  constructor(capacity: number) {
-    this.hashes = new Uint32Array(capacity);
-    this.keys = new Float64Array(capacity);
-    this.rows = new Uint32Array(capacity);
-  }
-
-  get bytes(): number {
-    return this.rows.length * entryBytes + blockOverhead;
-  }
-
-  grow(): void {
-    const { hashes, keys, rows } = this;
-    const capacity = 2 * rows.length;
-    this.hashes = new Uint32Array(capacity);
-    this.keys = new Float64Array(capacity);
-    this.rows = new Uint32Array(capacity);
-    this.hashes.set(hashes);
-    this.keys.set(keys);
-    this.rows.set(rows);
-  }
-
-  insert(at: number, hash: number, key: number, row: number): void {
-    const { hashes, keys, rows, count } = this;
-    hashes.copyWithin(at + 1, at, count);
-    keys.copyWithin(at + 1, at, count);
-    rows.copyWithin(at + 1, at, count);
-    hashes[at] = hash;
-    keys[at] = key;
-    rows[at] = row;
-    this.count++;
-  }
-
-  remove(at: number): void {
-    const { hashes, keys, rows, count } = this;
-    hashes.copyWithin(at, at + 1, count);
-    keys.copyWithin(at, at + 1, count);
-    rows.copyWithin(at, at + 1, count);
-    this.count--;
-  }
-
-  /** Appends entries of another block. */
-  take(other: Block, from: number): void {
-    this.hashes.set(other.hashes.subarray(from, other.count), this.count);
-    this.keys.set(other.keys.subarray(from, other.count), this.count);
-    this.rows.set(other.rows.subarray(from, other.count), this.count);
-    this.count += other.count - from;
-  }
-}
 
 /** Where an entry stands: only until the next change of the index. */
 export interface Position {
@@ -73,11 +17,11 @@ export interface Position {
   at: number;
 }
 
-/** A packed row beside those that are stored. */
-interface Probe {
-  readonly bytes: Buffer;
-  readonly row: number;
+export function isBehind(a: Position, b: Position): boolean {
+  return a.block === b.block ? a.at > b.at : a.block > b.block;
 }
+
+type EdgeProbe = Pick<Probe, 'bytes' | 'row'> & { readonly edge?: 1 | -1 };
 
 const span: Span = { start: 0, end: 0 };
 
@@ -90,7 +34,7 @@ export class OrderedIndex implements IndexShape {
   readonly order: RowOrder;
   readonly #rows: RowSlabs;
   readonly #key: Uint32Array;
-  #blocks: Block[] = [];
+  #blocks: IndexBlock[] = [];
   /** Hashes that rows of different values have. */
   readonly #shared = new Set<number>();
   bytes = overhead;
@@ -155,12 +99,16 @@ export class OrderedIndex implements IndexShape {
     this.#shrink(position.block);
   }
 
-  /** The first entry that does not come before this one. @param probe breaks ties of the key; null: before all of them */
-  seek(hash: number, key: number, probe: Probe | null): Position {
+  /**
+   * The first entry that does not come before this one.
+   * @param probe breaks ties of the key; null: before all of them. With an edge it stands before all rows of its value by
+   * the first part of the order (1), or behind them (-1)
+   */
+  seek(hash: number, key: number, probe: EdgeProbe | null): Position {
     let [low, high] = [0, this.#blocks.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const block = this.#blocks[middle] as Block;
+      const block = this.#blocks[middle] as IndexBlock;
       if (this.#isBefore(block, block.count - 1, hash, key, probe)) low = middle + 1;
       else high = middle;
     }
@@ -187,7 +135,7 @@ export class OrderedIndex implements IndexShape {
   }
 
   next(position: Position): void {
-    const block = this.#blocks[position.block] as Block;
+    const block = this.#blocks[position.block] as IndexBlock;
     if (++position.at < block.count) return;
     position.block++;
     position.at = 0;
@@ -221,7 +169,7 @@ export class OrderedIndex implements IndexShape {
     return this.#shared.has(hash);
   }
 
-  #isBefore(block: Block, at: number, hash: number, key: number, probe: Probe | null): boolean {
+  #isBefore(block: IndexBlock, at: number, hash: number, key: number, probe: EdgeProbe | null): boolean {
     const other = block.hashes[at] as number;
     if (other !== hash) return other < hash;
     const otherKey = block.keys[at] as number;
@@ -229,7 +177,8 @@ export class OrderedIndex implements IndexShape {
     if (probe === null) return false;
     const number = block.rows[at] as number;
     const [bytes, row] = [this.#rows.bufferOf(number), this.#rows.offsetOf(number)];
-    return compareTie(this.order, bytes, row, probe.bytes, probe.row) < 0;
+    if (probe.edge === undefined) return compareTie(this.order, bytes, row, probe.bytes, probe.row) < 0;
+    return (compareFirst(this.order, bytes, row, probe.bytes, probe.row) || probe.edge) < 0;
   }
 
   /** Entries of one hash are of the same values unless a neighbour differs. */
@@ -257,13 +206,13 @@ export class OrderedIndex implements IndexShape {
       index = this.#blocks.length - 1;
       block = this.#blocks[index];
       if (block === undefined || block.count === largestBlock) {
-        block = new Block(block === undefined ? smallestBlock : largestBlock);
+        block = new IndexBlock(block === undefined ? smallestBlock : largestBlock);
         this.#blocks.push(block);
         this.bytes += block.bytes;
       }
       at = block.count;
     } else if (block.count === largestBlock) {
-      const second = new Block(largestBlock);
+      const second = new IndexBlock(largestBlock);
       second.take(block, largestBlock / 2);
       block.count = largestBlock / 2;
       this.#blocks.splice(index + 1, 0, second);
@@ -283,7 +232,7 @@ export class OrderedIndex implements IndexShape {
 
   /** Joins a block that has become small with the next one. */
   #shrink(index: number): void {
-    const block = this.#blocks[index] as Block;
+    const block = this.#blocks[index] as IndexBlock;
     const next = this.#blocks[index + 1];
     if (block.count === 0) {
       this.#blocks.splice(index, 1);

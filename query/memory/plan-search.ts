@@ -1,36 +1,26 @@
-import type { After } from '../input/parse-after.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
-import { RowWriter } from '../sql/packed-row.ts';
-import { slotOf } from '../structure/slots.ts';
-import { FilterRows } from './filter-rows.ts';
-import type { OrderedIndex, Position } from './ordered-index.ts';
-import { compareTie, idOrder, orderKey, orderOf, type RowOrder, sameOrder } from './row-order.ts';
-import { RowSlabs } from './row-slabs.ts';
-import { meets, valueWanted, type Wanted, wantedOf } from './wanted.ts';
+import { type Bounds, boundsOf, comparisonsIn, firstOf } from './bounds.ts';
+import { allOf, anyOf, FilterRows, type RowTest } from './filter-rows.ts';
+import { isBehind, type OrderedIndex, type Position } from './ordered-index.ts';
+import { compareProbes, type Probe, probeAfter } from './probe.ts';
+import { idOrder, orderKey, orderOf, type RowOrder, sameOrder } from './row-order.ts';
+import type { RowSlabs } from './row-slabs.ts';
+import { testOf, type ValueWanted, valuesIn, valueWanted, type Wanted, wantedOf } from './wanted.ts';
 
 /** Rows that an answer is made of at once: the event loop stands still meanwhile. */
 const mostRows = 1000;
 /** Rows that are compared one by one to find those of a request. */
 const usualCompared = 500;
 
-const writer = new RowWriter();
-
 /** What rows are searched for. */
 interface Asked extends Pick<ReadPlan, 'page' | 'sort'> {
   readonly order: RowOrder;
   /** Conditions that a row meets, all or one of them. */
   readonly wanted: readonly Wanted[];
-  /** Rows have more to meet than those conditions: what, only `isMet` knows. */
-  readonly isMore: boolean;
+  /** What else rows have to meet. */
+  readonly filters: FilterRows;
   /** Whether a row is one of those. */
   readonly isMet: RowTest;
-}
-
-/** A record behind which a page begins: a row, and its key in the order. */
-interface Probe {
-  readonly key: number;
-  readonly bytes: Buffer;
-  readonly row: number;
 }
 
 /** Finds the rows of a table that a plan asks for, by the indexes that there are. */
@@ -71,11 +61,10 @@ export class PlanSearch {
     const tests = [...wanted.map(testOf), ...filters.tests];
     const isAny = conditions.relationship === 'Or' && tests.length > 1;
     const asked: Asked = {
-      ...{ page, sort, order: orderOf(sort), wanted },
-      isMore: filters.tests.length > 0,
+      ...{ page, sort, order: orderOf(sort), wanted, filters },
       isMet: isAny ? anyOf(tests) : allOf(tests),
     };
-    const found = isAny ? this.#findAny(asked, filters.tests.length > 0) : this.#findAll(asked);
+    const found = isAny ? this.#findAny(asked) : this.#findAll(asked);
     return filters.gaveUp ? null : found;
   }
 
@@ -90,7 +79,7 @@ export class PlanSearch {
   }
 
   #findAll(asked: Asked): readonly number[] | null {
-    const { wanted, order, isMore } = asked;
+    const { wanted, order, filters } = asked;
     const id = wanted.find((one) => one.kind === 'id');
     if (id !== undefined) {
       const number = this.#numberOf(id.text);
@@ -98,7 +87,7 @@ export class PlanSearch {
     }
     const values = valuesIn(wanted);
     // where rows have more to meet, nobody knows how many are compared until a page is full
-    const exact = isMore ? undefined : this.#indexOf(values, order);
+    const exact = filters.tests.length > 0 ? undefined : this.#indexOf(values, order);
     if (exact !== undefined) {
       const hash = exact.hashOfValues(values.map(({ bytes }) => bytes));
       return this.#scan(exact, hash, asked, values.length === wanted.length);
@@ -110,7 +99,58 @@ export class PlanSearch {
       const hash = index.hashOfValues(some.map(({ bytes }) => bytes));
       if (!index.hasMore(hash, this.#mostCompared)) return this.#compared(index, hash, asked);
     }
+    return filters.tests.length > 0 ? this.#filtered(asked, values) : null;
+  }
+
+  /** By an index of what has bounds, or by the values of a list. */
+  #filtered(asked: Asked, values: readonly ValueWanted[]): readonly number[] | null {
+    const comparisons = comparisonsIn(asked.filters.filters);
+    for (const index of this.#indexes) {
+      const bounds = boundsOf(comparisons, index.order);
+      const own = values.filter(({ slot }) => index.slots.includes(slot));
+      if (bounds === null || own.length < index.slots.length) continue;
+      const hash = index.hashOfValues(own.map(({ bytes }) => bytes));
+      const found = this.#between(index, hash, bounds, asked);
+      if (found !== null) return found;
+    }
+    for (const { target, operator, values } of comparisons) {
+      if (operator !== 'in') continue;
+      const found = this.#findByValues(
+        asked,
+        values.map((value) => wantedOf({ target, value })),
+      );
+      if (found !== null) return found;
+    }
     return null;
+  }
+
+  /** The rows of a hash between bounds. */
+  #between(
+    index: OrderedIndex,
+    hash: number,
+    { from, upTo }: Bounds,
+    asked: Asked,
+  ): readonly number[] | null {
+    const { page, order, filters, isMet } = asked;
+    const first = from === undefined ? index.begin(hash) : firstOf(index, hash, from);
+    const isInOrder = sameOrder(index.order, order);
+    const begun = isInOrder && page?.after !== undefined ? this.#begin(index, hash, asked) : first;
+    const enough = isInOrder && page !== null ? page.offset + page.limit : mostRows + 1;
+    if (first === null || begun === null || enough > 4 * mostRows) return null;
+    const position = isBehind(begun, first) ? begun : first;
+    const isWithin = allOf(upTo.map((one) => filters.testOf(one)));
+    const found: number[] = [];
+    let others = 0;
+    for (let number = index.rowAt(position, hash); number >= 0; number = index.rowAt(position, hash)) {
+      const [bytes, row] = [this.#rows.bufferOf(number), this.#rows.offsetOf(number)];
+      if (isMet(bytes, row)) found.push(number);
+      else if (!isWithin(bytes, row)) break;
+      else if (++others > this.#mostCompared * 4) return null;
+      if (found.length === enough) break;
+      index.next(position);
+    }
+    if (found.length > mostRows && !isInOrder) return null;
+    return this.#paged(asked, isInOrder ? found : this.#sorted(found, order));
   }
 
   /** By an index of just these values in just this order. */
@@ -144,7 +184,7 @@ export class PlanSearch {
   #begin(index: OrderedIndex, hash: number, asked: Asked): Position | null {
     const after = asked.page?.after;
     if (after === undefined) return index.begin(hash);
-    const probe = probeOf(asked, after);
+    const probe = probeAfter(asked, after);
     if (probe === null) return null;
     const position = index.seek(hash, probe.key, probe);
     const number = index.rowAt(position, hash);
@@ -160,29 +200,31 @@ export class PlanSearch {
       if (this.#isMet(asked, number)) found.push(number);
       index.next(position);
     }
-    if (!sameOrder(index.order, asked.order)) this.#sort(found, asked.order);
-    return this.#paged(asked, found);
+    return this.#paged(asked, sameOrder(index.order, asked.order) ? found : this.#sorted(found, asked.order));
   }
 
   /** Rows that meet one of several conditions. */
-  #findAny(asked: Asked, isByFilters: boolean): readonly number[] | null {
+  #findAny(asked: Asked): readonly number[] | null {
     if (this.#rows.live <= this.#mostCompared) return this.#compared(this.#ids, 0, asked);
-    if (isByFilters) return null;
-    const found = new Set<number>();
-    for (const one of asked.wanted) {
-      const isTime = one.kind === 'createdAt' || one.kind === 'updatedAt';
-      const numbers = isTime ? null : this.#findAll(all([one]));
-      if (numbers === null || found.size + numbers.length > this.#mostCompared) return null;
-      for (const number of numbers) found.add(number);
-    }
-    const sorted = [...found].filter((number) => this.#isMet(asked, number));
-    this.#sort(sorted, asked.order);
-    return this.#paged(asked, sorted);
+    return asked.filters.tests.length > 0 ? null : this.#findByValues(asked, asked.wanted);
   }
 
-  #sort(numbers: number[], order: RowOrder): void {
-    const probes = new Map(numbers.map((number) => [number, this.#probeAt(order, number)]));
-    numbers.sort((a, b) => this.#compare(order, a, probes.get(b) as Probe, probes.get(a)));
+  /** Rows that have one of several values, as far as they meet the rest. */
+  #findByValues(asked: Asked, wanted: readonly Wanted[]): readonly number[] | null {
+    const found = new Set<number>();
+    for (const one of wanted) {
+      const isTime = one.kind === 'createdAt' || one.kind === 'updatedAt';
+      const numbers = isTime ? null : this.#findAll(all([one]));
+      if (numbers === null || found.size + numbers.length > mostRows) return null;
+      for (const number of numbers) found.add(number);
+    }
+    const met = [...found].filter((number) => this.#isMet(asked, number));
+    return this.#paged(asked, this.#sorted(met, asked.order));
+  }
+
+  #sorted(numbers: readonly number[], order: RowOrder): readonly number[] {
+    const probes = numbers.map((number) => ({ number, ...this.#probeAt(order, number) }));
+    return probes.sort((a, b) => compareProbes(order, a, b)).map(({ number }) => number);
   }
 
   /** @param found all rows that are met, in order */
@@ -190,15 +232,14 @@ export class PlanSearch {
     const { page, order } = asked;
     if (page === null) return found.length > mostRows ? null : found;
     if (page.after === undefined) return found.slice(page.offset, page.offset + page.limit);
-    const probe = probeOf(asked, page.after);
+    const probe = probeAfter(asked, page.after);
     if (probe === null) return null;
     return found.filter((number) => this.#compare(order, number, probe) > 0).slice(0, page.limit);
   }
 
   /** How the row of a number stands to another one in an order. */
-  #compare(order: RowOrder, number: number, other: Probe, own = this.#probeAt(order, number)): number {
-    if (own.key !== other.key) return own.key < other.key ? -1 : 1;
-    return compareTie(order, own.bytes, own.row, other.bytes, other.row);
+  #compare(order: RowOrder, number: number, other: Probe): number {
+    return compareProbes(order, this.#probeAt(order, number), other);
   }
 
   #probeAt(order: RowOrder, number: number): Probe {
@@ -214,51 +255,7 @@ export class PlanSearch {
 /** Rows that meet conditions, the oldest first. */
 function all(wanted: readonly Wanted[]): Asked {
   const isMet = allOf(wanted.map(testOf));
-  return { page: null, sort: null, order: idOrder, wanted, isMore: false, isMet };
+  return { page: null, sort: null, order: idOrder, wanted, filters: noFilters, isMet };
 }
 
-type RowTest = (bytes: Buffer, row: number) => boolean;
-
-function testOf(wanted: Wanted): RowTest {
-  return (bytes, row) => meets(wanted, bytes, row);
-}
-
-function allOf(tests: readonly RowTest[]): RowTest {
-  return (bytes, row) => tests.every((test) => test(bytes, row));
-}
-
-function anyOf(tests: readonly RowTest[]): RowTest {
-  return (bytes, row) => tests.some((test) => test(bytes, row));
-}
-
-/** The record behind which a page begins; null: it can't stand in the order. */
-function probeOf({ sort, order }: Asked, { id, values }: After): Probe | null {
-  const _doc: Record<string, string> = {};
-  const times = { createdAt: epoch, updatedAt: epoch };
-  for (const [index, { target }] of (sort ?? []).entries()) {
-    const value = values[index] ?? null;
-    if (value === null || target === 'id') continue;
-    if (typeof target === 'string') times[target] = (value as Date).toISOString();
-    else _doc[slotOf(target)] = String(value);
-  }
-  const row = { _id: id, _created_at: times.createdAt, _updated_at: times.updatedAt, _doc };
-  const bytes = writer.write(row, RowSlabs.largest);
-  const key = bytes === null ? Number.NaN : orderKey(order, bytes, 0);
-  return bytes === null || Number.isNaN(key) ? null : { key, bytes, row: 0 };
-}
-
-type ValueWanted = Extract<Wanted, { readonly kind: 'value' }>;
-
-/** Values of fields, one of each, in the order of their slots. */
-function valuesIn(wanted: readonly Wanted[]): readonly ValueWanted[] {
-  const values: ValueWanted[] = [];
-  for (const one of wanted) {
-    if (one.kind !== 'value') continue;
-    let at = values.length;
-    while (at > 0 && (values[at - 1] as ValueWanted).slot > one.slot) at--;
-    if (values[at - 1]?.slot !== one.slot) values.splice(at, 0, one);
-  }
-  return values;
-}
-
-const epoch = new Date(0).toISOString();
+const noFilters = new FilterRows([]);

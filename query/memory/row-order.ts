@@ -1,6 +1,6 @@
 import type { Sort, Sorts } from '../input/parse-sort.ts';
 import { createdAt, idSpan, type Span, updatedAt, valueSpan } from '../sql/packed-row.ts';
-import type { Field } from '../structure/field.ts';
+import type { Target } from '../structure/field.ts';
 import { slotOf } from '../structure/slots.ts';
 
 /** What rows are sorted by; ids break ties, as in `orderSql`. Rows without a value come last. */
@@ -20,17 +20,20 @@ export function orderOf(sort: Sorts | null): RowOrder {
   let order: RowOrder | null = null;
   for (let at = sort.length - 1; at >= 0; at--) {
     const { target, descending } = sort[at] as Sort;
-    order =
-      typeof target === 'string'
-        ? { by: target, kind: target === 'id' ? 'id' : 'time', descending, next: order }
-        : { by: slotOf(target), kind: kindOfField(target), descending, next: order };
+    order = { by: keyOfTarget(target), kind: kindOf(target), descending, next: order };
   }
   return order as RowOrder;
 }
 
-function kindOfField({ type }: Field): 'number' | 'boolean' | 'text' {
-  if (type === 'NUMBER') return 'number';
-  return type === 'BOOLEAN' ? 'boolean' : 'text';
+/** The slot of a field, or the system key itself. */
+export function keyOfTarget(target: Target): string {
+  return typeof target === 'string' ? target : slotOf(target);
+}
+
+function kindOf(target: Target): RowOrder['kind'] {
+  if (typeof target === 'string') return target === 'id' ? 'id' : 'time';
+  if (target.type === 'NUMBER') return 'number';
+  return target.type === 'BOOLEAN' ? 'boolean' : 'text';
 }
 
 export function sameOrder(a: RowOrder, b: RowOrder): boolean {
@@ -99,26 +102,33 @@ function idKey(bytes: Buffer, row: number): number {
 
 /** Compares two rows of one `orderKey`. */
 export function compareTie(order: RowOrder, a: Buffer, rowA: number, b: Buffer, rowB: number): number {
-  const { by, kind, descending, next } = order;
-  if (kind === 'text') {
-    const hasValue = valueSpan(a, rowA, nameOf(by), span) && valueSpan(b, rowB, nameOf(by), other);
-    const result = hasValue ? compareSpans(a, b) : 0;
-    if (result !== 0) return descending ? -result : result;
-  }
-  if (next !== null && kind !== 'id') {
+  const { kind, descending, next } = order;
+  const first = compareFirst(order, a, rowA, b, rowB);
+  if (first !== 0 || kind === 'id') return first;
+  if (next !== null) {
     const [keyA, keyB] = [orderKey(next, a, rowA), orderKey(next, b, rowB)];
     // ids that are no UUIDs have no key
     if (keyA !== keyB && next.kind !== 'id') return keyA < keyB ? -1 : 1;
     return compareTie(next, a, rowA, b, rowB);
   }
-  idSpan(a, rowA, span);
-  idSpan(b, rowB, other);
-  const result = compareIds(a, b);
-  return descending && (kind === 'id' || kind === 'time') ? -result : result;
+  const result = compareIds(a, rowA, b, rowB);
+  return descending && kind === 'time' ? -result : result;
+}
+
+/** The same by the first part of the order alone. */
+export function compareFirst(order: RowOrder, a: Buffer, rowA: number, b: Buffer, rowB: number): number {
+  const { by, kind, descending } = order;
+  let result = 0;
+  if (kind === 'id') result = compareIds(a, rowA, b, rowB);
+  else if (kind === 'text' && valueSpan(a, rowA, nameOf(by), span) && valueSpan(b, rowB, nameOf(by), other))
+    result = compareSpans(a, b);
+  return descending ? -result : result;
 }
 
 /** Ids of one `orderKey` differ in a few bytes behind it: a loop finds them sooner than a call of native code. */
-function compareIds(a: Buffer, b: Buffer): number {
+function compareIds(a: Buffer, rowA: number, b: Buffer, rowB: number): number {
+  idSpan(a, rowA, span);
+  idSpan(b, rowB, other);
   const length = Math.min(span.end - span.start, other.end - other.start);
   for (let at = 0; at < length; at++) {
     const difference = (a[span.start + at] as number) - (b[other.start + at] as number);

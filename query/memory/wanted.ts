@@ -1,6 +1,7 @@
 import type { Condition } from '../input/parse-conditions.ts';
 import { createdAt, idSpan, type Span, sameBytes, updatedAt, valueSpan } from '../sql/packed-row.ts';
 import { slotOf } from '../structure/slots.ts';
+import type { RowTest } from './filter-rows.ts';
 import { nameOf } from './row-order.ts';
 
 /** A condition as packed rows are compared with it. */
@@ -8,6 +9,8 @@ export type Wanted =
   | { readonly kind: 'id'; readonly text: string; readonly bytes: Uint8Array }
   | { readonly kind: 'createdAt' | 'updatedAt'; readonly time: number }
   | { readonly kind: 'value'; readonly slot: string; readonly bytes: Uint8Array };
+
+export type ValueWanted = Extract<Wanted, { readonly kind: 'value' }>;
 
 const span: Span = { start: 0, end: 0 };
 
@@ -22,7 +25,23 @@ export function valueWanted(slot: string, text: string): Wanted {
   return { kind: 'value', slot, bytes: Buffer.from(text) };
 }
 
-export function meets(wanted: Wanted, bytes: Buffer, row: number): boolean {
+/** Values of fields, one of each, in the order of their slots. */
+export function valuesIn(wanted: readonly Wanted[]): readonly ValueWanted[] {
+  const values: ValueWanted[] = [];
+  for (const one of wanted) {
+    if (one.kind !== 'value') continue;
+    let at = values.length;
+    while (at > 0 && (values[at - 1] as ValueWanted).slot > one.slot) at--;
+    if (values[at - 1]?.slot !== one.slot) values.splice(at, 0, one);
+  }
+  return values;
+}
+
+export function testOf(wanted: Wanted): RowTest {
+  return (bytes, row) => meets(wanted, bytes, row);
+}
+
+function meets(wanted: Wanted, bytes: Buffer, row: number): boolean {
   switch (wanted.kind) {
     case 'createdAt':
       return createdAt(bytes, row) === wanted.time;

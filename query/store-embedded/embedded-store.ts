@@ -114,11 +114,12 @@ export class EmbeddedStore implements RecordStore {
   }
 
   find<Result>(space: RecordSpace, plan: ReadPlan, signal: AbortSignal, answers: FindAnswers<Result>) {
-    const { plain, others } = plan.conditions;
-    // without an equality they are found in memory only in a small space
-    const isScan = others.length > 0 && plain.length === 0;
+    const { plain, others, hashed } = plan.conditions;
+    const shapes = hashed.length === 0 ? shapesOf(plan) : [];
+    // what no index finds is found in memory only in a small space
+    const isScan = others.length > 0 && plain.length === 0 && shapes.length === 0;
     this.#preloads.missed(space, isScan ? 'look-up' : 'search');
-    if (plan.conditions.hashed.length === 0) this.#tables.missed(space.id, shapesOf(plan));
+    this.#tables.missed(space.id, shapes);
     return this.#reads.find(space, plan, signal, answers);
   }
 

@@ -158,6 +158,21 @@ t.test('it is found when an index misses an update', async (t) => {
   await expectProblem(t, indexed());
 });
 
+t.test('it is found when an index of ranges misses an update', async (t) => {
+  const { isSame } = OrderedIndex.prototype;
+  t.teardown(() => {
+    OrderedIndex.prototype.isSame = isSame;
+  });
+  let missed = 0;
+  OrderedIndex.prototype.isSame = function (...args) {
+    const isRange = this.slots.length === 0 && this.order.by !== 'id';
+    if (isRange) missed++;
+    return isRange || isSame.apply(this, args);
+  };
+  await expectProblem(t, indexed());
+  t.ok(missed > 0);
+});
+
 t.test('it is found when an index that gets no more writes is dropped too late', async (t) => {
   const { add, remove } = OrderedIndex.prototype;
   t.teardown(() => Object.assign(OrderedIndex.prototype, { add, remove }));

@@ -62,11 +62,22 @@ const records = fc.sample(record, { numRuns: 700, seed: 5 });
 
 type Ask = { readonly query: readonly [string, string][]; readonly options: object | undefined };
 const textPair = fc.tuple(fc.constant('text'), fc.constantFrom(...texts));
+const bound = (operator: string) =>
+  fc.tuple(fc.constant(`number[${operator}]`), fc.constantFrom(...numbers.map(String)));
 const pairs = fc.oneof(
   { weight: 4, arbitrary: fc.tuple(textPair) },
   {
     weight: 8,
     arbitrary: fc.tuple(textPair, fc.tuple(fc.constant('number'), fc.constantFrom(...numbers.map(String)))),
+  },
+  { weight: 2, arbitrary: fc.tuple(bound('gte'), bound('lt')) },
+  { weight: 1, arbitrary: fc.tuple(bound('gt'), textPair) },
+  { weight: 1, arbitrary: fc.tuple(fc.tuple(fc.constant('text[startsWith]'), fc.constantFrom(...texts))) },
+  {
+    weight: 1,
+    arbitrary: fc.array(fc.tuple(fc.constant('text[in]'), fc.constantFrom(...texts)), {
+      ...{ minLength: 1, maxLength: 3 },
+    }),
   },
   {
     weight: 1,

@@ -271,11 +271,18 @@ class HistoryRun {
     }
     const group = this.#pick(groups);
     const descending = { sort: { by: 'value', order: 'desc' } };
+    // values are numbers of operations, so the newest ones are beyond it
+    const above = Math.max(0, this.#next - 3 * this.#keys);
     const [name, request, missing] = this.#pick<
       readonly [string, () => Promise<QueryAnswer>, ((state: Stored) => boolean) | null]
     >([
       ['find', () => space.find(`group=${group}`), (state) => state?.group !== group],
       ['find, sorted', () => space.find(`group=${group}`, descending), (state) => state?.group !== group],
+      [
+        'find, above',
+        () => space.find(`value[gt]=${above}`),
+        (state) => state === null || state.value <= above,
+      ],
       ['find, a page', () => space.find('', { pagination: { limit: 3, page: 1 } }), null],
       [
         'find, Or',

@@ -3,7 +3,7 @@ import t from 'tap';
 import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
 import { type Filter, kindOfValue } from '../../query/input/filters/filter.ts';
 import { comparable, filterTest } from '../../query/input/filters/filter-test.ts';
-import { operatorOf, operatorsFor } from '../../query/input/filters/operators.ts';
+import { type OperatorName, operatorOf, operatorsFor } from '../../query/input/filters/operators.ts';
 import type { Sort, Sorts } from '../../query/input/parse-sort.ts';
 import type { ReadPlan } from '../../query/input/read-plan.ts';
 import type { IndexShape } from '../../query/memory/index-shape.ts';
@@ -12,7 +12,7 @@ import { RowJson } from '../../query/memory/row-json.ts';
 import { orderOf } from '../../query/memory/row-order.ts';
 import { RowWriter } from '../../query/sql/packed-row.ts';
 import type { StoredRow } from '../../query/sql/stored-row.ts';
-import type { Field, FieldType, Target } from '../../query/structure/field.ts';
+import type { Field, FieldType, StoredValue, Target } from '../../query/structure/field.ts';
 import { recordParts, wholeRecord } from '../../query/structure/record-parts.ts';
 import { slotOf } from '../../query/structure/slots.ts';
 import { createStructure } from '../../query/structure/structure.ts';
@@ -87,6 +87,35 @@ const comparison: fc.Arbitrary<Filter> = fc
     const values = isList ? fc.array(value, { maxLength: 3 }) : value.map((one) => [one]);
     return values.map((some) => ({ target, path: [], operator, values: some }));
   });
+/** Comparisons that an index can answer: bounds of a value, by texts that begin others as well, and lists. */
+const bounded: fc.Arbitrary<readonly Filter[]> = fc
+  .constantFrom<Target>(...fields.filter(({ type }) => type !== 'BOOLEAN'), 'id', 'createdAt')
+  .chain((target) => {
+    const isText = typeof target !== 'string' && target.type === 'TEXT';
+    const value = isText ? fc.constantFrom(...texts, 'ab', 'abcdefgh') : anyValueOf(target);
+    const bound = fc.constantFrom<OperatorName>(
+      'gt',
+      'gte',
+      'lt',
+      'lte',
+      ...(isText ? (['startsWith'] as const) : []),
+    );
+    const one = (operator: OperatorName, values: readonly (StoredValue | Date)[]): Filter => ({
+      ...{ target, path: [], operator, values },
+    });
+    return fc.oneof(
+      { weight: 1, arbitrary: fc.array(value, { maxLength: 4 }).map((values) => [one('in', values)]) },
+      {
+        weight: 4,
+        arbitrary: fc.array(
+          fc.tuple(bound, value).map(([operator, of]) => one(operator, [of])),
+          {
+            ...{ minLength: 1, maxLength: 3 },
+          },
+        ),
+      },
+    );
+  });
 const filter: fc.Arbitrary<Filter> = fc.oneof(
   comparison,
   fc.record({
@@ -119,6 +148,7 @@ const plan: fc.Arbitrary<ReadPlan> = fc
     others: fc.oneof(
       { weight: 2, arbitrary: fc.constant([]) },
       { weight: 1, arbitrary: fc.array(filter, { maxLength: 2 }) },
+      { weight: 1, arbitrary: bounded },
     ),
     sort,
     page: fc.option(fc.record({ limit: fc.integer({ min: 1, max: 8 }), offset: fc.nat(6) })),
@@ -140,7 +170,7 @@ const plan: fc.Arbitrary<ReadPlan> = fc
     }));
   });
 const shape: fc.Arbitrary<IndexShape> = fc
-  .tuple(fc.subarray(fields), sort)
+  .tuple(fc.oneof(fc.subarray(fields), fc.constant([])), sort)
   .map(([some, by]) => ({ slots: some.map(slotOf).sort(), order: orderOf(by) }));
 
 type Step =
@@ -332,9 +362,35 @@ t.test('an index of many rows stays in order while rows come, change and go', as
       const wanted = expected([...truth.values()], { conditions, sort, page });
       t.strictSame(found && table.rows(found).map(({ _id }) => _id), wanted);
     }
+    const bound = (operator: OperatorName, value: number): Filter => ({
+      ...{ target: fields[1] as Field, path: [], operator, values: [value] },
+    });
+    const others = [bound('gt', 300), bound('lte', 400)];
+    for (const by of [null, sort]) {
+      const plan = { conditions: { ...conditions, others }, sort: by, page: null };
+      const found = table.find(plan);
+      t.strictSame(found && table.rows(found).map(({ _id }) => _id), expected([...truth.values()], plan));
+    }
   }
   const rows = [...truth.values()].reduce((sum, { _doc }) => sum + JSON.stringify(_doc).length + 60, 0);
   t.ok(table.bytes < 4 * rows, 'what was removed does not stay');
+});
+
+t.test('a page behind a record that stands in front of a text’s beginning begins with it', async (t) => {
+  const table = new MemoryTable(key, 0);
+  const sort: Sorts = [{ target: name, descending: false }];
+  table.beginIndex({ slots: [], order: orderOf(sort) });
+  table.continueIndex(0);
+  const time = new Date(0).toISOString();
+  for (const [at, text] of ['a', 'b', 'ca', 'cb', 'cc', 'd'].entries())
+    table.put({ _id: ids[at] as string, _created_at: time, _updated_at: time, _doc: { t0: text } });
+  const others = [{ target: name, path: [], operator: 'startsWith' as const, values: ['c'] }];
+  const page = { limit: 2, offset: 0, after: { id: ids[0] as string, values: ['a'] } };
+  const found = table.find({
+    conditions: { relationship: 'And', plain: [], others, hashed: [] },
+    ...{ sort, page },
+  });
+  t.strictSame(found && table.rows(found).map(({ _doc }) => _doc.t0), ['ca', 'cb']);
 });
 
 t.test('a long text is compared with few bytes on the event loop: the rest is the engine’s', async (t) => {

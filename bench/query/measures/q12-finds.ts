@@ -124,6 +124,36 @@ export const q14: QueryMeasure = {
     ]),
 };
 
+/** How fast are ranges, beginnings of texts and long lists, that nobody has asked for before? */
+export const q16: QueryMeasure = {
+  id: 'Q16',
+  run: (bench) =>
+    rates(bench, 'Q16', [
+      { what: '20 records between two numbers', kind: 'between', first: 5000, aim: 15_000, peers: '-' },
+      {
+        ...{ what: 'nine of them to one updateOneById', kind: 'betweenMixed', first: 5000, aim: 15_000 },
+        peers: '-',
+      },
+      {
+        what: '11 records by the beginning of a text',
+        kind: 'startsWith',
+        first: 5000,
+        aim: 15_000,
+        peers: '-',
+      },
+      {
+        ...{
+          what: '10,000 ids by QUERY, one caller, p50',
+          kind: 'inIds',
+          connections: 1,
+          first: 60,
+          aim: 20,
+        },
+        peers: '-',
+      },
+    ]),
+};
+
 /** What do Q12 and Q14 cost an engine that is served over HTTP? It keeps nothing in memory for them. */
 export const q15: QueryMeasure = {
   id: 'Q15',

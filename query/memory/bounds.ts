@@ -1,0 +1,61 @@
+import type { Comparison, Filter } from '../input/filters/filter.ts';
+import type { OperatorName } from '../input/filters/operators.ts';
+import type { Condition } from '../input/parse-conditions.ts';
+import type { OrderedIndex, Position } from './ordered-index.ts';
+import { probeOf } from './probe.ts';
+import { keyOfTarget, type RowOrder } from './row-order.ts';
+
+/** Which rows of an order comparisons can leave. */
+export interface Bounds {
+  /** Rows in front of those that meet it are none of them; absent: the first one may be. */
+  readonly from: Comparison | undefined;
+  /** Behind a row that does not meet these there is none. */
+  readonly upTo: readonly Comparison[];
+}
+
+/** The first that is there decides where rows begin. */
+const lower: readonly OperatorName[] = ['startsWith', 'gte', 'gt'];
+const upper: readonly OperatorName[] = ['lte', 'lt'];
+
+/** Comparisons of whole values that every row has to meet. */
+export function comparisonsIn(filters: readonly Filter[]): readonly Comparison[] {
+  return filters.flatMap((filter) => {
+    if ('group' in filter) return filter.group === 'all' ? comparisonsIn(filter.branches) : [];
+    return filter.path.length === 0 ? filter : [];
+  });
+}
+
+/** What comparisons leave of an order by its first part; null: all of it. */
+export function boundsOf(comparisons: readonly Comparison[], { by, descending }: RowOrder): Bounds | null {
+  const own = comparisons.filter(({ target }) => keyOfTarget(target) === by);
+  const first = descending ? upper : lower;
+  // texts with a beginning stand together, but where they begin in a descending order has no value
+  const last = descending ? lower.slice(1) : upper;
+  const from = first
+    .map((name) => own.find(({ operator }) => operator === name))
+    .find((one) => one !== undefined);
+  const upTo = own.filter(({ operator }) => last.includes(operator));
+  if (from?.operator === 'startsWith') upTo.push(from);
+  const any = from ?? upTo[0];
+  if (any === undefined) return null;
+  // rows without a value come last
+  return { from, upTo: [...upTo, { ...any, operator: 'exists', values: [true] }] };
+}
+
+/** The first target that comparisons bound. */
+export function boundedIn(comparisons: readonly Comparison[]): Comparison['target'] | undefined {
+  return comparisons.find(({ operator }) => lower.includes(operator) || upper.includes(operator))?.target;
+}
+
+/** Where the rows of a hash begin that a comparison leaves; null: its value can't stand in the order. */
+export function firstOf(
+  index: OrderedIndex,
+  hash: number,
+  { target, operator, values }: Comparison,
+): Position | null {
+  const value = values[0] as Condition['value'];
+  const id = target === 'id' ? String(value) : '';
+  const probe = probeOf(index.order, { id, targets: [target], values: [value] });
+  const edge = operator === 'gt' || operator === 'lt' ? -1 : 1;
+  return probe && index.seek(hash, probe.key, { ...probe, edge });
+}
