@@ -76,7 +76,7 @@ export function createRecordInserts(deps: {
     const made: NewRecord[] = [];
     const make = (createdAt: string, nextId: () => string): Promise<void> =>
       forEachYielding(hashed, (values) => made.push({ id: nextId(), createdAt, values }), signal);
-    let outcome: Promise<{ readonly told: Promise<void> }>;
+    let outcome: Promise<{ readonly invalidated: Promise<void> }>;
     try {
       const earlier = keyed === undefined ? null : await keyed.find(signal);
       if (earlier !== null) {
@@ -107,12 +107,12 @@ export function createRecordInserts(deps: {
     }
     // the values stay reserved until the outcome is known, even when the client has gone
     const settled = outcome
-      .then(({ told }) => {
+      .then(({ invalidated }) => {
         stored = values;
-        return { told };
+        return { invalidated };
       })
       .finally(settle)
-      .then(({ told }) => told);
+      .then(({ invalidated }) => invalidated);
     await untilAborted(settled, signal);
     return { records: made, replayed: false };
   };

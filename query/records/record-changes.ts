@@ -23,7 +23,7 @@ interface Outcome {
   /** The record; null: there is none. */
   readonly row: StoredRow | null;
   /** Resolves when nobody goes by the space's older version. */
-  readonly told: Promise<void>;
+  readonly invalidated: Promise<void>;
 }
 
 /** Increments of one record that wait for its turn. */
@@ -39,7 +39,7 @@ export interface UpdateTarget {
   readonly stillWanted?: () => Promise<boolean>;
 }
 
-const untouched: Outcome = { row: null, told: Promise.resolve() };
+const untouched: Outcome = { row: null, invalidated: Promise.resolve() };
 
 /** Increments of one write. */
 const countedAtOnce = 1000;
@@ -121,7 +121,7 @@ export class RecordChanges {
   ): Promise<readonly StoredRow[]> {
     const assignments = changes === null ? null : await this.#assignments(space, changes, signal);
     const change = async (ids: readonly string[]): Promise<Changed> => {
-      if (ids.length === 0) return { rows: [], told: Promise.resolve() };
+      if (ids.length === 0) return { rows: [], invalidated: Promise.resolve() };
       const steps = ids.map((id) => ({ id, assignments }));
       return this.#deps.writes.change({ space, steps, signal });
     };
@@ -133,8 +133,8 @@ export class RecordChanges {
       const stillThere = async () => (await find()).filter((id) => ours.has(id));
       return this.#alone(space, ids, async () => change(await stillThere()), signal);
     };
-    const { rows, told } = await untilAborted(this.#spaces.alone(space.id, work), signal);
-    await untilAborted(told, signal);
+    const { rows, invalidated } = await untilAborted(this.#spaces.alone(space.id, work), signal);
+    await untilAborted(invalidated, signal);
     return rows.filter((row) => row !== null);
   }
 
@@ -153,8 +153,8 @@ export class RecordChanges {
   }
 
   async #commit(change: RecordChange): Promise<Outcome> {
-    const { rows, told } = await this.#deps.writes.change(change);
-    return { row: rows[0] ?? null, told };
+    const { rows, invalidated } = await this.#deps.writes.change(change);
+    return { row: rows[0] ?? null, invalidated };
   }
 
   /** Increments of a record that wait for its turn are made together: one write to the disk is enough for them. */
@@ -170,18 +170,18 @@ export class RecordChanges {
         const left = all.filter((one) => !one.signal.aborted);
         if (left.length === 0) return untouched;
         const steps = left.map((one) => one.step);
-        const { rows, told } = await this.#deps.writes.change({ space, steps, signal: never });
+        const { rows, invalidated } = await this.#deps.writes.change({ space, steps, signal: never });
         left.forEach((one, at) => {
           one.row = rows[at] ?? null;
         });
-        return { row: null, told };
+        return { row: null, invalidated };
       };
       group = { space, all, made: this.#inTurn(space, step.id, work, never).finally(close) };
       this.#counts.set(key, group);
     }
     group.all.push(waiting);
-    const { told } = await untilAborted(group.made, signal);
-    return { row: waiting.row, told };
+    const { invalidated } = await untilAborted(group.made, signal);
+    return { row: waiting.row, invalidated };
   }
 
   /** Does the work in the record's turn. */
@@ -195,10 +195,10 @@ export class RecordChanges {
     return this.#lock.run(recordKey(space, id), shared, signal);
   }
 
-  /** The next change does not wait until others are told; the answer does. */
+  /** The next change does not wait until other processes forget what they kept; the answer does. */
   async #recordOf(space: RecordSpace, made: Promise<Outcome>, signal: AbortSignal): Promise<string | null> {
-    const { row, told } = await made;
-    await untilAborted(told, signal);
+    const { row, invalidated } = await made;
+    await untilAborted(invalidated, signal);
     return row === null ? null : storedJson(space.structure, row);
   }
 

@@ -4,10 +4,10 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import type { Spaces } from './spaces.ts';
 
 /**
- * Writes by a structure that counts, for a store that several processes write to: another one may be changing the types of
- * a space's fields since the request came (type-changes.ts). It copies the values when no process goes by the structure
- * from before any more. So what was written by one that counts afterwards still is among them; a write of which that
- * can't be said is not acknowledged.
+ * Writes by a current structure, for a store that several processes write to. Another process may have begun to change
+ * types of the space's fields after the request came (type-changes.ts). It copies the values once no process uses the
+ * older structure. So it copies every value that was written by a structure which is still current after the write; any
+ * other write is not acknowledged.
  */
 export function currentWrites(writes: RecordWrites, spaces: Pick<Spaces, 'find'>): RecordWrites {
   const whileCurrent = async <Result>(

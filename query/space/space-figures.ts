@@ -9,8 +9,9 @@ export interface SpaceFigures {
   readonly bytes: number;
 }
 
-/** Records whose size is taken for that of all of a space; of how many spaces it is known, and for how long. Milliseconds. */
+/** The size of all records of a space is estimated from so many. */
 const sampled = 100;
+/** Estimates that are kept, and for how many milliseconds. */
 const knownSpaces = 10_000;
 const knownFor = 600_000;
 /** Spaces that are sampled at once. */

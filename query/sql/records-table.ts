@@ -41,7 +41,7 @@ export interface Sql {
 /** In place of a space: it needs the records of all of them. */
 export const allSpaces = '*';
 
-/** Of which the size of a space's records is told. */
+/** The size of a space is estimated from so many of its records. */
 const sampledRecords = 1000;
 
 /** Spaces of one statement, whose ids are its text. */

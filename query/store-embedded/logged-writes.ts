@@ -24,7 +24,7 @@ import type { RecordEffect, ResultCache } from './result-cache.ts';
 
 const neverAborted = new AbortController().signal;
 const lookedUpAtOnce = 200;
-const nobodyToTell = Promise.resolve();
+const nothingToInvalidate = Promise.resolve();
 
 interface Deps {
   readonly pending: PendingRecords;
@@ -47,7 +47,7 @@ export class LoggedWrites implements RecordWrites {
     this.#deps = deps;
   }
 
-  async insert(args: NewRecords): Promise<{ readonly told: Promise<void> }> {
+  async insert(args: NewRecords): Promise<{ readonly invalidated: Promise<void> }> {
     const { space, records, receipt, signal, permit } = args;
     const { pending, lock, results } = this.#deps;
     if (records.length > manyRecords) return this.#insertMany(args);
@@ -64,10 +64,10 @@ export class LoggedWrites implements RecordWrites {
       permit?.check();
       await pending.write(writes, { account: space.ownerId, signal, seen });
     });
-    return { told: nobodyToTell };
+    return { invalidated: nothingToInvalidate };
   }
 
-  #insertMany(args: NewRecords): Promise<{ readonly told: Promise<void> }> {
+  #insertMany(args: NewRecords): Promise<{ readonly invalidated: Promise<void> }> {
     const { space, records, receipt } = args;
     function* rows(): Generator<StoredRow> {
       for (const record of records) yield rowOf(space, record).row;
@@ -115,7 +115,7 @@ export class LoggedWrites implements RecordWrites {
       });
       return after;
     });
-    return { rows, told: nobodyToTell };
+    return { rows, invalidated: nothingToInvalidate };
   }
 
   /** The records of the steps by their ids. */

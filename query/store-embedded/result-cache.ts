@@ -33,10 +33,10 @@ interface Entry {
 }
 
 /** Slots that conditions compare, in order, and the values. Null: any write may change the result. */
-type Told = { readonly slots: string; readonly values: string } | null;
+type Equalities = { readonly slots: string; readonly values: string } | null;
 
 interface Group {
-  readonly told: Told;
+  readonly equalities: Equalities;
   readonly entries: Set<Entry>;
 }
 
@@ -54,7 +54,7 @@ interface SpaceEntries {
 const overhead = 600;
 /** The share of the cache that one result may have. */
 const largestShare = 1 / 64;
-/** Field sets of one space that are told apart; conditions on more are dropped with every write. */
+/** Field sets of one space that are kept apart; conditions on more are dropped with every write. */
 const fieldSets = 32;
 const separator = '\u0000';
 
@@ -174,7 +174,7 @@ export class ResultCache implements ReadCache, KeptResults {
   #spaceOf(id: string): SpaceEntries {
     let space = this.#spaces.get(id);
     if (space === undefined) {
-      const others = { told: null, entries: new Set<Entry>() };
+      const others = { equalities: null, entries: new Set<Entry>() };
       space = { id, byKey: new Map(), byConditions: new Map(), others, writes: new Set() };
       this.#spaces.set(id, space);
     }
@@ -187,9 +187,9 @@ export class ResultCache implements ReadCache, KeptResults {
 
   #add(spaceId: string, key: string, conditions: Conditions | null): Entry {
     const space = this.#spaceOf(spaceId);
-    const told = conditions === null ? null : toldBy(conditions);
-    const dropped = concerns(space.writes, told);
-    const group = dropped ? space.others : groupOf(space, told);
+    const equalities = conditions === null ? null : equalitiesOf(conditions);
+    const dropped = concerns(space.writes, equalities);
+    const group = dropped ? space.others : groupOf(space, equalities);
     const entry: Entry = { space, key, group, result: null, reading: null, dropped };
     if (dropped) return entry;
     space.byKey.set(key, entry);
@@ -214,40 +214,41 @@ export class ResultCache implements ReadCache, KeptResults {
     const { space, key, group } = entry;
     if (space.byKey.get(key) === entry) space.byKey.delete(key);
     group.entries.delete(entry);
-    if (group.told !== null && group.entries.size === 0) {
-      const byValues = space.byConditions.get(group.told.slots);
-      byValues?.delete(group.told.values);
-      if (byValues?.size === 0) space.byConditions.delete(group.told.slots);
+    if (group.equalities !== null && group.entries.size === 0) {
+      const byValues = space.byConditions.get(group.equalities.slots);
+      byValues?.delete(group.equalities.values);
+      if (byValues?.size === 0) space.byConditions.delete(group.equalities.slots);
     }
     this.#forgetSpace(space);
   }
 }
 
-function groupOf({ byConditions, others }: SpaceEntries, told: Told): Group {
-  if (told === null || (byConditions.size === fieldSets && !byConditions.has(told.slots))) return others;
-  const byValues = byConditions.get(told.slots) ?? new Map<string, Group>();
-  byConditions.set(told.slots, byValues);
-  const group = byValues.get(told.values) ?? { told, entries: new Set() };
-  byValues.set(told.values, group);
+function groupOf({ byConditions, others }: SpaceEntries, equalities: Equalities): Group {
+  if (equalities === null || (byConditions.size === fieldSets && !byConditions.has(equalities.slots)))
+    return others;
+  const byValues = byConditions.get(equalities.slots) ?? new Map<string, Group>();
+  byConditions.set(equalities.slots, byValues);
+  const group = byValues.get(equalities.values) ?? { equalities, entries: new Set() };
+  byValues.set(equalities.values, group);
   return group;
 }
 
 /** Whether one of the writes may change a result with these conditions. */
-function concerns(writes: ReadonlySet<Write>, told: Told): boolean {
+function concerns(writes: ReadonlySet<Write>, equalities: Equalities): boolean {
   for (const { effects } of writes) {
-    if (effects === null || told === null) return true;
-    const names = told.slots.split(',');
-    if (effects.some(({ id, doc }) => valuesOf(names, id, doc) === told.values)) return true;
+    if (effects === null || equalities === null) return true;
+    const names = equalities.slots.split(',');
+    if (effects.some(({ id, doc }) => valuesOf(names, id, doc) === equalities.values)) return true;
   }
   return false;
 }
 
 function sizeOf({ key, group, result }: Entry): number {
-  return overhead + 2 * (key.length + (group.told?.values.length ?? 0)) + (result?.byteLength ?? 0);
+  return overhead + 2 * (key.length + (group.equalities?.values.length ?? 0)) + (result?.byteLength ?? 0);
 }
 
 /** Equalities that all have to hold decide alone which writes matter, whatever order and page are asked for. */
-function toldBy({ relationship, plain, others, hashed }: Conditions): Told {
+function equalitiesOf({ relationship, plain, others, hashed }: Conditions): Equalities {
   if (hashed.length > 0 || plain.length === 0) return null;
   if (relationship === 'Or' && plain.length + others.length > 1) return null;
   const values = new Map<string, string>();

@@ -21,8 +21,8 @@ interface Deps {
 /** What the engine had to do for a space, in look-ups. */
 interface Misses {
   count: number;
-  /** So many are worth another preload. */
-  enough: number;
+  /** With so many, reading the whole space is worth its price. */
+  threshold: number;
   /** Until then it is left alone. */
   notBefore: number;
 }
@@ -65,11 +65,11 @@ export class SpacePreloads {
     if (!this.#deps.known.tables.keeps || this.#deps.known.tables.has(space.id)) return;
     let misses = this.#misses.get(space.id);
     if (misses === undefined) {
-      misses = { count: 0, enough: this.#fewest, notBefore: 0 };
+      misses = { count: 0, threshold: this.#fewest, notBefore: 0 };
       this.#misses.set(space.id, misses);
     }
     misses.count += costs[kind];
-    if (misses.count < misses.enough || this.#running !== null || this.#closed) return;
+    if (misses.count < misses.threshold || this.#running !== null || this.#closed) return;
     if (misses.notBefore > performance.now()) return;
     this.#running = this.#preload(space, misses).finally(() => {
       this.#running = null;
@@ -88,8 +88,8 @@ export class SpacePreloads {
     const { tables } = this.#deps.known;
     try {
       const { records, bytes } = await this.#sizeOf(space);
-      misses.enough = Math.max(this.#fewest, records / recordsPerMiss);
-      if (misses.count < misses.enough) return;
+      misses.threshold = Math.max(this.#fewest, records / recordsPerMiss);
+      if (misses.count < misses.threshold) return;
       misses.count = 0;
       const fits = tables.hasRoom(space.ownerId, bytes) && (await this.#read(space));
       if (!fits) misses.notBefore = performance.now() + pause;

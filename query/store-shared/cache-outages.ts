@@ -59,7 +59,7 @@ export class CacheOutages {
     return performance.now() < this.#until - this.#times.lifetime * (1 + marginShare);
   }
 
-  /** Resolves when that is so. Rejects when ClickHouse can't be told in time. */
+  /** Resolves as soon as that is so. Rejects when ClickHouse can't be reached in time. */
   async cover(): Promise<void> {
     if (performance.now() > this.#until - this.#times.length / 2) {
       this.#adding ??= this.#add().finally(() => {

@@ -130,7 +130,7 @@ export class RedisVersions implements SpaceVersions {
       else await this.#coverUnless(writers.begun);
     } catch (error) {
       void this.#leave(spaceId, writers);
-      throw unavailable('Other processes can not be told of the write', error);
+      throw unavailable('Other processes do not hear of the write', error);
     }
     return () => this.#end(spaceId, writers);
   }

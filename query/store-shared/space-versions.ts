@@ -10,8 +10,8 @@ export interface SpaceVersions {
   read(spaceId: string): Promise<string | null>;
   /**
    * To be called before a write can be seen: while it is under way the space has no version. Rejects with 503 when
-   * others can't be told; then nothing may be written. What it answers is to be called when the write can be seen, or
-   * nobody knows. That resolves when nobody can go by a version from before, and never rejects.
+   * other processes can't be reached; then nothing may be written. Resolves with a function, to be called when the write
+   * can be seen or its outcome is unknown. That one resolves when nobody can go by an older version, and never rejects.
    */
   begin(spaceId: string): Promise<() => Promise<void>>;
 }

@@ -92,7 +92,7 @@ export interface StoredKeys {
  */
 export interface RecordWrites {
   /** Stores the records, all or none. Resolves with what must be waited for before they are acknowledged. */
-  insert(records: NewRecords): Promise<{ readonly told: Promise<void> }>;
+  insert(records: NewRecords): Promise<{ readonly invalidated: Promise<void> }>;
   change(change: RecordChange): Promise<Changed>;
 }
 
@@ -133,5 +133,5 @@ export interface Changed {
   /** For each step the record as it is after an update or was before a removal; null: there is no such record. */
   readonly rows: readonly (StoredRow | null)[];
   /** Resolves when nobody goes by what the space held before: only then is the write acknowledged. */
-  readonly told: Promise<void>;
+  readonly invalidated: Promise<void>;
 }

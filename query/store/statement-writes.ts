@@ -11,9 +11,9 @@ import { createChangeCommit } from './change-commit.ts';
 import type { Changed, RecordChange, RecordWrites } from './record-store.ts';
 
 /**
- * To be called before a write can be seen, so that nothing that was kept of results contradicts it. Rejects with 503
- * when other processes can't be told; then nothing may be written. What it answers is to be called when the write can be
- * seen, or nobody knows; that resolves when the write may be acknowledged, and never rejects.
+ * To be called before a write can be seen, so that no kept result contradicts it. Rejects with 503 when other processes
+ * can't be reached; then nothing may be written. Resolves with a function, to be called when the write can be seen or its
+ * outcome is unknown. That one resolves when the write may be acknowledged, and never rejects.
  */
 export type BeginWrite = (spaceId: string) => Promise<() => Promise<void>>;
 
@@ -94,14 +94,14 @@ export function createStatementWrites(deps: {
         await end();
         throw error;
       }
-      return { told: end() };
+      return { invalidated: end() };
     },
     async change(change): Promise<Changed> {
       await addKeys(change);
       const end = await beginWrite(change.space.id);
       try {
         const rows = await changeCommit.commit(change);
-        return { rows, told: end() };
+        return { rows, invalidated: end() };
       } catch (error) {
         await end();
         throw error;

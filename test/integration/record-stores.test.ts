@@ -87,14 +87,14 @@ class Client {
   ): Promise<void> {
     const unique = records.map(({ values }, index) => ({ index, hash: hashOf('t0', values[0] as string) }));
     for (const { hash } of unique) this.store.keys.add(space.id, hash);
-    const { told } = await this.store.insert({ space, records, unique, signal, permit });
-    await told;
+    const { invalidated } = await this.store.insert({ space, records, unique, signal, permit });
+    await invalidated;
   }
 
   async change(space: RecordSpace, id: string, value: number | null, isRemoval = false) {
     const assignments = isRemoval ? null : [{ slot: 'n0', value }];
-    const { rows, told } = await this.store.change({ space, steps: [{ id, assignments }], signal });
-    await told;
+    const { rows, invalidated } = await this.store.change({ space, steps: [{ id, assignments }], signal });
+    await invalidated;
     return rows[0] ?? null;
   }
 

@@ -19,10 +19,10 @@ const refused = { status: 503, code: 'overloaded' };
 /** @param found what the catalogue has at each look */
 function open(...found: (RecordSpace | null)[]) {
   let written = 0;
-  const told = Promise.resolve();
+  const invalidated = Promise.resolve();
   const writes = {
-    insert: async () => ({ told, count: ++written }),
-    change: async () => ({ rows: [], told, count: ++written }),
+    insert: async () => ({ invalidated, count: ++written }),
+    change: async () => ({ rows: [], invalidated, count: ++written }),
   } satisfies RecordWrites;
   const current = currentWrites(writes, { find: async () => found.shift() ?? null });
   return {

@@ -25,7 +25,7 @@ const results: Readonly<Record<string, Conditions | null>> = {
 };
 
 /** Which of the results are still kept after a write to a space that holds `before`. */
-async function keptAfter(write: (writes: LoggedWrites) => Promise<{ told: Promise<void> }>) {
+async function keptAfter(write: (writes: LoggedWrites) => Promise<{ invalidated: Promise<void> }>) {
   const cache = new ResultCache(1024 ** 2);
   for (const [name, conditions] of Object.entries(results)) {
     await cache.load(space, name, conditions, async () => Buffer.from(name));
@@ -35,7 +35,7 @@ async function keptAfter(write: (writes: LoggedWrites) => Promise<{ told: Promis
     lookUp: async () => [before],
     pending: { write: async (_: unknown, { seen }: { seen: () => void }) => seen() },
   } as unknown as ConstructorParameters<typeof LoggedWrites>[0]);
-  await (await write(writes)).told;
+  await (await write(writes)).invalidated;
   return Object.keys(results).filter((name) => cache.get(space, name) !== undefined);
 }
 const change = (value: string | null) => (writes: LoggedWrites) =>
