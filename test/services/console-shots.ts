@@ -32,6 +32,32 @@ export const consoleShots: readonly Shot[] = [
       await page.getByRole('dialog', { name: 'harbour.png' }).getByRole('img').waitFor();
     },
   },
+  {
+    name: 'uploads',
+    path: '/projects/holiday/files',
+    async prepare(page) {
+      // a request that is held would keep the network busy
+      await page.waitForLoadState('networkidle');
+      await holdUploads(page);
+      const size = 24_000_000;
+      await page
+        .locator('input[type=file]')
+        .first()
+        .setInputFiles([
+          { name: 'boat-trip.mp4', mimeType: 'video/mp4', buffer: Buffer.alloc(size) },
+          { name: 'interview.wav', mimeType: 'audio/wav', buffer: Buffer.alloc(size / 2) },
+        ]);
+      // where they are comes with the answer to a HEAD
+      for (const name of ['boat-trip.mp4', 'interview.wav']) {
+        await page.getByRole('button', { name: `Pause the upload of ${name}` }).click();
+        await page.getByRole('button', { name: `Resume the upload of ${name}` }).click();
+      }
+      await page.getByText('8.7 MB of 24 MB').waitFor();
+      await page.getByText('8.7 MB of 12 MB').waitFor();
+      await page.getByRole('button', { name: 'Pause the upload of boat-trip.mp4' }).click();
+      await page.getByRole('button', { name: 'Resume the upload of boat-trip.mp4' }).waitFor();
+    },
+  },
   { name: 'files-empty', path: '/projects/nothing-yet/files' },
   { name: 'tokens', path: '/tokens' },
   {
@@ -72,6 +98,21 @@ export const consoleShots: readonly Shot[] = [
   },
   { name: 'account', path: '/account' },
 ];
+
+/** Uploads of which the server has some bytes, and gets no more. */
+async function holdUploads(page: Page): Promise<void> {
+  let begun = 0;
+  await page.route('**/resumable', (route) => {
+    begun += 1;
+    const expires = new Date(Date.now() + 86_400_000).toUTCString();
+    const location = `/_f_/holiday/resumable/${begun}`;
+    return route.fulfill({ status: 201, headers: { location, 'upload-expires': expires } });
+  });
+  await page.route('**/resumable/*', async (route) => {
+    if (route.request().method() === 'HEAD')
+      await route.fulfill({ status: 200, headers: { 'upload-offset': '8700000' } });
+  });
+}
 
 function sampleToken(): object {
   const expiresAt = new Date(Date.now() + 90 * 86_400_000).toISOString();

@@ -7,15 +7,36 @@ export interface SendOptions {
   readonly onProgress: (sent: number) => void;
 }
 
+/** A request with bytes of a file as its body, or in a form. */
+interface ByteRequest {
+  readonly method: 'POST' | 'PATCH';
+  /** made by `address`, or by the server */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: FormData | Blob;
+  readonly file: File;
+  /** Bytes of the file in this body. */
+  readonly size: number;
+}
+
 /** A connection on which nothing has moved for so long is given up. */
 const stallMs = 120_000;
 
-/** POST /_f_/{project}/upload. XMLHttpRequest, because fetch does not say how much it has sent. */
-export async function sendFile<T>(project: string, file: File, options: SendOptions): Promise<T> {
-  const first = await post(project, file, await accessToken(), options);
+/** POST /_f_/{project}/upload */
+export async function sendForm<T>(project: string, file: File, options: SendOptions): Promise<T> {
+  const body = new FormData();
+  body.append('file', file, file.name);
+  const path = address`/_f_/${project}/upload`;
+  const { responseText } = await sendBytes({ method: 'POST', path, body, file, size: file.size }, options);
+  return JSON.parse(responseText) as T;
+}
+
+/** XMLHttpRequest, because fetch does not say how much it has sent. Throws a Problem unless 2xx. */
+export async function sendBytes(request: ByteRequest, options: SendOptions): Promise<XMLHttpRequest> {
+  const first = await send(request, await accessToken(), options);
   const last =
-    first.status === 401 ? await post(project, file, await accessToken({ renew: true }), options) : first;
-  if (last.status >= 200 && last.status < 300) return JSON.parse(last.responseText) as T;
+    first.status === 401 ? await send(request, await accessToken({ renew: true }), options) : first;
+  if (last.status >= 200 && last.status < 300) return last;
   throw problemOf(last.status, last.responseText, (name) => last.getResponseHeader(name));
 }
 
@@ -30,9 +51,8 @@ async function whyUnsent(file: File): Promise<Problem> {
   }
 }
 
-function post(
-  project: string,
-  file: File,
+function send(
+  { method, path, headers = {}, body, file, size }: ByteRequest,
   token: string,
   { signal, onProgress }: SendOptions,
 ): Promise<XMLHttpRequest> {
@@ -62,19 +82,17 @@ function post(
     request.upload.onprogress = ({ loaded, total }) => {
       moved();
       // the form around the file is counted, too
-      onProgress(Math.max(0, Math.min(file.size, loaded - Math.max(0, total - file.size))));
+      onProgress(Math.max(0, Math.min(size, loaded - Math.max(0, total - size))));
     };
     request.onload = () => {
       finish();
       resolve(request);
     };
     request.onerror = () => void whyUnsent(file).then(giveUp);
-    request.open('POST', apiAddress(address`/_f_/${project}/upload`));
-    request.setRequestHeader('authorization', `Bearer ${token}`);
-    request.setRequestHeader('accept', 'application/json');
-    const form = new FormData();
-    form.append('file', file, file.name);
+    request.open(method, apiAddress(path));
+    const all = { ...headers, authorization: `Bearer ${token}`, accept: 'application/json' };
+    for (const [name, value] of Object.entries(all)) request.setRequestHeader(name, value);
     moved();
-    request.send(form);
+    request.send(body);
   });
 }

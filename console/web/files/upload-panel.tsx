@@ -4,24 +4,32 @@ import { countOf, formatBytes, formatDuration } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { ProgressBar } from '../parts/progress.tsx';
 import { to } from '../router.ts';
+import type { UnfinishedUpload } from './unfinished-uploads.ts';
 import {
   cancelUpload,
+  canPause,
   canRetry,
+  dropUnfinished,
   forgetFinished,
   isActive,
+  isOpen,
+  pauseUpload,
   retryUpload,
   type Upload,
+  unfinishedOf,
   uploads,
 } from './uploads.ts';
 
 /** A folder of thousands: the bars of those that matter now. */
 const mostBars = 100;
 
-/** The uploads of a project, a bar each. */
+/** The uploads of a project, a bar each, and those of earlier pages that can go on. */
 export function UploadPanel({ project }: { readonly project: string }): JSX.Element | null {
   const mine = uploads.value.filter((upload) => upload.project === project);
-  if (mine.length === 0) return null;
+  const unfinished = unfinishedOf(project);
+  if (mine.length + unfinished.length === 0) return null;
   const active = mine.filter(isActive);
+  const open = mine.filter(isOpen);
   const failed = mine.filter((upload) => upload.state.value === 'failed' && canRetry(upload));
   const done = mine.filter(({ state }) => state.value === 'done');
   // in the order in which they were chosen; of too many, from the first on that is not done
@@ -31,7 +39,9 @@ export function UploadPanel({ project }: { readonly project: string }): JSX.Elem
     <section class="card uploads" aria-label="Uploads">
       <div class="row apart">
         <h2>
-          {active.length > 0 ? 'Uploading' : 'Uploaded'}: {done.length} of {mine.length}
+          {mine.length === 0
+            ? 'Uploads'
+            : `${heading(active.length, open.length)}: ${done.length} of ${mine.length}`}
         </h2>
         <div class="row">
           {failed.length > 1 && (
@@ -39,12 +49,12 @@ export function UploadPanel({ project }: { readonly project: string }): JSX.Elem
               Retry {failed.length} failed
             </Button>
           )}
-          {active.length > 1 && (
-            <Button small onClick={() => active.forEach(cancelUpload)}>
+          {open.length > 1 && (
+            <Button small onClick={() => open.forEach(cancelUpload)}>
               Cancel all
             </Button>
           )}
-          {active.length < mine.length && (
+          {open.length < mine.length && (
             <Button small onClick={forgetFinished}>
               Clear finished
             </Button>
@@ -55,22 +65,43 @@ export function UploadPanel({ project }: { readonly project: string }): JSX.Elem
         {bars.slice(0, mostBars).map((upload) => (
           <Bar upload={upload} key={upload.id} />
         ))}
+        {unfinished.slice(0, mostBars).map((upload) => (
+          <UnfinishedBar upload={upload} key={upload.address} />
+        ))}
       </ul>
       {mine.length > mostBars && <p class="quiet">… and {mine.length - mostBars} more</p>}
     </section>
   );
 }
 
+function heading(active: number, open: number): string {
+  if (active > 0) return 'Uploading';
+  return open > 0 ? 'Paused' : 'Uploaded';
+}
+
 function Bar({ upload }: { readonly upload: Upload }): JSX.Element {
   const { path, file, state, sent, problem } = upload;
-  const active = isActive(upload);
   return (
     <li class={`bar ${state.value}`}>
       <span class="bar-name cut" title={path}>
         {path}
       </span>
       <span class="bar-tool">
-        {active && (
+        {canPause(upload) && (
+          <IconButton
+            icon="pause"
+            label={`Pause the upload of ${path}`}
+            onClick={() => pauseUpload(upload)}
+          />
+        )}
+        {state.value === 'paused' && (
+          <IconButton
+            icon="play"
+            label={`Resume the upload of ${path}`}
+            onClick={() => retryUpload(upload)}
+          />
+        )}
+        {isOpen(upload) && (
           <IconButton
             icon="close"
             label={`Cancel the upload of ${path}`}
@@ -94,10 +125,32 @@ function Bar({ upload }: { readonly upload: Upload }): JSX.Element {
   );
 }
 
+/** Its file is not at hand: a page can't open what was chosen in an earlier one. */
+function UnfinishedBar({ upload }: { readonly upload: UnfinishedUpload }): JSX.Element {
+  const { address, name, size } = upload;
+  return (
+    <li class="bar">
+      <span class="bar-name cut" title={name}>
+        {name}
+      </span>
+      <span class="bar-tool">
+        <IconButton
+          icon="close"
+          label={`Discard the upload of ${name}`}
+          onClick={() => void dropUnfinished(address)}
+        />
+      </span>
+      <span class="bar-state">{formatBytes(size)} · unfinished: choose the file again to go on</span>
+    </li>
+  );
+}
+
 function stateWords({ state, sent, rate, file }: Upload): string {
   switch (state.value) {
     case 'waiting':
       return `${formatBytes(file.size)} · waiting`;
+    case 'paused':
+      return `${formatBytes(sent.value)} of ${formatBytes(file.size)} · paused`;
     case 'cancelled':
       return 'Cancelled';
     case 'failed':

@@ -4,9 +4,11 @@ import { announce, toast } from '../parts/toast.tsx';
 import { type Problem, toProblem } from '../problem.ts';
 import { session } from '../session.ts';
 import type { StoredFile } from './file-api.ts';
-import { sendFile } from './send-file.ts';
+import { type SendOptions, sendForm } from './send-file.ts';
+import { dropUpload, mayPass, sendInChunks } from './send-in-chunks.ts';
+import { forget, type UnfinishedUpload, unfinishedUploads } from './unfinished-uploads.ts';
 
-export type UploadState = 'waiting' | 'sending' | 'done' | 'failed' | 'cancelled';
+export type UploadState = 'waiting' | 'sending' | 'paused' | 'done' | 'failed' | 'cancelled';
 
 /** A file on its way. Signals, so that a step of one bar draws that bar alone. */
 export interface Upload {
@@ -20,6 +22,8 @@ export interface Upload {
   /** Bytes a second; 0 until it is known. */
   readonly rate: Signal<number>;
   readonly problem: Signal<Problem | null>;
+  /** Path of the upload at the API, of one that can go on and has begun. */
+  address: string | null;
 }
 
 export interface ChosenFile {
@@ -28,6 +32,11 @@ export interface ChosenFile {
 }
 
 const atOnce = 3;
+/**
+ * A file of up to a part is sent as one form: that is one request, of which a break or a cancel leaves nothing at the server.
+ * A larger one is sent by tus, so that it goes on.
+ */
+const formBytes = 8 * 1024 * 1024;
 /** Of the time since the last step: how much the newest speed counts. */
 const smoothing = 0.3;
 const rateEveryMs = 500;
@@ -57,6 +66,7 @@ export function addUploads(project: string, chosen: readonly ChosenFile[]): void
       sent: signal(0),
       rate: signal(0),
       problem: signal<Problem | null>(null),
+      address: null,
     };
   });
   uploads.value = [...uploads.value, ...added];
@@ -64,41 +74,76 @@ export function addUploads(project: string, chosen: readonly ChosenFile[]): void
 }
 
 export function cancelUpload(upload: Upload): void {
-  if (!isActive(upload)) return;
-  upload.state.value = 'cancelled';
-  running.get(upload)?.abort();
-  startNext();
+  if (!isOpen(upload)) return;
+  stop(upload, 'cancelled');
+  const { address } = upload;
+  upload.address = null;
+  if (address !== null) void dropUnfinished(address);
 }
 
+/** What has been sent stays at the server. */
+export function pauseUpload(upload: Upload): void {
+  if (canPause(upload)) stop(upload, 'paused');
+}
+
+/** Goes on with one that was paused, or tries one again; from where the server has it, if it is large. */
 export function retryUpload(upload: Upload): void {
-  if (!canRetry(upload)) return;
-  upload.sent.value = 0;
+  if (!canRetry(upload) && upload.state.value !== 'paused') return;
+  if (upload.address === null) upload.sent.value = 0;
   upload.rate.value = 0;
   upload.problem.value = null;
   upload.state.value = 'waiting';
   startNext();
 }
 
+/** Forgets an upload that is not complete, here and at the server. */
+export async function dropUnfinished(address: string): Promise<void> {
+  forget(address);
+  // what can't be dropped now expires by itself
+  await dropUpload(address).catch(() => {});
+}
+
+/** Those of a project that an earlier page began, or that were taken off the list. */
+export function unfinishedOf(project: string): readonly UnfinishedUpload[] {
+  const known = new Set(uploads.value.map(({ address }) => address));
+  return unfinishedUploads.value.filter((upload) => upload.project === project && !known.has(upload.address));
+}
+
 /** Whether another try may end in another way: not where the server refuses this file as it is. */
 export function canRetry({ state, problem }: Upload): boolean {
-  if (state.value !== 'failed') return state.value === 'cancelled';
-  const { status = 0, code = '' } = problem.value ?? {};
-  return code !== 'unreadable' && (status === 0 || status >= 500 || [401, 403, 408, 429].includes(status));
+  if (state.value !== 'failed' || problem.value === null) return state.value === 'cancelled';
+  return mayPass(problem.value) || [401, 403, 409].includes(problem.value.status);
+}
+
+export function canPause(upload: Upload): boolean {
+  return isActive(upload) && upload.file.size > formBytes;
 }
 
 /** Takes those away that are over. */
 export function forgetFinished(): void {
-  uploads.value = uploads.value.filter(isActive);
+  uploads.value = uploads.value.filter(isOpen);
 }
 
+/** Being sent, or about to be. */
 export function isActive({ state }: Upload): boolean {
   return state.value === 'waiting' || state.value === 'sending';
+}
+
+/** Not over: it goes on, or can be resumed. */
+export function isOpen(upload: Upload): boolean {
+  return isActive(upload) || upload.state.value === 'paused';
+}
+
+function stop(upload: Upload, state: 'cancelled' | 'paused'): void {
+  upload.state.value = state;
+  running.get(upload)?.abort();
+  startNext();
 }
 
 function startNext(): void {
   for (const upload of uploads.value) {
     if (running.size >= atOnce) return;
-    // one that was cancelled and is wanted again begins when its last try has ended
+    // one that was stopped and is wanted again begins when its last try has ended
     if (upload.state.value === 'waiting' && !running.has(upload)) void run(upload);
   }
 }
@@ -107,17 +152,19 @@ async function run(upload: Upload): Promise<void> {
   const controller = new AbortController();
   running.set(upload, controller);
   upload.state.value = 'sending';
-  const onProgress = measured(upload);
   try {
     const { project, file } = upload;
-    const stored = await sendFile<StoredFile>(project, file, { signal: controller.signal, onProgress });
+    const options = { signal: controller.signal, onProgress: measured(upload) };
+    const stored = await (file.size > formBytes
+      ? sendLarge(upload, options)
+      : sendForm<StoredFile>(project, file, options));
     upload.sent.value = file.size;
     upload.state.value = 'done';
     for (const listener of listeners) {
       listener(project, { ...stored, contentType: file.type || 'application/octet-stream', size: file.size });
     }
   } catch (thrown) {
-    // a cancelled one says so already, and may even wait for its next try
+    // one that was stopped says so already, and may even wait for its next try
     if (!controller.signal.aborted) {
       upload.state.value = 'failed';
       upload.problem.value = toProblem(thrown);
@@ -125,21 +172,35 @@ async function run(upload: Upload): Promise<void> {
   } finally {
     running.delete(upload);
     startNext();
-    if (running.size === 0) sayWhatBecame(upload.project);
+    if (running.size === 0 && !isOpen(upload)) sayWhatBecame(upload.project);
   }
 }
 
+/** Goes on with what the server has of the same file. */
+async function sendLarge(upload: Upload, options: SendOptions): Promise<StoredFile> {
+  const { project, file } = upload;
+  const { name, size, lastModified } = file;
+  upload.address ??=
+    unfinishedOf(project).find(
+      (known) => known.name === name && known.size === size && known.lastModified === lastModified,
+    )?.address ?? null;
+  return sendInChunks<StoredFile>(upload, options);
+}
+
 function measured(upload: Upload): (sent: number) => void {
-  let before = 0;
-  let since = performance.now();
+  let before: number | null = null;
+  let since = 0;
   return (sent) => {
     upload.sent.value = sent;
     const now = performance.now();
     const elapsed = now - since;
-    if (elapsed < rateEveryMs) return;
-    const rate = ((sent - before) / elapsed) * 1000;
-    upload.rate.value =
-      upload.rate.value === 0 ? rate : upload.rate.value * (1 - smoothing) + rate * smoothing;
+    // what the server has of an earlier try is no speed
+    if (before !== null && elapsed < rateEveryMs) return;
+    if (before !== null) {
+      const rate = (Math.max(0, sent - before) / elapsed) * 1000;
+      upload.rate.value =
+        upload.rate.value === 0 ? rate : upload.rate.value * (1 - smoothing) + rate * smoothing;
+    }
     before = sent;
     since = now;
   };
@@ -159,8 +220,8 @@ window.addEventListener('beforeunload', (event) => {
 });
 
 effect(() => {
-  // who has logged out sends nothing more
+  // who has logged out sends nothing more, and goes on after the next login
   if (session.value?.account) return;
-  for (const upload of uploads.peek()) cancelUpload(upload);
+  for (const controller of running.values()) controller.abort();
   uploads.value = [];
 });
