@@ -1,8 +1,8 @@
 # One image for the gateway, the query service, the dashboard and the commands. deploy/check-image.sh runs the same steps without an engine.
 #
-# Node 20 on Debian 12 is what every check runs on. For Node 24: --build-arg NODE_IMAGE=node:24-trixie-slim (its binary
-# of uWebSockets.js needs glibc 2.38).
-ARG NODE_IMAGE=node:20.20.2-bookworm-slim
+# `npm run test:debian13` tests this Node on Debian 13. Where Debian 12 is needed, Node 20:
+# --build-arg NODE_IMAGE=node:20.20.2-bookworm-slim (other binaries of uWebSockets.js need glibc 2.38).
+ARG NODE_IMAGE=node:24.21.0-trixie-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /build

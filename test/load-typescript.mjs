@@ -1,6 +1,7 @@
 /**
  * `node --import ./test/load-typescript.mjs FILE.ts` does what `--import tsx` does, for modules that name their
  * imports in full as ours do, at half of its cost a process (docs/decisions/030-tests.md).
+ * Node 20: later versions strip types themselves; then only the .tsx of the web app needs this.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';

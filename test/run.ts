@@ -1,55 +1,88 @@
 /**
- * Runs test files, each in a process of its own, a few at a time:
- *   node --import tsx test/run.ts [--jobs=2] [--timeout=600] [--reporter-file=FILE] FILE...
+ * `npm test -- [NAME...] [FILE...]`: suites of test/suites.ts, or files; without either the suite `default`. Each file
+ * runs in a process of its own, a few at a time. Options: --jobs=2 --timeout=600 --reporter-file=FILE.
  * tap's own runner compiles each module that a file imports anew, which takes longer than most files do
  * (docs/decisions/030-tests.md). What failed is printed; the report holds all, as TAP.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { loadTypescript } from './services/load-typescript.ts';
 import { type Outcome, outcomeOf } from './services/test-outcome.ts';
+import { filesOf, type Suite, suites } from './suites.ts';
 
-const { values, positionals: files } = parseArgs({
+const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    jobs: { type: 'string', default: '2' },
+    jobs: { type: 'string' },
     /** Seconds. */
-    timeout: { type: 'string', default: '600' },
+    timeout: { type: 'string' },
     'reporter-file': { type: 'string' },
     // there is one form of report; the flag is tap's
     reporter: { type: 'string' },
   },
 });
-if (files.length === 0) throw new Error('which test files?');
 const report = values['reporter-file'] === undefined ? undefined : createWriteStream(values['reporter-file']);
-const waiting = [...files];
 const outcomes: Outcome[] = [];
 const began = performance.now();
-await Promise.all(Array.from({ length: Number(values.jobs) }, work));
+for (const suite of chosen(positionals)) await runSuite(suite);
 const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
 const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
-console.log(`${files.length} files in ${secondsSince(began)} s: ${passed} passed, ${failed} failed`);
+console.log(`${outcomes.length} files in ${secondsSince(began)} s: ${passed} passed, ${failed} failed`);
 report?.end();
 process.exitCode = failed > 0 ? 1 : 0;
 
-async function work(): Promise<void> {
-  for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-    outcomes.push(await runFile(file));
+function chosen(names: readonly string[]): Suite[] {
+  if (names.length === 0) return [suites.default as Suite];
+  const files = names.filter((name) => !Object.hasOwn(suites, name));
+  const missing = files.find((file) => !existsSync(file));
+  if (missing !== undefined) {
+    throw new Error(`there is no suite and no file ${missing}; suites: ${Object.keys(suites).join(', ')}`);
   }
+  const named = names.flatMap((name) => suites[name] ?? []);
+  return files.length === 0 ? named : [...named, { files, jobs: 2 }];
 }
 
-async function runFile(file: string): Promise<Outcome> {
+async function runSuite(suite: Suite): Promise<void> {
+  const { install, s3 } = suite;
+  if (install !== undefined) {
+    const { status } = spawnSync('npm', ['ci', '--prefix', install, '--no-audit', '--no-fund'], {
+      stdio: 'inherit',
+    });
+    if (status !== 0) throw new Error(`npm ci --prefix ${install} failed`);
+  }
+  // loaded only where there is a server to start
+  const server = s3 && (await (await import('./services/start-s3-server.ts')).startS3Server(s3));
+  if (server === null) return;
+  const waiting = filesOf(suite);
+  const run = {
+    env: { ...process.env, ...suite.env, ...server?.env },
+    timeout: Number(values.timeout ?? suite.timeout ?? 600),
+  };
+  const work = async (): Promise<void> => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      outcomes.push(await runFile(file, run));
+    }
+  };
+  await Promise.all(Array.from({ length: Number(values.jobs ?? suite.jobs) }, work));
+  await server?.stop();
+}
+
+/** @param timeout in seconds */
+async function runFile(
+  file: string,
+  { env, timeout }: { readonly env: NodeJS.ProcessEnv; readonly timeout: number },
+): Promise<Outcome> {
   const start = performance.now();
   const child = spawn(process.execPath, [...loadTypescript, file], {
-    env: { ...process.env, TAP_TIMEOUT: values.timeout },
+    env: { ...env, TAP_TIMEOUT: String(timeout) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const stopWithUs = (): void => void child.kill('SIGKILL');
   process.once('exit', stopWithUs);
   // tap ends a file that takes too long; this ends one that hangs
-  const late = setTimeout(stopWithUs, (Number(values.timeout) + 60) * 1000);
+  const late = setTimeout(stopWithUs, (timeout + 60) * 1000);
   const chunks: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk));
   const [status] = (await once(child, 'close')) as [number | null];

@@ -15,7 +15,7 @@ import { startSink } from './sink/start-sink.ts';
 import { startSluice } from './subject/start-sluice.ts';
 import type { ProcessSubject } from './subject/subject.ts';
 
-/** `npm run bench:profile`: where the main thread of each subject spends its time, under the loads of U1 and U6. */
+/** `node --import tsx bench/upload/profile.ts`: where the main thread of each subject spends its time in U1 and U6. */
 const preload = ['./bench/upload/subject/profile-cpu.ts'];
 const functions = 10;
 const smallFiles = { connections: 32, seconds: 6, size: 64 * 1024 };
@@ -92,7 +92,7 @@ async function main(): Promise<void> {
     }
   }
   removeTemporaryDirectory(directory);
-  process.stdout.write(`${machine}\nnpm run bench:profile\n`);
+  process.stdout.write(`${machine}\nnode --import tsx bench/upload/profile.ts\n`);
 }
 
 main().then(

@@ -6,6 +6,7 @@ import { createLog, type Log } from '../log/log.ts';
 import { createMetrics } from '../telemetry/create-metrics.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import { commandLine } from './command-line.ts';
+import { endedNode } from './ended-node.ts';
 import { failStart } from './fail-start.ts';
 import { helpIfAsked } from './help.ts';
 import { openServices } from './open-services.ts';
@@ -45,7 +46,8 @@ export async function runProcess(factories: readonly ServiceFactory[]): Promise<
       return;
     }
     const log = createLog(config.logLevel, { secrets });
-    for (const problem of misspelledVariables(process.env, variableNames)) log.warn(problem);
+    const problems = misspelledVariables(process.env, variableNames);
+    for (const problem of [...endedNode(process.versions.node), ...problems]) log.warn(problem);
     if (config.workers > 1) await superviseWorkers(config, log);
     else await start(config, log, factories, null);
   } catch (error) {

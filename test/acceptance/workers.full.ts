@@ -30,7 +30,7 @@ t.test('two workers serve one port, and what is done once is done once', async (
   const served = { CLICKHOUSE_URL: chdb.url, WORKERS: '2', ...other };
   const supervised = await runToEnd('main.ts', [], served);
   t.strictSame([supervised.status, supervised.stdout], [1, ''], 'nor do workers of another supervisor');
-  t.match(supervised.stderr, new RegExp(`^sluice: 127.0.0.1:${port} can't be listened on`));
+  t.match(supervised.stderr, new RegExp(`^sluice: 127.0.0.1:${port} can't be listened on`, 'm'));
   t.equal(janitors(), 1, 'one janitor is enough');
 });
 

@@ -185,7 +185,9 @@ t.test('images are pinned, and built ones are named by our version', async (t) =
     if (build?.target !== undefined) t.match(dockerfile, new RegExp(` AS ${build.target}$`, 'm'));
   }
   const [, base] = /^ARG NODE_IMAGE=(.*)$/m.exec(dockerfile) ?? [];
-  t.match(base, /^node:\d+\.\d+\.\d+-bookworm-slim$/);
+  const script = await readFile(join(root, 'test/services/debian13.sh'), 'utf8');
+  const [, tested] = /^node=(.*)$/m.exec(script) ?? [];
+  t.equal(base, `node:${tested}-trixie-slim`, 'the version that npm run test:debian13 tests');
 });
 
 t.test('a service waits for what it needs, and says when it can work', async (t) => {

@@ -11,7 +11,7 @@ import { consoleTable } from '../services/openapi-document.ts';
 import { routeTable } from '../services/route-table.ts';
 
 const folder = join(import.meta.dirname, '../../deploy/kubernetes');
-// `npm run test:deploy` installs it: this folder's package.json
+// `npm test -- deploy` installs it: this folder's package.json
 const load = createRequire(import.meta.url);
 type Model = new (manifest: unknown) => { validate(): void };
 const schemas = (group: string): Record<string, Model> => load(`kubernetes-models/${group}`);

@@ -7,7 +7,7 @@ import { makeBucket } from '../../deploy/compose/init/make-bucket.ts';
 const setting = (name: string): string => {
   const value = process.env[`S3_TEST_${name}`];
   if (value === undefined)
-    throw new Error('npm run test:ceph and test:versity start the server that this needs');
+    throw new Error('npm test -- ceph and npm test -- versity start the server that this needs');
   return value;
 };
 const settings = {

@@ -5,7 +5,7 @@ import { openQueryHarness, spaceOf } from './query-harness.ts';
 import { structureOf } from './record-client.ts';
 
 /**
- * `npm run path`: which files of query/ a find and an insertOne pass, room by room, with the functions that are called.
+ * `node --import tsx test/services/print-path.ts`: which files of query/ a find and an insertOne pass, room by room, with the functions that are called.
  * The space is known, and in memory for the third.
  */
 const root = new URL('../../', import.meta.url);

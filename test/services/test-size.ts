@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
 
 /**
- * How much of a test that can be of any size is run: TEST_SIZE=full, as `npm run test:all` sets it, is all of it. The
+ * How much of a test that can be of any size is run: TEST_SIZE=full, as `npm test -- all` sets it, is all of it. The
  * cases are the same in each run; TEST_SEED names others, and TEST_SEED=random takes and prints a new seed.
  */
 export const full = process.env.TEST_SIZE === 'full';

@@ -1,6 +1,6 @@
 import { startCeph } from './ceph.ts';
 
-/** `npm run services`: real services for tests on loopback, until Ctrl-C. */
+/** `node --import tsx test/services/up.ts`: real services for tests on loopback, until Ctrl-C. */
 const asked = new AbortController();
 // the handlers stay: a second Ctrl-C must not end this before the services have stopped
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => asked.abort());

@@ -1,43 +1,39 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { filesOf, type Suite, suites } from '../suites.ts';
 
 const root = join(import.meta.dirname, '../..');
-const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 const files = (readdirSync(join(root, 'test'), { recursive: true }) as string[])
   .map((name) => join('test', name))
   .filter((name) => /\.(?:test|full)\.ts$/.test(name) && !name.includes('node_modules'));
 
-/** What scripts run that do not name it themselves. */
-const byOthers: Readonly<Record<string, string>> = {
-  'test/services/run-on-s3.ts': 'test/s3-servers/*.test.ts',
-};
-
-/** The test files that a script runs. */
-function filesOf(script: string): string[] {
-  const patterns = script
-    .split(' ')
-    .map((word) => byOthers[word] ?? word)
-    .filter((word) => word.startsWith('test/'))
-    .map((word) => new RegExp(`^${word.replaceAll('.', '\\.').replaceAll('*', '[^/]*')}$`));
-  return files.filter((file) => patterns.some((pattern) => pattern.test(file)));
-}
-
 t.test('CI runs every test file, at full size', async (t) => {
-  const called = [...read('.ci/run').matchAll(/^tests (\S+)$/gm)].map(([, name = '']) => scripts[name] ?? '');
+  const ci = readFileSync(join(root, '.ci/run'), 'utf8');
+  const called = [...ci.matchAll(/^tests npm test -- (\S+)$/gm)].map(
+    ([, name = '']) => suites[name] as Suite,
+  );
   t.ok(called.length > 1);
+  const run = new Set(called.flatMap(filesOf));
   t.strictSame(
-    files.filter((file) => !called.some((script) => filesOf(script).includes(file))),
+    files.filter((file) => !run.has(file)),
     [],
   );
-  t.ok(called.some((script) => script.startsWith('TEST_SIZE=full ')));
+  t.ok(called.some(({ env }) => env?.TEST_SIZE === 'full'));
 });
 
 t.test('`npm test` runs the unit tests, and of the others those without .full in their name', async (t) => {
-  const quick = filesOf(scripts.test as string);
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  t.match(scripts.test, / test\/run\.ts$/);
   const expected = files.filter((file) =>
     /^test\/(?:unit|integration|acceptance)\/[^/]*\.test\.ts$/.test(file),
   );
-  t.strictSame(quick, expected);
+  t.strictSame(filesOf(suites.default as Suite).sort(), expected.sort());
+});
+
+t.test('each file that a suite names is there', async (t) => {
+  const missing = Object.values(suites)
+    .flatMap(filesOf)
+    .filter((file) => !files.includes(file));
+  t.strictSame(missing, []);
 });

@@ -1,0 +1,12 @@
+/**
+ * Node 20: what the log says at start, because this version has ended and its binary of uWebSockets.js is older than those
+ * of later ones (docs/decisions/001-uwebsockets-from-npm.md). Empty for later versions.
+ * @param version such as 20.19.0
+ */
+export function endedNode(version: string): readonly string[] {
+  if (!version.startsWith('20.')) return [];
+  return [
+    'Node 20 has had no fixes since April 2026, and its HTTP server is old: a request line in two TCP segments gets ' +
+      'a 505, and a header name with _ gets no answer for 10 s; use Node 24',
+  ];
+}

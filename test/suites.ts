@@ -1,0 +1,80 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Test files that are run together: `npm test -- NAME`. */
+export interface Suite {
+  /** Paths from the root of the repository; a `*` stands for the beginning of a name. */
+  readonly files: readonly string[];
+  /** How many files run at once. */
+  readonly jobs: number;
+  /** Of a file. Seconds. */
+  readonly timeout?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  /** A folder with a package.json of its own, which is installed first. */
+  readonly install?: string;
+  /** A real S3 server that runs beside them. */
+  readonly s3?: 'ceph' | 'versity';
+}
+
+const core = ['test/unit/*.test.ts', 'test/acceptance/*.test.ts', 'test/integration/*.test.ts'];
+
+export const suites: Readonly<Record<string, Suite>> = {
+  /** What `npm test` alone runs. */
+  default: { jobs: 3, files: core },
+  all: {
+    jobs: 4,
+    env: { TEST_SIZE: 'full' },
+    files: ['test/acceptance/*.full.ts', 'test/integration/*.full.ts', ...core],
+  },
+  /** What depends on the binary of uWebSockets.js, and a start with uploads and records. */
+  http: {
+    jobs: 3,
+    files: [
+      'test/acceptance/broken-framing.full.ts',
+      'test/acceptance/bad-requests.full.ts',
+      'test/acceptance/node-versions.full.ts',
+      'test/acceptance/records.test.ts',
+      'test/acceptance/upload.test.ts',
+      'test/integration/chunked-ends.test.ts',
+      'test/integration/http-doors.test.ts',
+      'test/integration/http-server.test.ts',
+      'test/integration/https.test.ts',
+      'test/integration/split-requests.full.ts',
+    ],
+  },
+  redis: { jobs: 3, files: ['test/redis/*.test.ts'] },
+  histories: {
+    jobs: 1,
+    timeout: 3600,
+    env: { HISTORIES: 'full' },
+    files: [
+      'test/integration/histories.full.ts',
+      'test/integration/histories-preloads.full.ts',
+      'test/integration/histories-versions.full.ts',
+      'test/acceptance/histories-kill.full.ts',
+      'test/redis/histories.test.ts',
+    ],
+  },
+  docs: { jobs: 1, files: ['test/docs/*.test.ts'], install: 'test/docs' },
+  browser: { jobs: 2, files: ['test/browser/*.test.ts'] },
+  deploy: { jobs: 2, files: ['test/deploy/*.test.ts'], install: 'test/deploy' },
+  ceph: { jobs: 1, files: ['test/s3-servers/*.test.ts'], s3: 'ceph' },
+  // the rest is more than Versity keeps to: docs/decisions/021-s3-servers-under-test.md
+  versity: {
+    jobs: 1,
+    files: ['test/s3-servers/upload.test.ts', 'test/s3-servers/resumable.test.ts'],
+    s3: 'versity',
+  },
+};
+
+const root = join(import.meta.dirname, '..');
+
+/** The files of a suite, in the order in which they start. */
+export function filesOf(suite: Suite): string[] {
+  return suite.files.flatMap((pattern) => {
+    const [folder = '', ending] = pattern.split('*');
+    if (ending === undefined) return [pattern];
+    const names = readdirSync(join(root, folder)).filter((name) => name.endsWith(ending));
+    return names.sort().map((name) => folder + name);
+  });
+}
