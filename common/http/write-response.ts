@@ -121,7 +121,9 @@ export function writeWhole(
     if (empty) {
       endWithoutBody(exchange, withoutLength ? undefined : Buffer.byteLength(body ?? ''), closeConnection);
     } else {
-      res.end(body ?? '', closeConnection);
+      // a string of Latin-1 letters alone would go out as Latin-1 (the binaries of Node 22 and later), not as UTF-8
+      const ascii = typeof body !== 'string' || body.length === exchange.sentBytes;
+      res.end(ascii ? (body ?? '') : Buffer.from(body), closeConnection);
     }
   });
   return undefined;

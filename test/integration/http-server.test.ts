@@ -178,6 +178,18 @@ t.test('answers preflights and marks answers for allowed origins', async (t) => 
   t.equal((await fetch(`${baseUrl}/nothing`, { method: 'OPTIONS' })).status, 404);
 });
 
+t.test('an answer whose letters are all in Latin-1 was sent as Latin-1', async (t) => {
+  const texts = ['é', 'naïve café', 'é€', 'plain'];
+  const routes = texts.map((body, i): Route => {
+    return { method: 'GET', path: `/text${i}`, handler: () => ({ status: 200, body }) };
+  });
+  const { baseUrl } = await serveRoutes(t, routes);
+  for (const [i, text] of texts.entries()) {
+    const response = await fetch(`${baseUrl}/text${i}`);
+    t.strictSame(Buffer.from(await response.arrayBuffer()), Buffer.from(text), text);
+  }
+});
+
 t.test('limits JSON bodies by declared and by counted length', async (t) => {
   const { baseUrl } = await serveRoutes(t, [echo]);
   const post = (body: string | Buffer | ReadableStream, duplex?: 'half') =>
