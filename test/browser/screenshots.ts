@@ -1,13 +1,19 @@
-/** `npm run screenshots`: every page of the console, light, dark and 360 px wide, into docs/images. */
+/**
+ * `npm run screenshots`: pictures of the console into docs/images, those that pages show.
+ * `npm run screenshots -- FOLDER`: every page, light, dark and 360 px wide, into the folder.
+ */
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
 import { type ConsoleBrowser, openConsole, person, register } from '../services/console-browser.ts';
 import { consoleShots, outsideShots, type Shot } from '../services/console-shots.ts';
 import { fillConsole } from '../services/fill-console.ts';
+import { shownPictures } from '../services/shown-pictures.ts';
 import { smallPng } from '../services/small-png.ts';
 
-const target = join(import.meta.dirname, '../../docs/images');
+const [folder] = process.argv.slice(2);
+const target = folder === undefined ? join(import.meta.dirname, '../../docs/images') : resolve(folder);
+const shown = shownPictures();
 const sizes = {
   light: { colorScheme: 'light', viewport: { width: 1040, height: 640 } },
   dark: { colorScheme: 'dark', viewport: { width: 1040, height: 640 } },
@@ -19,12 +25,14 @@ async function shoot(server: ConsoleBrowser, shots: readonly Shot[], loggedIn: b
     const { page, problems } = await server.open({ ...options, reducedMotion: 'reduce' });
     if (loggedIn) await logIn(server, page);
     for (const { name, path, prepare } of shots) {
+      const file = `${name}-${kind}.png`;
+      if (folder === undefined && !shown.has(file)) continue;
       await page.goto(server.url(path));
       await page.getByRole('heading', { level: 1 }).waitFor();
       await prepare?.(page);
       await page.waitForLoadState('networkidle');
-      await writeFile(join(target, `${name}-${kind}.png`), smallPng(await page.screenshot()));
-      console.log(`${name}-${kind}.png`);
+      await writeFile(join(target, file), smallPng(await page.screenshot()));
+      console.log(file);
     }
     if (problems.length > 0) console.log(problems);
     await page.context().close();
