@@ -1,5 +1,6 @@
 import { canonicalJson } from '../../structure/canonical-json.ts';
 import type { StoredValue, Target } from '../../structure/field.ts';
+import { isObject } from '../../structure/is-object.ts';
 import type { Filter } from './filter.ts';
 import { type Comparable, operatorOf } from './operators.ts';
 
@@ -47,9 +48,8 @@ export function filterTest<Row>(filter: Filter, read: ReadValue<Row>): (row: Row
 export function valueAt(text: string, path: readonly string[]): string | undefined {
   let value: unknown = JSON.parse(text);
   for (const key of path) {
-    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, key))
-      return undefined;
-    value = (value as Record<string, unknown>)[key];
+    if (!isObject(value) || !Object.hasOwn(value, key)) return undefined;
+    value = value[key];
   }
   return value === null ? undefined : canonicalJson(value);
 }

@@ -2,6 +2,7 @@ import type { QueryPairs } from '../../../common/http/http-types.ts';
 import type { Structure } from '../../structure/structure.ts';
 import { checkLevel, type Given, type GivenComparison, type GivenGroup, groupNames } from './given-filter.ts';
 import { targetOf } from './names.ts';
+import { findOperator, takesList } from './operators.ts';
 
 interface OpenGroup {
   readonly group: GivenGroup['group'];
@@ -16,7 +17,9 @@ class Branch {
 
   /** A value; those of one list come as a parameter each. */
   add(name: string, operator: string, text: string): void {
-    if (!listed.has(operator)) {
+    const known = findOperator(operator);
+    // values of a list come one by one
+    if (known === null || !takesList(known)) {
       this.items.push({ name, operator, operand: { texts: [text] } });
       return;
     }
@@ -57,9 +60,6 @@ class Branch {
     );
   }
 }
-
-/** Operators whose values come one by one. */
-const listed: ReadonlySet<string> = new Set(['in', 'nin', 'hasAny', 'hasAll']);
 
 // name[operator], and of a list name[operator][] or name[operator][3]
 const bracketed = /^(.+?)\[(\w+)\](?:\[\d*\])?$/s;

@@ -205,6 +205,15 @@ export function operatorOf(name: OperatorName): Operator {
   return operators[name];
 }
 
+/** Null: there is none of the name. */
+export function findOperator(name: string): Operator | null {
+  return Object.hasOwn(operators, name) ? operatorOf(name as OperatorName) : null;
+}
+
+export function takesList({ operand }: Pick<Operator, 'operand'>): boolean {
+  return operand === 'values' || operand === 'elements';
+}
+
 export function operatorsFor(kind: ValueKind): readonly OperatorName[] {
   return (Object.keys(operators) as OperatorName[]).filter((name) => operatorOf(name).kinds.includes(kind));
 }

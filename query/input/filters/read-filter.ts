@@ -9,11 +9,11 @@ import { type Comparison, type Filter, filterLimits, kindOfValue } from './filte
 import type { Given, GivenComparison, GivenOperand } from './given-filter.ts';
 import { nameOfSubject, subjectOf } from './names.ts';
 import {
+  findOperator,
   type Operand,
   type OperatorName,
-  operatorOf,
-  operators,
   operatorsFor,
+  takesList,
   type ValueKind,
 } from './operators.ts';
 import { readConditionValue } from './text-value.ts';
@@ -57,14 +57,15 @@ export class FilterReader {
       return null;
     }
     const kind = kindOfValue(found);
-    if (!Object.hasOwn(operators, operator) || !operatorOf(operator as OperatorName).kinds.includes(kind)) {
-      const known = operatorsFor(kind).join(', ');
+    const known = findOperator(operator);
+    if (known === null || !known.kinds.includes(kind)) {
+      const all = operatorsFor(kind).join(', ');
       this.problems.push(
-        `Query field: ${shownName(nameOfSubject(found))} has no operator ${shownName(operator)}; ${kindWords[kind]} has ${known}`,
+        `Query field: ${shownName(nameOfSubject(found))} has no operator ${shownName(operator)}; ${kindWords[kind]} has ${all}`,
       );
       return null;
     }
-    const values = this.#values(given, found, operatorOf(operator as OperatorName).operand);
+    const values = this.#values(given, found, known.operand);
     return values === null ? null : { ...found, operator: operator as OperatorName, values };
   }
 
@@ -73,7 +74,7 @@ export class FilterReader {
     found: Pick<Comparison, 'target' | 'path'>,
     operand: Operand,
   ): readonly (StoredValue | Date)[] | null {
-    const isList = operand === 'values' || operand === 'elements';
+    const isList = takesList({ operand });
     const { operator } = given;
     const shown = (): string =>
       shownName(`${nameOfSubject(found)}${operator === 'eq' ? '' : `[${operator}]`}`);
