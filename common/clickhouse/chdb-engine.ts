@@ -150,10 +150,11 @@ export class ChdbEngine {
    * All bytes of a result; null: they are too many, and nothing of it was read. The engine plans a stream on the thread
    * that asks for one, which is the event loop's, and this on another.
    */
-  async #whole({ sql, format, signal, account }: StreamStatement): Promise<Uint8Array | null> {
+  async #whole({ sql, settings = '', ...rest }: StreamStatement): Promise<Uint8Array | null> {
+    const { format, signal, account } = rest;
     const limits = `max_execution_time = ${this.#limits.timeout / 1000}, ${wholeResult}`;
     const computed = async (priority: number) => {
-      const statement = `${sql} SETTINGS ${limits}, priority = ${priority}`;
+      const statement = `${sql} SETTINGS ${limits}, priority = ${priority}${settings && `, ${settings}`}`;
       const turn = await this.#streaming.acquire(signal);
       return this.#runOn(turn, { signal, account }, (session) => session.queryAsync(statement, { format }));
     };
@@ -173,7 +174,7 @@ export class ChdbEngine {
 
   /** @param release gives the place of the stream back */
   async #stream(
-    { sql, format, signal, account }: StreamStatement,
+    { sql, settings = '', format, signal, account }: StreamStatement,
     release: () => void,
   ): Promise<AsyncIterable<Uint8Array>> {
     const { timeout } = this.#limits;
@@ -195,7 +196,8 @@ export class ChdbEngine {
           release();
         }),
     };
-    return readStream(() => turn.session.queryStream(sql, { format }), ends, signal);
+    const statement = `${sql}${settings && ` SETTINGS ${settings}`}`;
+    return readStream(() => turn.session.queryStream(statement, { format }), ends, signal);
   }
 
   /** Ends the statement that runs on a session. */

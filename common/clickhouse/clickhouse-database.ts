@@ -40,8 +40,8 @@ export function openClickhouse(options: ClickhouseOptions): Database {
       const text = bytes.toString('utf8').trimEnd();
       return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as Row);
     },
-    async stream({ sql, format, signal, account, home = metadataHome }) {
-      const body = `${sql}\nFORMAT ${format}`;
+    async stream({ sql, settings: own = '', format, signal, account, home = metadataHome }) {
+      const body = `${sql}${own && ` SETTINGS ${own}`}\nFORMAT ${format}`;
       const statement = { body, settings: { ...settings, ...streamSettings }, writes: false, account };
       const limit = limitOf(account);
       const args = { timeout: limit, ahead };

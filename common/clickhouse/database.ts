@@ -54,6 +54,8 @@ export interface StreamStatement extends ReadStatement {
   readonly format: string;
   /** The result has few rows, such as a page: it may be made in one piece where that is cheaper and it is small. */
   readonly fewRows?: boolean | undefined;
+  /** A SETTINGS clause without its first word: `sql` has none, because there may be others to add. */
+  readonly settings?: string | undefined;
 }
 
 export interface WriteStatement extends Omit<ReadStatement, 'account'> {

@@ -205,7 +205,7 @@ export const records = {
       'how long the engine may work on one read, or on the next bytes of a list; then 503 `deadline_exceeded`',
     ),
     readMaxRows: integer('READ_MAX_ROWS', 100_000_000, [0, 1e15]).means(
-      'how many records a count or an aggregation may read; then 422 `query_too_expensive`; 0: any number',
+      'how many records a count, an aggregation, or a find that is sorted or has conditions and no page may read in the engine; then 422 `query_too_expensive`; 0: any number',
     ),
     readMinRate: integer('READ_MIN_RATE', readLimitDefaults.minRate, [0, gibibyte]).means(
       'bytes a second: a list that its client reads more slowly over READ_MIN_RATE_PERIOD_MS is cut while others wait',

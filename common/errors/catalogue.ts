@@ -145,7 +145,7 @@ export const unsupportedMediaType = (wanted: string, headers?: Readonly<Record<s
 export const queryTooExpensive = (problem: string, indexed: readonly string[], cause?: unknown) =>
   new ApiError(
     'query_too_expensive',
-    `The query ${problem}: ask for fewer or larger groups, or add a condition; by ${indexed.join(', ')} the fewest records are read`,
+    `The query ${problem}: add a condition, or ask for fewer or larger groups; by ${indexed.join(', ')} the fewest records are read`,
     { cause },
   );
 export const chunkChecksumMismatch = () =>

@@ -1,6 +1,3 @@
-import { exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
-import { queryTooExpensive } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
 import { type AggregatePlan, aggregateLimits } from '../input/aggregate/aggregate-plan.ts';
 import { allRecords, type Conditions, equals } from '../input/parse-conditions.ts';
 import type { Options, Page } from '../input/parse-options.ts';
@@ -17,6 +14,7 @@ import type { StoredValue, Target } from '../structure/field.ts';
 import { type RecordParts, wholeRecord } from '../structure/record-parts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
+import { affordable } from './affordable.ts';
 import type { Candidates, Narrowed } from './candidates.ts';
 import { emptyRow, type GroupRow, groupsJson, wantedRows } from './group-rows.ts';
 import { asJsonArray } from './json-array.ts';
@@ -34,7 +32,7 @@ export class RecordReader {
   readonly #candidates: Candidates;
   readonly #maxRows: number;
 
-  /** @param args.maxRows that a count or an aggregation may read; 0: any number */
+  /** @param args.maxRows that one statement may read; 0: any number */
   constructor(args: { store: RecordStore; candidates: Candidates; maxRows?: number | undefined }) {
     this.#store = args.store;
     this.#candidates = args.candidates;
@@ -170,8 +168,9 @@ export class RecordReader {
     const narrowed = await this.#candidates.narrow(space, conditions ?? allRecords, signal);
     if (narrowed === null) return 0;
     const columns = 'toFloat64(count()) AS _records';
-    const tail = costSql(conditions === undefined ? 0 : this.#maxRows);
-    const [row] = await this.#affordable<{ _records: number }>(space, { ...narrowed, columns, tail }, signal);
+    const tail = `SETTINGS ${costSql(conditions === undefined ? 0 : this.#maxRows)}`;
+    const count = () => this.#rows<{ _records: number }>(space, { ...narrowed, columns, tail }, signal);
+    const [row] = await affordable(space, count);
     return row?._records ?? 0;
   }
 
@@ -188,7 +187,7 @@ export class RecordReader {
       return groupsJson(plan, wantedRows(plan, plan.groups.length > 0 ? [] : [emptyRow(plan)]));
     const isFilled = plan.groups.some(({ fill }) => fill);
     const sql = aggregateSql(plan, this.#maxRows, isFilled ? aggregateLimits.rows + 1 : null);
-    const rows = await this.#affordable<GroupRow>(space, { ...narrowed, ...sql }, signal);
+    const rows = await affordable(space, () => this.#rows<GroupRow>(space, { ...narrowed, ...sql }, signal));
     return groupsJson(plan, isFilled ? wantedRows(plan, rows) : rows);
   }
 
@@ -221,7 +220,7 @@ export class RecordReader {
     // conditions mostly leave few, and without a sort no more is computed than they leave
     const few = sort === null && Boolean(narrowed.where);
     const fewRows = page === null ? few : page.limit <= fewRecords;
-    const read = { ...statement, fewRows, signal, account: space.ownerId };
+    const read = { ...statement, fewRows, settings: this.#costOf(plan), signal, account: space.ownerId };
     return asJsonArray(await this.#store.db.stream({ ...read, format: 'TSVRaw' }));
   }
 
@@ -237,7 +236,9 @@ export class RecordReader {
     const now = this.#store.findNow(space, plan);
     if (now !== null) return shared(now.table.rows(now.numbers));
     const alone = async (narrowed: Narrowed): Promise<Row | null> => {
-      const selection = { ...narrowed, where: whereOf(narrowed, plan), columns, tail: tailOf(plan) };
+      const settings = this.#costOf(plan);
+      const tail = `${tailOf(plan)}${settings && ` SETTINGS ${settings}`}`;
+      const selection = { ...narrowed, where: whereOf(narrowed, plan), columns, tail };
       const [row] = await this.#rows<Row>(space, selection, signal);
       return row ?? null;
     };
@@ -264,24 +265,22 @@ export class RecordReader {
       const found = rows.filter((row) => matches(conditions, row));
       return shared(pageOf(found, plan));
     }
-    return this.#store.find(space, plan, signal, {
+    const answers: FindAnswers<Result> = {
       shared,
       alone: async () => {
         const narrowed = await this.#candidates.narrow(space, conditions, signal);
         return narrowed === null ? shared([]) : alone(narrowed);
       },
-    });
+      settings: this.#costOf(plan),
+    };
+    return affordable(space, () => this.#store.find(space, plan, signal, answers));
   }
 
-  async #affordable<Row>(space: RecordSpace, selection: Selection, signal: AbortSignal): Promise<Row[]> {
-    try {
-      return await this.#rows<Row>(space, selection, signal);
-    } catch (error) {
-      const limit = exceededLimit(error);
-      if (limit === null) throw error;
-      const keyed = space.structure.fields.filter((field) => field.keyed).map(({ name }) => shownName(name));
-      throw queryTooExpensive(limit, ["'id'", ...keyed], error);
-    }
+  /** What a find may read, as a setting. One that may end when its page is full is not limited, nor one of all records. */
+  #costOf({ conditions: { plain, others }, sort, page }: ReadPlan): string {
+    const isSorted = sort !== null && sort[0].target !== 'id';
+    const readsAll = isSorted || (page === null && plain.length + others.length > 0);
+    return readsAll && this.#maxRows > 0 ? costSql(this.#maxRows) : '';
   }
 
   #rows<Row>(space: RecordSpace, selection: Selection, signal: AbortSignal): Promise<Row[]> {

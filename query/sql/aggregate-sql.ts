@@ -9,9 +9,9 @@ const mostGroups = 1_000_000;
 const mostMemory = 512 * 1024 ** 2;
 const mostResult = 16 * 1024 ** 2;
 
-/** What a statement may cost. @param rows that it may read; 0: any number */
+/** A setting. @param rows that a statement may read; 0: any number */
 export function costSql(rows: number): string {
-  return `SETTINGS max_rows_to_read = ${rows}`;
+  return `max_rows_to_read = ${rows}`;
 }
 
 const settings = [
@@ -50,7 +50,7 @@ export function aggregateSql(
     groups.length > 0 ? `GROUP BY ${groups.map(({ column }) => column).join(', ')}` : '',
     wanted === null ? '' : `HAVING ${wanted}`,
     order.length > 0 ? `ORDER BY ${order.join(', ')}` : '',
-    `LIMIT ${rows ?? limit} ${costSql(mostRows)}, ${settings}`,
+    `LIMIT ${rows ?? limit} SETTINGS ${costSql(mostRows)}, ${settings}`,
   ];
   return { columns: columns.join(', '), tail: tail.filter((part) => part !== '').join(' ') };
 }

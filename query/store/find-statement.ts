@@ -21,6 +21,8 @@ interface Compared {
 export interface Find extends Queued, Compared {
   readonly space: RecordSpace;
   readonly plan: ReadPlan;
+  /** Of the statement; those of one shape have the same. */
+  readonly settings: string;
   /** Settles when the request has its answer, where it was left to a statement of its own. */
   readonly over: Promise<void>;
 }
@@ -34,7 +36,7 @@ export async function readFinds(
   { db, table }: { readonly db: Database; readonly table: RecordsTable },
   finds: readonly Find[],
 ): Promise<(find: Find) => readonly StoredRow[] | null> {
-  const [{ space, plan, fields }] = finds as [Find];
+  const [{ space, plan, fields, settings }] = finds as [Find];
   const distinct = new Map(finds.map(({ values }) => [keyOf(values), values]));
   const most = Math.max(
     ...finds.map(({ plan: { page } }) => (page === null ? mostRecords + 1 : endOf(page))),
@@ -42,7 +44,7 @@ export async function readFinds(
   const selection = { columns: rowColumns, ...anyOfSql(fields, [...distinct.values()], plan.sort, most) };
   const statement = { ...table.select(space.id, selection), account: space.ownerId };
   const stream = await db.stream({
-    ...{ ...statement, format: 'RowBinary', fewRows: true },
+    ...{ ...statement, settings, format: 'RowBinary', fewRows: true },
     signal: AbortSignal.timeout(timeout),
   });
   const found = new Map<string, StoredRow[]>();

@@ -74,6 +74,8 @@ export interface FindAnswers<Result> {
   shared(rows: readonly StoredRow[]): Result;
   /** By a statement of its own, where nobody waits to share one, or it may have many records. */
   alone(): Promise<Result>;
+  /** Of a statement that others share. */
+  readonly settings: string;
 }
 
 /** Which values of unique fields may be stored. */

@@ -71,7 +71,7 @@ export class SharedReads {
     space: RecordSpace,
     plan: ReadPlan,
     signal: AbortSignal,
-    { shared, alone }: FindAnswers<Result>,
+    { shared, alone, settings }: FindAnswers<Result>,
   ): Promise<Result> {
     const compared = comparedIn(plan);
     if (compared === null) return alone();
@@ -82,7 +82,17 @@ export class SharedReads {
       end = resolve;
     });
     try {
-      const waiting = { queue, shape: '', size: 1, account: space.ownerId, signal, space, plan, over };
+      const waiting = {
+        queue,
+        shape: '',
+        size: 1,
+        account: space.ownerId,
+        signal,
+        space,
+        plan,
+        over,
+        settings,
+      };
       const rows = await this.#finds.add({ ...waiting, ...compared });
       return rows === null ? await alone() : shared(rows);
     } finally {
