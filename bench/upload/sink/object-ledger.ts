@@ -5,6 +5,8 @@ export interface Arrived {
   readonly size: number;
   /** Computed from the bytes themselves. */
   readonly crc32: number;
+  /** The bytes, of what is read again. */
+  readonly text?: string;
 }
 
 interface OpenUpload {
@@ -33,7 +35,7 @@ export interface LedgerReport {
   readonly badDigests: number;
 }
 
-/** Sizes and checksums of what was stored, without the bytes. */
+/** Sizes and checksums of what was stored, and the bytes of no more than the states of uploads. */
 export class ObjectLedger {
   #objects = new Map<string, Arrived>();
   #uploads = new Map<string, OpenUpload>();
@@ -83,15 +85,15 @@ export class ObjectLedger {
   }
 
   put(key: string, object: Arrived): void {
-    this.#objects.set(lastSegment(key), object);
+    this.#objects.set(nameOf(key), object);
   }
 
   get(key: string): Arrived | undefined {
-    return this.#objects.get(lastSegment(key));
+    return this.#objects.get(nameOf(key));
   }
 
   delete(key: string): void {
-    this.#objects.delete(lastSegment(key));
+    this.#objects.delete(nameOf(key));
   }
 
   /** One sentence for each object that is not as it should be. */
@@ -127,6 +129,12 @@ export class ObjectLedger {
   }
 }
 
-function lastSegment(key: string): string {
-  return key.slice(key.lastIndexOf('/') + 1);
+/** The state of an upload that can go on, which is named as its file is. */
+export function isState(key: string): boolean {
+  return key.includes('/_resumable/');
+}
+
+/** Of a file the last segment. */
+function nameOf(key: string): string {
+  return isState(key) ? key : key.slice(key.lastIndexOf('/') + 1);
 }

@@ -1,12 +1,13 @@
 import type * as Uws from 'uWebSockets.js';
 import { crc32 } from 'node:zlib';
 import { loadUws } from '../../../common/http/uws.ts';
-import { type Arrived, type Expected, ObjectLedger } from './object-ledger.ts';
+import { type Arrived, type Expected, isState, ObjectLedger } from './object-ledger.ts';
 import { Throttle } from './throttle.ts';
 
 /**
  * The store behind everything that is measured: it answers the S3 calls of an upload with as little work as can be,
- * so that the processor is left to the gateway. It takes the checksum of every byte that arrives and keeps none.
+ * so that the processor is left to the gateway. It takes the checksum of every byte that arrives, and keeps
+ * only the states of uploads.
  * Signatures are not looked at. `POST /plain` takes a body as it is, for the proxy that speaks no S3. It can be told
  * to take each body no faster than so many bytes a second, as an S3 far away does.
  */
@@ -36,7 +37,7 @@ app.any('/*', (res, req) => {
     answer(res, call, { size: 0, crc32: 0 }, '');
     return;
   }
-  const keepsText = call.method === 'POST' && call.query.has('uploadId');
+  const keepsText = (call.method === 'POST' && call.query.has('uploadId')) || isState(call.key);
   let size = 0;
   let checksum = 0;
   let text = '';
@@ -57,7 +58,7 @@ app.any('/*', (res, req) => {
     paused = false;
     if (!over) return;
     body?.end();
-    answer(res, call, { size, crc32: checksum }, text);
+    answer(res, call, { size, crc32: checksum, ...(isState(call.key) && { text }) }, text);
   };
   res.onData((chunk, isLast) => {
     size += chunk.byteLength;
@@ -184,8 +185,10 @@ function answerGet(res: Uws.HttpResponse, { key, query }: Call): void {
       `<ListBucketResult><Name>${bucket}</Name><KeyCount>0</KeyCount><IsTruncated>false</IsTruncated></ListBucketResult>`,
     );
   } else {
-    ledger.count('other GET');
-    fail(res, '404 Not Found', 'NoSuchKey');
+    ledger.count('GetObject');
+    const object = ledger.get(key);
+    if (object?.text === undefined) fail(res, '404 Not Found', 'NoSuchKey');
+    else res.writeHeader('etag', etagOf(object)).end(Buffer.from(object.text, 'latin1'));
   }
 }
 
