@@ -164,13 +164,14 @@ export class FairShare {
   #join(account: string, amount: number): Entry {
     const release = (): void => this.#release(entry);
     const entry: Entry = { account, amount, granted: false, onGranted: nothing, onFailed: nothing, release };
-    if (this.#waiters === 0 && this.#mayHold(account, amount) && this.#isLeft(amount)) {
+    const overtakesNobody = this.#waiters === 0 && this.#mayHold(account, amount) && this.#isLeft(amount);
+    if (overtakesNobody || amount === 0) {
       this.#hold(entry);
       return entry;
     }
-    const line = this.#waiting.get(account);
-    if (line === undefined) this.#waiting.set(account, new Set([entry]));
-    else line.add(entry);
+    const line = this.#waiting.get(account) ?? new Set<Entry>();
+    if (line.size === 0) this.#waiting.set(account, line);
+    line.add(entry);
     this.#waiters++;
     this.#admit();
     return entry;
@@ -222,12 +223,14 @@ export class FairShare {
 
   /** The claim that is served next, if one can be. */
   #next(): Entry | null {
+    if (this.exhausted) return null;
     let next: Entry | null = null;
     let least = Number.POSITIVE_INFINITY;
     for (const [account, line] of this.#waiting) {
-      const [first] = line as Set<Entry>;
       const own = this.#held.get(account) ?? 0;
-      if (first === undefined || own >= least || !this.#mayHold(account, first.amount)) continue;
+      if (own >= least) continue;
+      const first = line.values().next().value as Entry;
+      if (!this.#mayHold(account, first.amount)) continue;
       next = first;
       least = own;
       if (own === 0) break;
