@@ -1,8 +1,5 @@
 import type { Comparison, Filter } from '../input/filters/filter.ts';
 import type { OperatorName } from '../input/filters/operators.ts';
-import type { Condition } from '../input/parse-conditions.ts';
-import type { OrderedIndex, Position } from './ordered-index.ts';
-import { probeOf } from './probe.ts';
 import { keyOfTarget, type RowOrder } from './row-order.ts';
 
 /** Which rows of an order comparisons can leave. */
@@ -45,17 +42,4 @@ export function boundsOf(comparisons: readonly Comparison[], { by, descending }:
 /** The first target that comparisons bound. */
 export function boundedIn(comparisons: readonly Comparison[]): Comparison['target'] | undefined {
   return comparisons.find(({ operator }) => lower.includes(operator) || upper.includes(operator))?.target;
-}
-
-/** Where the rows of a hash begin that a comparison leaves; null: its value can't stand in the order. */
-export function firstOf(
-  index: OrderedIndex,
-  hash: number,
-  { target, operator, values }: Comparison,
-): Position | null {
-  const value = values[0] as Condition['value'];
-  const id = target === 'id' ? String(value) : '';
-  const probe = probeOf(index.order, { id, targets: [target], values: [value] });
-  const edge = operator === 'gt' || operator === 'lt' ? -1 : 1;
-  return probe && index.seek(hash, probe.key, { ...probe, edge });
 }

@@ -1,8 +1,10 @@
+import type { Comparison } from '../input/filters/filter.ts';
+import type { Condition } from '../input/parse-conditions.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
-import { type Bounds, boundsOf, comparisonsIn, firstOf } from './bounds.ts';
+import { type Bounds, boundsOf, comparisonsIn } from './bounds.ts';
 import { allOf, anyOf, FilterRows, type RowTest } from './filter-rows.ts';
 import { isBehind, type OrderedIndex, type Position } from './ordered-index.ts';
-import { compareProbes, type Probe, probeAfter } from './probe.ts';
+import { compareProbes, type Probe, probeAfter, probeOf } from './probe.ts';
 import { idOrder, orderKey, orderOf, type RowOrder, sameOrder } from './row-order.ts';
 import type { RowSlabs } from './row-slabs.ts';
 import { testOf, type ValueWanted, valuesIn, valueWanted, type Wanted, wantedOf } from './wanted.ts';
@@ -259,3 +261,16 @@ function all(wanted: readonly Wanted[]): Asked {
 }
 
 const noFilters = new FilterRows([]);
+
+/** Where the rows of a hash begin that a comparison leaves; null: its value can't stand in the order. */
+function firstOf(
+  index: OrderedIndex,
+  hash: number,
+  { target, operator, values }: Comparison,
+): Position | null {
+  const value = values[0] as Condition['value'];
+  const id = target === 'id' ? String(value) : '';
+  const probe = probeOf(index.order, { id, targets: [target], values: [value] });
+  const edge = operator === 'gt' || operator === 'lt' ? -1 : 1;
+  return probe && index.seek(hash, probe.key, { ...probe, edge });
+}
