@@ -7,7 +7,7 @@ import { failStart } from './common/lifecycle/fail-start.ts';
 import { helpIfAsked } from './common/lifecycle/help.ts';
 import { openServices } from './common/lifecycle/open-services.ts';
 import { requireData } from './common/lifecycle/require-data.ts';
-import { createUploadLedger } from './common/lifecycle/workers/upload-ledger.ts';
+import { createRunningUploads } from './common/lifecycle/workers/running-uploads.ts';
 import { createLog } from './common/log/log.ts';
 import { createMetrics } from './common/telemetry/create-metrics.ts';
 import { gatewayService } from './gateway/gateway-service.ts';
@@ -36,7 +36,7 @@ try {
     requireData(config);
     const services = await openServices(config, createLog(config.logLevel, { secrets: secretsOf(config) }));
     const gateway = await gatewayService(
-      { ...services, uploads: createUploadLedger(), metrics: createMetrics({ worker: 1 }) },
+      { ...services, uploads: createRunningUploads(), metrics: createMetrics({ worker: 1 }) },
       () => '',
     );
     try {

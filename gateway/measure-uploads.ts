@@ -1,4 +1,4 @@
-import type { UploadLedger } from '../common/lifecycle/workers/upload-ledger.ts';
+import type { RunningUploads } from '../common/lifecycle/workers/running-uploads.ts';
 import type { ObjectStore, ObjectWriter } from '../common/object-store/object-store.ts';
 import type { Metrics } from '../common/telemetry/create-metrics.ts';
 import type { ObserveCall } from '../common/telemetry/observe-call.ts';
@@ -9,7 +9,7 @@ import type { UploadMemory } from './memory/upload-memory.ts';
 export function measureUploads(
   metrics: Metrics,
   args: {
-    readonly uploads: UploadLedger;
+    readonly uploads: RunningUploads;
     readonly memory: UploadMemory;
     /** The most that it may hold. */
     readonly memoryBytes: number;

@@ -4,7 +4,7 @@ import type { Metrics } from '../telemetry/create-metrics.ts';
 import type { Commands } from './control-socket.ts';
 import type { Examples } from './first-start-text.ts';
 import type { Services } from './open-services.ts';
-import type { UploadLedger } from './workers/upload-ledger.ts';
+import type { RunningUploads } from './workers/running-uploads.ts';
 
 /** A service as a process runs it: its routes, and what it opened for them. */
 export interface Service {
@@ -23,7 +23,7 @@ export interface Service {
 
 /** What a service stands on: the stores, and what the process knows of itself. */
 export interface ProcessServices extends Services {
-  readonly uploads: UploadLedger;
+  readonly uploads: RunningUploads;
   readonly metrics: Metrics;
 }
 

@@ -20,8 +20,8 @@ import type { Services } from './open-services.ts';
 import type { Service, ServiceFactory } from './service.ts';
 import { stopOnSignals } from './stop-signals.ts';
 import { readAllMetrics } from './workers/read-all-metrics.ts';
+import { createRunningUploads, type RunningUploads } from './workers/running-uploads.ts';
 import type { SupervisorLink } from './workers/supervisor-link.ts';
-import { createUploadLedger, type UploadLedger } from './workers/upload-ledger.ts';
 
 /** For what the supervisor knows by itself. Milliseconds. */
 const questionTimeout = 10_000;
@@ -104,7 +104,7 @@ export class ServingProcess {
 
   async #startServices(): Promise<void> {
     const { factories, worker, services, running, metrics } = this.#deps;
-    const uploads = worker === null ? createUploadLedger() : ledgerOf(worker.link);
+    const uploads = worker === null ? createRunningUploads() : uploadsOf(worker.link);
     for (const factory of factories) {
       running.push(await factory({ ...services, uploads, metrics }, () => this.#baseUrl()));
     }
@@ -228,8 +228,8 @@ export class ServingProcess {
   }
 }
 
-function ledgerOf(link: SupervisorLink): UploadLedger {
-  return createUploadLedger(
+function uploadsOf(link: SupervisorLink): RunningUploads {
+  return createRunningUploads(
     (news, sent) => link.tell('uploads', news, sent),
     async () => (await link.ask('open-uploads', null, questionTimeout)) as readonly string[],
   );

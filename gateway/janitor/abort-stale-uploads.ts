@@ -1,4 +1,4 @@
-import type { UploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
+import type { RunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
 import type { ObjectStore, OpenUpload } from '../../common/object-store/object-store.ts';
 import { readFileKey } from '../file-key.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
@@ -7,7 +7,7 @@ import type { JanitorRun } from './janitor-run.ts';
 
 export interface StaleUploadDeps {
   readonly store: Pick<ObjectStore, 'listOpenUploads' | 'lastWrittenAt' | 'isUploadOf' | 'abortUpload'>;
-  readonly uploads: Pick<UploadLedger, 'openKeys'>;
+  readonly uploads: Pick<RunningUploads, 'openKeys'>;
   /** Knows the uploads that can go on, however long nothing of them came. */
   readonly resumable: Pick<ResumableUploads, 'isOpen'>;
   /** Milliseconds without a sign of life after which an upload is dead. */

@@ -1,4 +1,4 @@
-import type { UploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
+import type { RunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { Deployment } from '../../common/metadata/deployment.ts';
@@ -17,7 +17,7 @@ export interface JanitorOptions {
   readonly cloudFiles: CloudFiles;
   readonly deployment: Pick<Deployment, 'keys'>;
   /** Knows which uploads are alive, whatever the store tells of them. */
-  readonly uploads: Pick<UploadLedger, 'openKeys'>;
+  readonly uploads: Pick<RunningUploads, 'openKeys'>;
   readonly resumable: Pick<ResumableUploads, 'expire' | 'isLeft' | 'isOpen'>;
   readonly log: Log;
   /** Milliseconds without a sign of life after which an upload that was begun is aborted. */

@@ -3,7 +3,7 @@ import { chunksUnsupported, invalidSlug, payloadTooLarge } from '../../common/er
 import { visibleError } from '../../common/errors/render-error.ts';
 import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import { replayedHeader } from '../../common/http/idempotency-key.ts';
-import type { UploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
+import type { RunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
 import { createSharedDeadline } from '../../common/limits/shared-deadline.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
@@ -51,7 +51,7 @@ export interface UploadDeps {
   readonly usage?: Pick<UsageCounts, 'add'>;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
-  readonly uploads: UploadLedger;
+  readonly uploads: RunningUploads;
   readonly log: Log;
 }
 
@@ -63,7 +63,7 @@ export function uploadOperation(deps: UploadDeps): Handler {
 /** Takes what goes on behind a failure, and never rejects. */
 export type Behind = (cleanup: Promise<void>) => void;
 
-/** An upload that the ledger knows until nothing of it goes on. */
+/** An upload that counts as running until nothing of it goes on. */
 export function cleaningUp(
   { uploads }: Pick<UploadDeps, 'uploads'>,
   store: (request: HttpRequest, behind: Behind) => Promise<HttpResponse>,

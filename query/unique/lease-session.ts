@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** Milliseconds. All processes must have the same `lease`: another one needs another `ledgerKey`. */
+/** Milliseconds. All processes must have the same `lease`: another one needs another `reservationsKey`. */
 export interface LeaseTimes {
   /** How long a session lasts that is not renewed, by Redis' clock. */
   readonly lease: number;

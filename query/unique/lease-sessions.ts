@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../common/log/log.ts';
 import { RedisFailure } from '../../common/redis/redis-connection.ts';
 import { currentMoment, LeaseSession, type LeaseTimes, type Moment } from './lease-session.ts';
-import type { Ledger } from './ledger.ts';
+import type { ReservationStore } from './reservation-store.ts';
 
 /** For the look at whether there ever were reservations. */
 const lookTimeout = 5000;
@@ -14,7 +14,7 @@ const closeTimeout = 5000;
  * holds, so the next write gets a new one. The old one lasts until its writes are done; what it held ends with it.
  */
 export class LeaseSessions {
-  readonly #ledger: Ledger;
+  readonly #reservations: ReservationStore;
   readonly #times: LeaseTimes;
   readonly #everUsed: (signal: AbortSignal) => Promise<boolean>;
   readonly #log: Log;
@@ -27,15 +27,15 @@ export class LeaseSessions {
   #sweepCursor = '0';
   #closed = false;
 
-  /** @param args.everUsed whether there may have been reservations before the ledger was made */
+  /** @param args.everUsed whether there may have been reservations before those that Redis has */
   constructor(args: {
-    ledger: Ledger;
+    reservations: ReservationStore;
     times: LeaseTimes;
     everUsed: (signal: AbortSignal) => Promise<boolean>;
     log: Log;
     now?: () => Moment;
   }) {
-    this.#ledger = args.ledger;
+    this.#reservations = args.reservations;
     this.#times = args.times;
     this.#everUsed = args.everUsed;
     this.#log = args.log;
@@ -93,14 +93,14 @@ export class LeaseSessions {
     await this.#renewing;
     const idle = [...this.#sessions].filter(({ held }) => held === 0).map(({ id }) => id);
     this.#sessions.clear();
-    if (idle.length > 0) await this.#ledger.end(idle).catch(() => {});
+    if (idle.length > 0) await this.#reservations.end(idle).catch(() => {});
   }
 
   async #keep(): Promise<void> {
     const sessions = [...this.#sessions];
     if (sessions.length > 0) {
       const sent = this.#now();
-      const goOn = await this.#ledger.renew(sessions.map(({ id }) => id));
+      const goOn = await this.#reservations.renew(sessions.map(({ id }) => id));
       sessions.forEach((session, i) => {
         if (goOn[i] === true) session.sent = sent;
         else this.lose(session);
@@ -108,7 +108,7 @@ export class LeaseSessions {
     }
     // at once, and not with the next write: after a loss, this is when the wait begins
     if (this.#current === null && !this.#closed) await this.#open();
-    this.#sweepCursor = await this.#ledger.sweep(this.#sweepCursor);
+    this.#sweepCursor = await this.#reservations.sweep(this.#sweepCursor);
   }
 
   #open(): Promise<LeaseSession> {
@@ -120,7 +120,7 @@ export class LeaseSessions {
 
   async #begin(): Promise<LeaseSession> {
     const session = new LeaseSession(this.#times, this.#now);
-    const { began, epoch } = await this.#ledger.open(session.id);
+    const { began, epoch } = await this.#reservations.open(session.id);
     this.#sessions.add(session);
     this.#current = session;
     if (began) await this.#beginEpoch(epoch);
@@ -133,7 +133,7 @@ export class LeaseSessions {
       this.#log.warn({ err: error }, 'it is not known whether there were reservations before');
       return true;
     });
-    if (!used) return this.#ledger.openEarly(epoch);
+    if (!used) return this.#reservations.openEarly(epoch);
     this.#log.warn(
       { wait: this.#times.lease },
       'Redis has lost, or never had, the reservations of unique values: writes of such values wait for one lease',
@@ -143,6 +143,6 @@ export class LeaseSessions {
   #end(session: LeaseSession): void {
     if (!this.#sessions.delete(session) || session.lost) return;
     // if this does not arrive, the lease runs out
-    this.#ledger.end([session.id]).catch(() => {});
+    this.#reservations.end([session.id]).catch(() => {});
   }
 }

@@ -4,7 +4,7 @@ import type { Log } from '../../common/log/log.ts';
 import { type RedisConnection, RedisFailure } from '../../common/redis/redis-connection.ts';
 import { type LeaseSession, type LeaseTimes, usualTimes } from './lease-session.ts';
 import { LeaseSessions } from './lease-sessions.ts';
-import { type Claim, digestOf, Ledger, type ReserveAnswer } from './ledger.ts';
+import { type Claim, digestOf, ReservationStore, type ReserveAnswer } from './reservation-store.ts';
 import {
   createLocalReservations,
   type Reservation,
@@ -12,7 +12,7 @@ import {
   waitFor,
 } from './unique-reservations.ts';
 
-/** Longest pause between two looks at a ledger that gives nothing yet. */
+/** Longest pause between two attempts while nothing can be reserved yet. */
 const closedPause = 250;
 const closedProblem = 'values of unique fields wait until reservations that were lost are over';
 const lostPause = 20;
@@ -33,7 +33,7 @@ export interface RedisReservationsDeps {
   readonly keyLimit?: number;
   /** Keys of one call: what one script takes without keeping others waiting. */
   readonly requestLimit?: number;
-  readonly ledgerKey?: string;
+  readonly reservationsKey?: string;
 }
 
 /** What one claim came to. */
@@ -55,20 +55,20 @@ export class RedisReservations implements UniqueReservations {
   readonly #waitLimit: number;
   readonly #requestLimit: number;
   readonly #local: UniqueReservations;
-  readonly #ledger: Ledger;
+  readonly #reservations: ReservationStore;
   readonly #sessions: LeaseSessions;
   /** Of values that other processes hold, and requests of this one wait for: until they are free. */
   readonly #watched = new Map<string, Promise<void>>();
 
   constructor(deps: RedisReservationsDeps) {
     const { redis, log, everUsed, times = usualTimes } = deps;
-    const { waitLimit = 15_000, keyLimit = 1_000_000, requestLimit = 50_000, ledgerKey } = deps;
+    const { waitLimit = 15_000, keyLimit = 1_000_000, requestLimit = 50_000, reservationsKey } = deps;
     this.#times = times;
     this.#waitLimit = waitLimit;
     this.#requestLimit = requestLimit;
     this.#local = createLocalReservations({ waitLimit, keyLimit });
-    this.#ledger = new Ledger({ redis, lease: times.lease, key: ledgerKey });
-    this.#sessions = new LeaseSessions({ ledger: this.#ledger, times, everUsed, log });
+    this.#reservations = new ReservationStore({ redis, lease: times.lease, key: reservationsKey });
+    this.#sessions = new LeaseSessions({ reservations: this.#reservations, times, everUsed, log });
     redis.onConnected(() => this.#sessions.keep());
   }
 
@@ -155,7 +155,7 @@ export class RedisReservations implements UniqueReservations {
     do {
       await sleep(pause);
       pause = Math.min(pause * 1.5, watchPause.longest);
-    } while (!(await this.#ledger.isFree(digest)));
+    } while (!(await this.#reservations.isFree(digest)));
   }
 
   /** Asks Redis once. What was not given is left, whatever happens. */
@@ -164,7 +164,7 @@ export class RedisReservations implements UniqueReservations {
     const session = await sessions.enter();
     const claim = { session: session.id, write: session.writes++, digests };
     try {
-      const answer = await this.#ledger.reserve(claim);
+      const answer = await this.#reservations.reserve(claim);
       if (answer.kind !== 'taken') {
         sessions.leave(session);
         if (answer.kind === 'lost') sessions.lose(session);
@@ -179,7 +179,7 @@ export class RedisReservations implements UniqueReservations {
 
   /** Nobody waits for Redis here: the next command of this process comes after, and a loss ends the session. */
   #release({ session, claim }: Claimed): void {
-    this.#ledger
+    this.#reservations
       .release(claim)
       .catch(() => this.#sessions.retire(session))
       .finally(() => this.#sessions.leave(session));

@@ -1,7 +1,7 @@
 import { redisScript } from '../../common/redis/redis-script.ts';
 
 /**
- * The ledger of reservations is one hash, so that whatever removes a reservation that is not over - a flush, an
+ * All reservations are one hash, so that whatever removes a reservation that is not over - a flush, an
  * eviction, a restart - removes the epoch too, and shows (docs/decisions/010-unique-values-between-processes.md):
  *
  *   e            <run id of the server>:<opens at>:<session that began it>    reservations before are gone or over
@@ -10,13 +10,13 @@ import { redisScript } from '../../common/redis/redis-script.ts';
  *
  * Times are milliseconds of the server's clock. A session that is over never comes back.
  */
-export const ledgerKey = 'sluice:{unique}:1';
+export const reservationsKey = 'sluice:{unique}:1';
 
 /** Characters of a digest; scripts take many as one text. */
 export const digestLength = 24;
 
 const prelude = `
-local ledger = KEYS[1]
+local reservations = KEYS[1]
 local digestLength = ${digestLength}
 -- Lua takes no more than 8000 values as arguments of one call
 local chunk = 2000
@@ -24,7 +24,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
 if not run then return redis.error_reply('NORUNID this server does not tell its run id') end
-local epoch = redis.call('HGET', ledger, 'e') or ''
+local epoch = redis.call('HGET', reservations, 'e') or ''
 local epochRun, opensAt = string.match(epoch, '^(%w+):(%d+):')
 local sameEpoch = epochRun == run
 opensAt = tonumber(opensAt or 0)
@@ -33,7 +33,7 @@ local function whole(number) return string.format('%.0f', number) end
 local known = {}
 local function isAlive(session)
   if known[session] == nil then
-    local endsAt = redis.call('HGET', ledger, 's' .. session)
+    local endsAt = redis.call('HGET', reservations, 's' .. session)
     known[session] = endsAt and tonumber(endsAt) > now or false
   end
   return known[session]
@@ -54,25 +54,25 @@ end
 `;
 
 /**
- * session, lease. Begins a session, and an epoch when that of the ledger is over: then nothing can be reserved for one
+ * session, lease. Begins a session, and an epoch when theirs is over: then nothing can be reserved for one
  * lease, because what was lost may have been given just before. Answers whether it began one, and the epoch.
  */
 export const openScript = redisScript(`${prelude}
 local began = 0
 if not sameEpoch then
-  redis.call('UNLINK', ledger)
+  redis.call('UNLINK', reservations)
   epoch = run .. ':' .. whole(now + ARGV[2]) .. ':' .. ARGV[1]
-  redis.call('HSET', ledger, 'e', epoch)
+  redis.call('HSET', reservations, 'e', epoch)
   began = 1
 end
-redis.call('HSET', ledger, 's' .. ARGV[1], whole(now + ARGV[2]))
+redis.call('HSET', reservations, 's' .. ARGV[1], whole(now + ARGV[2]))
 return {began, epoch}
 `);
 
 /** epoch. Lets reservations begin at once, if it is known that none were ever given before that epoch. */
 export const openEarlyScript = redisScript(`${prelude}
 if not sameEpoch or epoch ~= ARGV[1] then return 0 end
-redis.call('HSET', ledger, 'e', (string.gsub(epoch, ':%d+:', ':' .. whole(now) .. ':', 1)))
+redis.call('HSET', reservations, 'e', (string.gsub(epoch, ':%d+:', ':' .. whole(now) .. ':', 1)))
 return 1
 `);
 
@@ -82,7 +82,7 @@ local result = {}
 for i = 2, #ARGV do
   result[i - 1] = 0
   if sameEpoch and isAlive(ARGV[i]) then
-    redis.call('HSET', ledger, 's' .. ARGV[i], whole(now + ARGV[1]))
+    redis.call('HSET', reservations, 's' .. ARGV[i], whole(now + ARGV[1]))
     result[i - 1] = 1
   end
 end
@@ -91,7 +91,7 @@ return result
 
 /** sessions. Ends them, and with them all that they hold. */
 export const endScript = redisScript(`${prelude}
-for i = 1, #ARGV do redis.call('HDEL', ledger, 's' .. ARGV[i]) end
+for i = 1, #ARGV do redis.call('HDEL', reservations, 's' .. ARGV[i]) end
 return 1
 `);
 
@@ -102,7 +102,7 @@ if not sameEpoch or not isAlive(session) then return {'lost'} end
 if now < opensAt then return {'closed', opensAt - now} end
 local over = {}
 local held = eachChunk(digests, function(names, first)
-  for i, owner in ipairs(redis.call('HMGET', ledger, unpack(names))) do
+  for i, owner in ipairs(redis.call('HMGET', reservations, unpack(names))) do
     if owner then
       local other = sessionOf(owner)
       if isAlive(other) then return {'held', first + i - 2} end
@@ -112,14 +112,14 @@ local held = eachChunk(digests, function(names, first)
 end)
 if held then return held end
 -- whose value is taken over must not go on, also when the server's clock is put back
-for other in pairs(over) do redis.call('HDEL', ledger, 's' .. other) end
+for other in pairs(over) do redis.call('HDEL', reservations, 's' .. other) end
 eachChunk(digests, function(names)
   local fields = {}
   for i, name in ipairs(names) do
     fields[2 * i - 1] = name
     fields[2 * i] = session .. ':' .. write
   end
-  redis.call('HSET', ledger, unpack(fields))
+  redis.call('HSET', reservations, unpack(fields))
 end)
 return {'taken'}
 `);
@@ -129,29 +129,29 @@ export const releaseScript = redisScript(`${prelude}
 local owner = ARGV[1] .. ':' .. ARGV[2]
 eachChunk(ARGV[3], function(names)
   local mine = {}
-  for i, holder in ipairs(redis.call('HMGET', ledger, unpack(names))) do
+  for i, holder in ipairs(redis.call('HMGET', reservations, unpack(names))) do
     if holder == owner then mine[#mine + 1] = names[i] end
   end
-  if #mine > 0 then redis.call('HDEL', ledger, unpack(mine)) end
+  if #mine > 0 then redis.call('HDEL', reservations, unpack(mine)) end
 end)
 return 1
 `);
 
 /** digest. Answers 1 when nobody holds it. */
 export const freeScript = redisScript(`${prelude}
-local owner = sameEpoch and redis.call('HGET', ledger, 'k' .. ARGV[1])
+local owner = sameEpoch and redis.call('HGET', reservations, 'k' .. ARGV[1])
 return owner and isAlive(sessionOf(owner)) and 0 or 1
 `);
 
 /** cursor, count. Removes what processes left that died; answers the next cursor. */
 export const sweepScript = redisScript(`${prelude}
 if not sameEpoch then return '0' end
-local page = redis.call('HSCAN', ledger, ARGV[1], 'COUNT', ARGV[2])
+local page = redis.call('HSCAN', reservations, ARGV[1], 'COUNT', ARGV[2])
 for i = 1, #page[2], 2 do
   local name, value = page[2][i], page[2][i + 1]
   local kind = string.sub(name, 1, 1)
   local over = kind == 's' and tonumber(value) <= now or kind == 'k' and not isAlive(sessionOf(value))
-  if over then redis.call('HDEL', ledger, name) end
+  if over then redis.call('HDEL', reservations, name) end
 end
 return page[1]
 `);

@@ -1,6 +1,6 @@
 /** Lists of files, and their deletion: exact with rows that are in the write-ahead log alone, and for one account alone. */
 import t from 'tap';
-import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
+import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
 import { createJanitor } from '../../gateway/janitor/janitor.ts';
 import { testDeployment } from '../services/new-file.ts';
 import { noResumableUploads } from '../services/resumable-uploads.ts';
@@ -249,7 +249,7 @@ t.test('a deletion that is cut between object and row leaves a 404 that can be d
   const janitor = createJanitor({
     ...{ store, cloudFiles, log: silentLog() },
     deployment: { keys: async () => [{ id: testDeployment, secret: '' }] },
-    ...{ uploads: createUploadLedger(), resumable: noResumableUploads },
+    ...{ uploads: createRunningUploads(), resumable: noResumableUploads },
     ...{ staleAfter: 0, grace: 0, interval: 1e6 },
   });
   t.match(await janitor.run({ dryRun: false }), { rowsMade: 0, failures: 0 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
+import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
@@ -50,7 +50,7 @@ async function setUp(t: Test, options: Partial<JanitorOptions> = {}) {
   const log = silentLog();
   const janitor = createJanitor({
     ...{ store, cloudFiles, log, deployment: { keys: async () => [{ id: testDeployment, secret: '' }] } },
-    ...{ uploads: createUploadLedger(), resumable: noResumableUploads },
+    ...{ uploads: createRunningUploads(), resumable: noResumableUploads },
     ...{ staleAfter: 0, grace: 0, interval: 1e6 },
     ...options,
   });
@@ -192,7 +192,7 @@ t.test('uploads that were given up are aborted, others not', async (t) => {
   const careful = await setUp(t, { store, staleAfter: 3_600_000 });
   t.match(await careful.janitor.run({ dryRun: false }), { uploadsAborted: 0 });
   await sleep(20);
-  const uploads = createUploadLedger();
+  const uploads = createRunningUploads();
   uploads.begin({}, objectKey);
   const alive = await setUp(t, { store, uploads });
   t.match(await alive.janitor.run({ dryRun: false }), { uploadsAborted: 0 }, 'this process writes to it');

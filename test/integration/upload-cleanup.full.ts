@@ -12,30 +12,30 @@ async function serve(t: Test): Promise<StubStore & Awaited<ReturnType<typeof ser
 }
 
 t.test('the answer to an upload that S3 refuses comes while nothing can be taken back', async (t) => {
-  const { stub, upload, ledger, memory } = await serve(t);
+  const { stub, upload, running, memory } = await serve(t);
   const denied = { kind: 'error', status: 403, code: 'AccessDenied' } as const;
   for (const operation of ['UploadPart', 'CompleteMultipartUpload'] as const) {
     const refusal = stub.fault({ operation, action: denied });
     const silent = stub.fault({ operation: 'AbortMultipartUpload', action: { kind: 'hang' } });
     t.equal((await upload(content)).status, 500, operation);
     t.equal(stub.openUploads().length, 1, 'it is there');
-    t.equal(ledger.open, 1, 'and known to be');
+    t.equal(running.open, 1, 'and known to be');
     refusal.remove();
     silent.remove();
     t.strictSame(await untilEmpty(() => stub.openUploads()), []);
-    t.ok(await ledger.untilIdle(20_000), 'then it is over');
+    t.ok(await running.untilIdle(20_000), 'then it is over');
     t.equal(memory.used, 0);
   }
 });
 
 t.test('the answer to an upload whose row is refused comes while its object is there', async (t) => {
-  const { stub, upload, ledger, state } = await serve(t);
+  const { stub, upload, running, state } = await serve(t);
   state.failRows = true;
   const silent = stub.fault({ operation: 'DeleteObject', action: { kind: 'hang' } });
   t.equal((await upload(content)).status, 500);
   t.equal(stub.objects().length, 1);
-  t.equal(ledger.open, 1);
+  t.equal(running.open, 1);
   silent.remove();
   t.strictSame(await untilEmpty(() => stub.objects()), []);
-  t.ok(await ledger.untilIdle(20_000));
+  t.ok(await running.untilIdle(20_000));
 });

@@ -4,7 +4,7 @@
  */
 import { randomFillSync } from 'node:crypto';
 import t from 'tap';
-import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
+import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
 import { createS3Store } from '../../common/object-store/s3/s3-store.ts';
 import { createJanitor } from '../../gateway/janitor/janitor.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
@@ -110,7 +110,7 @@ t.test(`${uploads} uploads under random faults`, { timeout: 560_000 }, async (t)
     ...{ store, cloudFiles: gateway.cloudFiles, log: silentLog() },
     ...{
       deployment: { keys: async () => [{ id: testDeployment, secret: '' }] },
-      uploads: createUploadLedger(),
+      uploads: createRunningUploads(),
       resumable: noResumableUploads,
     },
     ...{ staleAfter: 0, grace: 0, interval: 1e6 },

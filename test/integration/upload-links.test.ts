@@ -207,7 +207,7 @@ t.test('a link takes files of its type', async (t) => {
 });
 
 t.test('a link that may be used once is used once', async (t) => {
-  const { make, form, put, begin, rows, baseUrl, state, ledger } = await serveLinks(t);
+  const { make, form, put, begin, rows, baseUrl, state, running } = await serveLinks(t);
   for (const use of [form, put] as const) {
     const link = await make({ expiresIn: 600, times: 1 });
     const address = use === form ? link.form : link.put;
@@ -222,12 +222,12 @@ t.test('a link that may be used once is used once', async (t) => {
   state.failRows = true;
   t.equal((await form(link.form, bytes)).status, 500);
   state.failRows = false;
-  await eventuallyEqual(t, () => ledger.open, 0);
+  await eventuallyEqual(t, () => running.open, 0);
   const broken = connect(Number(new URL(baseUrl).port), '127.0.0.1');
   const { pathname, search } = new URL(link.put.replace('{name}', 'a'));
   broken.write(`PUT ${pathname}${search} HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n`);
   broken.write(bytes.subarray(0, 10));
-  await eventuallyEqual(t, () => ledger.open, 1);
+  await eventuallyEqual(t, () => running.open, 1);
   t.match(await put(link.put, bytes), refused);
   broken.destroy();
   await eventuallyEqual(t, async () => (await put(link.put, bytes)).status, 200);

@@ -8,7 +8,7 @@ import t, { type Test } from 'tap';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
-import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
+import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
@@ -44,7 +44,7 @@ async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
   const ensured: string[] = [];
   const log = silentLog();
   const memory = plentyOfMemory();
-  const uploads = createUploadLedger();
+  const uploads = createRunningUploads();
   t.teardown(async () => {
     if (!(await uploads.untilIdle(20_000))) throw new Error('an upload is not over');
     if (memory.used !== 0) throw new Error(`${memory.used} bytes of memory were not given back`);
@@ -371,7 +371,7 @@ t.test('an object that cannot be taken back is logged', async (t) => {
     keys: noUploadKeys,
     maxUploadBytes: 1_000_000,
     fileUrl: () => '',
-    uploads: createUploadLedger(),
+    uploads: createRunningUploads(),
     log,
   });
   await t.rejects(Promise.resolve(failing(uploadRequest(goodBody))), { code: 'internal_error' });

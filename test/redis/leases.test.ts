@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { LeaseSession, type LeaseTimes, usualTimes } from '../../query/unique/lease-session.ts';
 import { RedisReservations } from '../../query/unique/redis-reservations.ts';
-import { ledgerKey } from '../../query/unique/reservation-scripts.ts';
+import { reservationsKey } from '../../query/unique/reservation-scripts.ts';
 import type { Reservation } from '../../query/unique/unique-reservations.ts';
 import { loadTypescript } from '../services/load-typescript.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
@@ -99,9 +99,9 @@ t.test('a killed process: its values are free after the lease, and not before', 
   const exited = once(child, 'exit');
   child.kill('SIGKILL');
   await exited;
-  const fields = (await server.command('HKEYS', ledgerKey)) as string[];
+  const fields = (await server.command('HKEYS', reservationsKey)) as string[];
   const session = fields.find((field) => field.startsWith('s')) as string;
-  const endsAt = Number(await server.command('HGET', ledgerKey, session));
+  const endsAt = Number(await server.command('HGET', reservationsKey, session));
   t.ok(endsAt > 0);
   const a = await openProcess(t, server);
   const next = taken(await a.reserve('w'));
@@ -138,7 +138,7 @@ t.test('a process that loses Redis: others get its values only when it may not w
 
 for (const [how, lose] of [
   ['flushed', (server: RedisServer) => server.command('FLUSHALL')],
-  ['evicted', (server: RedisServer) => server.command('DEL', ledgerKey)],
+  ['evicted', (server: RedisServer) => server.command('DEL', reservationsKey)],
   [
     'restarted empty',
     async (server: RedisServer) => {
@@ -190,7 +190,7 @@ t.test('a reservation whose answer was lost is not held for ever', async (t) => 
   proxy.set('toClient', { frozen: true });
   const lost = t.rejects(a.reserve('v'), { status: 503, code: 'unavailable' });
   const names = async () =>
-    ((await server.command('HKEYS', ledgerKey)) as string[]).filter((name) => name[0] === 'k');
+    ((await server.command('HKEYS', reservationsKey)) as string[]).filter((name) => name[0] === 'k');
   while ((await names()).length < 2) await sleep(5);
   for (const connection of proxy.connections()) connection.cut('rst');
   proxy.set('toClient', { frozen: false });

@@ -11,7 +11,7 @@ const server = await startRedis();
 const log = silentLog();
 const connections = await Promise.all([openRedis(server.config, log), openRedis(server.config, log)]);
 const opened: UniqueReservations[] = [];
-let ledgers = 0;
+let made = 0;
 const idle = new AbortController().signal;
 setMaxListeners(0, idle);
 t.teardown(async () => {
@@ -20,18 +20,18 @@ t.teardown(async () => {
   await server.stop();
 });
 
-/** Two processes with a ledger of their own, which gives at once. */
+/** Two processes with a store of their own, which gives at once. */
 async function openBoth(limits: { waitLimit?: number; keyLimit?: number; requestLimit?: number } = {}) {
-  const ledgerKey = `ledger:${++ledgers}`;
+  const reservationsKey = `store:${++made}`;
   const everUsed = async (): Promise<boolean> => false;
   // the first to come opens it, for which others wait longer than some of these limits
-  const first = new RedisReservations({ redis: connections[0], log, everUsed, ledgerKey });
+  const first = new RedisReservations({ redis: connections[0], log, everUsed, reservationsKey });
   await taken(await first.reserve(['first'], idle)).settle([]);
   await first.close();
   const [one, other] = connections;
   const both: [UniqueReservations, UniqueReservations] = [
-    new RedisReservations({ redis: one, log, everUsed, ledgerKey, ...limits }),
-    new RedisReservations({ redis: other, log, everUsed, ledgerKey, ...limits }),
+    new RedisReservations({ redis: one, log, everUsed, reservationsKey, ...limits }),
+    new RedisReservations({ redis: other, log, everUsed, reservationsKey, ...limits }),
   ];
   opened.push(...both);
   return both;

@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
-import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
+import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
@@ -74,7 +74,7 @@ export async function serveGatewayOn(
     ratePeriod: 1e9,
     waitLimit: 60_000,
   });
-  const ledger = createUploadLedger();
+  const running = createRunningUploads();
   const maxUploadBytes = options.maxUploadBytes ?? 100_000_000;
   const { limits } = options;
   const states = new StateStore({ store, deploymentId: testDeployment });
@@ -87,7 +87,7 @@ export async function serveGatewayOn(
     ...(quota && { quota }),
   });
   t.teardown(async () => {
-    if (!(await ledger.untilIdle(20_000))) throw new Error('an upload is not over');
+    if (!(await running.untilIdle(20_000))) throw new Error('an upload is not over');
     if (memory.used !== 0) throw new Error(`${memory.used} bytes of upload memory were not given back`);
     memory.close();
   });
@@ -111,7 +111,7 @@ export async function serveGatewayOn(
       resumable,
       ...(quota && { quota }),
       fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
-      uploads: ledger,
+      uploads: running,
       downloads: plentyOfSlots(),
       smallFiles: noSmallFiles(),
       links: createFileLinks(keys),
@@ -128,5 +128,5 @@ export async function serveGatewayOn(
     form.set('file', new Blob([content]), 'f.bin');
     return fetch(`${baseUrl}/_f_/demo/upload`, { method: 'POST', body: form, ...init });
   };
-  return { server, baseUrl, resumable, cloudFiles, rows, log, memory, ledger, state, upload };
+  return { server, baseUrl, resumable, cloudFiles, rows, log, memory, running, state, upload };
 }

@@ -14,7 +14,7 @@ import {
 } from '../../common/errors/catalogue.ts';
 import { type HttpServer, startHttpServer } from '../../common/http/http-server.ts';
 import type { Route } from '../../common/http/http-types.ts';
-import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
+import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { FileQuery } from '../../common/metadata/file-list.ts';
@@ -137,7 +137,7 @@ export async function serveEverything(options: {
         maxUploadBytes: 1_000_000,
       }),
       maxUploadBytes: 1_000_000,
-      uploads: createUploadLedger(),
+      uploads: createRunningUploads(),
       downloads: plentyOfSlots(),
       smallFiles: noSmallFiles(),
       links: createFileLinks(keys),

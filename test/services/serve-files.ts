@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
-import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
+import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
 import { openLoggedFiles } from '../../common/metadata/logged-files.ts';
@@ -75,7 +75,7 @@ export async function serveFiles(
       ...{ memory, digests, maxUploadBytes },
       resumable: resumableUploadsOn({ store, cloudFiles, memory, digests, quota, maxUploadBytes }),
       keys: new UploadKeys({ cloudFiles, redis: undefined, log, ...(options.now && { now: options.now }) }),
-      ...{ uploads: createUploadLedger(), downloads: plentyOfSlots(), smallFiles, fileLinks: 'public' },
+      ...{ uploads: createRunningUploads(), downloads: plentyOfSlots(), smallFiles, fileLinks: 'public' },
       links: createFileLinks(keys),
       uploadLinks: new UploadLinks({ keys }),
     }),

@@ -1,7 +1,7 @@
 import type * as Uws from 'uWebSockets.js';
 import { crc32 } from 'node:zlib';
 import { loadUws } from '../../../common/http/uws.ts';
-import { type Arrived, type Expected, isState, ObjectLedger } from './object-ledger.ts';
+import { type Arrived, type Expected, isState, SinkObjects } from './sink-objects.ts';
 import { Throttle } from './throttle.ts';
 
 /**
@@ -11,7 +11,7 @@ import { Throttle } from './throttle.ts';
  * Signatures are not looked at. `POST /plain` takes a body as it is, for the proxy that speaks no S3. It can be told
  * to take each body no faster than so many bytes a second, as an S3 far away does.
  */
-const ledger = new ObjectLedger();
+const objects = new SinkObjects();
 const throttle = new Throttle();
 let plainBodies = 0;
 
@@ -93,22 +93,22 @@ function answer(res: Uws.HttpResponse, call: Call, body: Arrived, text: string):
 
 function answerPlain(res: Uws.HttpResponse, body: Arrived): void {
   const name = `plain-${++plainBodies}`;
-  ledger.count('plain');
-  ledger.put(name, body);
+  objects.count('plain');
+  objects.put(name, body);
   res.writeHeader('content-type', 'application/json').end(JSON.stringify({ name }));
 }
 
 function answerPut(res: Uws.HttpResponse, { key, query, crc32: sent }: Call, body: Arrived): void {
   const uploadId = query.get('uploadId');
-  ledger.count(uploadId === null ? 'PutObject' : 'UploadPart');
+  objects.count(uploadId === null ? 'PutObject' : 'UploadPart');
   const checksum = base64Of(body.crc32);
   if (sent !== '' && sent !== checksum) {
-    ledger.noteBadDigest();
+    objects.noteBadDigest();
     fail(res, '400 Bad Request', 'BadDigest');
     return;
   }
-  if (uploadId === null) ledger.put(key, body);
-  else if (!ledger.putPart(uploadId, Number(query.get('partNumber')), body)) {
+  if (uploadId === null) objects.put(key, body);
+  else if (!objects.putPart(uploadId, Number(query.get('partNumber')), body)) {
     fail(res, '404 Not Found', 'NoSuchUpload');
     return;
   }
@@ -120,23 +120,23 @@ function answerPut(res: Uws.HttpResponse, { key, query, crc32: sent }: Call, bod
 function answerPost(res: Uws.HttpResponse, { key, query }: Call, text: string): void {
   const uploadId = query.get('uploadId');
   if (uploadId === null && query.has('uploads')) {
-    ledger.count('CreateMultipartUpload');
+    objects.count('CreateMultipartUpload');
     xml(
       res,
       `<InitiateMultipartUploadResult><Bucket>${bucketOf(key)}</Bucket><Key>${keyOf(key)}</Key>` +
-        `<UploadId>${ledger.begin(key)}</UploadId></InitiateMultipartUploadResult>`,
+        `<UploadId>${objects.begin(key)}</UploadId></InitiateMultipartUploadResult>`,
     );
     return;
   }
   if (uploadId === null) {
     // DeleteObjects, of which nothing here depends
-    ledger.count('other POST');
+    objects.count('other POST');
     fail(res, '501 Not Implemented', 'NotImplemented');
     return;
   }
-  ledger.count('CompleteMultipartUpload');
+  objects.count('CompleteMultipartUpload');
   const numbers = [...text.matchAll(/<PartNumber>(\d+)<\/PartNumber>/g)].map(([, number]) => Number(number));
-  const object = ledger.complete(uploadId, numbers);
+  const object = objects.complete(uploadId, numbers);
   if (object === false) fail(res, '400 Bad Request', 'InvalidPart');
   else {
     xml(
@@ -149,20 +149,20 @@ function answerPost(res: Uws.HttpResponse, { key, query }: Call, text: string): 
 
 function answerDelete(res: Uws.HttpResponse, { key, query }: Call): void {
   const uploadId = query.get('uploadId');
-  ledger.count(uploadId === null ? 'DeleteObject' : 'AbortMultipartUpload');
-  if (uploadId === null) ledger.delete(key);
-  else ledger.abort(uploadId);
+  objects.count(uploadId === null ? 'DeleteObject' : 'AbortMultipartUpload');
+  if (uploadId === null) objects.delete(key);
+  else objects.abort(uploadId);
   res.writeStatus('204 No Content').endWithoutBody();
 }
 
 function answerHead(res: Uws.HttpResponse, { key }: Call): void {
   if (keyOf(key) === '') {
-    ledger.count('HeadBucket');
+    objects.count('HeadBucket');
     res.endWithoutBody(0);
     return;
   }
-  ledger.count('HeadObject');
-  const object = ledger.get(key);
+  objects.count('HeadObject');
+  const object = objects.get(key);
   if (object === undefined) res.writeStatus('404 Not Found').endWithoutBody(0);
   else {
     res.writeHeader('etag', etagOf(object)).writeHeader('last-modified', new Date().toUTCString());
@@ -173,20 +173,20 @@ function answerHead(res: Uws.HttpResponse, { key }: Call): void {
 function answerGet(res: Uws.HttpResponse, { key, query }: Call): void {
   const bucket = bucketOf(key);
   if (query.has('uploads')) {
-    ledger.count('ListMultipartUploads');
+    objects.count('ListMultipartUploads');
     xml(
       res,
       `<ListMultipartUploadsResult><Bucket>${bucket}</Bucket><IsTruncated>false</IsTruncated></ListMultipartUploadsResult>`,
     );
   } else if (query.has('list-type')) {
-    ledger.count('ListObjectsV2');
+    objects.count('ListObjectsV2');
     xml(
       res,
       `<ListBucketResult><Name>${bucket}</Name><KeyCount>0</KeyCount><IsTruncated>false</IsTruncated></ListBucketResult>`,
     );
   } else {
-    ledger.count('GetObject');
-    const object = ledger.get(key);
+    objects.count('GetObject');
+    const object = objects.get(key);
     if (object?.text === undefined) fail(res, '404 Not Found', 'NoSuchKey');
     else res.writeHeader('etag', etagOf(object)).end(Buffer.from(object.text, 'latin1'));
   }
@@ -234,11 +234,11 @@ export type SinkCommand =
 function reply(command: SinkCommand): unknown {
   switch (command.type) {
     case 'forget':
-      return ledger.forget();
+      return objects.forget();
     case 'problems':
-      return ledger.problems(command.expected);
+      return objects.problems(command.expected);
     case 'report':
-      return ledger.report();
+      return objects.report();
     case 'throttle':
       return throttle.set(command.bytesPerSecond);
     case 'connections':

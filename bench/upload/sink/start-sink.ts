@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { startScript } from '../harness/child-process.ts';
-import type { Expected, LedgerReport } from './object-ledger.ts';
 import type { SinkCommand } from './s3-sink.ts';
+import type { Expected, SinkReport } from './sink-objects.ts';
 import type { ConnectionsInUse } from './throttle.ts';
 
 /** The store of a run, in a process of its own. */
@@ -12,8 +12,8 @@ export interface Sink {
   readonly pid: number;
   /** One sentence for each object that is not as it was sent. */
   problems(expected: readonly Expected[]): Promise<string[]>;
-  report(): Promise<LedgerReport>;
-  /** Empties the ledger. */
+  report(): Promise<SinkReport>;
+  /** Forgets all objects. */
   forget(): Promise<void>;
   /** From now on each body is taken at so many bytes a second; 0: as fast as it comes. */
   throttle(bytesPerSecond: number): Promise<void>;

@@ -4,11 +4,11 @@ import {
   digestLength,
   endScript,
   freeScript,
-  ledgerKey,
   openEarlyScript,
   openScript,
   releaseScript,
   renewScript,
+  reservationsKey,
   reserveScript,
   sweepScript,
 } from './reservation-scripts.ts';
@@ -31,14 +31,14 @@ export type ReserveAnswer =
 
 const sweepCount = 1000;
 
-/** The scripts of the ledger as calls. All reject with a RedisFailure. */
-export class Ledger {
+/** What Redis keeps of reservations: its scripts as calls. All reject with a RedisFailure. */
+export class ReservationStore {
   readonly #run: (script: RedisScript, values: readonly (string | number)[]) => Promise<unknown>;
   readonly #lease: number;
 
   /** @param args.lease milliseconds that a session lasts without being renewed */
   constructor(args: { redis: RedisConnection; lease: number; key?: string | undefined }) {
-    const { redis, lease, key = ledgerKey } = args;
+    const { redis, lease, key = reservationsKey } = args;
     this.#run = (script, values) => redis.run(script, [key], values);
     this.#lease = lease;
   }
@@ -84,7 +84,7 @@ export class Ledger {
   }
 }
 
-/** A key as the ledger knows it: short, and nothing of the value can be read in Redis. 144 bits of SHA-256. */
+/** A key as Redis knows it: short, and nothing of the value can be read in Redis. 144 bits of SHA-256. */
 export function digestOf(key: string): string {
   return createHash('sha256').update(key).digest('base64').slice(0, digestLength);
 }

@@ -25,7 +25,7 @@ export interface Alike extends Arrived {
   readonly count: number;
 }
 
-export interface LedgerReport {
+export interface SinkReport {
   readonly objects: number;
   readonly openUploads: number;
   readonly alike: readonly Alike[];
@@ -36,7 +36,7 @@ export interface LedgerReport {
 }
 
 /** Sizes and checksums of what was stored, and the bytes of no more than the states of uploads. */
-export class ObjectLedger {
+export class SinkObjects {
   #objects = new Map<string, Arrived>();
   #uploads = new Map<string, OpenUpload>();
   #calls: Record<string, number> = {};
@@ -106,7 +106,7 @@ export class ObjectLedger {
     });
   }
 
-  report(): LedgerReport {
+  report(): SinkReport {
     const alike = new Map<string, Alike>();
     for (const { size, crc32 } of this.#objects.values()) {
       const key = `${size} ${crc32}`;

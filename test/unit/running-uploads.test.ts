@@ -1,49 +1,49 @@
 import t from 'tap';
 import { OpenUploads, type UploadNews } from '../../common/lifecycle/workers/open-uploads.ts';
-import { createUploadLedger } from '../../common/lifecycle/workers/upload-ledger.ts';
+import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
 
 t.test('what is begun is told at once, and what has ended with the next news', async (t) => {
   const news: UploadNews[] = [];
-  const ledger = createUploadLedger((told, sent) => {
+  const running = createRunningUploads((told, sent) => {
     news.push(told);
     sent();
   });
   const [a, b, c] = [{}, {}, {}];
-  ledger.begin(a, 'key a');
+  running.begin(a, 'key a');
   t.strictSame(news, [{ begun: ['key a'], ended: [] }]);
-  ledger.begin(b, 'key b');
-  ledger.end(a);
-  t.equal(ledger.open, 1);
+  running.begin(b, 'key b');
+  running.end(a);
+  t.equal(running.open, 1);
   t.equal(news.length, 2, 'an end is no hurry');
-  ledger.begin(c, 'key c');
+  running.begin(c, 'key c');
   t.strictSame(news[2], { begun: ['key c'], ended: ['key a'] });
-  ledger.end(b);
-  ledger.end(c);
-  ledger.end(c);
-  ledger.end({});
+  running.end(b);
+  running.end(c);
+  running.end(c);
+  running.end({});
   while (news.length < 4) await new Promise((resolve) => setTimeout(resolve, 20));
   t.strictSame(news[3], { begun: [], ended: ['key b', 'key c'] }, 'but does not wait for ever');
 });
 
 t.test('news that nobody takes are bounded, and counted', async (t) => {
   let told = 0;
-  const ledger = createUploadLedger(() => {
+  const running = createRunningUploads(() => {
     told++;
   });
-  for (let i = 0; i < 1500; i++) ledger.begin({}, `key ${i}`);
+  for (let i = 0; i < 1500; i++) running.begin({}, `key ${i}`);
   t.equal(told, 1000);
-  t.equal(ledger.unreported, 500);
-  t.equal(ledger.open, 1500);
+  t.equal(running.unreported, 500);
+  t.equal(running.open, 1500);
 });
 
 t.test('a stop waits until no upload is open', async (t) => {
-  const ledger = createUploadLedger();
-  t.equal(await ledger.untilIdle(0), true);
+  const running = createRunningUploads();
+  t.equal(await running.untilIdle(0), true);
   const upload = {};
-  ledger.begin(upload, 'key');
-  t.equal(await ledger.untilIdle(10), false);
-  const idle = ledger.untilIdle(60_000);
-  ledger.end(upload);
+  running.begin(upload, 'key');
+  t.equal(await running.untilIdle(10), false);
+  const idle = running.untilIdle(60_000);
+  running.end(upload);
   t.equal(await idle, true);
 });
 

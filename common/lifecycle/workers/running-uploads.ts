@@ -1,7 +1,7 @@
 import type { UploadNews } from './open-uploads.ts';
 
 /** Knows which uploads of this process may leave something behind when it dies. */
-export interface UploadLedger {
+export interface RunningUploads {
   /** Before anything of an upload reaches the store. @param upload what the upload is known by here */
   begin(upload: object, objectKey: string): void;
   /** The upload is over, one way or the other, and has cleaned up; it may never have begun. */
@@ -29,10 +29,10 @@ const endedWithin = 200;
  * then on. Absent: there is nobody.
  * @param askOthers for the object keys of uploads that all workers have open
  */
-export function createUploadLedger(
+export function createRunningUploads(
   tell?: (news: UploadNews, sent: () => void) => void,
   askOthers?: () => Promise<readonly string[]>,
-): UploadLedger {
+): RunningUploads {
   const keys = new Map<object, string>();
   let ended: string[] = [];
   let underWay = 0;
