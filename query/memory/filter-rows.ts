@@ -11,6 +11,8 @@ import { nameOf } from './row-order.ts';
 const mostWork = 16 * 1024 ** 2;
 /** A value's way from bytes to a text, or to JSON's elements, takes as long as a comparison with so many characters. */
 const leastWork = 16;
+/** And the way to a short value as long as that of so many bytes. */
+const leastBytes = 32;
 
 interface Place {
   bytes: Buffer;
@@ -58,7 +60,7 @@ export class FilterRows {
     return ({ bytes, row }) => {
       if (slot === null) idSpan(bytes, row, span);
       else if (!valueSpan(bytes, row, slot, span)) return undefined;
-      this.#left -= (span.end - span.start) * this.#workOfByte;
+      this.#left -= Math.max(leastBytes, span.end - span.start) * this.#workOfByte;
       return this.gaveUp ? undefined : valueOfText(target, bytes.toString('utf8', span.start, span.end));
     };
   };

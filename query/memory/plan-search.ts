@@ -13,6 +13,8 @@ import { testOf, type ValueWanted, valuesIn, valueWanted, type Wanted, wantedOf 
 const mostRows = 1000;
 /** Rows that are compared one by one to find those of a request. */
 const usualCompared = 500;
+/** Values of one list that are looked up: each takes as long as several rows that are compared. */
+const mostValues = 500;
 
 /** What rows are searched for. */
 interface Asked extends Pick<ReadPlan, 'page' | 'sort'> {
@@ -116,7 +118,7 @@ export class PlanSearch {
       if (found !== null) return found;
     }
     for (const { target, operator, values } of comparisons) {
-      if (operator !== 'in') continue;
+      if (operator !== 'in' || values.length > mostValues) continue;
       const found = this.#findByValues(
         asked,
         values.map((value) => wantedOf({ target, value })),

@@ -393,6 +393,22 @@ t.test('a page behind a record that stands in front of a text’s beginning begi
   t.strictSame(found && table.rows(found).map(({ _doc }) => _doc.t0), ['ca', 'cb']);
 });
 
+t.test('a long list of values is not looked up on the event loop, whatever it finds', async (t) => {
+  const table = new MemoryTable(key, 0);
+  const time = new Date(0).toISOString();
+  table.put({ _id: ids[0] as string, _created_at: time, _updated_at: time, _doc: {} });
+  const find = (many: number) => {
+    const values = Array.from({ length: many }, newId);
+    const others = [{ target: 'id' as const, path: [], operator: 'in' as const, values }];
+    return table.find({
+      conditions: { relationship: 'And', plain: [], others, hashed: [] },
+      ...{ sort: null, page: null },
+    });
+  };
+  t.strictSame(find(500), []);
+  t.equal(find(501), null);
+});
+
 t.test('a long text is compared with few bytes on the event loop: the rest is the engine’s', async (t) => {
   const table = new MemoryTable(key);
   const times = { _created_at: new Date(0).toISOString(), _updated_at: new Date(0).toISOString() };
