@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import * as structures from '../query/direct-store.ts';
 import type { Attacker } from './attacker.ts';
+import { filterCases } from './filter-cases.ts';
 
 export type Case = (attacker: Attacker) => Promise<void>;
 type Work = () => Promise<void>;
@@ -253,5 +254,6 @@ export function hostileCases(prepared: Prepared): Readonly<Record<string, Case>>
     mixed,
     deadWebhooks,
     silentUploads,
+    ...filterCases,
   };
 }

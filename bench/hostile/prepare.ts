@@ -5,6 +5,7 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import { insertOne, onTables, passwordStructure, startService } from '../query/direct-store.ts';
 import type { Child } from '../upload/harness/child-process.ts';
 import { hostileCases, type Prepared } from './cases.ts';
+import { filterCases } from './filter-cases.ts';
 
 /** What the attackers and the client that does no harm have to know. */
 export interface Stage extends Prepared {
@@ -90,7 +91,7 @@ export async function prepareStage({
   await service.stop();
   const filled: readonly Filled[] = [
     { account: 'slowReaders', slug: 'rows', records: rows, bytes: 100 },
-    ...['fullScans', 'unindexedFinds', 'fullSorts', 'mixed'].map((account) => ({
+    ...['fullScans', 'unindexedFinds', 'fullSorts', 'mixed', ...Object.keys(filterCases)].map((account) => ({
       ...{ account, slug: 'rows', records: rows, bytes: 100 },
     })),
     { account: 'slowReaders', slug: 'large', records: 100, bytes: 1_000_000 },
