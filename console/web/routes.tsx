@@ -7,6 +7,7 @@ import { ProjectsPage } from './projects/projects-page.tsx';
 import { SpacesPage } from './projects/spaces-page.tsx';
 import { StructurePage } from './projects/structure-page.tsx';
 import { RecordsPage } from './records/records-page.tsx';
+import { SummaryPage } from './records/summary-page.tsx';
 import type { Params } from './router.ts';
 import { TokensPage } from './tokens/tokens-page.tsx';
 import { UsagePage } from './usage/usage-page.tsx';
@@ -38,5 +39,6 @@ export const routes: readonly Route[] = [
   { pattern: '/projects', page: ProjectsPage, section: 'projects' },
   { pattern: '/projects/:project', page: SpacesPage, section: 'projects' },
   { pattern: '/projects/:project/spaces/:space', page: RecordsPage, section: 'projects' },
+  { pattern: '/projects/:project/spaces/:space/summary', page: SummaryPage, section: 'projects' },
   { pattern: '/projects/:project/spaces/:space/structure', page: StructurePage, section: 'projects' },
 ];

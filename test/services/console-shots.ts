@@ -22,6 +22,19 @@ export const consoleShots: readonly Shot[] = [
     path: '/projects/holiday/spaces/places',
     prepare: (page) => page.getByText('Lisbon').first().waitFor(),
   },
+  {
+    name: 'filters',
+    path: '/projects/holiday/spaces/places?where-icontains.name=a&where-between.nights=2..4&sort=nights&order=desc&sort=name&order=asc',
+    async prepare(page) {
+      await page.getByRole('button', { name: 'Sums and averages' }).click();
+      await page.getByText(/sum \d/).waitFor();
+    },
+  },
+  {
+    name: 'summary',
+    path: '/projects/holiday/spaces/bookings/summary?by=room&by=nights&value=count',
+    prepare: (page) => page.locator('.chart svg').first().waitFor(),
+  },
   { name: 'structure', path: '/projects/holiday/spaces/places/structure' },
   { name: 'files', path: '/projects/holiday/files' },
   {

@@ -24,7 +24,10 @@ export async function fillConsole(server: ConsoleBrowser, page: Page): Promise<v
   for (const [space, fields, count] of otherSpaces) {
     const { baseUrl } = server.sluice;
     const structure = structureOf('holiday', space, fields, { description: '' });
-    const body = Array.from({ length: count }, (_, n) => ({ [fields[0]?.name ?? '']: `${space} ${n}` }));
+    const body = Array.from({ length: count }, (_, n) => ({
+      [fields[0]?.name ?? '']: `${space} ${n}`,
+      ...(space === 'bookings' ? { room: rooms[((n * n) % 11) % 3], nights: 1 + ((n * n) % 7) } : {}),
+    }));
     await call({ baseUrl, token, path: `/holiday/${space}`, structure, body });
   }
   await upload(server, token, {
@@ -34,6 +37,7 @@ export async function fillConsole(server: ConsoleBrowser, page: Page): Promise<v
 }
 
 const text = (name: string): FieldInput => ({ name, type: 'TEXT' });
+const rooms = ['Garden', 'Harbour', 'Tower'];
 const otherSpaces: readonly (readonly [string, readonly FieldInput[], number])[] = [
   ['bookings', [text('guest'), text('room'), { name: 'nights', type: 'NUMBER' }], 1240],
   ['guests', [text('name'), text('email')], 312],

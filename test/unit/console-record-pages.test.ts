@@ -2,7 +2,7 @@
 import t from 'tap';
 import { exportRecords, pagesOfIds, pagesOfView } from '../../console/web/records/export-records.ts';
 import type { ReadRecord } from '../../console/web/records/record-form.ts';
-import { nextLimit, RecordPages } from '../../console/web/records/record-pages.ts';
+import { cursorOf, nextLimit, RecordPages } from '../../console/web/records/record-pages.ts';
 import type { PageRequest } from '../../console/web/records/record-view.ts';
 
 /** A space of records `r0`, `r1` ... in this order, as the API pages through it. */
@@ -19,7 +19,7 @@ function simulatedSpace(count: number, columns: number) {
   };
   const pages = new RecordPages({
     columns: Array.from({ length: columns }, (_, index) => `c${index}`),
-    sortBy: 'c0',
+    sortBy: ['c0'],
     load,
     changed: () => undefined,
   });
@@ -118,6 +118,13 @@ t.test('large records come in small pages', async (t) => {
   t.equal(nextLimit(0, 2), 500);
 });
 
+t.test('a page of several sorts ends with a value of each', async (t) => {
+  const record = { id: 'x', age: 36, name: null };
+  t.strictSame(cursorOf(record, ['id']), { id: 'x' });
+  t.strictSame(cursorOf(record, ['name']), { id: 'x', value: null });
+  t.strictSame(cursorOf(record, ['age', 'name', 'id']), { id: 'x', values: [36, null, null] });
+});
+
 t.test('an export writes page by page, and can be stopped', async (t) => {
   const { load, requests } = simulatedSpace(5000, 1);
   const signal = new AbortController().signal;
@@ -131,7 +138,7 @@ t.test('an export writes page by page, and can be stopped', async (t) => {
     },
     progress: (n: number) => void progress.push(n),
   };
-  const count = await exportRecords({ ...input, format: 'json', pages: pagesOfView(load, 'id', signal) });
+  const count = await exportRecords({ ...input, format: 'json', pages: pagesOfView(load, ['id'], signal) });
   t.strictSame(
     [count, JSON.parse(text).length, JSON.parse(text)[4999]],
     [5000, 5000, { id: 'r4999', c0: 4999 }],
@@ -150,7 +157,7 @@ t.test('an export writes page by page, and can be stopped', async (t) => {
   await exportRecords({ ...input, format: 'json', pages: pagesOfIds([], chosen, signal) });
   t.equal(text, '[\n]\n');
   await t.rejects(
-    exportRecords({ ...input, format: 'csv', pages: pagesOfView(load, 'id', AbortSignal.abort()) }),
+    exportRecords({ ...input, format: 'csv', pages: pagesOfView(load, ['id'], AbortSignal.abort()) }),
     { name: 'AbortError' },
   );
 });

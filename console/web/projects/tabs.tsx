@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { to } from '../router.ts';
 
-/** The sides of something, each a page; the current one is the first or the second. */
+/** The sides of something, each a page; one of which is the current one. */
 function Tabs({ label, links, current }: TabsProps): JSX.Element {
   return (
     <nav class="tabs" aria-label={label}>
@@ -36,12 +36,16 @@ export function ProjectTabs({ project, current }: ProjectTabsProps): JSX.Element
 interface SpaceTabsProps {
   readonly project: string;
   readonly space: string;
-  readonly current: 'records' | 'structure';
+  readonly current: 'records' | 'summary' | 'structure';
+  /** The filters, which records and summary have in common. */
+  readonly query?: string;
 }
 
-export function SpaceTabs({ project, space, current }: SpaceTabsProps): JSX.Element {
+export function SpaceTabs({ project, space, current, query = '' }: SpaceTabsProps): JSX.Element {
+  const search = query === '' ? '' : `?${query}`;
   const links = [
-    ['records', 'Records', to`/projects/${project}/spaces/${space}`],
+    ['records', 'Records', to`/projects/${project}/spaces/${space}` + search],
+    ['summary', 'Summary', to`/projects/${project}/spaces/${space}/summary` + search],
     ['structure', 'Structure', to`/projects/${project}/spaces/${space}/structure`],
   ] as const;
   return <Tabs label="Record space" links={links} current={current} />;

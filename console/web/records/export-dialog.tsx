@@ -8,7 +8,7 @@ import { toast } from '../parts/toast.tsx';
 import type { Space } from '../projects/projects-api.ts';
 import { csvColumns } from './csv-writer.ts';
 import { type ExportFormat, exportRecords, pagesOfIds, pagesOfView } from './export-records.ts';
-import { effectiveSort, isBare, type RecordView } from './record-view.ts';
+import { isBare, type RecordView, sortedBy } from './record-view.ts';
 import type { RecordsApi } from './records-api.ts';
 import { saveFile } from './save-file.ts';
 import type { Selected } from './selection.ts';
@@ -38,11 +38,7 @@ export function ExportDialog({ api, space, view, selected, onClose }: ExportDial
     const pages =
       what === 'selected'
         ? pagesOfIds(ids, (some) => api.byIds(some, signal), signal)
-        : pagesOfView(
-            (request) => api.page(view, space.fields, request, signal),
-            effectiveSort(view).by,
-            signal,
-          );
+        : pagesOfView((request) => api.page(view, space.fields, request, signal), sortedBy(view), signal);
     // the browser keeps the pieces outside the memory of the page
     const pieces: Blob[] = [];
     const count = await exportRecords({

@@ -50,7 +50,7 @@ const pageSize = 4_000_000;
 /** All records of a view, one page in memory at a time. */
 export async function* pagesOfView(
   load: (request: PageRequest, signal: AbortSignal) => Promise<AnsweredPage>,
-  sortBy: string,
+  sortBy: readonly string[],
   signal: AbortSignal,
 ): AsyncGenerator<readonly ReadRecord[]> {
   let after: Cursor | null = null;

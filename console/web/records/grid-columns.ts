@@ -1,31 +1,38 @@
 import type { Field, FieldType } from '../projects/structure.ts';
 
+export type ColumnType = FieldType | 'ID' | 'TIME';
+
 /** A column of the table: a field that is not hashed, or one of the service's own. */
 export interface GridColumn {
   readonly name: string;
-  readonly type: FieldType | 'ID' | 'TIME';
+  readonly type: ColumnType;
   /** In pixels. */
   readonly width: number;
 }
 
-const widths: Readonly<Record<GridColumn['type'], number>> = {
+/** What a cell needs, and a filter beside its operator. */
+const widths: Readonly<Record<ColumnType, number>> = {
   TEXT: 220,
-  NUMBER: 130,
-  BOOLEAN: 110,
+  NUMBER: 210,
+  BOOLEAN: 180,
   ARRAY: 220,
   OBJECT: 260,
   ID: 310,
-  TIME: 210,
+  TIME: 340,
 };
 
 export function gridColumns(fields: readonly Field[]): readonly GridColumn[] {
-  const own = fields
-    .filter(({ hashed }) => !hashed)
-    .map(({ name, type }) => ({ name, type, width: widths[type] }));
-  return [
-    ...own,
-    { name: 'createdAt', type: 'TIME', width: widths.TIME },
-    { name: 'updatedAt', type: 'TIME', width: widths.TIME },
-    { name: 'id', type: 'ID', width: widths.ID },
-  ];
+  const own = fields.filter(({ hashed }) => !hashed).map(({ name, type }) => ({ name, type }));
+  return [...own, ...systemColumns].map((column) => ({ ...column, width: widths[column.type] }));
+}
+
+const systemColumns = [
+  { name: 'createdAt', type: 'TIME' },
+  { name: 'updatedAt', type: 'TIME' },
+  { name: 'id', type: 'ID' },
+] as const;
+
+/** Also of a hashed field, which is no column; undefined: there is none. */
+export function columnType(name: string, fields: readonly Field[]): ColumnType | undefined {
+  return [...fields, ...systemColumns].find((column) => column.name === name)?.type;
 }

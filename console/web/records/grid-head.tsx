@@ -1,6 +1,7 @@
 import type { CSSProperties, JSX } from 'preact';
 import { Icon } from '../parts/icon.tsx';
-import { useDraft } from '../parts/use-draft.ts';
+import { FilterCell } from './filter-cell.tsx';
+import type { Filter } from './filters.ts';
 import type { GridColumn } from './grid-columns.ts';
 import { selectWidth } from './grid-row.tsx';
 import type { RecordView } from './record-view.ts';
@@ -12,8 +13,8 @@ export interface GridHeadProps {
   readonly shown: Span;
   readonly view: RecordView;
   readonly problems: ReadonlyMap<string, string>;
-  readonly onSort: (column: string) => void;
-  readonly onFilter: (column: string, text: string) => void;
+  readonly onSort: (column: string, adds: boolean) => void;
+  readonly onFilter: (column: string, filter: Filter | null) => void;
   readonly allSelected: boolean;
   readonly onSelectAll: (all: boolean) => void;
 }
@@ -59,11 +60,11 @@ export function GridHead(props: GridHeadProps): JSX.Element {
         {cells.map(({ column, at, style }) => (
           // biome-ignore lint/a11y: see above
           <div key={column.name} role="gridcell" aria-colindex={at + 2} class="grid-cell" style={style}>
-            <Filter
+            <FilterCell
               column={column}
-              text={view.filters.get(column.name) ?? ''}
+              filter={view.filters.get(column.name)}
               problem={props.problems.get(column.name)}
-              onFilter={(text) => props.onFilter(column.name, text)}
+              onFilter={(filter) => props.onFilter(column.name, filter)}
             />
           </div>
         ))}
@@ -77,13 +78,14 @@ interface NameCellProps {
   readonly at: number;
   readonly style: CSSProperties;
   readonly view: RecordView;
-  readonly onSort: (column: string) => void;
+  readonly onSort: (column: string, adds: boolean) => void;
 }
 
 function NameCell({ column, at, style, view, onSort }: NameCellProps): JSX.Element {
-  const order = view.sort?.by === column.name ? view.sort.order : null;
-  const next =
-    order === null ? 'Sort ascending' : order === 'asc' ? 'Sort descending' : 'Back to newest first';
+  const place = view.sorts.findIndex(({ by }) => by === column.name);
+  const order = view.sorts[place]?.order ?? null;
+  const several = order !== null && view.sorts.length > 1;
+  const next = order === null ? 'Sort ascending' : order === 'asc' ? 'Sort descending' : 'Do not sort';
   return (
     // biome-ignore lint/a11y: a table can't leave out the columns that are not seen
     <div
@@ -96,55 +98,13 @@ function NameCell({ column, at, style, view, onSort }: NameCellProps): JSX.Eleme
       <button
         type="button"
         class="grid-name"
-        title={`${column.name} (${column.type}): ${next}`}
-        onClick={() => onSort(column.name)}
+        title={`${column.name} (${column.type}): ${next}; with Shift beside the others`}
+        onClick={(event) => onSort(column.name, event.shiftKey)}
       >
         <span class="cut">{column.name}</span>
         {order !== null && <Icon name={order === 'asc' ? 'up' : 'down'} />}
+        {several && <span>{place + 1}</span>}
       </button>
     </div>
-  );
-}
-
-interface FilterProps {
-  readonly column: GridColumn;
-  readonly text: string;
-  readonly problem: string | undefined;
-  readonly onFilter: (text: string) => void;
-}
-
-const settleMs = 500;
-
-/** A condition by the type of its column. It counts when Enter is pressed, or nobody types any more. */
-function Filter({ column, text, problem, onFilter }: FilterProps): JSX.Element | null {
-  const draft = useDraft(text, onFilter, settleMs);
-  const label = `${column.name} equals`;
-  // a time in milliseconds equals none that anybody would type
-  if (column.type === 'TIME') return null;
-  if (column.type === 'BOOLEAN') {
-    return (
-      <select aria-label={label} value={text} onChange={(event) => onFilter(event.currentTarget.value)}>
-        <option value="">any</option>
-        <option value="true">true</option>
-        <option value="false">false</option>
-      </select>
-    );
-  }
-  return (
-    <input
-      type="text"
-      aria-label={label}
-      aria-invalid={problem === undefined ? undefined : true}
-      title={problem ?? label}
-      inputMode={column.type === 'NUMBER' ? 'decimal' : undefined}
-      placeholder="equals …"
-      autocomplete="off"
-      spellcheck={false}
-      value={draft.text}
-      onInput={(event) => draft.setText(event.currentTarget.value)}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter') draft.send();
-      }}
-    />
   );
 }

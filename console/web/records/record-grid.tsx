@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { formatNumber } from '../parts/format.ts';
 import { announce } from '../parts/toast.tsx';
+import type { Filter } from './filters.ts';
 import type { GridColumn } from './grid-columns.ts';
 import { GridHead } from './grid-head.tsx';
 import { type GridKey, gridKey } from './grid-keys.ts';
@@ -25,8 +26,8 @@ export interface RecordGridProps {
   readonly columns: readonly GridColumn[];
   readonly view: RecordView;
   readonly problems: ReadonlyMap<string, string>;
-  readonly onSort: (column: string) => void;
-  readonly onFilter: (column: string, text: string) => void;
+  readonly onSort: (column: string, adds: boolean) => void;
+  readonly onFilter: (column: string, filter: Filter | null) => void;
   readonly selected: Selected;
   readonly onSelect: (selected: ReadonlySet<string>) => void;
   /** How many records there are; null when that is not known. */

@@ -17,7 +17,8 @@ export interface AnsweredPage {
 
 export interface RecordPagesInput {
   readonly columns: readonly string[];
-  readonly sortBy: string;
+  /** What records are sorted by. */
+  readonly sortBy: readonly string[];
   readonly load: (request: PageRequest, signal: AbortSignal) => Promise<AnsweredPage>;
   readonly changed: () => void;
 }
@@ -268,9 +269,11 @@ function overlaps({ start, count }: Page, { first, end }: Span): boolean {
   return start < end + ahead && start + count > first - ahead;
 }
 
-export function cursorOf(record: ReadRecord, sortBy: string): Cursor {
+export function cursorOf(record: ReadRecord, sortBy: readonly string[]): Cursor {
   const id = String(record.id);
-  return sortBy === 'id' ? { id } : { id, value: record[sortBy] ?? null };
+  const values = sortBy.map((name) => (name === 'id' ? null : (record[name] ?? null)));
+  if (values.length > 1) return { id, values };
+  return sortBy[0] === 'id' ? { id } : { id, value: values[0] };
 }
 
 /** How many records are asked for next, so that an answer stays small however large the records are. */

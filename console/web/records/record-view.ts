@@ -1,5 +1,16 @@
-import { type Field, systemKeys } from '../projects/structure.ts';
-import { readText } from './record-form.ts';
+import { Problem } from '../problem.ts';
+import type { Field } from '../projects/structure.ts';
+import {
+  type Condition,
+  type Filter,
+  type FilterOperator,
+  type FilterReading,
+  isActive,
+  operatorWords,
+  readFilter,
+  type Where,
+} from './filters.ts';
+import { columnType } from './grid-columns.ts';
 
 export interface Sort {
   readonly by: string;
@@ -8,71 +19,100 @@ export interface Sort {
 
 /** What of a space is on the screen. It stands in the address, so that it can be sent to somebody, and Back undoes it. */
 export interface RecordView {
-  /** Texts of conditions by the name of their field, in the order of the address. */
-  readonly filters: ReadonlyMap<string, string>;
+  /** By the name of their field, in the order of the address. */
+  readonly filters: ReadonlyMap<string, Filter>;
   readonly match: 'all' | 'any';
   /** Looked for in all TEXT fields, among the records that match the filters. */
   readonly search: string;
-  /** Null: newest first. */
-  readonly sort: Sort | null;
+  /** The next one decides where one is equal. None: newest first. */
+  readonly sorts: readonly Sort[];
 }
 
-export const emptyView: RecordView = { filters: new Map(), match: 'all', search: '', sort: null };
+export const emptyView: RecordView = { filters: new Map(), match: 'all', search: '', sorts: [] };
 
-const filterKey = 'where.';
+/** `where.age` is what age equals; `where-gte.age` has another operator. */
+const filterKey = /^where(?:-(\w+))?\.(.*)$/s;
 
 /** What it does not understand, it passes over: addresses are typed by people. */
 export function viewOfQuery(query: URLSearchParams): RecordView {
-  const filters = new Map<string, string>();
-  for (const [key, value] of query) {
-    if (key.startsWith(filterKey)) filters.set(key.slice(filterKey.length), value);
+  const filters = new Map<string, Filter>();
+  for (const [key, text] of query) {
+    const [, operator = 'eq', name] = filterKey.exec(key) ?? [];
+    if (name === undefined || !Object.hasOwn(operatorWords, operator)) continue;
+    filters.set(name, { operator: operator as FilterOperator, text });
   }
-  const by = query.get('sort');
+  const orders = query.getAll('order');
+  const sorts = query.getAll('sort').map((by, index): Sort => {
+    return { by, order: orders[index] === 'desc' ? 'desc' : 'asc' };
+  });
   return {
     filters,
     match: query.get('match') === 'any' ? 'any' : 'all',
     search: query.get('search') ?? '',
-    sort: by === null || by === '' ? null : { by, order: query.get('order') === 'desc' ? 'desc' : 'asc' },
+    sorts: sorts.filter(({ by }, at) => by !== '' && sorts.findIndex((sort) => sort.by === by) === at),
   };
 }
 
-export function queryOfView({ filters, match, search, sort }: RecordView): string {
+export function queryOfView({ filters, match, search, sorts }: RecordView): string {
   const query = new URLSearchParams();
   if (search !== '') query.set('search', search);
-  for (const [name, text] of filters) query.append(`${filterKey}${name}`, text);
+  for (const [name, { operator, text }] of filters)
+    query.append(`where${operator === 'eq' ? '' : `-${operator}`}.${name}`, text);
   if (match === 'any') query.set('match', 'any');
-  if (sort !== null) {
-    query.set('sort', sort.by);
-    if (sort.order === 'desc') query.set('order', 'desc');
+  const rises = sorts.every(({ order }) => order === 'asc');
+  for (const { by, order } of sorts) {
+    query.append('sort', by);
+    if (!rises) query.append('order', order);
   }
   return query.toString();
 }
 
-/** Ascending, descending, and back to the order of the page. */
-export function nextSort(sort: Sort | null, by: string): Sort | null {
-  if (sort?.by !== by) return { by, order: 'asc' };
-  return sort.order === 'asc' ? { by, order: 'desc' } : null;
+/**
+ * Ascending, descending, and back to the order of the page.
+ * @param adds beside the others, which come first
+ */
+export function nextSorts(sorts: readonly Sort[], by: string, adds: boolean): readonly Sort[] {
+  const last = sorts.find((sort) => sort.by === by);
+  const next: readonly Sort[] =
+    last === undefined ? [{ by, order: 'asc' }] : last.order === 'asc' ? [{ by, order: 'desc' }] : [];
+  if (!adds) return next;
+  return last === undefined ? [...sorts, ...next] : sorts.flatMap((sort) => (sort === last ? next : sort));
+}
+
+function* readings(
+  { filters }: RecordView,
+  fields: readonly Field[],
+): Generator<readonly [name: string, reading: FilterReading]> {
+  for (const [name, filter] of filters) {
+    const type = columnType(name, fields);
+    if (type === undefined) yield [name, { problem: 'There is no such field any more.' }];
+    else if (isActive(filter)) yield [name, readFilter(name, type, filter)];
+  }
 }
 
 /** The filters that the API would refuse, by name. */
 export function filterProblems(view: RecordView, fields: readonly Field[]): ReadonlyMap<string, string> {
   const problems = new Map<string, string>();
-  for (const [name, text] of view.filters) {
-    const field = fields.find((field) => field.name === name);
-    if (field === undefined) {
-      if (!(systemKeys as readonly string[]).includes(name))
-        problems.set(name, 'There is no such field any more.');
-      continue;
-    }
-    // the words are the same as under a field of the form
-    const reading = readText(field.type, text);
+  for (const [name, reading] of readings(view, fields))
     if ('problem' in reading) problems.set(name, reading.problem);
-  }
   return problems;
 }
 
-/** The most that a request of search may name. */
-const maxSearched = 100;
+/** The conditions of find. Throws a Problem: without one of its filters a view would be of other records. */
+export function whereOf(view: RecordView, fields: readonly Field[]): Where {
+  const filters: Where[] = [];
+  for (const [name, reading] of readings(view, fields)) {
+    if ('problem' in reading) throw new Problem(`${name}: ${reading.problem}`);
+    filters.push(reading.where);
+  }
+  const where: Condition[] = view.match === 'any' && filters.length > 1 ? [['$or', filters]] : filters.flat();
+  if (view.search === '') return where;
+  const searched = searchedFields(fields).map(({ name }): Where => [[name, 'icontains', view.search]]);
+  return [...where, ['$or', searched]];
+}
+
+/** A request may have 100 conditions; some are left for filters. */
+const maxSearched = 60;
 
 export function searchedFields(fields: readonly Field[]): readonly Field[] {
   return fields.filter(({ type, hashed }) => type === 'TEXT' && !hashed).slice(0, maxSearched);
@@ -82,6 +122,8 @@ export function searchedFields(fields: readonly Field[]): readonly Field[] {
 export interface Cursor {
   readonly id: string;
   readonly value?: unknown;
+  /** Of several sorts. */
+  readonly values?: readonly unknown[];
 }
 
 export interface PageRequest {
@@ -92,34 +134,27 @@ export interface PageRequest {
 }
 
 /** The order that a request asks for; the newest records come first unless the reader sorts. */
-export function effectiveSort({ sort }: RecordView): Sort {
-  return sort ?? { by: 'id', order: 'desc' };
+function effectiveSorts({ sorts }: RecordView): readonly Sort[] {
+  return sorts.length === 0 ? [{ by: 'id', order: 'desc' }] : sorts;
 }
 
-/** The options header of find and search. */
+export function sortedBy(view: RecordView): readonly string[] {
+  return effectiveSorts(view).map(({ by }) => by);
+}
+
+/** The options header of find. */
 export function viewOptions(view: RecordView, page: Partial<PageRequest>): object {
   const { limit, after = null, page: number } = page;
+  const sorts = effectiveSorts(view);
   return {
-    ...(view.match === 'any' ? { paramRelationship: 'Or' } : {}),
-    sort: effectiveSort(view),
+    sort: sorts.length === 1 ? sorts[0] : sorts,
     pagination: { limit, ...(after === null ? {} : { after }), ...(number ? { page: number } : {}) },
   };
 }
 
-/** Path below the space, and query, of find or search. */
-export function viewPath(view: RecordView, fields: readonly Field[]): string {
-  const query = new URLSearchParams();
-  if (view.search !== '') {
-    query.set('searchText', view.search);
-    for (const { name } of searchedFields(fields)) query.append('searchableFields[]', name);
-  }
-  for (const [name, text] of view.filters) query.append(name, text);
-  return `${view.search === '' ? '' : '/search'}${query.size === 0 ? '' : `?${query}`}`;
-}
-
 /** Whether it shows all records of the space. */
 export function isBare({ filters, search }: RecordView): boolean {
-  return filters.size === 0 && search === '';
+  return search === '' && ![...filters.values()].some(isActive);
 }
 
 /** JSON for a header, which holds no characters beyond Latin-1. */

@@ -4,7 +4,7 @@ import type { Field } from '../projects/structure.ts';
 import type { SendOutcome } from './import-records.ts';
 import type { ReadRecord } from './record-form.ts';
 import type { AnsweredPage } from './record-pages.ts';
-import { headerJson, type PageRequest, type RecordView, viewOptions, viewPath } from './record-view.ts';
+import { headerJson, type PageRequest, type RecordView, viewOptions, whereOf } from './record-view.ts';
 
 const headers = {
   'use-pre-stored-structure': 'true',
@@ -41,21 +41,22 @@ export class RecordsApi {
         'A value of the field by which records are sorted is too long to go on from. Sort by another one.',
       );
     }
-    const path = `${this.#path}${viewPath(view, fields)}`;
-    const response = await callApi(path, { headers: { ...headers, options }, signal, timeoutMs: readMs });
+    const call = { method: 'POST', json: whereOf(view, fields), signal, timeoutMs: readMs };
+    const response = await callApi(`${this.#path}/_find_`, { ...call, headers: { ...headers, options } });
     const text = await response.text();
     return { records: JSON.parse(text) as ReadRecord[], size: text.length };
   }
 
+  /** @param json the body of an aggregation; see docs/api.md */
+  aggregate(json: object, signal: AbortSignal): Promise<readonly ReadRecord[]> {
+    const call = { method: 'POST', headers, json, signal, timeoutMs: readMs };
+    return callJson<ReadRecord[]>(`${this.#path}/_aggregate_`, call);
+  }
+
   /** The records with these ids, in any order. */
   async byIds(ids: readonly string[], signal: AbortSignal): Promise<readonly ReadRecord[]> {
-    const query = new URLSearchParams(ids.map((id) => ['id', id]));
-    const options = headerJson({ paramRelationship: 'Or' });
-    return callJson<ReadRecord[]>(`${this.#path}?${query}`, {
-      headers: { ...headers, options },
-      signal,
-      timeoutMs: readMs,
-    });
+    const call = { method: 'POST', headers, json: [['id', 'in', ids]], signal, timeoutMs: readMs };
+    return callJson<ReadRecord[]>(`${this.#path}/_find_`, call);
   }
 
   /** Null when it is gone. */

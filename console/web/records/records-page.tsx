@@ -9,9 +9,10 @@ import { ProblemNote } from '../parts/problem-note.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
 import { getSpace, type Space } from '../projects/projects-api.ts';
 import { SpaceTabs } from '../projects/tabs.tsx';
-import { to } from '../router.ts';
+import { place, to } from '../router.ts';
 import type { PageProps } from '../routes.tsx';
 import { ImportDialog } from './import-dialog.tsx';
+import { queryOfView, viewOfQuery } from './record-view.ts';
 import { RecordsApi } from './records-api.ts';
 import { RecordsTable } from './records-table.tsx';
 
@@ -25,6 +26,7 @@ export function RecordsPage({ params: { project = '', space = '' } }: PageProps)
   const [dialog, setDialog] = useState<OpenDialog>(null);
   const structure = loaded.data;
   const { reload } = loaded;
+  const query = queryOfView(viewOfQuery(place.value.query));
   return (
     <Page
       title={structure?.name || space}
@@ -35,7 +37,7 @@ export function RecordsPage({ params: { project = '', space = '' } }: PageProps)
       ]}
       actions={<Actions space={structure} open={setDialog} />}
     >
-      <SpaceTabs project={project} space={space} current="records" />
+      <SpaceTabs {...{ project, space, query }} current="records" />
       <div class="records">
         {loaded.problem !== null ? (
           <ProblemNote problem={loaded.problem} onRetry={reload} />

@@ -7,20 +7,22 @@ import { toProblem } from '../problem.ts';
 import type { Space } from '../projects/projects-api.ts';
 import { place, setQuery } from '../router.ts';
 import { ExportDialog } from './export-dialog.tsx';
+import type { Filter } from './filters.ts';
 import { gridColumns } from './grid-columns.ts';
 import { RecordDialog } from './record-dialog.tsx';
 import { RecordGrid } from './record-grid.tsx';
 import { RecordPages } from './record-pages.ts';
 import {
-  effectiveSort,
   emptyView,
   filterProblems,
   isBare,
-  nextSort,
+  nextSorts,
   type RecordView,
+  sortedBy,
   viewOfQuery,
 } from './record-view.ts';
 import type { RecordsApi } from './records-api.ts';
+import { RecordsFooter } from './records-footer.tsx';
 import type { OpenDialog } from './records-page.tsx';
 import { RecordsToolbar } from './records-toolbar.tsx';
 import { removeRecords } from './remove-records.tsx';
@@ -55,6 +57,8 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
   const pages = usePagesOfView(view, space, api, problems.size > 0);
   const [selected, setSelected] = useState<Selected>(nothing);
   const [jumps, setJumps] = useState(0);
+  const [sums, setSums] = useState(false);
+  const [changes, setChanges] = useState(0);
   const [openField, setOpenField] = useState<string | null>(null);
   useEffect(() => setSelected(nothing), [view]);
 
@@ -67,6 +71,7 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
     if (doomed === 'all') reload();
     if (doomed !== 'all' && gone.size === 0) return;
     pages.remove(gone);
+    setChanges((last) => last + 1);
     setSelected(nothing);
     if (opened !== null && gone.has(opened)) setQuery({ [openKey]: null });
   };
@@ -106,8 +111,10 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
           columns={columns}
           view={view}
           problems={problems}
-          onSort={(column) => showView((last) => ({ ...last, sort: nextSort(last.sort, column) }))}
-          onFilter={(column, text) => showView((last) => withFilter(last, column, text))}
+          onSort={(column, adds) =>
+            showView((last) => ({ ...last, sorts: nextSorts(last.sorts, column, adds) }))
+          }
+          onFilter={(column, filter) => showView((last) => withFilter(last, column, filter))}
           selected={selected}
           onSelect={setSelected}
           onOpen={open}
@@ -119,10 +126,18 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
       {none && !bare && (
         <div class="row" role="status">
           <span>No record matches.</span>
-          <Button small onClick={() => showView(({ sort }) => ({ ...emptyView, sort }))}>
+          <Button small onClick={() => showView(({ sorts }) => ({ ...emptyView, sorts }))}>
             Show all records
           </Button>
         </div>
+      )}
+      {!(none && bare) && (
+        <RecordsFooter
+          {...{ space, api, view, pages, changes, sums, setSums }}
+          known={pages.known}
+          complete={pages.complete}
+          refused={problems.size > 0}
+        />
       )}
       {(dialog === 'add' || opened !== null) && (
         <RecordDialog
@@ -133,7 +148,10 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
           focus={openField}
           onClose={() => (dialog === 'add' ? setDialog(null) : setQuery({ [openKey]: null }))}
           onAdded={reload}
-          onChanged={(record) => pages.replace(record)}
+          onChanged={(record) => {
+            pages.replace(record);
+            setChanges((last) => last + 1);
+          }}
           onDelete={(id) => void remove(new Set([id]))}
         />
       )}
@@ -153,10 +171,10 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
   );
 }
 
-function withFilter(view: RecordView, column: string, text: string): RecordView {
+function withFilter(view: RecordView, column: string, filter: Filter | null): RecordView {
   const filters = new Map(view.filters);
-  if (text === '') filters.delete(column);
-  else filters.set(column, text);
+  if (filter === null) filters.delete(column);
+  else filters.set(column, filter);
   return { ...view, filters };
 }
 
@@ -167,7 +185,7 @@ function usePagesOfView(view: RecordView, space: Space, api: RecordsApi, refused
     const { fields } = space;
     return new RecordPages({
       columns: gridColumns(fields).map(({ name }) => name),
-      sortBy: effectiveSort(view).by,
+      sortBy: sortedBy(view),
       load: async (request, signal) =>
         refused ? { records: [], size: 0 } : api.page(view, fields, request, signal),
       changed,

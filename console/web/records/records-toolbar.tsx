@@ -5,6 +5,7 @@ import { countOf, formatNumber } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import type { Space } from '../projects/projects-api.ts';
+import { isActive } from './filters.ts';
 import type { RecordPages } from './record-pages.ts';
 import { emptyView, isBare, type RecordView, searchedFields } from './record-view.ts';
 import type { Selected } from './selection.ts';
@@ -24,7 +25,7 @@ export interface RecordsToolbarProps {
   readonly onJump: () => void;
 }
 
-/** Search, how filters are joined, what is on the screen, and what can be done with the selected records. */
+/** Search, how filters are joined, and what can be done with the selected records. */
 export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
   const { space, view, pages, selected } = props;
   return (
@@ -34,7 +35,7 @@ export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
       ) : (
         <div class="row finders">
           {searchedFields(space.fields).length > 0 && <Search view={view} />}
-          {view.filters.size > 1 && (
+          {[...view.filters.values()].filter(isActive).length > 1 && (
             <SelectField
               label="Filters"
               hideLabel
@@ -46,17 +47,14 @@ export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
               ]}
             />
           )}
-          {!isBare(view) && (
-            <Button small kind="quiet" onClick={() => showView(({ sort }) => ({ ...emptyView, sort }))}>
+          {(view.filters.size > 0 || view.search !== '') && (
+            <Button small kind="quiet" onClick={() => showView(({ sorts }) => ({ ...emptyView, sorts }))}>
               Clear
             </Button>
           )}
         </div>
       )}
       <div class="row state">
-        <span class="quiet" role="status">
-          {known(props)}
-        </span>
         <IconButton icon="retry" label="Reload the records" onClick={props.onReload} />
         <IconButton
           icon="down"
@@ -106,15 +104,6 @@ function SelectionBar(props: RecordsToolbarProps): JSX.Element {
       </Button>
     </fieldset>
   );
-}
-
-/** How much is here, and how much there is. */
-function known({ space, view, pages }: RecordsToolbarProps): string {
-  if (pages.complete) return countOf(pages.known, 'record');
-  if (pages.known === 0) return 'Loading…';
-  const count = formatNumber(pages.known);
-  const more = isBare(view) && space.records > pages.known;
-  return more ? `${count} of ${countOf(space.records, 'record')} loaded` : `${count} loaded so far`;
 }
 
 const settleMs = 400;

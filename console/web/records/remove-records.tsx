@@ -2,7 +2,7 @@ import { confirmed, type ShowProgress } from '../parts/confirmed.ts';
 import { countOf } from '../parts/format.ts';
 import type { Space } from '../projects/projects-api.ts';
 import { pagesOfView } from './export-records.ts';
-import { effectiveSort, isBare, type PageRequest, type RecordView } from './record-view.ts';
+import { isBare, type PageRequest, type RecordView, sortedBy } from './record-view.ts';
 import type { RecordsApi } from './records-api.ts';
 import type { Selected } from './selection.ts';
 
@@ -47,7 +47,7 @@ export async function removeRecords(
         return remove(left, signal, progress);
       }
       const load = (request: PageRequest) => api.page(view, space.fields, request, signal);
-      for await (const page of pagesOfView(load, effectiveSort(view).by, signal)) {
+      for await (const page of pagesOfView(load, sortedBy(view), signal)) {
         const ids = page.map(({ id }) => String(id));
         await remove(ids, signal, progress);
       }

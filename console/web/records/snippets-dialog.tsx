@@ -6,7 +6,7 @@ import { CodeBlock } from '../parts/copy.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import type { Space } from '../projects/projects-api.ts';
 import { to } from '../router.ts';
-import type { RecordView } from './record-view.ts';
+import { filterProblems, type RecordView } from './record-view.ts';
 import { clientSnippet, curlSnippet, fetchSnippet } from './snippets.ts';
 
 const limit = 50;
@@ -25,6 +25,14 @@ export function SnippetsDialog({
   readonly onClose: () => void;
 }): JSX.Element {
   const [kind, setKind] = useState<keyof typeof kinds>('curl');
+  const [wrong] = filterProblems(view, space.fields);
+  if (wrong !== undefined) {
+    return (
+      <Dialog title="Code for what is on the screen" onClose={onClose}>
+        <p role="status">{wrong.join(': ')}</p>
+      </Dialog>
+    );
+  }
   const input = { apiUrl: apiBase(), project, space, fields: space.fields, view, limit };
   const client = clientSnippet(input);
   return (

@@ -1,12 +1,6 @@
 import { type Field, hasDefault, trainCase } from '../projects/structure.ts';
-import {
-  headerJson,
-  type RecordView,
-  searchedFields,
-  spacePath,
-  viewOptions,
-  viewPath,
-} from './record-view.ts';
+import type { Where } from './filters.ts';
+import { headerJson, type RecordView, spacePath, viewOptions, whereOf } from './record-view.ts';
 
 export interface SnippetInput {
   readonly apiUrl: string;
@@ -20,18 +14,25 @@ export interface SnippetInput {
 /** Stands where the access token belongs: tokens are shown once, when they are created. */
 const token = 'ACCESS_TOKEN';
 
-function address({ apiUrl, project, space, fields, view }: SnippetInput): string {
-  return `${apiUrl}${spacePath(project, space.slug)}${viewPath(view, fields)}`;
+function address({ apiUrl, project, space }: SnippetInput): string {
+  return `${apiUrl}${spacePath(project, space.slug)}/_find_`;
 }
 
 /** A request for what is on the screen, as pasted into a shell. */
 export function curlSnippet(input: SnippetInput): string {
   const options = headerJson(viewOptions(input.view, { limit: input.limit }));
+  return curl(address(input), whereOf(input.view, input.fields), [`options: ${options}`]);
+}
+
+/** A POST with JSON. */
+export function curl(url: string, body: unknown, headers: readonly string[] = []): string {
   return [
-    `curl ${shellQuoted(address(input))}`,
+    `curl ${shellQuoted(url)}`,
     `-H ${shellQuoted(`authorization: Bearer ${token}`)}`,
-    `-H ${shellQuoted('use-pre-stored-structure: true')}`,
-    `-H ${shellQuoted(`options: ${options}`)}`,
+    ...['use-pre-stored-structure: true', 'content-type: application/json', ...headers].map(
+      (header) => `-H ${shellQuoted(header)}`,
+    ),
+    `-d ${shellQuoted(JSON.stringify(body))}`,
   ].join(' \\\n  ');
 }
 
@@ -46,11 +47,14 @@ export function fetchSnippet(input: SnippetInput): string {
   const literal = indented(JSON.stringify(options, null, 2), 4);
   const header = unicode ? JSON.stringify(headerJson(options)) : `JSON.stringify(${literal})`;
   return `const response = await fetch(${JSON.stringify(address(input))}, {
+  method: 'POST',
   headers: {
     authorization: 'Bearer ${token}',
     'use-pre-stored-structure': 'true',
+    'content-type': 'application/json',
     options: ${header},
   },
+  body: JSON.stringify(${JSON.stringify(whereOf(input.view, input.fields))}),
 });
 if (!response.ok) throw new Error((await response.json()).message);
 const records = await response.json();
@@ -91,11 +95,28 @@ const records = await model.${call(view, fields, limit)};
 
 function call(view: RecordView, fields: readonly Field[], limit: number): string {
   const options = indented(JSON.stringify(viewOptions(view, { limit }), null, 2), 0);
-  if (view.search !== '') {
-    const searchableFields = searchedFields(fields).map(({ name }) => name);
-    return `search(${JSON.stringify({ searchText: view.search, searchableFields })}, ${options})`;
+  return `find(${JSON.stringify(parameters(whereOf(view, fields)))}, ${options})`;
+}
+
+/** Conditions as the client takes them, which sends them in the query. */
+function parameters(where: Where): object {
+  const entries = new Map<string, unknown>();
+  // an object has each key once
+  const others: object[] = [];
+  for (const condition of where) {
+    if (condition.length === 2) {
+      const [group, branches] = condition;
+      if (entries.has(group)) others.push(parameters([condition]));
+      else entries.set(group, branches.map(parameters));
+      continue;
+    }
+    const [name, operator, value] = condition;
+    const text = typeof value === 'object' ? JSON.stringify(value) : value;
+    if (operator === 'eq') entries.set(name, text);
+    else entries.set(name, { ...(entries.get(name) ?? {}), [operator]: value });
   }
-  return `find(${JSON.stringify(Object.fromEntries(view.filters))}, ${options})`;
+  if (others.length > 0) entries.set('$and', others);
+  return Object.fromEntries(entries);
 }
 
 function definition(field: Field): string {

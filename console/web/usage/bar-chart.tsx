@@ -7,8 +7,11 @@ const height = 190;
 const space = { top: 10, right: 4, bottom: 22, left: 52 };
 const shownDay = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 
+const dayText = (date: string): string => shownDay.format(new Date(date));
+
 export interface BarChartProps {
   readonly title: string;
+  /** From left to right. */
   readonly dates: readonly string[];
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
@@ -25,7 +28,7 @@ export function BarChart({ title, dates, series, format, colour }: BarChartProps
         <h2>{title}</h2>
         <span class="chart-total">{format(total)}</span>
       </figcaption>
-      <Bars title={title} dates={dates} series={series} format={format} colour={colour} />
+      <Bars title={`${title} by day`} dates={dates} series={series} format={format} colour={colour} />
       {total > 0 && (
         <details>
           <summary>As a table</summary>
@@ -36,38 +39,55 @@ export function BarChart({ title, dates, series, format, colour }: BarChartProps
   );
 }
 
-function Bars({ title, dates, series, format, colour }: BarChartProps): JSX.Element {
+interface BarsProps extends BarChartProps {
+  /** What stands below a bar. */
+  readonly label?: (date: string) => string;
+  /** Beside each other, where a sum of them would mean nothing. */
+  readonly apart?: boolean;
+}
+
+/** Bars that begin at zero, of values of either sign. */
+export function Bars({
+  title,
+  dates,
+  series,
+  format,
+  colour,
+  label = dayText,
+  apart = false,
+}: BarsProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
-  const totals = dates.map((_, day) => sum(series.map((one) => one.values[day] ?? 0)));
-  const top = niceTop(Math.max(0, ...totals));
+  const bars = dates.map((_, day) =>
+    barOf(
+      series.map((one) => one.values[day] ?? 0),
+      apart,
+    ),
+  );
+  const top = niceTop(Math.max(0, ...bars.map(({ above }) => above)));
+  const least = Math.min(0, ...bars.map(({ below }) => below));
+  const bottom = least < 0 ? -niceTop(-least) : 0;
   const inner = {
     width: Math.max(0, width - space.left - space.right),
     height: height - space.top - space.bottom,
   };
   const step = inner.width / dates.length;
-  const y = (value: number): number => space.top + inner.height * (1 - value / top);
+  const y = (value: number): number => space.top + (inner.height * (top - value)) / (top - bottom);
   return (
     <div class="chart-box" ref={box}>
       {width > 0 && (
         <svg
           role="img"
-          aria-label={`${title} by day; the same figures are in the table below`}
+          aria-label={`${title}; the same figures are in the table below`}
           width={width}
           height={height}
           viewBox={`0 0 ${width} ${height}`}
         >
-          {[0, 0.5, 1].map((part) => (
-            <g key={part}>
-              <line
-                class="grid-line"
-                x1={space.left}
-                x2={width - space.right}
-                y1={y(top * part)}
-                y2={y(top * part)}
-              />
-              <text class="axis" x={space.left - 8} y={y(top * part) + 4} text-anchor="end">
-                {top === 1 && part === 0.5 ? '' : format(top * part)}
+          {(bottom < 0 ? [bottom, 0, top] : [0, top / 2, top]).map((value) => (
+            <g key={value}>
+              <line class="grid-line" x1={space.left} x2={width - space.right} y1={y(value)} y2={y(value)} />
+              <text class="axis" x={space.left - 8} y={y(value) + 4} text-anchor="end">
+                {value === 0.5 ? '' : format(value)}
               </text>
             </g>
           ))}
@@ -76,8 +96,10 @@ function Bars({ title, dates, series, format, colour }: BarChartProps): JSX.Elem
               key={date}
               x={space.left + day * step}
               step={step}
-              parts={series.map((one) => ({ colour: colour(one.project), value: one.values[day] ?? 0 }))}
-              title={`${shownDay.format(new Date(date))}: ${format(totals[day] ?? 0)}`}
+              bar={bars[day] ?? noBar}
+              apart={apart}
+              colours={series.map((one) => colour(one.project))}
+              title={`${label(date)}: ${titleOf(series, day, format, apart)}`}
               y={y}
             />
           ))}
@@ -89,7 +111,7 @@ function Bars({ title, dates, series, format, colour }: BarChartProps): JSX.Elem
               y={height - 6}
               text-anchor="middle"
             >
-              {shownDay.format(new Date(dates[day] ?? 0))}
+              {label(dates[day] ?? '')}
             </text>
           ))}
         </svg>
@@ -98,42 +120,67 @@ function Bars({ title, dates, series, format, colour }: BarChartProps): JSX.Elem
   );
 }
 
-function Day({
-  x,
-  step,
-  parts,
-  title,
-  y,
-}: {
+interface Bar {
+  readonly above: number;
+  readonly below: number;
+  readonly parts: readonly { readonly series: number; readonly from: number; readonly to: number }[];
+}
+
+const noBar: Bar = { above: 0, below: 0, parts: [] };
+
+/** The values of one place, from zero on or each on the one before. */
+function barOf(values: readonly number[], apart: boolean): Bar {
+  let [above, below] = [0, 0];
+  const parts = [...values.entries()].flatMap(([series, value]) => {
+    if (value === 0) return [];
+    const from = apart ? 0 : value > 0 ? above : below;
+    const to = from + value;
+    above = Math.max(above, to);
+    below = Math.min(below, to);
+    return [{ series, from, to }];
+  });
+  return { above, below, parts };
+}
+
+function titleOf(
+  series: readonly Series[],
+  day: number,
+  format: (value: number) => string,
+  apart: boolean,
+): string {
+  const values = series.map((one) => one.values[day] ?? 0);
+  if (!apart) return format(sum(values));
+  return series.map((one, at) => `${one.project} ${format(values[at] ?? 0)}`.trim()).join(', ');
+}
+
+interface DayProps {
   readonly x: number;
   readonly step: number;
-  readonly parts: readonly { readonly colour: number; readonly value: number }[];
+  readonly bar: Bar;
+  readonly apart: boolean;
+  readonly colours: readonly number[];
   readonly title: string;
   readonly y: (value: number) => number;
-}): JSX.Element {
+}
+
+function Day({ x, step, bar, apart, colours, title, y }: DayProps): JSX.Element {
   const gap = Math.min(6, step * 0.25);
-  let below = 0;
+  const width = (step - gap) / (apart ? colours.length : 1);
   return (
     <g>
       <title>{title}</title>
       <rect class="day" x={x} y={space.top} width={step} height={height - space.top - space.bottom} />
-      {parts.map(({ colour, value }) => {
-        if (value <= 0) return null;
-        const from = y(below);
-        below += value;
-        const to = y(below);
-        return (
-          <rect
-            key={colour}
-            style={{ fill: `var(--series-${colour})` }}
-            x={x + gap / 2}
-            y={to}
-            width={Math.max(1, step - gap)}
-            // seen even where it is next to nothing
-            height={Math.max(1, from - to)}
-          />
-        );
-      })}
+      {bar.parts.map(({ series, from, to }) => (
+        <rect
+          key={series}
+          style={{ fill: `var(--series-${colours[series]})` }}
+          x={x + gap / 2 + (apart ? series * width : 0)}
+          y={Math.min(y(from), y(to))}
+          width={Math.max(1, width)}
+          // seen even where it is next to nothing
+          height={Math.max(1, Math.abs(y(from) - y(to)))}
+        />
+      ))}
     </g>
   );
 }

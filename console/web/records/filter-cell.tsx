@@ -1,0 +1,93 @@
+import type { JSX } from 'preact';
+import { useDraft } from '../parts/use-draft.ts';
+import {
+  type Filter,
+  type FilterOperator,
+  isActive,
+  operatorsOf,
+  operatorWords,
+  rangeOf,
+  takesText,
+  textOfRange,
+} from './filters.ts';
+import type { GridColumn } from './grid-columns.ts';
+
+export interface FilterCellProps {
+  readonly column: GridColumn;
+  readonly filter: Filter | undefined;
+  readonly problem: string | undefined;
+  readonly onFilter: (filter: Filter | null) => void;
+}
+
+const settleMs = 500;
+const placeholders: Partial<Record<FilterOperator, string>> = {
+  ...{ in: 'a, b, …', nin: 'a, b, …', hasAny: 'a, b, …', hasAll: 'a, b, …', path: 'city=Paris' },
+};
+
+/** The condition of a column: an operator of its type, and a value. It counts when Enter is pressed, or nobody types any more. */
+export function FilterCell({ column, filter, problem, onFilter }: FilterCellProps): JSX.Element {
+  const { name, type } = column;
+  const [usual] = operatorsOf[type];
+  const operator = filter?.operator ?? usual;
+  const send = (next: Filter): void => onFilter(isActive(next) || next.operator !== usual ? next : null);
+  const draft = useDraft(filter?.text ?? '', (text) => send({ operator, text }), settleMs);
+  const choose = (next: FilterOperator): void => {
+    const text = operator === 'between' ? rangeOf(draft.text)[0] : draft.text;
+    send({ operator: next, text: takesText(next) ? text : '' });
+  };
+  const label = `${name} ${operatorWords[operator]}`;
+  const input = (label: string, value: string, onInput: (text: string) => void): JSX.Element => (
+    <input
+      // the types of JSX want a literal here
+      type={(type === 'TIME' && operator === 'between' ? 'date' : 'text') as 'text'}
+      aria-label={label}
+      aria-invalid={problem === undefined ? undefined : true}
+      title={problem ?? label}
+      inputMode={type === 'NUMBER' ? 'decimal' : undefined}
+      placeholder={placeholders[operator] ?? '…'}
+      autocomplete="off"
+      spellcheck={false}
+      value={value}
+      onInput={(event) => onInput(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') draft.send();
+      }}
+    />
+  );
+  const [from, to] = rangeOf(draft.text);
+  return (
+    <>
+      <select
+        class="operator"
+        aria-label={`${name}: filter`}
+        title={label}
+        value={operator}
+        onChange={(event) => choose(event.currentTarget.value as FilterOperator)}
+      >
+        {operatorsOf[type].map((each) => (
+          <option key={each} value={each}>
+            {operatorWords[each]}
+          </option>
+        ))}
+      </select>
+      {type === 'BOOLEAN' && operator === 'eq' ? (
+        <select
+          aria-label={label}
+          value={draft.text}
+          onChange={(event) => send({ operator, text: event.currentTarget.value })}
+        >
+          <option value="">any</option>
+          <option value="true">true</option>
+          <option value="false">false</option>
+        </select>
+      ) : operator === 'between' ? (
+        <>
+          {input(`${name} from`, from, (text) => draft.setText(textOfRange(text, to)))}
+          {input(`${name} to`, to, (text) => draft.setText(textOfRange(from, text)))}
+        </>
+      ) : (
+        takesText(operator) && input(label, draft.text, draft.setText)
+      )}
+    </>
+  );
+}

@@ -1,0 +1,96 @@
+import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
+import { countOf, formatNumber } from '../parts/format.ts';
+import { useLoad } from '../parts/load.ts';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import type { Space } from '../projects/projects-api.ts';
+import type { RecordPages } from './record-pages.ts';
+import { isBare, type RecordView, whereOf } from './record-view.ts';
+import type { RecordsApi } from './records-api.ts';
+
+export interface RecordsFooterProps {
+  readonly space: Space;
+  readonly api: RecordsApi;
+  readonly view: RecordView;
+  readonly pages: RecordPages;
+  /** Of the pages, which change by themselves. */
+  readonly known: number;
+  readonly complete: boolean;
+  /** A filter can't be read. */
+  readonly refused: boolean;
+  /** Grows with each change of a record. */
+  readonly changes: number;
+  readonly sums: boolean;
+  readonly setSums: (sums: boolean) => void;
+}
+
+/** Two functions each; an aggregation may have 100. */
+const mostSums = 49;
+
+/** How many records match and, when asked for, sums and averages of their numbers. One request answers both. */
+export function RecordsFooter(props: RecordsFooterProps): JSX.Element {
+  const { space, api, view, pages, known, complete, refused, changes, sums, setSums } = props;
+  const names = space.fields
+    .filter(({ type, hashed }) => type === 'NUMBER' && !hashed)
+    .slice(0, mostSums)
+    .map(({ name }) => name);
+  const counts = !isBare(view) && !complete && known > 0;
+  const asks = (counts || sums) && !refused;
+  // an answer about another view, or from before a change, is not shown
+  const key = useMemo(() => ({}), [pages, changes, asks, sums]);
+  const loaded = useLoad(
+    async (signal) => {
+      if (!asks) return null;
+      const values = names.map((name, at) => [
+        [`sum${at}`, { sum: name }],
+        [`avg${at}`, { avg: name }],
+      ]);
+      const where = whereOf(view, space.fields);
+      const asked = { count: 'count', ...Object.fromEntries(sums ? values.flat() : []) };
+      const [row = {}] = await api.aggregate({ where, values: asked }, signal);
+      return { key, row };
+    },
+    [key],
+  );
+  const { problem } = loaded;
+  const row = loaded.data?.key === key ? loaded.data.row : {};
+  const total = isBare(view) ? space.records : Number(row.count ?? 0);
+  return (
+    <footer class="records-foot">
+      <div class="row apart">
+        <span class="quiet" role="status">
+          {state(known, complete, total)}
+        </span>
+        {names.length > 0 && (
+          <Button small pressed={sums} onClick={() => setSums(!sums)}>
+            Sums and averages
+          </Button>
+        )}
+      </div>
+      {problem !== null && <ProblemNote problem={problem} onRetry={loaded.reload} />}
+      {sums && problem === null && (
+        <ul class="sums" aria-label="Sums and averages" aria-busy={loaded.loading}>
+          {names.map((name, at) => (
+            <li key={name}>
+              <strong>{name}</strong> sum {figure(row[`sum${at}`])}, average {figure(row[`avg${at}`])}
+            </li>
+          ))}
+        </ul>
+      )}
+    </footer>
+  );
+}
+
+/** How much is here, and how much there is. */
+function state(known: number, complete: boolean, total: number): string {
+  if (complete) return countOf(known, 'record');
+  if (known === 0) return 'Loading…';
+  return total > known
+    ? `${formatNumber(known)} of ${countOf(total, 'record')} loaded`
+    : `${formatNumber(known)} loaded so far`;
+}
+
+function figure(value: unknown): string {
+  return typeof value === 'number' ? formatNumber(value) : value === null ? 'none' : '…';
+}

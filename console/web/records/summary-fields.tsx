@@ -1,0 +1,135 @@
+import type { JSX } from 'preact';
+import { Button, IconButton } from '../parts/button.tsx';
+import { SelectField } from '../parts/field.tsx';
+import type { Field } from '../projects/structure.ts';
+import {
+  fieldsOf,
+  functionWords,
+  periods,
+  type Summary,
+  type SummaryFunction,
+  type SummaryValue,
+} from './summary.ts';
+
+export interface SummaryFieldsProps {
+  readonly fields: readonly Field[];
+  readonly summary: Summary;
+  /** By the text that a part of it has in the address, and `zone`. */
+  readonly problems: ReadonlyMap<string, string>;
+  readonly onChange: (changed: Partial<Summary>) => void;
+}
+
+/** By what records are grouped, and what is computed of each group. */
+export function SummaryFields({ fields, summary, problems, onChange }: SummaryFieldsProps): JSX.Element {
+  const { groups, time, every, zone, values } = summary;
+  const names = fields.filter(({ hashed }) => !hashed).map(({ name }) => name);
+  const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const group = (at: number, label: string): JSX.Element => (
+    <SelectField
+      label={label}
+      value={groups[at] ?? ''}
+      error={problems.get(groups[at] ?? '')}
+      onChange={(name) =>
+        onChange({
+          groups: [0, 1].map((each) => (each === at ? name : (groups[each] ?? ''))).filter(Boolean),
+        })
+      }
+      options={optionsOf(['', ...names], groups[at] ?? '', 'nothing')}
+    />
+  );
+  return (
+    <>
+      <div class="row filters">
+        {group(0, 'Group by')}
+        {group(1, 'and by')}
+        <SelectField
+          label="By time"
+          value={time}
+          onChange={(next) => onChange({ time: next, zone: time === '' ? here : zone })}
+          options={optionsOf(['', 'createdAt', 'updatedAt'], time, 'not')}
+        />
+        {time !== '' && (
+          <>
+            <SelectField
+              label="Each"
+              value={every}
+              onChange={(next) => onChange({ every: next })}
+              options={Object.entries(periods).map(([value, label]) => ({ value, label }))}
+            />
+            <SelectField
+              label="Time zone"
+              value={zone}
+              error={problems.get('zone')}
+              onChange={(next) => onChange({ zone: next })}
+              options={optionsOf([...new Set(['UTC', here])], zone)}
+            />
+          </>
+        )}
+      </div>
+      {values.map((value, at) => (
+        <ValueFields
+          key={at}
+          {...{ fields, value }}
+          problem={problems.get(`${value.of}.${value.field}`)}
+          onChange={(next) => onChange({ values: values.with(at, next) })}
+          onRemove={values.length > 1 ? () => onChange({ values: values.toSpliced(at, 1) }) : null}
+        />
+      ))}
+      <div class="row">
+        <Button
+          small
+          onClick={() => {
+            const [field] = fieldsOf('sum', fields);
+            const next: SummaryValue =
+              field === undefined ? { of: 'count', field: '' } : { of: 'sum', field };
+            onChange({ values: [...values, next] });
+          }}
+        >
+          Add a figure
+        </Button>
+      </div>
+    </>
+  );
+}
+
+interface ValueFieldsProps {
+  readonly fields: readonly Field[];
+  readonly value: SummaryValue;
+  readonly problem: string | undefined;
+  readonly onChange: (value: SummaryValue) => void;
+  readonly onRemove: (() => void) | null;
+}
+
+function ValueFields({ fields, value, problem, onChange, onRemove }: ValueFieldsProps): JSX.Element {
+  const names = fieldsOf(value.of, fields);
+  const choose = (of: SummaryFunction): void => {
+    const possible = fieldsOf(of, fields);
+    onChange({ of, field: possible.includes(value.field) ? value.field : (possible[0] ?? '') });
+  };
+  return (
+    <div class="row filters summary-value">
+      <SelectField
+        label="Figure"
+        value={value.of}
+        onChange={(of) => choose(of as SummaryFunction)}
+        options={Object.entries(functionWords).map(([of, label]) => ({ value: of, label }))}
+      />
+      {value.of !== 'count' && (
+        <SelectField
+          label="of"
+          value={value.field}
+          error={problem}
+          onChange={(field) => onChange({ ...value, field })}
+          options={optionsOf(names, value.field)}
+        />
+      )}
+      {onRemove !== null && <IconButton icon="close" label="Remove this figure" onClick={onRemove} />}
+    </div>
+  );
+}
+
+/** Also the one that is chosen, where an address names what is not there. */
+function optionsOf(names: readonly string[], chosen: string, none = ''): { value: string; label: string }[] {
+  const all = names.includes(chosen) ? names : [...names, chosen];
+  return all.map((value) => ({ value, label: value === '' ? none : value }));
+}

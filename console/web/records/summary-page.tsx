@@ -1,0 +1,127 @@
+import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { useLoad } from '../parts/load.ts';
+import { Page } from '../parts/page.tsx';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { Skeleton } from '../parts/skeleton.tsx';
+import { getSpace, type Space } from '../projects/projects-api.ts';
+import { SpaceTabs } from '../projects/tabs.tsx';
+import { navigate, place, to } from '../router.ts';
+import type { PageProps } from '../routes.tsx';
+import { operatorWords } from './filters.ts';
+import { filterProblems, queryOfView, type RecordView, viewOfQuery } from './record-view.ts';
+import { RecordsApi } from './records-api.ts';
+import { type Summary, summaryBody, summaryOfQuery, summaryProblems, withSummary } from './summary.ts';
+import { SummaryFields } from './summary-fields.tsx';
+import { SummaryCode, SummaryResult } from './summary-result.tsx';
+
+/** The records of a space in groups: by fields and by time, as a table and as pictures. */
+export function SummaryPage({ params: { project = '', space = '' } }: PageProps): JSX.Element {
+  const { data, problem, reload } = useLoad((signal) => getSpace(project, space, signal), [project, space]);
+  const query = queryOfView(viewOfQuery(place.value.query));
+  return (
+    <Page
+      title={data?.name || space}
+      crumbs={[
+        { label: 'Projects', href: to`/projects` },
+        { label: project, href: to`/projects/${project}` },
+      ]}
+    >
+      <SpaceTabs {...{ project, space, query }} current="summary" />
+      {problem !== null ? (
+        <ProblemNote problem={problem} onRetry={reload} />
+      ) : data === null ? (
+        <Skeleton lines={8} />
+      ) : (
+        <SummaryOfSpace project={project} space={data} />
+      )}
+    </Page>
+  );
+}
+
+/** Goes to another summary of the same space; Back comes back. */
+function show(query: string): void {
+  navigate(`${window.location.pathname}${query === '' ? '' : `?${query}`}`);
+}
+
+function SummaryOfSpace({
+  project,
+  space,
+}: {
+  readonly project: string;
+  readonly space: Space;
+}): JSX.Element {
+  const { fields, slug } = space;
+  const api = useMemo(() => new RecordsApi(project, slug), [project, slug]);
+  const { query } = place.value;
+  const [summary, view] = [summaryOfQuery(query), viewOfQuery(query)];
+  const [wrongFilter] = filterProblems(view, fields);
+  const problems = summaryProblems(summary, fields);
+  const isRight = wrongFilter === undefined && problems.size === 0;
+  const body = isRight ? JSON.stringify(summaryBody(summary, view, fields)) : '';
+  const { data, problem, reload } = useLoad(
+    async (signal) => {
+      return { body, rows: body === '' ? [] : await api.aggregate(JSON.parse(body) as object, signal) };
+    },
+    [api, body],
+  );
+  const zone = problem?.details.find((detail) => detail.includes('timeZone'));
+  const refused = zone === undefined ? problems : new Map([...problems, ['zone', zone]]);
+  const change = (changed: Partial<Summary>): void =>
+    show(withSummary(place.value.query, { ...summaryOfQuery(place.value.query), ...changed }));
+  const rows = data?.body === body ? data.rows : null;
+  return (
+    <div class="stack">
+      <SummaryFields {...{ fields, summary }} problems={refused} onChange={change} />
+      <Filters
+        view={view}
+        problem={wrongFilter?.join(': ')}
+        onClear={() => show(withSummary(new URLSearchParams(), summary))}
+      />
+      {problem !== null && zone === undefined && <ProblemNote problem={problem} onRetry={reload} />}
+      {isRight && problem === null && rows?.length !== 0 && (
+        <SummaryResult summary={summary} rows={rows} caption={`Summary of ${slug}`} />
+      )}
+      {isRight && problem === null && rows?.length === 0 && (
+        <EmptyState icon="usage" title="No record matches">
+          <p>There is nothing to sum up. Take filters away, or add records.</p>
+        </EmptyState>
+      )}
+      {isRight && <SummaryCode {...{ project, space: slug, body }} />}
+    </div>
+  );
+}
+
+interface FiltersProps {
+  readonly view: RecordView;
+  readonly problem: string | undefined;
+  readonly onClear: () => void;
+}
+
+/** Which records are meant. Filters are set in the table. */
+function Filters({ view, problem, onClear }: FiltersProps): JSX.Element {
+  const words = [...view.filters].map(([name, { operator, text }]) =>
+    `${name} ${operatorWords[operator]} ${text}`.trim(),
+  );
+  const joined = words.join(view.match === 'any' ? ' or ' : ' and ');
+  const search = view.search === '' ? '' : `“${view.search}” in a text field`;
+  const all = [joined, search].filter((text) => text !== '');
+  if (queryOfView({ ...view, sorts: [] }) === '') {
+    return <p class="quiet">Of all records. Filters of the table count here, too.</p>;
+  }
+  return (
+    <div class="row">
+      <p
+        class={problem === undefined ? 'quiet' : 'field-error'}
+        role={problem === undefined ? undefined : 'alert'}
+      >
+        {problem ?? `Of records with ${all.join(', and ')}.`}
+      </p>
+      <Button small kind="quiet" onClick={onClear}>
+        Clear the filters
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,146 @@
+import type { JSX } from 'preact';
+import { apiBase } from '../api.ts';
+import { CodeBlock } from '../parts/copy.tsx';
+import { type Column, DataTable } from '../parts/data-table.tsx';
+import { formatCompact, formatNumber } from '../parts/format.ts';
+import { Skeleton } from '../parts/skeleton.tsx';
+import { Bars } from '../usage/bar-chart.tsx';
+import { cellText } from './cell-text.ts';
+import type { ReadRecord } from './record-form.ts';
+import { spacePath } from './record-view.ts';
+import { curl } from './snippets.ts';
+import { bucketText, chartOf, groupText, mostRows, type Summary, valueNames } from './summary.ts';
+
+export interface SummaryResultProps {
+  readonly summary: Summary;
+  /** Null: they are on their way. */
+  readonly rows: readonly ReadRecord[] | null;
+  readonly caption: string;
+}
+
+/** The groups as pictures, one a figure, and as a table. */
+export function SummaryResult({ summary, rows, caption }: SummaryResultProps): JSX.Element {
+  const { groups, time, every } = summary;
+  const names = valueNames(summary);
+  const shown = (name: string, value: unknown): string =>
+    name === time ? bucketText(value, every) : (cellText(groupText(value))?.text ?? '');
+  const columns: Column<{ row: ReadRecord; at: number }>[] = [time, ...groups]
+    .filter(Boolean)
+    .map((name) => ({
+      ...{ key: name, label: name },
+      cell: ({ row }) => shown(name, row[name]),
+    }));
+  for (const name of names) {
+    columns.push({
+      ...{ key: name, label: name, numeric: true },
+      cell: ({ row }) => {
+        const value = row[name];
+        return typeof value === 'number' ? formatNumber(value) : value === null ? '–' : shown(name, value);
+      },
+    });
+  }
+  return (
+    <>
+      {columns.length > names.length &&
+        (rows === null ? <Waiting count={names.length} /> : <Pictures summary={summary} rows={rows} />)}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it */}
+      <section class="scrolls" tabIndex={0} aria-label={caption}>
+        <DataTable
+          caption={caption}
+          columns={columns}
+          rows={rows?.map((row, at) => ({ row, at })) ?? null}
+          rowKey={({ at }) => String(at)}
+        />
+      </section>
+      {rows?.length === mostRows && <p class="quiet">These are the first {mostRows} groups.</p>}
+    </>
+  );
+}
+
+function Waiting({ count }: { readonly count: number }): JSX.Element {
+  return (
+    <div class="charts" aria-busy="true">
+      {Array.from({ length: count }, (_, at) => (
+        <div class="card chart waiting" key={at}>
+          <Skeleton />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Pictures({
+  summary,
+  rows,
+}: {
+  readonly summary: Summary;
+  readonly rows: readonly ReadRecord[];
+}): JSX.Element {
+  const { values, time, every } = summary;
+  const figures = valueNames(summary)
+    .map((name, at) => ({ name, of: values[at]?.of ?? 'count' }))
+    .filter(({ name }) => rows.some((row) => typeof row[name] === 'number'));
+  const chart = chartOf(
+    rows,
+    summary,
+    figures.map(({ name }) => name),
+  );
+  const colour = (name: string): number => chart.names.indexOf(name);
+  const label = (place: string): string => {
+    const text = time === '' ? place : bucketText(place, every);
+    return time === '' && text.length > 10 ? `${text.slice(0, 9)}…` : text;
+  };
+  return (
+    <>
+      {chart.names.length > 1 && (
+        <ul class="legend" aria-label="Groups">
+          {chart.names.map((name) => (
+            <li key={name}>
+              <span class="swatch" style={{ background: `var(--series-${colour(name)})` }} />
+              {cellText(name)?.text}
+            </li>
+          ))}
+          {chart.left > 0 && <li class="quiet">and {chart.left} more in the table</li>}
+        </ul>
+      )}
+      <div class="charts">
+        {figures.map(({ name, of }, at) => (
+          <figure class="card chart" key={name}>
+            <figcaption>
+              <h2>{name}</h2>
+            </figcaption>
+            <Bars
+              title={name}
+              dates={chart.places}
+              series={(chart.figures[at] ?? []).map((values, index) => {
+                return { project: chart.names[index] ?? '', values, total: 0 };
+              })}
+              {...{ label, colour }}
+              format={formatCompact}
+              apart={of !== 'count' && of !== 'sum'}
+            />
+          </figure>
+        ))}
+      </div>
+    </>
+  );
+}
+
+/** The request, for a shell and for other programs. */
+export function SummaryCode(props: {
+  readonly project: string;
+  readonly space: string;
+  readonly body: string;
+}): JSX.Element {
+  const url = `${apiBase()}${spacePath(props.project, props.space)}/_aggregate_`;
+  const body: unknown = JSON.parse(props.body);
+  return (
+    <details>
+      <summary>The request as code</summary>
+      <div class="stack">
+        <CodeBlock code={curl(url, body)} label="Copy the curl command" />
+        <CodeBlock code={`POST ${url}\n\n${JSON.stringify(body, null, 2)}`} label="Copy address and body" />
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,199 @@
+import type { Field } from '../projects/structure.ts';
+import { columnType } from './grid-columns.ts';
+import type { ReadRecord } from './record-form.ts';
+import { type RecordView, whereOf } from './record-view.ts';
+
+/** Of `_aggregate_`; quantiles by their usual names. */
+export const functionWords = {
+  count: 'Count of records',
+  sum: 'Sum',
+  avg: 'Average',
+  min: 'Minimum',
+  max: 'Maximum',
+  distinct: 'Different values',
+  p50: 'Median',
+  p95: '95th percentile',
+  p99: '99th percentile',
+} as const;
+
+export type SummaryFunction = keyof typeof functionWords;
+
+export interface SummaryValue {
+  readonly of: SummaryFunction;
+  /** Empty: of a count. */
+  readonly field: string;
+}
+
+/** How records are summed up. It stands in the address beside the filters of the table. */
+export interface Summary {
+  readonly groups: readonly string[];
+  /** createdAt or updatedAt; empty: not by time. */
+  readonly time: string;
+  readonly every: string;
+  readonly zone: string;
+  readonly values: readonly SummaryValue[];
+}
+
+const mostGroups = 2;
+export const periods: Readonly<Record<string, string>> = {
+  ...{ '1m': 'minute', '1h': 'hour', '1d': 'day', '1w': 'week', '1mo': 'month', '1y': 'year' },
+};
+/** Rows that are asked for: more fit into no picture. */
+export const mostRows = 500;
+
+export function summaryOfQuery(query: URLSearchParams): Summary {
+  const values = query.getAll('value').flatMap((text): SummaryValue[] => {
+    const [, of = '', field = ''] = /^(\w+)(?:\.(.*))?$/s.exec(text) ?? [];
+    return Object.hasOwn(functionWords, of) ? [{ of: of as SummaryFunction, field }] : [];
+  });
+  const time = query.get('time') ?? '';
+  const every = query.get('every') ?? '';
+  return {
+    groups: [...new Set(query.getAll('by'))].filter((name) => name !== '').slice(0, mostGroups),
+    time: time === 'createdAt' || time === 'updatedAt' ? time : '',
+    every: Object.hasOwn(periods, every) ? every : '1d',
+    zone: query.get('zone') ?? 'UTC',
+    values: values.length === 0 ? [{ of: 'count', field: '' }] : values,
+  };
+}
+
+/** Puts it into a query in place of the one that is there. */
+export function withSummary(query: URLSearchParams, { groups, time, every, zone, values }: Summary): string {
+  const next = new URLSearchParams(query);
+  for (const key of ['by', 'time', 'every', 'zone', 'value']) next.delete(key);
+  for (const name of groups) next.append('by', name);
+  if (time !== '') for (const [key, value] of Object.entries({ time, every, zone })) next.set(key, value);
+  for (const { of, field } of values) next.append('value', field === '' ? of : `${of}.${field}`);
+  return next.toString();
+}
+
+const numeric: readonly SummaryFunction[] = ['sum', 'avg', 'p50', 'p95', 'p99'];
+
+/** The fields that a function can be of. */
+export function fieldsOf(of: SummaryFunction, fields: readonly Field[]): readonly string[] {
+  if (of === 'count') return [];
+  const readable = fields.filter(({ hashed }) => !hashed);
+  if (of === 'distinct') return readable.map(({ name }) => name);
+  const own = readable.filter(({ type }) => type === 'NUMBER' || (!numeric.includes(of) && type === 'TEXT'));
+  const names = own.map(({ name }) => name);
+  return numeric.includes(of) ? names : [...names, 'createdAt', 'updatedAt'];
+}
+
+/** What is wrong with a part of it, by the text that the part has in the address. */
+export function summaryProblems(
+  { groups, values }: Summary,
+  fields: readonly Field[],
+): ReadonlyMap<string, string> {
+  const problems = new Map<string, string>();
+  for (const name of groups)
+    if (columnType(name, fields) === undefined) problems.set(name, 'There is no such field any more.');
+  for (const { of, field } of values) {
+    if (of === 'count' || fieldsOf(of, fields).includes(field)) continue;
+    problems.set(
+      `${of}.${field}`,
+      field === '' ? 'Choose a field.' : `There is no ${functionWords[of].toLowerCase()} of this field.`,
+    );
+  }
+  return problems;
+}
+
+/** What values are called in answers, in their order: each name once. */
+export function valueNames({ groups, time, values }: Summary): readonly string[] {
+  const names: string[] = [];
+  for (const { of, field } of values) {
+    let name = field === '' ? of : `${of} of ${field}`;
+    while ([...groups, time, ...names].includes(name)) name += ' ';
+    names.push(name);
+  }
+  return names;
+}
+
+const levels: Readonly<Record<string, number>> = { p50: 0.5, p95: 0.95, p99: 0.99 };
+
+/** The body of `_aggregate_`. By time the newest come first, else the largest. Throws a Problem for a filter. */
+export function summaryBody(summary: Summary, view: RecordView, fields: readonly Field[]): object {
+  const { groups, time, every, zone, values } = summary;
+  const names = valueNames(summary);
+  const where = whereOf(view, fields);
+  const bucket = { bucket: time, every, timeZone: zone, fill: true };
+  const by = time === '' ? names[0] : time;
+  return {
+    ...(where.length === 0 ? {} : { where }),
+    ...(time === '' && groups.length === 0
+      ? {}
+      : {
+          groupBy: [...(time === '' ? [] : [bucket]), ...groups],
+          sort: [{ by, order: 'desc' }],
+          limit: mostRows,
+        }),
+    values: Object.fromEntries(
+      values.map(({ of, field }, at) => {
+        const level = levels[of];
+        return [
+          names[at],
+          of === 'count' ? 'count' : level === undefined ? { [of]: field } : { quantile: [field, level] },
+        ];
+      }),
+    ),
+  };
+}
+
+export interface SummaryChart {
+  /** Left to right. */
+  readonly places: readonly string[];
+  /** Of the series, the largest first. */
+  readonly names: readonly string[];
+  /** By value, series and place. */
+  readonly figures: readonly (readonly (readonly number[])[])[];
+  /** How many series there is no colour for. */
+  readonly left: number;
+}
+
+/** Colours for so many. */
+const mostSeries = 6;
+
+/** The first group, or the time, goes from left to right; the groups that are left are series. */
+export function chartOf(
+  rows: readonly ReadRecord[],
+  { groups, time }: Summary,
+  values: readonly string[],
+): SummaryChart {
+  const [across = '', ...others] = [time, ...groups].filter((name) => name !== '');
+  const placed = time === '' ? rows : [...rows].reverse();
+  const places = [...new Set(placed.map((row) => groupText(row[across])))];
+  const at = new Map(places.map((place, index) => [place, index]));
+  const series = new Map<string, number[][]>();
+  for (const row of placed) {
+    const name = others.map((other) => groupText(row[other])).join(', ');
+    const figures = series.get(name) ?? values.map(() => places.map(() => 0));
+    for (const [index, value] of values.entries()) {
+      const [figure, place] = [row[value], at.get(groupText(row[across]))];
+      if (typeof figure === 'number' && place !== undefined) (figures[index] ?? [])[place] = figure;
+    }
+    series.set(name, figures);
+  }
+  const size = (figures: readonly number[] = []): number =>
+    figures.reduce((sum, figure) => sum + Math.abs(figure), 0);
+  const largest = [...series]
+    .sort(([, one], [, other]) => size(other[0]) - size(one[0]))
+    .slice(0, mostSeries);
+  return {
+    places,
+    names: largest.map(([name]) => name),
+    figures: values.map((_, index) => largest.map(([, figures]) => figures[index] ?? [])),
+    left: series.size - largest.length,
+  };
+}
+
+/** A group as people read it; what has no value is a group, too. */
+export function groupText(value: unknown): string {
+  if (value === null || value === undefined) return 'no value';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** A bucket by its period: its first moment, as far as that says anything. */
+export function bucketText(value: unknown, every: string): string {
+  const text = groupText(value);
+  if (/^1[mh]$/.test(every)) return text.slice(0, 16).replace('T', ' ');
+  return text.slice(0, every === '1y' ? 4 : every === '1mo' ? 7 : 10);
+}

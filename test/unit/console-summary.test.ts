@@ -1,0 +1,89 @@
+/** A summary of records: in the address, as a request, and as a picture. */
+import t from 'tap';
+import type { Field } from '../../console/web/projects/structure.ts';
+import { emptyView } from '../../console/web/records/record-view.ts';
+import {
+  bucketText,
+  chartOf,
+  fieldsOf,
+  type Summary,
+  summaryBody,
+  summaryOfQuery,
+  summaryProblems,
+  valueNames,
+  withSummary,
+} from '../../console/web/records/summary.ts';
+
+const field = { required: false, unique: false, hashed: false };
+const fields: readonly Field[] = [
+  { ...field, name: 'city', slug: 'city', type: 'TEXT' },
+  { ...field, name: 'count', slug: 'count', type: 'NUMBER' },
+  { ...field, name: 'pin', slug: 'pin', type: 'NUMBER', hashed: true },
+];
+const summary: Summary = {
+  groups: ['city', 'count'],
+  time: 'createdAt',
+  every: '1mo',
+  zone: 'Europe/Paris',
+  values: [
+    { of: 'count', field: '' },
+    { of: 'p95', field: 'count' },
+  ],
+};
+
+t.test('it goes into the address beside the filters, and comes back', async (t) => {
+  const filters = new URLSearchParams('where.city=Rome&by=gone&zone=UTC');
+  const query = new URLSearchParams(withSummary(filters, summary));
+  t.equal(query.get('where.city'), 'Rome');
+  t.strictSame(summaryOfQuery(query), summary);
+  const usual = { groups: [], time: '', every: '1d', zone: 'UTC', values: [{ of: 'count', field: '' }] };
+  t.strictSame(summaryOfQuery(new URLSearchParams('time=age&every=9&value=toString&by=')), usual);
+});
+
+t.test('the request', async (t) => {
+  t.strictSame(valueNames(summary), ['count ', 'p95 of count'], 'a field has the name already');
+  t.strictSame(summaryBody(summary, { ...emptyView, search: 'a' }, fields), {
+    where: [['$or', [[['city', 'icontains', 'a']]]]],
+    groupBy: [{ bucket: 'createdAt', every: '1mo', timeZone: 'Europe/Paris', fill: true }, 'city', 'count'],
+    sort: [{ by: 'createdAt', order: 'desc' }],
+    limit: 500,
+    values: { 'count ': 'count', 'p95 of count': { quantile: ['count', 0.95] } },
+  });
+  const plain: Summary = { ...summary, groups: [], time: '', values: [{ of: 'sum', field: 'count' }] };
+  t.strictSame(summaryBody(plain, emptyView, fields), { values: { 'sum of count': { sum: 'count' } } });
+});
+
+t.test('what can not be computed', async (t) => {
+  t.strictSame(fieldsOf('avg', fields), ['count']);
+  t.strictSame(fieldsOf('max', fields), ['city', 'count', 'createdAt', 'updatedAt']);
+  const wrong: Summary = { ...summary, groups: ['gone'], values: [{ of: 'avg', field: 'city' }] };
+  t.strictSame([...summaryProblems(wrong, fields).keys()], ['gone', 'avg.city']);
+  t.equal(summaryProblems(summary, fields).size, 0);
+});
+
+t.test('a picture: time from left to right, the largest series first', async (t) => {
+  const rows = [
+    { createdAt: '2026-02-01T00:00:00+01:00', city: 'Rome', n: 5, max: 'x' },
+    { createdAt: '2026-02-01T00:00:00+01:00', city: null, n: 1, max: 'y' },
+    { createdAt: '2026-01-01T00:00:00+01:00', city: null, n: null, max: null },
+  ];
+  const chart = chartOf(rows, { ...summary, groups: ['city'] }, ['n']);
+  t.strictSame(
+    chart.places.map((place) => bucketText(place, '1mo')),
+    ['2026-01', '2026-02'],
+  );
+  t.strictSame(
+    [chart.names, chart.figures, chart.left],
+    [
+      ['Rome', 'no value'],
+      [
+        [
+          [0, 5],
+          [0, 1],
+        ],
+      ],
+      0,
+    ],
+  );
+  t.equal(bucketText('2026-02-01T13:00:00Z', '1h'), '2026-02-01 13:00');
+});
