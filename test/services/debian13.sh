@@ -59,4 +59,6 @@ if [ ! -d "$root" ]; then
   mv "$root.unfinished" "$root"
 fi
 exec 9>&-
-exec unshare --mount --pid --fork --kill-child bash -euc 'run_inside "$@"' bash "$root" "$repo" "$@"
+inside=(unshare --mount --pid --fork --kill-child bash -euc 'run_inside "$@"' bash "$root" "$repo")
+"${inside[@]}" node --version >/dev/null || not_tested 'Node does not run in its root'
+exec "${inside[@]}" "$@"
