@@ -8,7 +8,7 @@ const patient = new AbortController().signal;
 /** A statement that would take minutes. */
 const endless = 'SELECT sum(cityHash64(number, toString(number))) AS s FROM numbers(60000000000)';
 const long = `SELECT number, repeat('x', 1000) FROM numbers(2000000)`;
-const limits = { timeout: 2000, minRate: 16_384, minRatePeriod: 200 };
+const limits = { timeout: 2000, minRate: 16_384, minRatePeriod: 1000 };
 const db: Database = openChdb({ path: `${folder}/chdb`, reads: limits });
 t.teardown(() => db.close());
 
