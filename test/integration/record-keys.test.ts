@@ -58,7 +58,7 @@ async function keysOf(
   const expected: string[] = [];
   for (const name of ['f0', 'f25']) {
     const slot = stored.slots[name] as string;
-    await harness.db.command(table.addKeys(stored.id, slot));
+    await harness.store.db.command(table.addKeys(stored.id, slot));
     for (const record of body) {
       const value = record[name];
       const key = keyOf(slot, typeof value === 'object' ? canonical(value) : value);
@@ -99,7 +99,7 @@ t.test('a value that is not there has no key', async (t) => {
   );
   await space.insert([{ b: 'x' }, { a: null, b: 'y' }]);
   const stored = await storedSpace(harness.db, { project: 'k', slug: 'empty' });
-  await harness.db.command(
+  await harness.store.db.command(
     new RecordsTable(harness.db, testDatabase).addKeys(stored.id, stored.slots.a as string),
   );
   t.strictSame(await stored.keys(), []);
