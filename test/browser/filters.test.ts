@@ -165,7 +165,7 @@ t.test('a summary by a field and by time, as a table, as pictures and as code', 
   await go('/spaces/sales?where-gte.amount=100');
   await page.getByText('550 of 600 records loaded').waitFor();
   await page.getByRole('link', { name: 'Summary' }).click();
-  await page.getByText('Of records with amount ≥ 100.').waitFor();
+  await page.getByText('Records with amount ≥ 100.').waitFor();
   await page.getByRole('table').getByText('600', { exact: true }).waitFor();
   await page.getByLabel('Group by').selectOption('city');
   await rowOf('Rome').getByText('200', { exact: true }).waitFor();

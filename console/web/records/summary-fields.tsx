@@ -46,7 +46,7 @@ export function SummaryFields({ fields, summary, problems, onChange }: SummaryFi
           label="By time"
           value={time}
           onChange={(next) => onChange({ time: next, zone: time === '' ? here : zone })}
-          options={optionsOf(['', 'createdAt', 'updatedAt'], time, 'not')}
+          options={optionsOf(['', 'createdAt', 'updatedAt'], time, 'no')}
         />
         {time !== '' && (
           <>

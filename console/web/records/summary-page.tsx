@@ -109,7 +109,7 @@ function Filters({ view, problem, onClear }: FiltersProps): JSX.Element {
   const search = view.search === '' ? '' : `“${view.search}” in a text field`;
   const all = [joined, search].filter((text) => text !== '');
   if (queryOfView({ ...view, sorts: [] }) === '') {
-    return <p class="quiet">Of all records. Filters of the table count here, too.</p>;
+    return <p class="quiet">All records. Filters that are set in the table apply here, too.</p>;
   }
   return (
     <div class="row">
@@ -117,7 +117,7 @@ function Filters({ view, problem, onClear }: FiltersProps): JSX.Element {
         class={problem === undefined ? 'quiet' : 'field-error'}
         role={problem === undefined ? undefined : 'alert'}
       >
-        {problem ?? `Of records with ${all.join(', and ')}.`}
+        {problem ?? `Records with ${all.join(', and ')}.`}
       </p>
       <Button small kind="quiet" onClick={onClear}>
         Clear the filters
