@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Log } from '../log/log.ts';
-import type { Invalidation, Mark } from '../redis/invalidation.ts';
+import type { Invalidation, StreamPosition } from '../redis/invalidation.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { unlessAway, unlessLate } from '../redis/without-redis.ts';
 import type { AccessToken } from './access-tokens.ts';
@@ -9,10 +9,10 @@ import type { SigningKeys } from './signing-keys.ts';
 
 /** Access tokens that any process looked up, for all of them. */
 export interface SharedTokens {
-  /** A stored token as of the mark; null: it has to be looked up. Never rejects. */
-  get(hash: string): Promise<{ readonly token: AccessToken; readonly mark: Mark } | null>;
-  /** @param mark made before the token was looked up */
-  put(token: AccessToken, mark: Mark): Promise<void>;
+  /** A stored token as of the position; null: it has to be looked up. Never rejects. */
+  get(hash: string): Promise<{ readonly token: AccessToken; readonly position: StreamPosition } | null>;
+  /** @param position taken before the token was looked up */
+  put(token: AccessToken, position: StreamPosition): Promise<void>;
 }
 
 /** Milliseconds that an entry lasts in Redis. */
@@ -50,7 +50,7 @@ export function createSharedTokens(deps: {
   const sign = (hash: string, text: string): Promise<Buffer> => keyedHash(`${hash}\n${text}`);
   const tell = (error: unknown): void => log.warn({ err: error }, 'an access token in Redis can not be used');
 
-  const read = async (hash: string): Promise<{ token: AccessToken; mark: Mark } | null> => {
+  const read = async (hash: string): Promise<{ token: AccessToken; position: StreamPosition } | null> => {
     const value = await redis.get(keyOf(hash));
     const cut = value?.indexOf('.') ?? -1;
     if (value === null || cut < 0) return null;
@@ -62,10 +62,10 @@ export function createSharedTokens(deps: {
       return null;
     }
     const entry = JSON.parse(text) as Entry;
-    const mark = invalidation.markOf(entry.stamp);
-    return mark === null || Math.abs(Date.now() - entry.at) > oldest
+    const position = invalidation.positionOf(entry.stamp);
+    return position === null || Math.abs(Date.now() - entry.at) > oldest
       ? null
-      : { token: tokenOf(hash, entry), mark };
+      : { token: tokenOf(hash, entry), position };
   };
 
   return {
@@ -73,8 +73,8 @@ export function createSharedTokens(deps: {
       // the store knows everything that Redis does
       return unlessLate(unlessAway(read(hash), tell), patience);
     },
-    async put(token, mark) {
-      const text = JSON.stringify(entryOf(token, invalidation.stampOf(mark)));
+    async put(token, position) {
+      const text = JSON.stringify(entryOf(token, invalidation.stampOf(position)));
       const signature = (await sign(token.hash, text)).toString('base64url');
       await unlessAway(redis.set(keyOf(token.hash), `${signature}.${text}`, lifetime), tell);
     },

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Log } from '../log/log.ts';
-import type { Invalidation, Mark } from '../redis/invalidation.ts';
+import type { Invalidation, StreamPosition } from '../redis/invalidation.ts';
 import { CacheCounts } from '../telemetry/cache-counts.ts';
 import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
 import { isOfKind } from './sealed-token.ts';
@@ -52,7 +52,7 @@ interface Seen {
   /** Null: there is no such token. */
   readonly token: AccessToken | null;
   /** Before the look; null: nothing would tell of a change. */
-  readonly mark: Mark | null;
+  readonly position: StreamPosition | null;
   /** When the store was looked at: not before. Milliseconds, as the others. */
   readonly lookedAt: number;
   /** How long the look is good where nothing tells of a change. */
@@ -133,13 +133,13 @@ export class AccessTokenCheck implements TokenCheck {
     return null;
   }
 
-  #trusts(hash: string, { token, mark, lookedAt, goodFor, keptAt }: Seen): boolean {
+  #trusts(hash: string, { token, position, lookedAt, goodFor, keptAt }: Seen): boolean {
     const { sharing } = this.#deps;
     const now = performance.now();
     if (token === null && now - lookedAt > unknownFor) return false;
-    if (sharing === undefined || mark === null) return now - lookedAt <= goodFor;
+    if (sharing === undefined || position === null) return now - lookedAt <= goodFor;
     const { invalidation } = sharing;
-    if (invalidation.changedSince(hash, mark)) return false;
+    if (invalidation.changedSince(hash, position)) return false;
     return now - lookedAt <= goodFor || (invalidation.isCurrent() && now - keptAt <= tokenTrust.subscribed);
   }
 
@@ -169,26 +169,26 @@ export class AccessTokenCheck implements TokenCheck {
     const { tokens, log, sharing } = this.#deps;
     const keptAt = performance.now();
     const shared = sharing?.invalidation.isCurrent() ? await sharing.tokens.get(hash) : null;
-    if (shared !== null && sharing?.invalidation.changedSince(hash, shared.mark) === false) {
+    if (shared !== null && sharing?.invalidation.changedSince(hash, shared.position) === false) {
       return { ...shared, keptAt, lookedAt: Number.NEGATIVE_INFINITY, goodFor: this.#trustFor };
     }
-    const mark = sharing?.invalidation.mark() ?? null;
+    const position = sharing?.invalidation.position() ?? null;
     const lookedAt = performance.now();
     const before = this.#revocations;
     const token = await tokens.findByHash(hash);
     // nobody waits for it; what is not there was never looked for, so guessing fills nothing
-    if (token !== null && mark !== null && before === this.#revocations) {
-      sharing?.tokens.put(token, mark).catch((error: unknown) => {
+    if (token !== null && position !== null && before === this.#revocations) {
+      sharing?.tokens.put(token, position).catch((error: unknown) => {
         log.warn({ err: error }, 'an access token could not be put into Redis');
       });
     }
-    return { token, mark, lookedAt, keptAt: lookedAt, goodFor: this.#trustFor };
+    return { token, position, lookedAt, keptAt: lookedAt, goodFor: this.#trustFor };
   }
 
   async #lookAtSession(hash: string): Promise<Seen> {
     const lookedAt = performance.now();
     const token = await this.#deps.sessions.findToken(hash);
-    return { token, mark: null, lookedAt, keptAt: lookedAt, goodFor: tokenTrust.session };
+    return { token, position: null, lookedAt, keptAt: lookedAt, goodFor: tokenTrust.session };
   }
 
   #judge(hash: string, { token }: Seen): CheckedToken {

@@ -3,7 +3,7 @@ import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
 import { tooManyProjects } from '../errors/catalogue.ts';
 import { CountLimit } from '../limits/count-limit.ts';
-import type { Invalidation, Mark } from '../redis/invalidation.ts';
+import type { Invalidation, StreamPosition } from '../redis/invalidation.ts';
 import { rowLine, timestampText } from './row-values.ts';
 import { uuidV5 } from './uuid-v5.ts';
 
@@ -45,7 +45,7 @@ export interface Projects {
 interface Known {
   readonly project: Project;
   readonly began: number;
-  readonly mark: Mark | null;
+  readonly position: StreamPosition | null;
 }
 
 const cachedProjects = 10_000;
@@ -88,13 +88,13 @@ export function createProjects(args: {
 
   const look = (): Omit<Known, 'project'> => ({
     began: performance.now(),
-    mark: invalidation?.mark() ?? null,
+    position: invalidation?.position() ?? null,
   });
 
-  const isGood = ({ project, began, mark }: Known): boolean => {
+  const isGood = ({ project, began, position }: Known): boolean => {
     if (alone) return true;
     if (invalidation === undefined) return performance.now() - began <= knownFor;
-    return invalidation.isCurrent() && !invalidation.changedSince(project.id, mark);
+    return invalidation.isCurrent() && !invalidation.changedSince(project.id, position);
   };
 
   const find: Projects['find'] = async (ownerId, slug, signal) => {

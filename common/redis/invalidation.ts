@@ -1,21 +1,22 @@
-/** A moment, by which one can tell later whether what was learnt then may have changed since. */
-export interface Mark {
+/** A place in the stream of invalidations: what was read there may have changed if its id was published behind it. */
+export interface StreamPosition {
   readonly generation: number;
-  readonly position: number;
+  /** Number of the last message before it. */
+  readonly message: number;
 }
 
 /**
- * Tells all processes of a deployment that something changed, so that they may keep what they know
+ * Says to all processes of a deployment that something changed, so that they may keep what they read
  * (docs/decisions/011-token-cache-and-invalidation.md). An id says what changed, and never how: a receiver looks it up again.
  *
  *   writer: the change is stored and can be seen; publish(id); only then is it acknowledged
- *   reader: mark(); looks; keeps what it saw for as long as isCurrent() and not changedSince(id, mark)
+ *   reader: position(); reads the store; keeps the answer for as long as isCurrent() and not changedSince(id, position)
  */
 export interface Invalidation {
-  /** The present; made before a look begins. Null: nothing that is seen now may be kept. */
-  mark(): Mark | null;
-  /** Whether the id was invalidated since the mark, or could have been and was missed. */
-  changedSince(id: string, mark: Mark | null): boolean;
+  /** Where the stream is now; taken before the store is read. Null: nothing that is read now may be kept. */
+  position(): StreamPosition | null;
+  /** Whether the id was published behind the position, or could have been and was missed. */
+  changedSince(id: string, position: StreamPosition | null): boolean;
   /** Whether everything that was published until `trustFor` ago is known here. */
   isCurrent(): boolean;
   /**
@@ -23,9 +24,9 @@ export interface Invalidation {
    * long as this process lives, and until then others may go by what they knew. Never rejects.
    */
   publish(id: string): Promise<boolean>;
-  /** A mark as a text that other processes understand. */
-  stampOf(mark: Mark): string;
-  /** Null: it is of another time, or of another server. */
-  markOf(stamp: string): Mark | null;
+  /** A position as a text that other processes understand. */
+  stampOf(position: StreamPosition): string;
+  /** Null: it is out of date, or of another server. */
+  positionOf(stamp: string): StreamPosition | null;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Log } from '../log/log.ts';
-import type { Invalidation, Mark } from './invalidation.ts';
+import type { Invalidation, StreamPosition } from './invalidation.ts';
 import {
   invalidationChannel,
   invalidationKey,
@@ -50,7 +50,7 @@ export class RedisInvalidation implements Invalidation {
   #generation = 0;
   /** Where the generation began, and the last message of it. */
   #floor = 0;
-  #position = 0;
+  #last = 0;
   /** Everything that was published before is known. */
   #provenAt = Number.NEGATIVE_INFINITY;
   /** A number that was there at the last look, and whose message was not here. */
@@ -69,13 +69,13 @@ export class RedisInvalidation implements Invalidation {
     redis.onConnected(() => this.#keep());
   }
 
-  mark(): Mark | null {
-    return this.#run === null ? null : { generation: this.#generation, position: this.#position };
+  position(): StreamPosition | null {
+    return this.#run === null ? null : { generation: this.#generation, message: this.#last };
   }
 
-  changedSince(id: string, mark: Mark | null): boolean {
-    if (mark === null || mark.generation !== this.#generation) return true;
-    return (this.#invalidated.get(id) ?? 0) > mark.position;
+  changedSince(id: string, position: StreamPosition | null): boolean {
+    if (position === null || position.generation !== this.#generation) return true;
+    return (this.#invalidated.get(id) ?? 0) > position.message;
   }
 
   isCurrent(): boolean {
@@ -99,15 +99,15 @@ export class RedisInvalidation implements Invalidation {
     }
   }
 
-  stampOf(mark: Mark): string {
-    return `${this.#run}:${mark.position}`;
+  stampOf(position: StreamPosition): string {
+    return `${this.#run}:${position.message}`;
   }
 
-  markOf(stamp: string): Mark | null {
+  positionOf(stamp: string): StreamPosition | null {
     const [server, number] = stamp.split(':');
-    const position = Number(number);
-    const known = server === this.#run && position >= this.#floor && position <= this.#position;
-    return known ? { generation: this.#generation, position } : null;
+    const message = Number(number);
+    const known = server === this.#run && message >= this.#floor && message <= this.#last;
+    return known ? { generation: this.#generation, message } : null;
   }
 
   async close(): Promise<void> {
@@ -120,7 +120,7 @@ export class RedisInvalidation implements Invalidation {
   #begin(at: number): void {
     this.#generation++;
     this.#floor = at;
-    this.#position = at;
+    this.#last = at;
     this.#invalidated.clear();
   }
 
@@ -129,11 +129,11 @@ export class RedisInvalidation implements Invalidation {
     // the next look tells which server counts
     if (id === undefined || from !== this.#run) return;
     const at = Number(number);
-    if (at > this.#position + 1 || id === everything || this.#invalidated.size >= this.#idLimit) {
-      if (at > this.#position) this.#begin(at);
+    if (at > this.#last + 1 || id === everything || this.#invalidated.size >= this.#idLimit) {
+      if (at > this.#last) this.#begin(at);
       return;
     }
-    this.#position = Math.max(this.#position, at);
+    this.#last = Math.max(this.#last, at);
     this.#invalidated.set(id, at);
   }
 
@@ -155,13 +155,13 @@ export class RedisInvalidation implements Invalidation {
     if (server !== this.#run) {
       this.#run = server;
       this.#begin(published);
-    } else if (this.#missing !== null && this.#position < this.#missing) {
-      const heard = this.#position;
+    } else if (this.#missing !== null && this.#last < this.#missing) {
+      const heard = this.#last;
       this.#log.warn({ published, heard }, 'invalidations were missed: everything is looked up again');
       this.#begin(published);
       this.#listener.reconnect();
     }
-    this.#missing = published > this.#position ? published : null;
+    this.#missing = published > this.#last ? published : null;
     if (this.#missing === null) this.#provenAt = sent;
   }
 

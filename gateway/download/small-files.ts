@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
-import type { Invalidation, Mark } from '../../common/redis/invalidation.ts';
+import type { Invalidation, StreamPosition } from '../../common/redis/invalidation.ts';
 import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 
 /** The largest file that is kept. */
@@ -29,13 +29,13 @@ export interface ServedFile {
 interface Kept {
   readonly served: ServedFile;
   readonly bytes: Buffer;
-  readonly mark: Mark | null;
+  readonly position: StreamPosition | null;
 }
 
 /** A moment before a file is looked for, by which one can tell later whether it may have been removed since. */
 interface Ticket {
   readonly removals: number;
-  readonly mark: Mark | null;
+  readonly position: StreamPosition | null;
 }
 
 /**
@@ -79,7 +79,7 @@ export class SmallFiles {
     if (kept === undefined) return undefined;
     if (this.#invalidation !== undefined) {
       if (!this.#invalidation.isCurrent()) return undefined;
-      if (this.#invalidation.changedSince(idOf(name), kept.mark)) {
+      if (this.#invalidation.changedSince(idOf(name), kept.position)) {
         this.#kept?.delete(name);
         return undefined;
       }
@@ -90,14 +90,14 @@ export class SmallFiles {
 
   /** To be called before a file is looked for. */
   begin(): Ticket {
-    return { removals: this.#removals, mark: this.#invalidation?.mark() ?? null };
+    return { removals: this.#removals, position: this.#invalidation?.position() ?? null };
   }
 
   /** Keeps a file that was found after `begin`, unless one was removed meanwhile. */
-  keep(served: ServedFile, bytes: Buffer, { removals, mark }: Ticket): void {
+  keep(served: ServedFile, bytes: Buffer, { removals, position }: Ticket): void {
     this.#counts.misses++;
-    if (removals !== this.#removals || (this.#invalidation !== undefined && mark === null)) return;
-    this.#kept?.set(served.file.name, { served, bytes, mark });
+    if (removals !== this.#removals || (this.#invalidation !== undefined && position === null)) return;
+    this.#kept?.set(served.file.name, { served, bytes, position });
   }
 
   /** The same files, of which those that are removed are gone from here as well before that is answered. */

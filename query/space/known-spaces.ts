@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Invalidation, Mark } from '../../common/redis/invalidation.ts';
+import type { Invalidation, StreamPosition } from '../../common/redis/invalidation.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
 import { structureView } from './structure-view.ts';
@@ -14,7 +14,7 @@ export interface Look {
   /** When it began, by `performance.now()` or what a test gives instead. */
   readonly began: number;
   /** Null: nothing would tell of a later change. */
-  readonly mark: Mark | null;
+  readonly position: StreamPosition | null;
 }
 
 interface KnownSpace {
@@ -63,7 +63,7 @@ export class KnownSpaces {
 
   /** To be made before the catalogue is asked. */
   look(): Look {
-    return { began: this.#now(), mark: this.#invalidation?.mark() ?? null };
+    return { began: this.#now(), position: this.#invalidation?.position() ?? null };
   }
 
   /**
@@ -174,13 +174,13 @@ export class KnownSpaces {
   #usable(id: string, since = Number.POSITIVE_INFINITY): KnownSpace | null {
     const known = this.#spaces.get(id);
     if (known === undefined) return null;
-    const { began, mark } = known.look;
+    const { began, position } = known.look;
     if (began >= since) return known;
     // its end has to be seen at once: by then others write values where this version does not have them
     if (known.space.stored.typeChange !== null) return null;
     if (this.#now() - began > this.#staleAfter) return null;
     const invalidation = this.#invalidation;
-    return invalidation === undefined || (invalidation.isCurrent() && !invalidation.changedSince(id, mark))
+    return invalidation === undefined || (invalidation.isCurrent() && !invalidation.changedSince(id, position))
       ? known
       : null;
   }

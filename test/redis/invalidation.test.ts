@@ -39,44 +39,44 @@ async function until(done: () => boolean): Promise<void> {
   while (!done()) await sleep(5);
 }
 
-/** Whether what was seen at the mark would be trusted. */
-const trusted = (invalidation: Invalidation, id: string, mark: ReturnType<Invalidation['mark']>): boolean =>
-  invalidation.isCurrent() && !invalidation.changedSince(id, mark);
+/** Whether what was seen at the position would be trusted. */
+const trusted = (invalidation: Invalidation, id: string, position: ReturnType<Invalidation['position']>): boolean =>
+  invalidation.isCurrent() && !invalidation.changedSince(id, position);
 
 /** From `trustFor` after a publication on, however late that is looked at, nothing older may be trusted. */
 async function neverTrustedAgain(
   t: Test,
   invalidation: Invalidation,
   id: string,
-  mark: ReturnType<Invalidation['mark']>,
+  position: ReturnType<Invalidation['position']>,
   from: number,
 ) {
   let looks = 0;
   while (looks < 40) {
     const now = performance.now();
-    const trusts = trusted(invalidation, id, mark);
+    const trusts = trusted(invalidation, id, position);
     if (now > from + times.trustFor) {
       looks++;
       if (trusts) t.fail(`trusted ${now - from} ms after it was published`);
     }
     await sleep(10);
   }
-  t.notOk(trusted(invalidation, id, mark));
+  t.notOk(trusted(invalidation, id, position));
 }
 
 t.test('what one publishes the others know, and what was seen later stays', async (t) => {
   const server = await openServer(t);
   const [a, b] = [await openPush(t, server.config), await openPush(t, server.config)];
-  const before = b.mark();
+  const before = b.position();
   t.ok(trusted(b, 'x', before));
   t.ok(await a.publish('x'));
   await until(() => b.changedSince('x', before));
   t.ok(trusted(b, 'y', before), 'nothing but what was published');
-  const after = b.mark();
+  const after = b.position();
   t.ok(trusted(b, 'x', after));
   t.ok(a.changedSince('x', before));
   // from its own message on
-  await until(() => trusted(a, 'x', a.mark()));
+  await until(() => trusted(a, 'x', a.position()));
   // many at once, from both
   const ids = Array.from({ length: 500 }, (_, i) => `id ${i}`);
   await Promise.all(ids.map((id, i) => (i % 2 === 0 ? a : b).publish(id)));
@@ -88,17 +88,17 @@ t.test('a stamp counts for others, until its id is published or their time began
   const server = await openServer(t);
   const [a, b] = [await openPush(t, server.config), await openPush(t, server.config)];
   await a.publish('first');
-  const mark = a.mark();
-  await until(() => (a.mark()?.position ?? 0) > 0 && b.mark()?.position === a.mark()?.position);
-  const stamp = a.stampOf(a.mark() as NonNullable<typeof mark>);
-  t.ok(trusted(b, 'x', b.markOf(stamp)));
+  const position = a.position();
+  await until(() => (a.position()?.message ?? 0) > 0 && b.position()?.message === a.position()?.message);
+  const stamp = a.stampOf(a.position() as NonNullable<typeof position>);
+  t.ok(trusted(b, 'x', b.positionOf(stamp)));
   await a.publish('x');
-  await until(() => b.changedSince('x', b.markOf(stamp)));
-  t.ok(trusted(b, 'y', b.markOf(stamp)));
+  await until(() => b.changedSince('x', b.positionOf(stamp)));
+  t.ok(trusted(b, 'y', b.positionOf(stamp)));
   const late = await openPush(t, server.config);
-  t.equal(late.markOf(stamp), null, 'it does not know what was published before it came');
-  t.equal(b.markOf('otherserver:5'), null);
-  t.equal(b.markOf('junk'), null);
+  t.equal(late.positionOf(stamp), null, 'it does not know what was published before it came');
+  t.equal(b.positionOf('otherserver:5'), null);
+  t.equal(b.positionOf('junk'), null);
 });
 
 t.test('a subscription that hangs is no reason to trust', async (t) => {
@@ -109,21 +109,21 @@ t.test('a subscription that hangs is no reason to trust', async (t) => {
   const b = await openPush(t, { ...server.config, port: proxy.port });
   await until(() => proxy.connections().length === 2);
   // the commands of b go on; only what is published does not arrive
-  const before = b.mark();
+  const before = b.position();
   await a.publish('heard');
   await until(() => b.changedSince('heard', before));
-  const mark = b.mark();
+  const position = b.position();
   const [, subscription] = proxy.connections();
   subscription?.toClient.set({ frozen: true });
   await a.publish('x');
   t.ok(await b.publish('own'));
-  t.ok(b.changedSince('own', mark), 'what a process publishes it knows by itself');
-  await neverTrustedAgain(t, b, 'x', mark, performance.now());
+  t.ok(b.changedSince('own', position), 'what a process publishes it knows by itself');
+  await neverTrustedAgain(t, b, 'x', position, performance.now());
   await until(() => b.isCurrent());
   t.match(b.log.failures.join(), /invalidations were missed/);
   // it took another connection, and hears again
   for (;;) {
-    const again = b.mark();
+    const again = b.position();
     await a.publish('y');
     await sleep(100);
     if (b.changedSince('y', again) && !b.changedSince('z', again)) break;
@@ -138,30 +138,30 @@ t.test(
     t.teardown(() => proxy.close());
     const a = await openPush(t, server.config);
     const b = await openPush(t, { ...server.config, port: proxy.port });
-    const mark = b.mark();
+    const position = b.position();
     for (const direction of ['toClient', 'toTarget'] as const) proxy.set(direction, { frozen: true });
     t.ok(await a.publish('x'));
-    await neverTrustedAgain(t, b, 'x', mark, performance.now());
+    await neverTrustedAgain(t, b, 'x', position, performance.now());
     t.notOk(b.isCurrent());
     t.notOk(await b.publish('by b'), 'it is told that others do not know');
-    const others = a.mark();
+    const others = a.position();
     for (const direction of ['toClient', 'toTarget'] as const) proxy.set(direction, { frozen: false });
     await until(() => a.changedSince('by b', others));
     await until(() => b.isCurrent());
-    t.ok(b.changedSince('x', mark));
+    t.ok(b.changedSince('x', position));
   },
 );
 
 t.test('a server that is stopped and goes on', async (t) => {
   const server = await openServer(t);
   const [a, b] = [await openPush(t, server.config), await openPush(t, server.config)];
-  const mark = b.mark();
+  const position = b.position();
   server.pause();
   const published = a.publish('x');
   await until(() => !b.isCurrent());
   await published;
   server.resume();
-  await until(() => b.isCurrent() && b.changedSince('x', mark));
+  await until(() => b.isCurrent() && b.changedSince('x', position));
   t.pass();
 });
 
@@ -180,13 +180,13 @@ for (const [how, lose] of [
     const [a, b] = [await openPush(t, server.config), await openPush(t, server.config)];
     for (let round = 0; round < 2; round++) {
       await until(() => a.isCurrent() && b.isCurrent());
-      const mark = b.mark();
-      const stamp = a.stampOf(a.mark() as NonNullable<typeof mark>);
+      const position = b.position();
+      const stamp = a.stampOf(a.position() as NonNullable<typeof position>);
       await lose(server);
       while (!(await a.publish('x'))) await sleep(10);
-      await neverTrustedAgain(t, b, 'x', mark, performance.now());
-      await neverTrustedAgain(t, b, 'x', b.markOf(stamp), 0);
-      await until(() => trusted(b, 'x', b.mark()));
+      await neverTrustedAgain(t, b, 'x', position, performance.now());
+      await neverTrustedAgain(t, b, 'x', b.positionOf(stamp), 0);
+      await until(() => trusted(b, 'x', b.position()));
     }
   });
 }
@@ -198,9 +198,9 @@ for (const policy of ['noeviction', 'allkeys-lru', 'volatile-ttl']) {
     await server.command('CONFIG', 'SET', 'maxmemory-policy', policy);
     await server.command('CONFIG', 'SET', 'maxmemory', 1);
     for (let round = 0; round < 5; round++) {
-      const mark = b.mark();
+      const position = b.position();
       t.ok(await a.publish(`x ${round}`));
-      await until(() => b.changedSince(`x ${round}`, mark));
+      await until(() => b.changedSince(`x ${round}`, position));
       await until(() => b.isCurrent());
     }
   });
@@ -210,27 +210,27 @@ t.test('more ids than are remembered: all are taken for changed', async (t) => {
   const server = await openServer(t);
   const a = await openPush(t, server.config);
   const b = await openPush(t, server.config, 10);
-  const mark = b.mark();
+  const position = b.position();
   for (let i = 0; i < 15; i++) await a.publish(`id ${i}`);
-  await until(() => b.changedSince('never published', mark));
-  await until(() => b.changedSince('id 14', mark));
-  for (let i = 0; i < 15; i++) t.ok(b.changedSince(`id ${i}`, mark));
+  await until(() => b.changedSince('never published', position));
+  await until(() => b.changedSince('id 14', position));
+  for (let i = 0; i < 15; i++) t.ok(b.changedSince(`id ${i}`, position));
 });
 
 t.test('a failover: the new server tells nothing of the old one, so nothing is kept', async (t) => {
   const sentinel = await startRedisSentinel('hunter2');
   t.teardown(() => sentinel.stop());
   const [a, b] = [await openPush(t, sentinel.config), await openPush(t, sentinel.config)];
-  const mark = b.mark();
+  const position = b.position();
   await sentinel.servers[0].kill();
   await sentinel.untilFailedOver();
   while (!(await a.publish('x'))) await sleep(20);
-  await neverTrustedAgain(t, b, 'x', mark, performance.now());
+  await neverTrustedAgain(t, b, 'x', position, performance.now());
   await until(() => b.isCurrent());
-  t.ok(b.changedSince('anything', mark));
+  t.ok(b.changedSince('anything', position));
   // and it hears from the new one
   for (let heard = false; !heard; ) {
-    const again = b.mark();
+    const again = b.position();
     await a.publish('y');
     await sleep(100);
     heard = b.changedSince('y', again) && !b.changedSince('z', again);

@@ -87,20 +87,20 @@ async function pushBetween(t: Test, redis: RedisConnection, other: RedisConnecti
   await current();
   // until both listen
   for (let heard = false; !heard; ) {
-    const marks = [a.mark(), b.mark()] as const;
+    const positions = [a.position(), b.position()] as const;
     await a.publish('first');
     await sleep(50);
     heard = [a, b].every((invalidation, i) =>
-      invalidation.changedSince('first', marks[i] as (typeof marks)[0]),
+      invalidation.changedSince('first', positions[i] as (typeof positions)[0]),
     );
   }
   await current();
   await sleep(500);
-  const mark = b.mark();
+  const position = b.position();
   for (let i = 0; i < 200; i++) t.ok(await (i % 2 === 0 ? a : b).publish(`id ${i}`));
-  while (!b.changedSince('id 199', mark)) await sleep(5);
+  while (!b.changedSince('id 199', position)) await sleep(5);
   await current();
-  t.notOk(b.changedSince('another', mark), 'no number was missed');
+  t.notOk(b.changedSince('another', position), 'no number was missed');
   await Promise.all([a.close(), b.close()]);
 }
 

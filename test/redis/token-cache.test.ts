@@ -156,12 +156,12 @@ t.test('what somebody else wrote into Redis counts for nothing', async (t) => {
   const forged = value.slice(0, cut) + value.slice(cut).replace('user of victim', 'user of mallory');
   const otherStore = createConfiguredKeys('the secret of another store, of another day');
   const stranger = await openProcess(t, server, store, otherStore);
-  const mark = stranger.invalidation.mark();
+  const position = stranger.invalidation.position();
   for (const [text, write] of [
     ['forged', () => server.command('SET', keyOf(hashToken('forged')), forged)],
     ['moved', () => server.command('SET', keyOf(hashToken('moved')), value)],
     ['junk', () => server.command('SET', keyOf(hashToken('junk')), 'junk')],
-    ['signed', () => stranger.shared.put({ ...store.add('x'), hash: hashToken('signed') }, mark as never)],
+    ['signed', () => stranger.shared.put({ ...store.add('x'), hash: hashToken('signed') }, position as never)],
   ] as const) {
     await write();
     const b = await openProcess(t, server, store);

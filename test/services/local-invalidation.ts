@@ -1,4 +1,4 @@
-import type { Invalidation, Mark } from '../../common/redis/invalidation.ts';
+import type { Invalidation, StreamPosition } from '../../common/redis/invalidation.ts';
 
 /** Processes of one test share it instead of Redis: what one publishes all know at once. */
 export class LocalInvalidation implements Invalidation {
@@ -6,12 +6,12 @@ export class LocalInvalidation implements Invalidation {
   away = false;
   readonly #published: string[] = [];
 
-  mark(): Mark {
-    return { generation: 0, position: this.#published.length };
+  position(): StreamPosition {
+    return { generation: 0, message: this.#published.length };
   }
 
-  changedSince(id: string, mark: Mark | null): boolean {
-    return mark === null || this.#published.lastIndexOf(id) >= mark.position;
+  changedSince(id: string, position: StreamPosition | null): boolean {
+    return position === null || this.#published.lastIndexOf(id) >= position.message;
   }
 
   isCurrent(): boolean {
@@ -23,12 +23,12 @@ export class LocalInvalidation implements Invalidation {
     return !this.away;
   }
 
-  stampOf({ position }: Mark): string {
-    return String(position);
+  stampOf({ message }: StreamPosition): string {
+    return String(message);
   }
 
-  markOf(stamp: string): Mark {
-    return { generation: 0, position: Number(stamp) };
+  positionOf(stamp: string): StreamPosition {
+    return { generation: 0, message: Number(stamp) };
   }
 
   async close(): Promise<void> {}

@@ -20,12 +20,12 @@ function open(secret = 'of this store', entries = new Map<string, string>()) {
   } as unknown as RedisConnection;
   const keys = createConfiguredKeys(secret);
   const shared = createSharedTokens({ redis, invalidation, keys, log: silentLog() });
-  return { shared, entries, mark: invalidation.mark() };
+  return { shared, entries, position: invalidation.position() };
 }
 
 t.test('an entry counts as it was written, and under its own hash', async (t) => {
-  const { shared, entries, mark } = open();
-  await shared.put(token, mark);
+  const { shared, entries, position } = open();
+  await shared.put(token, position);
   t.strictSame((await shared.get(token.hash))?.token, token);
   const written = entries.get(keyOf(token.hash)) as string;
   const other = hashToken('other');
@@ -41,10 +41,10 @@ t.test('an entry counts as it was written, and under its own hash', async (t) =>
 });
 
 t.test('an entry of another store, or an old one, counts for nothing', async (t) => {
-  const { shared, entries, mark } = open();
-  await open('of another store', entries).shared.put(token, mark);
+  const { shared, entries, position } = open();
+  await open('of another store', entries).shared.put(token, position);
   t.equal(await shared.get(token.hash), null);
-  await shared.put(token, mark);
+  await shared.put(token, position);
   const time = Date.now();
   t.intercept(Date, 'now', { value: () => time + 80_000 });
   t.not(await shared.get(token.hash), null);

@@ -109,8 +109,8 @@ function processes(rows: AccessToken[], amount: number) {
   const entries = new Map<string, NonNullable<Awaited<ReturnType<SharedTokens['get']>>>>();
   const shared: SharedTokens = {
     get: async (hash) => entries.get(hash) ?? null,
-    async put(token, mark) {
-      entries.set(token.hash, { token, mark });
+    async put(token, position) {
+      entries.set(token.hash, { token, position });
     },
   };
   const { tokens } = countingStore(rows);
