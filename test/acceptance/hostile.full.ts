@@ -15,5 +15,5 @@ t.test('no request of a client fails beside all hostile cases', { timeout: 400_0
   t.match(stdout, /^failed requests of the client: 0$/m);
   t.comment(stdout);
   const outcomes = [...stdout.matchAll(/^- (\w+): (\{.*\})$/gm)].map(([, name, text]) => [name, text]);
-  t.equal(outcomes.length, 18, 'all attacks ran');
+  t.equal(outcomes.length, 21, 'all attacks ran');
 });
