@@ -180,7 +180,8 @@ export class KnownSpaces {
     if (known.space.stored.typeChange !== null) return null;
     if (this.#now() - began > this.#staleAfter) return null;
     const invalidation = this.#invalidation;
-    return invalidation === undefined || (invalidation.isCurrent() && !invalidation.changedSince(id, position))
+    return invalidation === undefined ||
+      (invalidation.isCurrent() && !invalidation.changedSince(id, position))
       ? known
       : null;
   }

@@ -40,8 +40,11 @@ async function until(done: () => boolean): Promise<void> {
 }
 
 /** Whether what was seen at the position would be trusted. */
-const trusted = (invalidation: Invalidation, id: string, position: ReturnType<Invalidation['position']>): boolean =>
-  invalidation.isCurrent() && !invalidation.changedSince(id, position);
+const trusted = (
+  invalidation: Invalidation,
+  id: string,
+  position: ReturnType<Invalidation['position']>,
+): boolean => invalidation.isCurrent() && !invalidation.changedSince(id, position);
 
 /** From `trustFor` after a publication on, however late that is looked at, nothing older may be trusted. */
 async function neverTrustedAgain(

@@ -161,7 +161,10 @@ t.test('what somebody else wrote into Redis counts for nothing', async (t) => {
     ['forged', () => server.command('SET', keyOf(hashToken('forged')), forged)],
     ['moved', () => server.command('SET', keyOf(hashToken('moved')), value)],
     ['junk', () => server.command('SET', keyOf(hashToken('junk')), 'junk')],
-    ['signed', () => stranger.shared.put({ ...store.add('x'), hash: hashToken('signed') }, position as never)],
+    [
+      'signed',
+      () => stranger.shared.put({ ...store.add('x'), hash: hashToken('signed') }, position as never),
+    ],
   ] as const) {
     await write();
     const b = await openProcess(t, server, store);
