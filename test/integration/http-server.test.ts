@@ -261,7 +261,7 @@ t.test('a client that goes on sending what was refused does not hold up the end 
   const sending = setInterval(() => raw.send(Buffer.alloc(32 * 1024)), 10);
   t.teardown(() => clearInterval(sending));
   await server.close(100);
-  t.notMatch(await raw.closed(), /503/, 'it got the one answer');
+  t.equal((await raw.closed()).match(/HTTP\/1\.1 /g)?.length, 1, 'it got the one answer');
 });
 
 t.test('a keep-alive connection survives a refusal with a small body', async (t) => {
