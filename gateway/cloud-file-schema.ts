@@ -1,5 +1,3 @@
-import type { ErrorCode } from '../common/errors/error-codes.ts';
-import { accountErrors } from '../common/openapi/api-operation.ts';
 import { count, dateTime, exactObject, named, string } from '../common/openapi/schema.ts';
 
 /** interface.md section 2.1, and two more. */
@@ -25,17 +23,3 @@ export const cloudFile = named(
     { optional: ['sha256'] },
   ),
 );
-
-/** The tag of every operation on files. */
-export const tag = 'Files';
-
-/** Errors of every way to store a file. */
-export const storingErrors: readonly ErrorCode[] = [
-  ...accountErrors,
-  'invalid_slug',
-  'too_many_projects',
-  'quota_exceeded',
-  'request_timeout',
-  'payload_too_large',
-  'unavailable',
-];

@@ -1,70 +1,48 @@
 import type { Route } from '../common/http/http-types.ts';
-import type { ApiOperation } from '../common/openapi/api-operation.ts';
-import { descriptions } from './describe-operations.ts';
+import { type DeleteFileDeps, deleteFile } from './operations/delete-file.ts';
+import { deleteFiles } from './operations/delete-files.ts';
+import { append, createUpload, dropUpload, uploadState } from './operations/describe-resumable.ts';
+import { type DownloadDeps, download } from './operations/download.ts';
+import { type LinkDeps, link } from './operations/link.ts';
+import { type ListFilesDeps, listFiles } from './operations/list-files.ts';
+import type { OperationDefinition } from './operations/operation.ts';
+import { putFile } from './operations/put-file.ts';
+import type { ResumableDeps } from './operations/resumable.ts';
+import { type UploadDeps, upload } from './operations/upload.ts';
+import { type UploadLinkDeps, uploadLink } from './operations/upload-link.ts';
+
+export type OperationDeps = UploadDeps &
+  ResumableDeps &
+  DownloadDeps &
+  LinkDeps &
+  ListFilesDeps &
+  DeleteFileDeps &
+  UploadLinkDeps;
 
 /** A line of the table of operations. */
-export interface GatewayOperation extends Pick<Route, 'method' | 'path' | 'transfersBytes'> {
-  readonly name: keyof typeof descriptions;
-  readonly api: ApiOperation;
+interface GatewayOperation
+  extends Pick<Route, 'method' | 'path' | 'transfersBytes'>,
+    OperationDefinition<OperationDeps> {
+  readonly name: string;
 }
+
+const project = '/_f_/:project';
+const resumable = `${project}/resumable`;
+const file = `${project}/:name`;
+const transfersBytes = true;
 
 /** All operations of the gateway: routes, and what the description says of them, follow from this table. */
 export const gatewayOperations: readonly GatewayOperation[] = [
-  {
-    name: 'upload',
-    method: 'POST',
-    path: '/_f_/:project/upload',
-    transfersBytes: true,
-    api: descriptions.upload,
-  },
-  {
-    name: 'uploadLink',
-    method: 'POST',
-    path: '/_f_/:project/upload-link',
-    api: descriptions.uploadLink,
-  },
-  {
-    name: 'createUpload',
-    method: 'POST',
-    path: '/_f_/:project/resumable',
-    transfersBytes: true,
-    api: descriptions.createUpload,
-  },
-  {
-    name: 'uploadState',
-    method: 'GET',
-    path: '/_f_/:project/resumable/:name',
-    api: descriptions.uploadState,
-  },
-  {
-    name: 'append',
-    method: 'PATCH',
-    path: '/_f_/:project/resumable/:name',
-    transfersBytes: true,
-    api: descriptions.append,
-  },
-  {
-    name: 'dropUpload',
-    method: 'DELETE',
-    path: '/_f_/:project/resumable/:name',
-    api: descriptions.dropUpload,
-  },
-  { name: 'deleteFiles', method: 'POST', path: '/_f_/:project/_delete_', api: descriptions.deleteFiles },
-  { name: 'listFiles', method: 'GET', path: '/_f_/:project', api: descriptions.listFiles },
-  { name: 'link', method: 'POST', path: '/_f_/:project/:name/link', api: descriptions.link },
-  {
-    name: 'download',
-    method: 'GET',
-    path: '/_f_/:project/:name',
-    transfersBytes: true,
-    api: descriptions.download,
-  },
-  {
-    name: 'putFile',
-    method: 'PUT',
-    path: '/_f_/:project/:name',
-    transfersBytes: true,
-    api: descriptions.putFile,
-  },
-  { name: 'deleteFile', method: 'DELETE', path: '/_f_/:project/:name', api: descriptions.deleteFile },
+  { name: 'upload', method: 'POST', path: `${project}/upload`, transfersBytes, ...upload },
+  { name: 'uploadLink', method: 'POST', path: `${project}/upload-link`, ...uploadLink },
+  { name: 'createUpload', method: 'POST', path: resumable, transfersBytes, ...createUpload },
+  { name: 'uploadState', method: 'GET', path: `${resumable}/:name`, ...uploadState },
+  { name: 'append', method: 'PATCH', path: `${resumable}/:name`, transfersBytes, ...append },
+  { name: 'dropUpload', method: 'DELETE', path: `${resumable}/:name`, ...dropUpload },
+  { name: 'deleteFiles', method: 'POST', path: `${project}/_delete_`, ...deleteFiles },
+  { name: 'listFiles', method: 'GET', path: project, ...listFiles },
+  { name: 'link', method: 'POST', path: `${file}/link`, ...link },
+  { name: 'download', method: 'GET', path: file, transfersBytes, ...download },
+  { name: 'putFile', method: 'PUT', path: file, transfersBytes, ...putFile },
+  { name: 'deleteFile', method: 'DELETE', path: file, ...deleteFile },
 ];

@@ -2,9 +2,12 @@ import type { Authenticate } from '../../common/auth/authenticate.ts';
 import type { Handler } from '../../common/http/http-types.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { accountErrors, noStore } from '../../common/openapi/api-operation.ts';
+import { curl } from '../../common/openapi/curl.ts';
 import { isStoredName } from '../file-name.ts';
 import { fileNotFound } from '../object-bytes.ts';
 import type { StorageQuota } from '../storage-quota.ts';
+import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 
 export interface DeleteFileDeps {
   readonly authenticate: Authenticate;
@@ -17,6 +20,17 @@ export interface DeleteFileDeps {
 /** What the stores may take, once it has begun. Milliseconds. */
 export const deletionDeadline = 30_000;
 
+export const deleteFile: OperationDefinition<DeleteFileDeps> = {
+  summary: 'Delete a file',
+  description: 'Deletes its bytes and its metadata. Copies in caches and CDNs stay.',
+  access: 'token',
+  pathParameters: fileName,
+  answers: { 204: { description: 'The file is deleted', headers: noStore } },
+  errors: [...accountErrors, 'not_found', 'unavailable'],
+  sample: (base) => nameOfUpload(base) + curl({ method: 'DELETE', url: `${base}/_f_/demo/$NAME` }),
+  handler: deleteFileOperation,
+};
+
 /**
  * DELETE /_f_/{project_slug}/{name}: the object goes first, then the row. A process that dies in between leaves a row
  * without an object: a download answers 404, the file can be deleted again, and the janitor removes the row of a young
@@ -24,7 +38,7 @@ export const deletionDeadline = 30_000;
  * be back. For the same reason the janitor, which asks for the row before it looks at the object, can not take an object
  * for one without a row while this is under way.
  */
-export function deleteFileOperation({ authenticate, cloudFiles, store, quota }: DeleteFileDeps): Handler {
+function deleteFileOperation({ authenticate, cloudFiles, store, quota }: DeleteFileDeps): Handler {
   return async (request) => {
     const { userId } = await authenticate(request);
     const { project, name = '' } = request.params;

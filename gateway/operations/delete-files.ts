@@ -3,12 +3,15 @@ import type { Handler } from '../../common/http/http-types.ts';
 import { noStoreJson } from '../../common/http/no-store-json.ts';
 import { readJson } from '../../common/http/read-json.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
+import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '../../common/openapi/api-operation.ts';
+import { curl } from '../../common/openapi/curl.ts';
+import { count, exactObject, named, string } from '../../common/openapi/schema.ts';
 import { isStoredName } from '../file-name.ts';
 import { type DeleteFileDeps, deletionDeadline } from './delete-file.ts';
-import { readProjectSlug } from './upload.ts';
+import { nameOfUpload, type OperationDefinition, readProjectSlug } from './operation.ts';
 
 /** As many as DeleteObjects of S3 takes. */
-export const mostNames = 1000;
+const mostNames = 1000;
 const maxBodyBytes = 1_000_000;
 
 interface Failure {
@@ -17,8 +20,55 @@ interface Failure {
   readonly message: string;
 }
 
+const deletions = named(
+  'Deletions',
+  exactObject({
+    deleted: { ...count, description: 'How many were deleted' },
+    failed: {
+      type: 'array',
+      items: exactObject({
+        name: string,
+        code: { type: 'string', enum: ['not_found', 'unavailable'] },
+        message: string,
+      }),
+      description: 'Those that were not deleted',
+    },
+  }),
+);
+
+export const deleteFiles: OperationDefinition<DeleteFileDeps> = {
+  summary: 'Delete files by their names',
+  description:
+    'Deletes each as the deletion of a single file does. Those that can’t be deleted are listed; the others are gone.',
+  access: 'token',
+  body: {
+    description: 'The `name` of each CloudFile',
+    content: jsonContent(
+      {
+        type: 'object',
+        required: ['names'],
+        properties: {
+          names: {
+            type: 'array',
+            items: { type: 'string', maxLength: 200 },
+            minItems: 1,
+            maxItems: mostNames,
+          },
+        },
+      },
+      { names: ['0197a5c8-7c1e-4d3a-9b52-0c9f6e1d2a34_hello.txt'] },
+    ),
+  },
+  answers: { 200: jsonAnswer('How many were deleted, and which were not', deletions) },
+  errors: [...accountErrors, ...bodyErrors, 'invalid_slug', 'unavailable'],
+  sample: (base) =>
+    nameOfUpload(base) +
+    curl({ url: `${base}/_f_/demo/_delete_`, more: ['-d "{\\"names\\": [\\"$NAME\\"]}"'] }),
+  handler: deleteFilesOperation,
+};
+
 /** POST /_f_/{project_slug}/_delete_: deletes files by their names, each as `deleteFileOperation` does one. */
-export function deleteFilesOperation({ authenticate, cloudFiles, store, quota }: DeleteFileDeps): Handler {
+function deleteFilesOperation({ authenticate, cloudFiles, store, quota }: DeleteFileDeps): Handler {
   return async (request) => {
     const project = readProjectSlug(request);
     const { userId } = await authenticate(request);

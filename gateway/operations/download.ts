@@ -6,6 +6,16 @@ import { continueWith } from '../../common/limits/continue-with.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ByteRange, ObjectStore } from '../../common/object-store/object-store.ts';
+import {
+  type ApiAnswer,
+  type ApiHeader,
+  accountErrors,
+  header,
+  headerParameter,
+  queryParameter,
+} from '../../common/openapi/api-operation.ts';
+import { curl } from '../../common/openapi/curl.ts';
+import { bytes } from '../../common/openapi/schema.ts';
 import { parseRange } from '../byte-range.ts';
 import { isNotModified, rangeApplies } from '../conditional.ts';
 import { servingHeaders } from '../content-type-policy.ts';
@@ -14,6 +24,7 @@ import { type ServedFile, type SmallFiles, smallFileBytes } from '../download/sm
 import type { FileLinks } from '../file-links.ts';
 import { isStoredName } from '../file-name.ts';
 import { fileNotFound, objectBytes } from '../object-bytes.ts';
+import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 
 export interface DownloadDeps {
   readonly authenticate: Authenticate;
@@ -40,6 +51,48 @@ type BytesOf = (range: ByteRange | null) => Uint8Array | StreamBody;
 // what is stored under a name never changes
 const forAll = 'public, max-age=31536000, immutable';
 const forOne = 'private, no-cache';
+
+const versionHeaders = {
+  ETag: header('Of the file, which never changes'),
+  'Last-Modified': header('When it was uploaded'),
+  'Cache-Control': header('Whether others may keep it'),
+};
+
+function fileAnswer(description: string, more: Readonly<Record<string, ApiHeader>> = {}): ApiAnswer {
+  const served = {
+    'Content-Disposition': header('inline for media that cannot run scripts, else attachment'),
+    'Content-Security-Policy': header('Scripts in the file cannot run'),
+    'X-Content-Type-Options': header('nosniff'),
+    'Accept-Ranges': header('bytes'),
+  };
+  const headers = { ...versionHeaders, ...served, ...more };
+  return { description, headers, content: { '*/*': { schema: bytes } } };
+}
+
+export const download: OperationDefinition<DownloadDeps> = {
+  summary: 'Download a file',
+  description:
+    'The `s3Link` of a CloudFile. With FILE_LINKS=private it needs the token of the owner, or a link that expires.',
+  access: 'optional',
+  pathParameters: fileName,
+  parameters: [
+    queryParameter('expires', 'Of a link that expires'),
+    queryParameter('signature', 'Of a link that expires'),
+    headerParameter('Range', 'A single range of bytes, such as `bytes=0-99`'),
+    headerParameter('If-Range', 'An ETag or a time: another version is sent as a whole'),
+    headerParameter('If-None-Match', 'ETags: 304 when it is one of them'),
+    headerParameter('If-Modified-Since', 'A time: 304 when there is nothing newer'),
+  ],
+  answers: {
+    200: fileAnswer('The file'),
+    206: fileAnswer('A part of it', { 'Content-Range': header('Which part, and the size of the whole') }),
+    304: { description: 'The client has it', headers: versionHeaders },
+  },
+  errors: [...accountErrors, 'link_refused', 'not_found', 'range_not_satisfiable', 'unavailable'],
+  head: { summary: 'Ask about a file', statuses: [200, 304] },
+  sample: (base) => nameOfUpload(base) + curl({ url: `${base}/_f_/demo/$NAME` }),
+  handler: downloadOperation,
+};
 
 /** GET /_f_/{project_slug}/{name}: a stored file, whole or in part. */
 export function downloadOperation(deps: DownloadDeps): Handler {

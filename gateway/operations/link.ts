@@ -5,9 +5,13 @@ import { noStoreJson } from '../../common/http/no-store-json.ts';
 import { readJson } from '../../common/http/read-json.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
+import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '../../common/openapi/api-operation.ts';
+import { curl } from '../../common/openapi/curl.ts';
+import { dateTime, exactObject, named } from '../../common/openapi/schema.ts';
 import type { FileLinks } from '../file-links.ts';
 import { isStoredName } from '../file-name.ts';
 import { fileNotFound } from '../object-bytes.ts';
+import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 
 export interface LinkDeps {
   readonly authenticate: Authenticate;
@@ -20,6 +24,36 @@ export interface LinkDeps {
 const maxBodyBytes = 1024;
 /** As long as S3's own links may live. Seconds. */
 export const longestLife = 7 * 24 * 3600;
+
+export const link: OperationDefinition<LinkDeps> = {
+  summary: 'Create a link that expires',
+  description: 'Anyone who has the link can read this one file until then, also with FILE_LINKS=private.',
+  access: 'token',
+  pathParameters: fileName,
+  body: {
+    description: 'How long the link is valid',
+    content: jsonContent(
+      {
+        type: 'object',
+        required: ['expiresIn'],
+        properties: {
+          expiresIn: { type: 'integer', minimum: 1, maximum: longestLife, description: 'Seconds' },
+        },
+      },
+      { expiresIn: 3600 },
+    ),
+  },
+  answers: {
+    200: jsonAnswer(
+      'The link',
+      named('Link', exactObject({ link: { type: 'string', format: 'uri' }, expiresAt: dateTime })),
+    ),
+  },
+  errors: [...accountErrors, ...bodyErrors, 'not_found'],
+  sample: (base) =>
+    nameOfUpload(base) + curl({ url: `${base}/_f_/demo/$NAME/link`, body: { expiresIn: 3600 } }),
+  handler: linkOperation,
+};
 
 /** POST /_f_/{project_slug}/{name}/link: an address that opens the file for a while, also for who has no token. */
 export function linkOperation({ authenticate, cloudFiles, links, downloadUrl }: LinkDeps): Handler {

@@ -1,10 +1,12 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
-import { invalidCondition, invalidSlug, noSuchProject } from '../../common/errors/catalogue.ts';
+import { invalidCondition, noSuchProject } from '../../common/errors/catalogue.ts';
 import type { Handler, QueryPairs } from '../../common/http/http-types.ts';
 import {
   choiceParameter,
+  describeList,
   limitParameter,
   momentParameter,
+  nextPage,
   partParameter,
   readListQuery,
   textParameter,
@@ -14,10 +16,14 @@ import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { FileCursor, FileQuery } from '../../common/metadata/file-list.ts';
 import type { Projects } from '../../common/metadata/projects.ts';
-import { slugProblem } from '../../common/metadata/slug.ts';
+import { accountErrors, jsonAnswer } from '../../common/openapi/api-operation.ts';
+import { curl } from '../../common/openapi/curl.ts';
+import { arrayOf, count, exactObject, named } from '../../common/openapi/schema.ts';
 import { cloudFileJson } from '../cloud-file-json.ts';
+import { cloudFile } from '../cloud-file-schema.ts';
 import { filterPattern, mediaTypeFilterProblem } from '../media-type.ts';
 import { fileNotFound } from '../object-bytes.ts';
+import { type OperationDefinition, readProjectSlug, uploadSample } from './operation.ts';
 
 export interface ListFilesDeps {
   readonly authenticate: Authenticate;
@@ -33,7 +39,7 @@ const afterPattern =
 const digestPattern = /^[0-9a-f]{64}$/;
 const badCursor = 'should be the next of another page';
 
-export const fileListParameters = {
+const parameters = {
   limit: limitParameter,
   after: textParameter('The `next` of the page before', { pattern: afterPattern.source }, (text) =>
     afterPattern.test(text) ? null : badCursor,
@@ -60,14 +66,36 @@ export const fileListParameters = {
   count: choiceParameter('Whether the answer says how many files match in all', ['true', 'false'], 'false'),
 };
 
+const filePage = named(
+  'FilePage',
+  exactObject(
+    {
+      files: arrayOf(cloudFile),
+      next: nextPage,
+      count: { ...count, description: 'How many match in all; there when it was asked for' },
+    },
+    { optional: ['count'] },
+  ),
+);
+
+export const listFiles: OperationDefinition<ListFilesDeps> = {
+  summary: 'List the files of a project',
+  description:
+    'Newest first, unless `sort` or `order` says otherwise. `next` is the `after` of the following page.',
+  access: 'token',
+  parameters: describeList(parameters),
+  answers: { 200: jsonAnswer('A page of them', filePage) },
+  errors: [...accountErrors, 'invalid_slug', 'invalid_condition', 'project_not_found', 'not_found'],
+  sample: (base) => `${uploadSample(base)}\n${curl({ url: `${base}/_f_/demo?limit=10&type=text/` })}`,
+  handler: listFilesOperation,
+};
+
 /** GET /_f_/{project_slug}: a page of the files of a project, newest first unless the query says otherwise. */
-export function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl }: ListFilesDeps): Handler {
+function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl }: ListFilesDeps): Handler {
   return async (request) => {
     const { userId: ownerId } = await authenticate(request);
     const { signal } = request;
-    const projectSlug = request.params.project ?? '';
-    const problem = slugProblem('project', projectSlug);
-    if (problem !== null) throw invalidSlug([problem]);
+    const projectSlug = readProjectSlug(request);
     const { counts, sha256, ...asked } = readQuery(request.query);
     if (sha256 !== undefined) {
       const file = await cloudFiles.findByDigest({ ownerId, projectSlug, sha256 }, signal);
@@ -99,7 +127,7 @@ type Asked = Omit<FileQuery, 'ownerId' | 'projectSlug'> & {
 };
 
 function readQuery(pairs: QueryPairs): Asked {
-  const { after: cursor, type, sort, order, count, ...read } = readListQuery(fileListParameters, pairs);
+  const { after: cursor, type, sort, order, count, ...read } = readListQuery(parameters, pairs);
   const byName = sort === 'name';
   const after = cursor === undefined ? undefined : readCursor(cursor, byName);
   if (cursor !== undefined && after === undefined) throw invalidCondition([`after ${badCursor}`]);

@@ -1,15 +1,44 @@
 import { randomUUID } from 'node:crypto';
 import { chunksUnsupported, payloadTooLarge, wrongContentType } from '../../common/errors/catalogue.ts';
 import type { Handler } from '../../common/http/http-types.ts';
+import { curl } from '../../common/openapi/curl.ts';
+import { bytes } from '../../common/openapi/schema.ts';
 import { draftFile } from '../file-draft.ts';
 import type { FileChecksums } from '../multipart/file-checksums.ts';
 import { objectDescription } from '../object-description.ts';
 import { type BodyReader, type ObjectStage, receiveBody } from '../receive/receive-body.ts';
 import { mustFit } from '../upload-access.ts';
-import { announcedChecksums, cleaningUp, readProjectSlug, storeFile, type UploadDeps } from './upload.ts';
+import {
+  type OperationDefinition,
+  readProjectSlug,
+  sendingErrors,
+  sendingParameters,
+  storedAnswer,
+} from './operation.ts';
+import { announcedChecksums, cleaningUp, storeFile, type UploadDeps } from './upload.ts';
+
+export const putFile: OperationDefinition<UploadDeps> = {
+  summary: 'Upload a file as a plain body',
+  description:
+    'As `curl -T` does. The name in the address is the original name; each request stores a file of its own. Files called `upload`, `upload-link`, `resumable` or `_delete_` need another way.',
+  access: 'optional',
+  parameters: sendingParameters,
+  pathParameters: {
+    name: {
+      description: 'The name of the file to be stored',
+      schema: { type: 'string', minLength: 1, maxLength: 1000 },
+    },
+  },
+  body: { description: 'The bytes', content: { '*/*': { schema: bytes } } },
+  answers: storedAnswer('What is known of the file'),
+  errors: sendingErrors,
+  sample: (base) =>
+    `echo hello > hello.txt\n${curl({ url: `${base}/_f_/demo/hello.txt`, more: ['-T hello.txt'] })}`,
+  handler: (deps) => deps.access.counting(putFileOperation(deps)),
+};
 
 /** PUT /_f_/{project_slug}/{original name}: the body is the file, as `curl -T` sends it. */
-export function putFileOperation(deps: UploadDeps): Handler {
+function putFileOperation(deps: UploadDeps): Handler {
   const { maxUploadBytes } = deps;
   return cleaningUp(deps, async (request, behind) => {
     const { body, signal } = request;

@@ -28,7 +28,7 @@ import {
 import type { Progress } from '../resumable/upload-ends.ts';
 import { offsetOf } from '../resumable/upload-state.ts';
 import { mustFit, type UploadAccess } from '../upload-access.ts';
-import { readProjectSlug } from './upload.ts';
+import { readProjectSlug } from './operation.ts';
 
 export interface ResumableDeps {
   readonly access: UploadAccess;

@@ -3,10 +3,13 @@ import { invalidBody } from '../../common/errors/catalogue.ts';
 import type { Handler } from '../../common/http/http-types.ts';
 import { noStoreJson } from '../../common/http/no-store-json.ts';
 import { readJson } from '../../common/http/read-json.ts';
-import { mediaTypeFilterProblem } from '../media-type.ts';
+import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '../../common/openapi/api-operation.ts';
+import { curl } from '../../common/openapi/curl.ts';
+import { count, dateTime, exactObject, named, type Schema } from '../../common/openapi/schema.ts';
+import { filterPattern, mediaTypeFilterProblem } from '../media-type.ts';
 import type { UploadLink, UploadLinks } from '../upload-links.ts';
 import { longestLife } from './link.ts';
-import { readProjectSlug } from './upload.ts';
+import { type OperationDefinition, readProjectSlug } from './operation.ts';
 
 export interface UploadLinkDeps {
   readonly authenticate: Authenticate;
@@ -18,10 +21,45 @@ export interface UploadLinkDeps {
 
 const maxBodyBytes = 1024;
 /** Uploads by one link that are counted. */
-export const mostTimes = 1_000_000;
+const mostTimes = 1_000_000;
+
+const wishes: Readonly<Record<string, Schema>> = {
+  expiresIn: { type: 'integer', minimum: 1, maximum: longestLife, description: 'Seconds' },
+  maxBytes: { ...count, description: 'Of a file' },
+  type: {
+    type: 'string',
+    pattern: filterPattern.source,
+    description: 'A media type, or the beginning of one up to its slash, such as `image/`',
+  },
+  times: { type: 'integer', minimum: 1, maximum: mostTimes, description: 'How many uploads' },
+};
+const addresses: Readonly<Record<string, Schema>> = {
+  form: { type: 'string', format: 'uri', description: 'For a form' },
+  resumable: { type: 'string', format: 'uri', description: 'The endpoint for tus' },
+  put: { type: 'string', description: 'For a plain body: `{name}` is that of the file' },
+};
+
+export const uploadLink: OperationDefinition<UploadLinkDeps> = {
+  summary: 'Create a link for uploads',
+  description:
+    'Anyone who has one of the addresses can upload to the project until then. The files belong to the account that made the link.',
+  access: 'token',
+  body: {
+    description: 'What the link lets in',
+    content: jsonContent(exactObject(wishes, { optional: ['maxBytes', 'type', 'times'] }), {
+      ...{ expiresIn: 600, maxBytes: 5_000_000, type: 'image/', times: 1 },
+    }),
+  },
+  answers: {
+    200: jsonAnswer('The link', named('UploadLink', exactObject({ ...addresses, expiresAt: dateTime }))),
+  },
+  errors: [...accountErrors, ...bodyErrors, 'invalid_slug', 'unavailable'],
+  sample: (base) => curl({ url: `${base}/_f_/demo/upload-link`, body: { expiresIn: 600, times: 1 } }),
+  handler: uploadLinkOperation,
+};
 
 /** POST /_f_/{project_slug}/upload-link: addresses to which somebody without a token may upload for a while. */
-export function uploadLinkOperation(deps: UploadLinkDeps): Handler {
+function uploadLinkOperation(deps: UploadLinkDeps): Handler {
   const { authenticate, uploadLinks, maxUploadBytes, filesUrl } = deps;
   return async (request) => {
     const projectSlug = readProjectSlug(request);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chunksUnsupported, invalidSlug, payloadTooLarge } from '../../common/errors/catalogue.ts';
+import { chunksUnsupported, payloadTooLarge } from '../../common/errors/catalogue.ts';
 import { visibleError } from '../../common/errors/render-error.ts';
 import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import { replayedHeader } from '../../common/http/idempotency-key.ts';
@@ -9,9 +9,9 @@ import type { Log } from '../../common/log/log.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { Projects } from '../../common/metadata/projects.ts';
-import { slugProblem } from '../../common/metadata/slug.ts';
 import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { bytes, string } from '../../common/openapi/schema.ts';
 import { cloudFileJson } from '../cloud-file-json.ts';
 import type { FileDigests } from '../digest/file-digests.ts';
 import { draftFile, type FileDraft } from '../file-draft.ts';
@@ -24,6 +24,15 @@ import type { ReceivedObject } from '../receive/receive-body.ts';
 import type { CountedFile, StorageQuota } from '../storage-quota.ts';
 import { mustFit, type UploadAccess, type UploadGrant } from '../upload-access.ts';
 import { type KeyedUpload, mustBeSame, type UploadKeys } from '../upload-keys.ts';
+import {
+  checksums,
+  type OperationDefinition,
+  readProjectSlug,
+  sendingErrors,
+  sendingParameters,
+  storedAnswer,
+  uploadSample,
+} from './operation.ts';
 
 /** What a form may hold beside its file: boundaries, headers, other fields. */
 const formOverheadBytes = 1024 * 1024;
@@ -54,6 +63,31 @@ export interface UploadDeps {
   readonly uploads: RunningUploads;
   readonly log: Log;
 }
+
+export const upload: OperationDefinition<UploadDeps> = {
+  summary: 'Upload a file',
+  description:
+    'The file is durable when the answer comes. Other parts of the form are ignored. The project is created if it does not exist.',
+  access: 'optional',
+  parameters: sendingParameters,
+  body: {
+    description: 'A form with the file, and its file name, in the part `file`',
+    content: {
+      'multipart/form-data': {
+        schema: {
+          type: 'object',
+          required: ['file'],
+          properties: { 'Content-MD5': string, 'x-checksum-crc32': string, file: bytes },
+        },
+        partHeaders: { file: checksums },
+      },
+    },
+  },
+  answers: storedAnswer('The stored file'),
+  errors: [...sendingErrors, 'missing_file_part'],
+  sample: uploadSample,
+  handler: (deps) => deps.access.counting(uploadOperation(deps)),
+};
 
 /** POST /_f_/{project_slug}/upload (interface.md section 4.1). */
 export function uploadOperation(deps: UploadDeps): Handler {
@@ -202,13 +236,6 @@ export function announcedChecksums(
     if (text !== undefined) checksums.expect(name, text);
   }
   return checksums;
-}
-
-export function readProjectSlug(request: HttpRequest): string {
-  const slug = request.params.project ?? '';
-  const problem = slugProblem('project', slug);
-  if (problem !== null) throw invalidSlug([problem]);
-  return slug;
 }
 
 /**

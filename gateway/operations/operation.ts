@@ -1,0 +1,88 @@
+import { invalidSlug } from '../../common/errors/catalogue.ts';
+import type { ErrorCode } from '../../common/errors/error-codes.ts';
+import type { Handler, HttpRequest } from '../../common/http/http-types.ts';
+import { keyErrors, keyParameter, replayedHeaders } from '../../common/http/idempotency-key.ts';
+import { slugProblem } from '../../common/metadata/slug.ts';
+import {
+  type ApiOperation,
+  accountErrors,
+  headerParameter,
+  jsonContent,
+  queryParameter,
+} from '../../common/openapi/api-operation.ts';
+import { curl, keeping } from '../../common/openapi/curl.ts';
+import { string } from '../../common/openapi/schema.ts';
+import { cloudFile } from '../cloud-file-schema.ts';
+
+/** What the file of an operation says of it: what it does, and how that is described. The table says where it is. */
+export interface OperationDefinition<Deps> extends Omit<ApiOperation, 'id' | 'tag'> {
+  readonly handler: (deps: Deps) => Handler;
+}
+
+export const fileName = {
+  name: { description: 'The `name` of a CloudFile', schema: { type: 'string', minLength: 1 } },
+} as const;
+
+/** Of requests that a link lets in without a token. */
+export const linkParameter = queryParameter('link', 'Of an upload link, instead of a token');
+
+/** Of a file: headers of its part, headers of the request, or fields of the form. */
+export const checksums = {
+  'Content-MD5': { description: 'Base64; a file with other bytes is refused', schema: string },
+  'x-checksum-crc32': { description: 'Base64 of four bytes, or eight hexadecimal digits', schema: string },
+  'Content-Digest': { description: 'RFC 9530: sha-256 and sha-512 are checked', schema: string },
+  'Repr-Digest': { description: 'The same', schema: string },
+} as const;
+
+/** Of every way to send a file at once. */
+export const sendingParameters = [
+  linkParameter,
+  ...Object.entries(checksums).map(([name, { description }]) => headerParameter(name, description)),
+  keyParameter,
+];
+
+/** Errors of every way to store a file. */
+export const storingErrors: readonly ErrorCode[] = [
+  ...accountErrors,
+  'invalid_slug',
+  'too_many_projects',
+  'quota_exceeded',
+  'request_timeout',
+  'payload_too_large',
+  'unavailable',
+];
+
+/** Errors of every way to send a file at once. */
+export const sendingErrors: readonly ErrorCode[] = [
+  ...storingErrors,
+  ...keyErrors,
+  'idempotency_key_in_use',
+  'wrong_content_type',
+  'invalid_multipart',
+  'chunks_unsupported',
+  'checksum_mismatch',
+  'link_refused',
+];
+
+/** What a way to send a file at once answers. */
+export function storedAnswer(description: string): ApiOperation['answers'] {
+  return { 200: { description, headers: replayedHeaders, content: jsonContent(cloudFile) } };
+}
+
+export function uploadSample(base: string): string {
+  const url = `${base}/_f_/demo/upload`;
+  return `echo hello > hello.txt\n${curl({ url, more: [`-F 'file=@hello.txt'`] })}`;
+}
+
+/** Leaves the name of a new file in NAME. */
+export function nameOfUpload(base: string): string {
+  const [make, ...send] = uploadSample(base).split('\n');
+  return `${make}\n${keeping('NAME', 'name', send.join('\n'))}\n`;
+}
+
+export function readProjectSlug({ params }: HttpRequest): string {
+  const { project = '' } = params;
+  const problem = slugProblem('project', project);
+  if (problem !== null) throw invalidSlug([problem]);
+  return project;
+}
