@@ -1,56 +1,109 @@
+import { type AccountOperation, accountRoutes } from '../common/auth/account-routes.ts';
 import type { Authenticate } from '../common/auth/authenticate.ts';
 import { invalidCondition } from '../common/errors/catalogue.ts';
-import type { Route } from '../common/http/http-types.ts';
+import type { QueryPairs, Route } from '../common/http/http-types.ts';
 import { noStoreJson } from '../common/http/no-store-json.ts';
+import { accountErrors as errors, jsonAnswer, queryParameter } from '../common/openapi/api-operation.ts';
+import { curl, keeping } from '../common/openapi/curl.ts';
+import { arrayOf, count, dateTime, exactObject, named, nullable, string } from '../common/openapi/schema.ts';
 import type { Delivery } from './delivery.ts';
-import { webhookDescriptions as descriptions, listed } from './describe-webhooks.ts';
-
 import type { Webhooks } from './webhooks.ts';
 
-/** What an account may see and do about its webhooks. */
-export function webhookRoutes({
-  webhooks,
-  authenticate,
-}: {
+interface WebhookRouteDeps {
   readonly webhooks: Webhooks;
   readonly authenticate: Authenticate;
-}): Route[] {
-  return [
-    {
-      operation: descriptions.secret.id,
-      method: 'GET',
-      path: '/_webhooks_/secret',
-      api: descriptions.secret,
-      async handler(request) {
-        const { userId } = await authenticate(request);
-        return noStoreJson({ secret: await webhooks.secretOf(userId) });
-      },
-    },
-    {
-      operation: descriptions.deliveries.id,
-      method: 'GET',
-      path: '/_webhooks_/deliveries',
-      api: descriptions.deliveries,
-      async handler(request) {
-        const { userId } = await authenticate(request);
-        const limit = readLimit(request.query);
-        return noStoreJson((await webhooks.recent(userId, limit, request.signal)).map(shown));
-      },
-    },
-    {
-      operation: descriptions.send.id,
-      method: 'POST',
-      path: '/_webhooks_/deliveries/:id/send',
-      api: descriptions.send,
-      async handler(request) {
-        const { userId } = await authenticate(request);
-        return noStoreJson(shown(await webhooks.sendAgain(userId, request.params.id ?? '', request.signal)));
-      },
-    },
-  ];
 }
 
-function readLimit(query: readonly (readonly [string, string])[]): number {
+/** What an account may see and do about its webhooks. */
+export function webhookRoutes(deps: WebhookRouteDeps): Route[] {
+  return accountRoutes('Webhooks', operations, deps);
+}
+
+/** How many deliveries a list has. */
+const listed = { usual: 50, most: 500 } as const;
+
+const delivery = named(
+  'Delivery',
+  exactObject({
+    id: { ...string, description: 'Also the `webhook-id` of the call' },
+    event: { type: 'string', enum: ['record.inserted', 'record.updated'] },
+    project: string,
+    space: string,
+    url: string,
+    recordIds: arrayOf(string),
+    state: { type: 'string', enum: ['pending', 'delivered', 'failed'] },
+    attempts: count,
+    lastStatus: nullable({ type: 'integer', description: 'Of the last answer; null: there was none' }),
+    lastProblem: nullable(string),
+    createdAt: dateTime,
+    updatedAt: dateTime,
+    nextAttemptAt: nullable({ ...dateTime, description: 'Null: there will be none' }),
+  }),
+);
+
+function announcing(base: string): string {
+  // a space of its own: other samples would call the address as well
+  const structure = {
+    ...{ name: 'People', description: '', projectSlug: 'demo', slug: 'announced' },
+    recordStructure: [{ name: 'name', slug: 'name', type: 'TEXT' }],
+    webhooks: { onInsertUrl: 'https://hooks.example.com/people' },
+  };
+  return `${curl({ url: `${base}/demo/announced`, headers: { structure }, body: [{ name: 'Ada' }] })}\n`;
+}
+
+const operations: readonly AccountOperation<WebhookRouteDeps>[] = [
+  {
+    ...{ name: 'getWebhookSecret', method: 'GET', path: '/_webhooks_/secret' },
+    summary: 'Get the key that signs webhooks',
+    description: 'Of the account, in the form of Standard Webhooks.',
+    answers: {
+      200: jsonAnswer(
+        'The key',
+        named('WebhookSecret', exactObject({ secret: { type: 'string', pattern: '^whsec_' } })),
+      ),
+    },
+    errors,
+    sample: (base) => curl({ url: `${base}/_webhooks_/secret` }),
+    run: async ({ webhooks }, _, accountId) => noStoreJson({ secret: await webhooks.secretOf(accountId) }),
+  },
+  {
+    ...{ name: 'getWebhookDeliveries', method: 'GET', path: '/_webhooks_/deliveries' },
+    summary: 'List the newest calls of webhooks',
+    description: 'Of the account, newest first.',
+    parameters: [
+      queryParameter('limit', 'How many at most', {
+        type: 'integer',
+        minimum: 1,
+        maximum: listed.most,
+        default: listed.usual,
+      }),
+    ],
+    answers: { 200: jsonAnswer('The calls', arrayOf(delivery)) },
+    errors: [...errors, 'invalid_condition'],
+    sample: (base) => announcing(base) + curl({ url: `${base}/_webhooks_/deliveries?limit=10` }),
+    async run({ webhooks }, { query, signal }, accountId) {
+      return noStoreJson((await webhooks.recent(accountId, readLimit(query), signal)).map(shown));
+    },
+  },
+  {
+    ...{ name: 'sendWebhookAgain', method: 'POST', path: '/_webhooks_/deliveries/:id/send' },
+    summary: 'Make a call of a webhook again',
+    description:
+      'One that was delivered, or failed, is made as if it were new, for two days after its write and as long as its ' +
+      'content is kept. One that waits is left as it is.',
+    pathParameters: { id: { description: 'Of the delivery', schema: { type: 'string', minLength: 1 } } },
+    answers: { 200: jsonAnswer('The delivery as it is now', delivery) },
+    errors: [...errors, 'not_found'],
+    sample: (base) =>
+      `${announcing(base)}${keeping('DELIVERY', 'id', curl({ url: `${base}/_webhooks_/deliveries?limit=1` }))}\n` +
+      curl({ method: 'POST', url: `${base}/_webhooks_/deliveries/$DELIVERY/send` }),
+    async run({ webhooks }, { params: { id = '' }, signal }, accountId) {
+      return noStoreJson(shown(await webhooks.sendAgain(accountId, id, signal)));
+    },
+  },
+];
+
+function readLimit(query: QueryPairs): number {
   const { usual, most } = listed;
   const text = query.find(([name]) => name === 'limit')?.[1] ?? String(usual);
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;

@@ -48,7 +48,7 @@ import { SharedStore } from './store-shared/shared-store.ts';
 import { noVersions } from './store-shared/space-versions.ts';
 import { RedisReservations } from './unique/redis-reservations.ts';
 import { createLocalReservations, type UniqueReservations } from './unique/unique-reservations.ts';
-import { usageRoute } from './usage/usage-route.ts';
+import { usageRoutes } from './usage/usage-route.ts';
 
 /** What carries events, opened for a process, with routes of its own. */
 type OpenEvents = (services: ProcessServices) => Promise<RecordEvents & Pick<Service, 'routes' | 'close'>>;
@@ -215,7 +215,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
   return [
     ...recordRoutes,
     ...projectRoutes({ ...deps, spaces }),
-    usageRoute({
+    ...usageRoutes({
       usage: args.usage ?? new UsageCounts({ ...args, db: store.db }),
       authenticate: args.authenticate,
     }),

@@ -1,106 +1,238 @@
+import { type AccountOperation, accountRoutes } from '../../common/auth/account-routes.ts';
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { invalidSlug, noSuchProject, recordSpaceNotFound } from '../../common/errors/catalogue.ts';
 import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
-import { readListQuery } from '../../common/http/list-parameters.ts';
+import {
+  describeList,
+  limitParameter,
+  nextPage,
+  partParameter,
+  readListQuery,
+  textParameter,
+} from '../../common/http/list-parameters.ts';
 import { noStoreJson } from '../../common/http/no-store-json.ts';
-import { slugProblem } from '../../common/metadata/slug.ts';
+import { longestName, slugPattern, slugProblem, spaceSlugProblem } from '../../common/metadata/slug.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
+import {
+  type ApiOperation,
+  accountErrors as errors,
+  noStore as headers,
+  jsonAnswer,
+} from '../../common/openapi/api-operation.ts';
+import { curl } from '../../common/openapi/curl.ts';
+import { nameSchema } from '../../common/openapi/name-schema.ts';
+import {
+  arrayOf,
+  count,
+  dateTime,
+  exactObject,
+  named,
+  type Schema,
+  string,
+} from '../../common/openapi/schema.ts';
 import { readPath } from '../input/space-reference.ts';
 import type { CatalogueEntry } from '../space/space-catalogue.ts';
 import { type SpaceFigures, SpaceSizes } from '../space/space-figures.ts';
+import { exampleStructure } from '../structure/example-structure.ts';
 import { structureText } from '../structure/structure.ts';
-import {
-  projectDescriptions as descriptions,
-  projectParameters,
-  spaceParameters,
-} from './describe-projects.ts';
+import { storedField } from '../structure/structure-schema.ts';
 import { type DropDeps, dropField, dropProject, dropSpace } from './drop-space.ts';
 
-const noFigures: SpaceFigures = { records: 0, bytes: 0 };
+type ProjectRouteDeps = DropDeps & { readonly authenticate: Authenticate };
+type Deps = ProjectRouteDeps & { readonly sizes: SpaceSizes };
 
 /** What an account may see of its projects and record spaces, and drop of them. */
-export function projectRoutes(deps: DropDeps & { readonly authenticate: Authenticate }): Route[] {
-  const { authenticate, projects, catalogue } = deps;
-  const sizes = new SpaceSizes(deps.store);
+export function projectRoutes(deps: ProjectRouteDeps): Route[] {
+  return accountRoutes('Projects', operations, { ...deps, sizes: new SpaceSizes(deps.store) });
+}
 
-  const listProjects = async ({ query, signal }: HttpRequest, ownerId: string): Promise<HttpResponse> => {
-    const { limit, after } = readListQuery(projectParameters, query);
-    const found = await projects.list(ownerId, { limit: limit + 1, after }, signal);
-    const page = found.slice(0, limit);
-    const ids = page.map(({ id }) => id);
-    const counts = await catalogue.countByProject(ownerId, ids, signal);
-    return noStoreJson({
-      projects: page.map(({ id, slug, createdAt }) => ({
-        ...{ slug, createdAt: createdAt.toISOString(), spaces: counts.get(id) ?? 0 },
-      })),
-      next: found.length > limit ? page.at(-1)?.slug : null,
-    });
-  };
+const nextOf = 'The `next` of the page before';
+const projectParameters = {
+  limit: limitParameter,
+  after: textParameter(
+    nextOf,
+    { pattern: slugPattern.source },
+    (text) => slugProblem('project', text) && 'should be the slug of a project',
+  ),
+};
+const spaceParameters = {
+  limit: limitParameter,
+  after: textParameter(
+    nextOf,
+    nameSchema,
+    (text) => spaceSlugProblem(text) && 'should be the slug of a record space',
+  ),
+  search: partParameter('Part of the slug or of the name; letter case is ignored', longestName),
+};
 
-  const listSpaces = async (request: HttpRequest, ownerId: string): Promise<HttpResponse> => {
-    const { query, signal } = request;
-    const project = readProject(request);
-    const { limit, after, search } = readListQuery(spaceParameters, query);
-    const projectId = uuidV5(ownerId, project);
-    const found = await catalogue.list({ projectId, limit: limit + 1, after, search }, signal);
-    if (found.length === 0 && (await projects.find(ownerId, project, signal)) === null) {
-      throw noSuchProject(project);
-    }
-    const page = found.slice(0, limit);
-    const ids = page.map(({ recordsId }) => recordsId);
-    const figures = ids.length === 0 ? new Map<string, SpaceFigures>() : await sizes.of(ids, ownerId, signal);
-    return noStoreJson({
-      spaces: page.map((entry) => listed(entry, figures.get(entry.recordsId))),
-      next: found.length > limit ? page.at(-1)?.structure.slug : null,
-    });
-  };
+const listedSpace = {
+  slug: string,
+  name: string,
+  description: string,
+  fields: arrayOf(storedField),
+  createdAt: dateTime,
+  records: { ...count, description: 'Counted when it is asked for' },
+  bytes: { ...count, description: 'What the values take as text, by the size of some records' },
+} as const satisfies Readonly<Record<string, Schema>>;
 
-  const getSpace = async (request: HttpRequest, ownerId: string): Promise<HttpResponse> => {
-    const { id, slug } = readSpace(request, ownerId);
-    const entry = await catalogue.find(id, request.signal);
-    if (entry === null) throw recordSpaceNotFound(slug, '');
-    const figures = await sizes.of([entry.recordsId], ownerId, request.signal);
-    const structure = shown(entry);
-    return noStoreJson({ ...listed(entry, figures.get(entry.recordsId), structure), structure });
-  };
+const listedProject = {
+  slug: string,
+  createdAt: dateTime,
+  spaces: { ...count, description: 'How many record spaces it has' },
+};
 
-  const dropProjectOf = async (request: HttpRequest, ownerId: string): Promise<HttpResponse> => {
-    await dropProject(deps, { ownerId, slug: readProject(request) }, request.signal);
-    return gone;
-  };
+const dropped = { 204: { description: 'It is dropped', headers } } as const;
 
-  const dropSpaceOf = async (request: HttpRequest, ownerId: string): Promise<HttpResponse> => {
-    await dropSpace(deps, readSpace(request, ownerId), request.signal);
-    return gone;
-  };
+/** A space of its own: other samples use theirs. */
+function making(base: string, space: string): string {
+  const structure = { ...exampleStructure, projectSlug: 'shop', slug: space };
+  return `${curl({ url: `${base}/shop/${space}`, headers: { structure }, body: [{ name: 'Ada', age: 36 }] })}\n`;
+}
 
-  const dropFieldOf = async (request: HttpRequest, ownerId: string): Promise<HttpResponse> => {
-    const { field = '' } = request.params;
-    await dropField(deps, { ...readSpace(request, ownerId), field }, request.signal);
-    return gone;
-  };
+function page(name: string, key: string, item: Schema): ApiOperation['answers'] {
+  const schema = named(name, exactObject({ [key]: arrayOf(item), next: nextPage }));
+  return { 200: jsonAnswer('A page of them', schema) };
+}
 
-  const route = (
-    name: keyof typeof descriptions,
-    method: 'GET' | 'DELETE',
-    path: string,
-    run: (request: HttpRequest, ownerId: string) => Promise<HttpResponse>,
-  ): Route => ({
-    ...{ operation: name, api: { id: name, ...descriptions[name] }, method, path: `/_projects_${path}` },
-    async handler(request) {
-      const { userId } = await authenticate(request);
-      return run(request, userId);
+const paths = {
+  projects: '/_projects_',
+  project: '/_projects_/:project',
+  spaces: '/_projects_/:project/spaces',
+  space: '/_projects_/:project/spaces/:space',
+};
+
+const operations: readonly AccountOperation<Deps>[] = [
+  {
+    ...{ name: 'listProjects', method: 'GET', path: paths.projects, run: listProjects },
+    summary: 'List projects',
+    description: 'Of the account, by their slugs. `next` is the `after` of the following page.',
+    parameters: describeList(projectParameters),
+    answers: page('ProjectPage', 'projects', named('Project', exactObject(listedProject))),
+    errors: [...errors, 'invalid_condition'],
+    sample: (base) => making(base, 'people') + curl({ url: `${base}/_projects_?limit=10` }),
+  },
+  {
+    ...{ name: 'dropProject', method: 'DELETE', path: paths.project },
+    summary: 'Drop a project',
+    description: 'With its record spaces and their records. It must have no files.',
+    answers: dropped,
+    errors: [...errors, 'invalid_slug', 'project_not_found', 'project_has_files'],
+    sample: (base) => making(base, 'people') + curl({ method: 'DELETE', url: `${base}/_projects_/shop` }),
+    async run(deps, request, ownerId) {
+      await dropProject(deps, { ownerId, slug: readProject(request) }, request.signal);
+      return gone;
     },
+  },
+  {
+    ...{ name: 'listSpaces', method: 'GET', path: paths.spaces, run: listSpaces },
+    summary: 'List the record spaces of a project',
+    description: 'By their slugs. `next` is the `after` of the following page.',
+    parameters: describeList(spaceParameters),
+    answers: page('SpacePage', 'spaces', named('ListedSpace', exactObject(listedSpace))),
+    errors: [...errors, 'invalid_slug', 'invalid_condition', 'project_not_found'],
+    sample: (base) => making(base, 'people') + curl({ url: `${base}/_projects_/shop/spaces?search=peo` }),
+  },
+  {
+    ...{ name: 'getSpace', method: 'GET', path: paths.space, run: getSpace },
+    summary: 'Get a record space',
+    description: 'With its whole structure, in the form that the `structure` header takes.',
+    answers: {
+      200: jsonAnswer(
+        'The record space',
+        named(
+          'SpaceWithStructure',
+          exactObject({ ...listedSpace, structure: { type: 'object', additionalProperties: true } }),
+        ),
+      ),
+    },
+    errors: [...errors, 'invalid_slug', 'record_space_not_found'],
+    sample: (base) => making(base, 'people') + curl({ url: `${base}/_projects_/shop/spaces/people` }),
+  },
+  {
+    ...{ name: 'dropSpace', method: 'DELETE', path: paths.space },
+    summary: 'Drop a record space',
+    description: 'With its records. A space that is created again under the same slug starts empty.',
+    answers: dropped,
+    errors: [...errors, 'invalid_slug', 'record_space_not_found'],
+    sample: (base) =>
+      making(base, 'guests') + curl({ method: 'DELETE', url: `${base}/_projects_/shop/spaces/guests` }),
+    async run(deps, request, ownerId) {
+      await dropSpace(deps, readSpace(request, ownerId), request.signal);
+      return gone;
+    },
+  },
+  {
+    ...{ name: 'dropField', method: 'DELETE', path: `${paths.space}/fields/:field` },
+    summary: 'Drop a field of a record space',
+    description:
+      'With its values. A request whose structure still has the field creates it again, without values, unless it says `mutate: false`.',
+    pathParameters: {
+      field: { description: 'Slug or name of the field', schema: { type: 'string', minLength: 1 } },
+    },
+    answers: dropped,
+    errors: [...errors, 'invalid_slug', 'not_found'],
+    sample: (base) =>
+      making(base, 'hosts') +
+      curl({ method: 'DELETE', url: `${base}/_projects_/shop/spaces/hosts/fields/age` }),
+    async run(deps, request, ownerId) {
+      const { field = '' } = request.params;
+      await dropField(deps, { ...readSpace(request, ownerId), field }, request.signal);
+      return gone;
+    },
+  },
+];
+
+async function listProjects(
+  { projects, catalogue }: Deps,
+  { query, signal }: HttpRequest,
+  ownerId: string,
+): Promise<HttpResponse> {
+  const { limit, after } = readListQuery(projectParameters, query);
+  const found = await projects.list(ownerId, { limit: limit + 1, after }, signal);
+  const page = found.slice(0, limit);
+  const ids = page.map(({ id }) => id);
+  const counts = await catalogue.countByProject(ownerId, ids, signal);
+  return noStoreJson({
+    projects: page.map(({ id, slug, createdAt }) => ({
+      ...{ slug, createdAt: createdAt.toISOString(), spaces: counts.get(id) ?? 0 },
+    })),
+    next: found.length > limit ? page.at(-1)?.slug : null,
   });
-  const space = '/:project/spaces/:space';
-  return [
-    route('listProjects', 'GET', '', listProjects),
-    route('dropProject', 'DELETE', '/:project', dropProjectOf),
-    route('listSpaces', 'GET', '/:project/spaces', listSpaces),
-    route('getSpace', 'GET', space, getSpace),
-    route('dropSpace', 'DELETE', space, dropSpaceOf),
-    route('dropField', 'DELETE', `${space}/fields/:field`, dropFieldOf),
-  ];
+}
+
+async function listSpaces(
+  { projects, catalogue, sizes }: Deps,
+  request: HttpRequest,
+  ownerId: string,
+): Promise<HttpResponse> {
+  const { query, signal } = request;
+  const project = readProject(request);
+  const { limit, after, search } = readListQuery(spaceParameters, query);
+  const projectId = uuidV5(ownerId, project);
+  const found = await catalogue.list({ projectId, limit: limit + 1, after, search }, signal);
+  if (found.length === 0 && (await projects.find(ownerId, project, signal)) === null) {
+    throw noSuchProject(project);
+  }
+  const page = found.slice(0, limit);
+  const ids = page.map(({ recordsId }) => recordsId);
+  const figures = ids.length === 0 ? new Map<string, SpaceFigures>() : await sizes.of(ids, ownerId, signal);
+  return noStoreJson({
+    spaces: page.map((entry) => listed(entry, figures.get(entry.recordsId))),
+    next: found.length > limit ? page.at(-1)?.structure.slug : null,
+  });
+}
+
+async function getSpace(
+  { catalogue, sizes }: Deps,
+  request: HttpRequest,
+  ownerId: string,
+): Promise<HttpResponse> {
+  const { id, slug } = readSpace(request, ownerId);
+  const entry = await catalogue.find(id, request.signal);
+  if (entry === null) throw recordSpaceNotFound(slug, '');
+  const figures = await sizes.of([entry.recordsId], ownerId, request.signal);
+  const structure = shown(entry);
+  return noStoreJson({ ...listed(entry, figures.get(entry.recordsId), structure), structure });
 }
 
 const gone: HttpResponse = { status: 204, headers: { 'cache-control': 'no-store' } };
@@ -116,6 +248,8 @@ function readSpace({ params }: HttpRequest, ownerId: string): { readonly id: str
   const { projectSlug, slug } = readPath(params);
   return { id: uuidV5(ownerId, projectSlug, slug), slug };
 }
+
+const noFigures: SpaceFigures = { records: 0, bytes: 0 };
 
 interface ShownStructure {
   readonly name: string;

@@ -1,10 +1,11 @@
+import { type AccountOperation, accountRoutes } from '../../common/auth/account-routes.ts';
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { invalidCondition } from '../../common/errors/catalogue.ts';
 import type { QueryPairs, Route } from '../../common/http/http-types.ts';
 import { dayParameter, describeList, readListQuery } from '../../common/http/list-parameters.ts';
 import { noStoreJson } from '../../common/http/no-store-json.ts';
 import { dayOf, type UsageCounts } from '../../common/metadata/usage-counts.ts';
-import { type ApiOperation, accountErrors, jsonAnswer } from '../../common/openapi/api-operation.ts';
+import { accountErrors, jsonAnswer } from '../../common/openapi/api-operation.ts';
 import { curl } from '../../common/openapi/curl.ts';
 import { arrayOf, count, exactObject, named, type Schema, string } from '../../common/openapi/schema.ts';
 
@@ -33,41 +34,34 @@ const usageDay = named(
   }),
 );
 
-/** How the description of the API shows what an account used. */
-const description: ApiOperation = {
-  id: 'getUsage',
-  tag: 'Usage',
+interface UsageRouteDeps {
+  readonly usage: Pick<UsageCounts, 'of'>;
+  readonly authenticate: Authenticate;
+}
+
+/** GET /_usage_: what an account used, by project and day. */
+const getUsage: AccountOperation<UsageRouteDeps> = {
+  ...{ name: 'getUsage', method: 'GET', path: '/_usage_' },
   summary: 'Get what the account used',
   description:
     'By day (UTC) and project, in this order; a day on which a project was not used is left out. ' +
     'Figures are up to a minute behind.',
-  access: 'token',
   parameters: describeList(parameters),
   answers: { 200: jsonAnswer('The figures', named('Usage', exactObject({ days: arrayOf(usageDay) }))) },
   errors: [...accountErrors, 'invalid_condition'],
   sample: (base) => curl({ url: `${base}/_usage_?from=2026-11-01&to=2026-11-30` }),
+  async run({ usage }, { query, signal }, accountId) {
+    const days = await usage.of(accountId, readDays(query), signal);
+    if (days === null) throw invalidCondition(['these days have too many figures: ask for fewer days']);
+    return noStoreJson({ days });
+  },
 };
 
-const dayLength = 24 * 3600 * 1000;
-
-/** GET /_usage_: what an account used, by project and day. */
-export function usageRoute({
-  usage,
-  authenticate,
-}: {
-  readonly usage: Pick<UsageCounts, 'of'>;
-  readonly authenticate: Authenticate;
-}): Route {
-  return {
-    ...{ operation: description.id, method: 'GET', path: '/_usage_', api: description },
-    async handler(request) {
-      const { userId } = await authenticate(request);
-      const days = await usage.of(userId, readDays(request.query), request.signal);
-      if (days === null) throw invalidCondition(['these days have too many figures: ask for fewer days']);
-      return noStoreJson({ days });
-    },
-  };
+export function usageRoutes(deps: UsageRouteDeps): Route[] {
+  return accountRoutes('Usage', [getUsage], deps);
 }
+
+const dayLength = 24 * 3600 * 1000;
 
 function readDays(query: QueryPairs): { readonly from: string; readonly to: string } {
   const given = readListQuery(parameters, query);

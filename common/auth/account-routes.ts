@@ -1,0 +1,26 @@
+import type { HttpRequest, HttpResponse, Route } from '../http/http-types.ts';
+import type { Authenticate } from './authenticate.ts';
+
+/** An operation on what an account has: where it is, what it does, and how that is described. */
+export interface AccountOperation<Deps>
+  extends Pick<Route, 'method' | 'path'>,
+    Omit<NonNullable<Route['api']>, 'id' | 'tag' | 'access'> {
+  readonly name: string;
+  readonly run: (deps: Deps, request: HttpRequest, accountId: string) => HttpResponse | Promise<HttpResponse>;
+}
+
+/** The routes of operations under one heading, all of which need an access token. */
+export function accountRoutes<Deps extends { readonly authenticate: Authenticate }>(
+  tag: string,
+  operations: readonly AccountOperation<Deps>[],
+  deps: Deps,
+): Route[] {
+  return operations.map(({ name, method, path, run, ...described }) => ({
+    ...{ operation: name, method, path },
+    api: { id: name, tag, access: 'token', ...described },
+    async handler(request) {
+      const { userId } = await deps.authenticate(request);
+      return run(deps, request, userId);
+    },
+  }));
+}
