@@ -1,9 +1,42 @@
 import type { HttpResponse, Route } from '../http/http-types.ts';
-import { frontPage } from './process-operations.ts';
+import { type ApiOperation, doorErrors, header, jsonContent } from '../openapi/api-operation.ts';
+import { exactObject, string as text } from '../openapi/schema.ts';
 
 const title = 'Sluice';
 const about = 'A backend for files and records, over HTTP.';
 const documentation = '/docs';
+
+const described: ApiOperation = {
+  id: 'frontPage',
+  tag: 'Description',
+  summary: 'Name the service',
+  description: 'JSON. Browsers are sent to the dashboard, or see a page if the process has none.',
+  access: 'none',
+  answers: {
+    200: {
+      description: 'What the service is, and links',
+      headers: {
+        Vary: header('accept'),
+        'Content-Security-Policy': { description: 'Of the page: it runs nothing', schema: text },
+      },
+      content: {
+        ...jsonContent(
+          exactObject(
+            { name: text, description: text, documentation: text, dashboard: text, health: text },
+            { optional: ['dashboard'] },
+          ),
+        ),
+        'text/html': { schema: text },
+      },
+    },
+    302: {
+      description: 'To the dashboard',
+      headers: { Location: header('/_console_/'), Vary: header('accept') },
+    },
+  },
+  errors: doorErrors,
+  sample: (base) => `curl -sS ${base}/`,
+};
 
 /**
  * `/`: what this is. The dashboard for people, whose browsers ask for HTML, or a page where there is none, and JSON for programs.
@@ -35,10 +68,10 @@ export function frontPageRoute(routes: readonly Pick<Route, 'path'>[]): Route {
         }
       : { status: 302, headers: { location: dashboard, vary: 'accept' } };
   return {
-    operation: 'frontPage',
+    operation: described.id,
     method: 'GET',
     path: '/',
-    api: frontPage,
+    api: described,
     handler: (request) => (asksForHtml(request.header('accept')) ? page : json),
   };
 }

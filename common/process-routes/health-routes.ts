@@ -1,10 +1,12 @@
 import type { ApiError } from '../errors/api-error.ts';
 import { notReady } from '../errors/catalogue.ts';
+import type { ErrorCode } from '../errors/error-codes.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
 import { StoreUnavailable } from '../errors/store-unavailable.ts';
-import type { Route } from '../http/http-types.ts';
+import type { Handler, Route } from '../http/http-types.ts';
 import { untilAborted } from '../limits/until-aborted.ts';
-import { healthWithTime, healthz, readyz } from './process-operations.ts';
+import { jsonAnswer } from '../openapi/api-operation.ts';
+import { dateTime, exactObject, type Schema } from '../openapi/schema.ts';
 
 /** Something the service can't work without. Rejects when it doesn't answer. */
 export interface ReadinessCheck {
@@ -17,6 +19,14 @@ const checkTimeout = 2000;
 const lookInterval = 1000;
 const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
+/** Errors of what every process answers of itself over plain HTTP, too. */
+export const probeErrors: readonly ErrorCode[] = [
+  'malformed_request',
+  'headers_too_large',
+  'unknown_host',
+  'shutting_down',
+];
+
 /**
  * `/healthz`, and `/health` for clients of the service before this one: the process is alive. `/readyz`: its stores answer, and it will go on.
  * @param unready why the process does not want requests, whatever its stores do; null when it does
@@ -25,31 +35,18 @@ export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => A
   const failed = failedChecks(checks);
   const alive = { status: 200, headers, body: '{"status":"ok"}' };
   return [
-    {
-      operation: 'healthz',
-      method: 'GET',
-      path: '/healthz',
-      api: healthz,
-      allowPlainHttp: true,
-      handler: () => alive,
-    },
-    {
-      operation: 'health',
-      method: 'GET',
-      path: '/health',
-      api: healthWithTime,
-      allowPlainHttp: true,
+    probe('healthz', { summary: 'Is the process alive?', handler: () => alive }),
+    probe('health', {
+      summary: 'Is the process alive, and what time is it?',
+      more: { timestamp: dateTime },
       handler: () => ({
         ...alive,
         body: JSON.stringify({ status: 'ok', timestamp: new Date().toISOString() }),
       }),
-    },
-    {
-      operation: 'readyz',
-      method: 'GET',
-      path: '/readyz',
-      api: readyz,
-      allowPlainHttp: true,
+    }),
+    probe('readyz', {
+      summary: 'Do the stores answer?',
+      errors: ['not_ready'],
       async handler() {
         const reason = unready();
         if (reason !== null) throw reason;
@@ -57,8 +54,36 @@ export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => A
         if (problems.length > 0) throw notReady(problems);
         return alive;
       },
-    },
+    }),
   ];
+}
+
+/** @param more of the answer; @param errors of its own */
+function probe(
+  id: string,
+  {
+    summary,
+    more = {},
+    errors = [],
+    handler,
+  }: {
+    readonly summary: string;
+    readonly more?: Readonly<Record<string, Schema>>;
+    readonly errors?: readonly ErrorCode[];
+    readonly handler: Handler;
+  },
+): Route {
+  const schema = exactObject({ status: { type: 'string', enum: ['ok'] }, ...more });
+  return {
+    ...{ operation: id, method: 'GET', path: `/${id}`, allowPlainHttp: true, handler },
+    api: {
+      ...{ id, tag: 'Health', summary, access: 'none' },
+      description: 'Needs neither a token nor HTTPS.',
+      answers: { 200: jsonAnswer('Yes', schema) },
+      errors: [...probeErrors, ...errors],
+      sample: (base) => `curl -sS ${base}/${id}`,
+    },
+  };
 }
 
 /** What is wrong with the stores: found out once in a while, for all that ask meanwhile. */

@@ -1,8 +1,28 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { unauthorized } from '../errors/catalogue.ts';
 import type { Route } from '../http/http-types.ts';
+import { type ApiOperation, noStore } from '../openapi/api-operation.ts';
+import { string } from '../openapi/schema.ts';
 import { metricsContentType } from '../telemetry/render-metrics.ts';
-import { metrics } from './process-operations.ts';
+import { probeErrors } from './health-routes.ts';
+
+const described: ApiOperation = {
+  id: 'metrics',
+  tag: 'Health',
+  summary: 'Read the metrics of all workers',
+  description:
+    'For Prometheus. Without METRICS_TOKEN only the machine itself may ask; others get 404. Not for web pages.',
+  access: 'metrics',
+  answers: {
+    200: {
+      description: 'The text format of Prometheus',
+      headers: noStore,
+      content: { 'text/plain': { schema: string } },
+    },
+  },
+  errors: [...probeErrors, 'unauthorized', 'not_found', 'internal_error', 'deadline_exceeded'],
+  sample: (base) => `curl -sS ${base}/metrics`,
+};
 
 /**
  * GET /metrics. Without a token only this machine itself may ask, and not through a proxy, and never a web page that is open on it. Plain HTTP is served, as to
@@ -14,10 +34,10 @@ export function metricsRoute(args: { token: string | undefined; read: () => Prom
   const wanted = token === undefined ? null : digest(`Bearer ${token}`);
   let reading: Promise<string> | null = null;
   return {
-    operation: 'metrics',
+    operation: described.id,
     method: 'GET',
     path: '/metrics',
-    api: metrics,
+    api: described,
     allowPlainHttp: true,
     localOnly: wanted === null,
     withoutCors: true,
