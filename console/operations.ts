@@ -19,46 +19,27 @@ export type ConsoleOperation = Pick<Route, 'method' | 'path'> & {
   );
 
 const api = '/_console_/api';
+const open = { needs: 'nothing' } as const;
+const own = { needs: 'session' } as const;
 
 /**
  * All operations of the dashboard's own API, about accounts, sessions and access tokens. It is for its pages alone, so
  * the description of the API leaves it out. All else is done by the public API.
  */
 export const consoleOperations = (): readonly ConsoleOperation[] => [
+  { operation: 'getDashboardSession', method: 'GET', path: `${api}/session`, ...open, run: getSession },
+  { operation: 'registerAccount', method: 'POST', path: `${api}/register`, ...open, run: register },
+  { operation: 'logInToDashboard', method: 'POST', path: `${api}/login`, ...open, run: logIn },
+  { operation: 'logOutOfDashboard', method: 'POST', path: `${api}/logout`, ...own, run: logOut },
+  { operation: 'changePassword', method: 'POST', path: `${api}/password`, ...own, run: changePassword },
+  { operation: 'issueSessionToken', method: 'POST', path: `${api}/token`, ...own, run: issueSessionToken },
+  { operation: 'listAccessTokens', method: 'GET', path: `${api}/tokens`, ...own, run: listTokens },
   {
-    ...{ method: 'GET', path: `${api}/session`, operation: 'getDashboardSession' },
-    ...{ needs: 'nothing', run: getSession },
+    operation: 'createAccessToken',
+    method: 'POST',
+    path: `${api}/tokens`,
+    ...own,
+    run: createTokenOperation(),
   },
-  {
-    ...{ method: 'POST', path: `${api}/register`, operation: 'registerAccount' },
-    ...{ needs: 'nothing', run: register },
-  },
-  {
-    ...{ method: 'POST', path: `${api}/login`, operation: 'logInToDashboard' },
-    ...{ needs: 'nothing', run: logIn },
-  },
-  {
-    ...{ method: 'POST', path: `${api}/logout`, operation: 'logOutOfDashboard' },
-    ...{ needs: 'session', run: logOut },
-  },
-  {
-    ...{ method: 'POST', path: `${api}/password`, operation: 'changePassword' },
-    ...{ needs: 'session', run: changePassword },
-  },
-  {
-    ...{ method: 'POST', path: `${api}/token`, operation: 'issueSessionToken' },
-    ...{ needs: 'session', run: issueSessionToken },
-  },
-  {
-    ...{ method: 'GET', path: `${api}/tokens`, operation: 'listAccessTokens' },
-    ...{ needs: 'session', run: listTokens },
-  },
-  {
-    ...{ method: 'POST', path: `${api}/tokens`, operation: 'createAccessToken' },
-    ...{ needs: 'session', run: createTokenOperation() },
-  },
-  {
-    ...{ method: 'DELETE', path: `${api}/tokens/:id`, operation: 'revokeAccessToken' },
-    ...{ needs: 'session', run: revokeToken },
-  },
+  { operation: 'revokeAccessToken', method: 'DELETE', path: `${api}/tokens/:id`, ...own, run: revokeToken },
 ];

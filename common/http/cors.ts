@@ -1,14 +1,4 @@
-/** Cross-origin answers for browsers: https://fetch.spec.whatwg.org/#http-cors-protocol */
-export interface CorsPolicy {
-  /** Headers for any answer to a request with this Origin header; empty when it isn't allowed. */
-  answerHeaders(origin: string): Readonly<Record<string, string>>;
-  /** Headers of a preflight's answer. */
-  preflightHeaders(
-    origin: string,
-    requestedHeaders: string | undefined,
-    allow: readonly string[],
-  ): Readonly<Record<string, string>>;
-}
+import type { Headers } from './http-types.ts';
 
 const exposed = [
   'etag, content-range, accept-ranges, repr-digest, x-request-id, retry-after, idempotent-replayed',
@@ -19,35 +9,38 @@ const exposed = [
 ].join(', ');
 const headerList = /^[A-Za-z0-9!#$%&'*+.^_`|~ ,-]{1,4096}$/;
 
-/** @param origins allowed origins; `*` allows all (no credentials are ever involved: tokens are sent by hand) */
-export function createCorsPolicy(origins: readonly string[]): CorsPolicy {
-  const any = origins.includes('*');
-  const anyHeaders = { 'access-control-allow-origin': '*', 'access-control-expose-headers': exposed };
-  const refused = { vary: 'Origin' };
-  const answerHeaders = (origin: string): Readonly<Record<string, string>> => {
-    if (any) return anyHeaders;
-    if (!origins.includes(origin)) return refused;
+const anyOrigin = { 'access-control-allow-origin': '*', 'access-control-expose-headers': exposed };
+const refused = { vary: 'Origin' };
+
+/** Cross-origin answers for browsers: https://fetch.spec.whatwg.org/#http-cors-protocol */
+export class CorsPolicy {
+  readonly #origins: readonly string[];
+
+  /** @param origins allowed origins; `*` allows all (no credentials are ever involved: tokens are sent by hand) */
+  constructor(origins: readonly string[]) {
+    this.#origins = origins;
+  }
+
+  /** Headers for any answer to a request with this Origin header. */
+  answerHeaders(origin: string): Headers {
+    if (this.#origins.includes('*')) return anyOrigin;
+    if (!this.#origins.includes(origin)) return refused;
+    return { ...anyOrigin, 'access-control-allow-origin': origin, vary: 'Origin' };
+  }
+
+  /** Headers of a preflight's answer. */
+  preflightHeaders(origin: string, requestedHeaders: string | undefined, allow: readonly string[]): Headers {
+    const headers = this.answerHeaders(origin);
+    if (headers['access-control-allow-origin'] === undefined) return headers;
     return {
-      'access-control-allow-origin': origin,
-      'access-control-expose-headers': exposed,
-      vary: 'Origin',
+      ...headers,
+      'access-control-allow-methods': allow.join(', '),
+      // `*` doesn't cover Authorization, so the list that was asked for is granted as it is
+      ...(requestedHeaders !== undefined && headerList.test(requestedHeaders)
+        ? { 'access-control-allow-headers': requestedHeaders }
+        : {}),
+      'access-control-max-age': '86400',
+      vary: 'Origin, Access-Control-Request-Headers',
     };
-  };
-  return {
-    answerHeaders,
-    preflightHeaders(origin, requestedHeaders, allow) {
-      const headers = answerHeaders(origin);
-      if (headers['access-control-allow-origin'] === undefined) return headers;
-      return {
-        ...headers,
-        'access-control-allow-methods': allow.join(', '),
-        // `*` doesn't cover Authorization, so the list that was asked for is granted as it is
-        ...(requestedHeaders !== undefined && headerList.test(requestedHeaders)
-          ? { 'access-control-allow-headers': requestedHeaders }
-          : {}),
-        'access-control-max-age': '86400',
-        vary: 'Origin, Access-Control-Request-Headers',
-      };
-    },
-  };
+  }
 }

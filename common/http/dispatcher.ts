@@ -9,26 +9,19 @@ import {
 } from '../errors/catalogue.ts';
 import type { RequestLimiter } from '../rate-limits/request-limiter.ts';
 import { addressOwner } from './address-owner.ts';
-import { type CorsPolicy, createCorsPolicy } from './cors.ts';
+import { CorsPolicy } from './cors.ts';
 import type { Exchange } from './exchange.ts';
 import { maxHeadBytes } from './head-limits.ts';
-import type { HttpResponse, Route } from './http-types.ts';
+import type { Headers, HttpResponse, Route } from './http-types.ts';
 import { createKnownHosts } from './known-hosts.ts';
 import { Router } from './router.ts';
-import {
-  clientAddress,
-  createTransportPolicy,
-  isForwarded,
-  isLoopback,
-  type TransportPolicy,
-} from './transport-policy.ts';
+import { clientAddress, isForwarded, isLoopback, isSecure } from './transport-policy.ts';
 
 /** Brings requests to their routes, or refuses them at the door. */
 export class Dispatcher {
   readonly #router: Router;
   readonly #cors: CorsPolicy;
-  readonly #transport: TransportPolicy;
-  readonly #trustedProxies: BlockList | undefined;
+  readonly #transport: { readonly tls: boolean; readonly trustedProxies: BlockList | undefined };
   readonly #addressLimiter: RequestLimiter | undefined;
   /** Null with TLS: the certificate says that the name is ours. */
   readonly #isKnownHost: ((host: string) => boolean) | null;
@@ -45,9 +38,8 @@ export class Dispatcher {
     addressLimiter?: RequestLimiter | undefined;
   }) {
     this.#router = new Router(args.routes);
-    this.#cors = createCorsPolicy(args.corsOrigins);
-    this.#transport = createTransportPolicy(args);
-    this.#trustedProxies = args.trustedProxies;
+    this.#cors = new CorsPolicy(args.corsOrigins);
+    this.#transport = args;
     this.#addressLimiter = args.addressLimiter;
     const { publicUrl, allowedHosts = [] } = args;
     const names = publicUrl === undefined ? allowedHosts : [...allowedHosts, new URL(publicUrl).hostname];
@@ -66,7 +58,7 @@ export class Dispatcher {
     exchange.route = route.path;
     exchange.operation = route.operation ?? '';
     if (route.localOnly === true && !isLocal(exchange)) throw nothingHere();
-    if (route.allowPlainHttp !== true && !this.#transport.allows(exchange)) throw httpsRequired();
+    if (route.allowPlainHttp !== true && !isSecure(exchange, this.#transport)) throw httpsRequired();
     exchange.params = params;
     exchange.transfersBytes = route.transfersBytes === true;
     if (this.#addressLimiter === undefined || route.allowPlainHttp === true) return route.handler(exchange);
@@ -77,11 +69,11 @@ export class Dispatcher {
 
   /** Who sent a request. To be called while its connection is there. */
   addressOf(exchange: Exchange): string {
-    return clientAddress(exchange.peer, exchange.header('x-forwarded-for'), this.#trustedProxies);
+    return clientAddress(exchange.peer, exchange.header('x-forwarded-for'), this.#transport.trustedProxies);
   }
 
   /** What CORS adds to any answer to this request; undefined: nothing. */
-  corsHeaders(exchange: Exchange): Readonly<Record<string, string>> | undefined {
+  corsHeaders(exchange: Exchange): Headers | undefined {
     const origin = this.#crossOrigin(exchange);
     return origin === undefined ? undefined : this.#cors.answerHeaders(origin);
   }
@@ -93,8 +85,7 @@ export class Dispatcher {
   }
 
   #describeMethods(exchange: Exchange): HttpResponse {
-    const allow = this.#router.allowed(exchange.path);
-    if (allow.length === 0) throw nothingHere();
+    const { allow, optionsHeaders } = this.#router.options(exchange.path);
     const origin = this.#crossOrigin(exchange);
     const preflight = exchange.header('access-control-request-method') !== undefined;
     const requested = exchange.header('access-control-request-headers');
@@ -102,7 +93,7 @@ export class Dispatcher {
       status: 204,
       headers: {
         allow: allow.join(', '),
-        ...this.#router.optionsHeaders(exchange.path),
+        ...optionsHeaders,
         ...(origin !== undefined && preflight ? this.#cors.preflightHeaders(origin, requested, allow) : {}),
       },
     };

@@ -71,10 +71,12 @@ export interface StreamBody {
   readonly cut?: AbortSignal;
 }
 
+/** Headers of an answer, by lower-case names. */
+export type Headers = Readonly<Record<string, string>>;
+
 export interface HttpResponse {
   readonly status: number;
-  /** Lower-case names. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Headers;
   readonly body?: string | Uint8Array | StreamBody;
 }
 
@@ -100,8 +102,8 @@ export interface Route {
   readonly localOnly?: boolean;
   /** Its answers are for pages of its own origin: CORS allows no other one. */
   readonly withoutCors?: boolean;
-  /** What OPTIONS answers of its path besides the methods; lower-case names. */
-  readonly optionsHeaders?: Readonly<Record<string, string>>;
+  /** What OPTIONS answers of its path besides the methods. */
+  readonly optionsHeaders?: Headers;
   /** Not bounded by the request timeout, because bytes flow for as long as they flow. */
   readonly transfersBytes?: boolean;
 }

@@ -1,6 +1,6 @@
 import type { Exchange } from './exchange.ts';
-import type { HttpResponse } from './http-types.ts';
-import { type Headers, writeUnended } from './write-response.ts';
+import type { Headers, HttpResponse } from './http-types.ts';
+import { writeUnended } from './write-response.ts';
 
 interface LingerLimits {
   /** Of the body that are still let in. */

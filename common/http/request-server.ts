@@ -11,12 +11,12 @@ import { ChunkJoiner } from './chunk-joiner.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Exchange, type ExchangeShare } from './exchange.ts';
 import { failureAnswer } from './failure-answer.ts';
-import type { HttpResponse, Route } from './http-types.ts';
+import type { Headers, HttpResponse, Route } from './http-types.ts';
 import { Linger, shortLinger } from './linger.ts';
 import { logRequest } from './log-request.ts';
 import { PeerAddresses } from './peer-addresses.ts';
 import { Watchdog } from './watchdog.ts';
-import { type Headers, inPieces, isStream, restIsSmall, writeStream, writeWhole } from './write-response.ts';
+import { inPieces, isStream, restIsSmall, writeStream, writeWhole } from './write-response.ts';
 
 export interface HttpServerOptions {
   readonly host: string;

@@ -1,5 +1,5 @@
 import { malformedRequest, methodNotAllowed, nothingHere } from '../errors/catalogue.ts';
-import type { Route } from './http-types.ts';
+import type { Headers, Route } from './http-types.ts';
 
 export interface RouteMatch {
   readonly route: Route;
@@ -37,10 +37,8 @@ export class Router {
   #add(route: Route): void {
     const segments = route.path.split('/').slice(1);
     const groups = this.#groupsFor(segments);
-    const shape = segments.map((segment) => (segment.startsWith(':') ? ':' : segment)).join('/');
-    let group = groups.find(
-      (other) => other.segments.map((s) => (s.startsWith(':') ? ':' : s)).join('/') === shape,
-    );
+    const shape = shapeOf(segments);
+    let group = groups.find((other) => shapeOf(other.segments) === shape);
     if (group === undefined) {
       group = { segments, methods: new Map() };
       groups.push(group);
@@ -82,16 +80,13 @@ export class Router {
     return { route, params: readParams(group.segments, segments) };
   }
 
-  /** Methods that a path answers; empty when there is nothing at it. */
-  allowed(path: string): readonly string[] {
+  /** What OPTIONS answers of a path. Throws 404 where there is nothing. */
+  options(path: string): { readonly allow: readonly string[]; readonly optionsHeaders: Headers } {
     const group = this.#find(this.#withoutDoubledSlash(path).split('/'));
-    return group === undefined ? [] : allowedMethods(group);
-  }
-
-  /** What OPTIONS answers of a path besides. */
-  optionsHeaders(path: string): Readonly<Record<string, string>> {
-    const routes = this.#find(path.split('/'))?.methods.values() ?? [];
-    return Object.assign({}, ...[...routes].map(({ optionsHeaders }) => optionsHeaders));
+    if (group === undefined) throw nothingHere();
+    const routes = [...group.methods.values()];
+    const optionsHeaders = Object.assign({}, ...routes.map((route) => route.optionsHeaders));
+    return { allow: allowedMethods(group), optionsHeaders };
   }
 
   /** Whether what is at a path is not for web pages of other origins. */
@@ -123,6 +118,11 @@ export class Router {
 
 function isWithoutCors({ withoutCors }: Route): boolean {
   return withoutCors === true;
+}
+
+/** The same for patterns that differ in the names of their parameters. */
+function shapeOf(segments: readonly string[]): string {
+  return segments.map((segment) => (segment.startsWith(':') ? ':' : segment)).join('/');
 }
 
 function takesRest(pattern: readonly string[]): boolean {

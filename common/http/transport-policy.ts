@@ -10,30 +10,21 @@ interface TransportRequest extends Headers {
   readonly peer: string;
 }
 
-export interface TransportPolicy {
-  /**
-   * Whether a request may be served: HTTPS is required (interface.md section 5, rule 3). Plain HTTP passes only
-   * from this machine itself, or through a trusted proxy that says that its client used HTTPS. Who says from this machine
-   * that it forwards a request is a proxy, and must be a trusted one.
-   */
-  allows(request: TransportRequest): boolean;
-}
-
-export function createTransportPolicy(args: {
-  tls: boolean;
-  trustedProxies: BlockList | undefined;
-}): TransportPolicy {
-  const { tls, trustedProxies } = args;
-  if (tls) return { allows: () => true };
-  return {
-    allows(request) {
-      const { peer } = request;
-      if (trustedProxies !== undefined && isTrusted(normaliseAddress(peer), trustedProxies)) {
-        return request.header('x-forwarded-proto')?.trim().toLowerCase() === 'https';
-      }
-      return isLoopback(peer) && !isForwarded(request);
-    },
-  };
+/**
+ * Whether a request may be served: HTTPS is required (interface.md section 5, rule 3). Plain HTTP passes only from this
+ * machine itself, or through a trusted proxy that says that its client used HTTPS. Who says from this machine that it
+ * forwards a request is a proxy, and must be a trusted one.
+ */
+export function isSecure(
+  request: TransportRequest,
+  { tls, trustedProxies }: { readonly tls: boolean; readonly trustedProxies: BlockList | undefined },
+): boolean {
+  if (tls) return true;
+  const { peer } = request;
+  if (trustedProxies !== undefined && isTrusted(normaliseAddress(peer), trustedProxies)) {
+    return request.header('x-forwarded-proto')?.trim().toLowerCase() === 'https';
+  }
+  return isLoopback(peer) && !isForwarded(request);
 }
 
 const forwardingHeaders = [

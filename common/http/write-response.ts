@@ -1,8 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Exchange } from './exchange.ts';
-import type { HttpResponse, StreamBody } from './http-types.ts';
-
-export type Headers = Readonly<Record<string, string>>;
+import type { Headers, HttpResponse, StreamBody } from './http-types.ts';
 
 /** Below this many bytes the rest of an unread body is let in and dropped, and the connection lives on. */
 const dropBytes = 256 * 1024;
@@ -36,7 +34,7 @@ function statusLine(status: number): string {
   return `${status} ${STATUS_CODES[status] ?? 'Unknown'}`;
 }
 
-export function writeHead(exchange: Exchange, status: number, headers: Headers | undefined): void {
+function writeHead(exchange: Exchange, status: number, headers: Headers | undefined): void {
   const { res } = exchange;
   exchange.headSent = true;
   // what the native side writes by itself
@@ -178,11 +176,9 @@ export async function writeStream(
     listenForRoom(exchange);
     const asked = closeConnection ? closing(headers) : headers;
     res.cork(() => writeHead(exchange, response.status, asked));
-    let sent = 0;
     while (next.done !== true) {
       const chunk = next.value;
-      sent += chunk.byteLength;
-      if (length !== undefined && sent > length)
+      if (length !== undefined && exchange.sentBytes + chunk.byteLength > length)
         throw new Error('the body is longer than its declared length');
       if (chunk.byteLength > 0) await writeChunk(exchange, chunk, length);
       if (exchange.aborted) return;
@@ -191,7 +187,7 @@ export async function writeStream(
     }
     if (exchange.isLast) endChunks(exchange);
     else if (length === undefined) res.cork(() => res.end());
-    else if (sent < length) throw new Error('the body is shorter than its declared length');
+    else if (exchange.sentBytes < length) throw new Error('the body is shorter than its declared length');
     else if (length === 0) res.cork(() => res.end('', closeConnection));
   } finally {
     exchange.writing = false;

@@ -1,7 +1,7 @@
 /** Order, page and fields in the address and in a body, the total, and what RFC 10008 says of QUERY. */
 import t from 'tap';
 import { ApiError } from '../../common/errors/api-error.ts';
-import { createCorsPolicy } from '../../common/http/cors.ts';
+import { CorsPolicy } from '../../common/http/cors.ts';
 import { openQueryHarness, type QueryCall, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
@@ -331,7 +331,7 @@ for (const alone of [true, false]) {
 }
 
 t.test('a page of another origin may send QUERY, and read what is answered', async (t) => {
-  const policy = createCorsPolicy(['*']);
+  const policy = new CorsPolicy(['*']);
   const preflight = policy.preflightHeaders('https://a.example', 'content-type,sluice-timing', [
     'GET',
     'QUERY',

@@ -1,16 +1,14 @@
 import { BlockList } from 'node:net';
 import t from 'tap';
-import { clientAddress, createTransportPolicy } from '../../common/http/transport-policy.ts';
+import { clientAddress, isSecure } from '../../common/http/transport-policy.ts';
 
 /** A request with this X-Forwarded-Proto. */
 const says = (proto: string | undefined) => ({
   header: (name: string) => (name === 'x-forwarded-proto' ? proto : undefined),
 });
 
-const allowing = (args: Parameters<typeof createTransportPolicy>[0]) => {
-  const policy = createTransportPolicy(args);
-  return (peer: string, request: ReturnType<typeof says>) => policy.allows({ ...request, peer });
-};
+const allowing = (args: Parameters<typeof isSecure>[1]) => (peer: string, request: ReturnType<typeof says>) =>
+  isSecure({ ...request, peer }, args);
 
 const proxies = new BlockList();
 proxies.addSubnet('10.0.0.0', 8, 'ipv4');
