@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { StorageQuota as Limits } from '../common/config/read-limits.ts';
+import type { Config } from '../common/config/read-config.ts';
 import { quotaExceeded } from '../common/errors/catalogue.ts';
 import type { StorageUse } from '../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../common/metadata/cloud-files.ts';
@@ -39,7 +39,7 @@ interface Account {
  * what comes within ten seconds.
  */
 export class StorageQuota {
-  readonly #limits: Limits;
+  readonly #limits: Config['storageQuota'];
   readonly #use: (account: string, signal: AbortSignal) => Promise<StorageUse>;
   readonly #now: () => number;
   readonly #accounts = new LRUCache<string, Account>({ max: rememberedAccounts });
@@ -48,7 +48,7 @@ export class StorageQuota {
 
   /** @param args.use asks the store */
   constructor(args: {
-    limits: Limits;
+    limits: Config['storageQuota'];
     use: (account: string, signal: AbortSignal) => Promise<StorageUse>;
     now?: () => number;
   }) {

@@ -9,24 +9,6 @@ import {
   variable,
 } from './variable.ts';
 
-/** The ClickHouse servers that take the place of the embedded engine. */
-export interface ClickhouseConfig {
-  /**
-   * One address, or several of servers with the same data, separated by commas. Without trailing slashes; never with a
-   * user or a password.
-   */
-  readonly url: string;
-  readonly user: string;
-  /** Never logged. */
-  readonly password: string;
-  /** Holds all tables. */
-  readonly database: string;
-  /** PEM file of who signed the servers' certificates; undefined: the authorities that Node knows. */
-  readonly caFile: string | undefined;
-  /** Name of the cluster that the servers belong to; undefined: there is one store. */
-  readonly cluster: string | undefined;
-}
-
 const enginesOwn = /^(system|information_schema)$/i;
 const addressLimit = 64;
 
@@ -62,11 +44,14 @@ export const clickhouse = {
   variables: { clickhouse: variables },
 };
 
+/**
+ * The ClickHouse servers that take the place of the embedded engine. Addresses have no trailing slash, user or password.
+ * The password is never logged.
+ */
+export type ClickhouseConfig = NonNullable<ReturnType<typeof readClickhouse>>;
+
 /** The CLICKHOUSE_* variables; undefined without CLICKHOUSE_URL. */
-export function readClickhouse(
-  { experimentalCluster, ...read }: Values<typeof variables>,
-  source: Source,
-): ClickhouseConfig | undefined {
+export function readClickhouse({ experimentalCluster, ...read }: Values<typeof variables>, source: Source) {
   const { problems } = source;
   const { url, caFile } = read;
   if (url === undefined) {

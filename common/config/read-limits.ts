@@ -9,19 +9,3 @@ export interface ReadLimits {
 }
 
 export const readLimitDefaults: ReadLimits = { timeout: 30_000, minRate: 16_384, minRatePeriod: 10_000 };
-
-/** What one sender may ask for. 0: no limit. */
-export interface RequestLimits {
-  /** Requests a second. */
-  readonly rate: number;
-  /** Requests that a sender who was silent may send at once. At least 1. */
-  readonly burst: number;
-  /** Requests that are not over. */
-  readonly inFlight: number;
-}
-
-/** What an account may store. 0: no limit. */
-export interface StorageQuota {
-  readonly files: number;
-  readonly bytes: number;
-}

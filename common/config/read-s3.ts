@@ -1,19 +1,5 @@
 import { baseUrl, flag, integer, refuseSet, type Source, text, type Values, variable } from './variable.ts';
 
-/** Where files are stored instead of the file system. */
-export interface S3Config {
-  readonly bucket: string;
-  /** undefined: AWS. */
-  readonly endpoint: string | undefined;
-  readonly region: string;
-  /** undefined: the SDK's default credential chain. */
-  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
-  /** The bucket is named in the path, not in the host name. */
-  readonly forcePathStyle: boolean;
-  /** Everybody may read its objects, so an s3Link may be the object's own address. */
-  readonly publicBucket: boolean;
-}
-
 const plainEndpoint = baseUrl('S3_ENDPOINT').means('');
 
 const variables = {
@@ -51,8 +37,11 @@ export const s3 = {
   },
 };
 
+/** Where files are stored instead of the file system. Without credentials the SDK’s usual chain finds some. */
+export type S3Config = NonNullable<ReturnType<typeof readS3>>;
+
 /** The S3_* variables; undefined without S3_BUCKET. */
-export function readS3(values: Values<typeof variables>, source: Source): S3Config | undefined {
+export function readS3(values: Values<typeof variables>, source: Source) {
   const { accessKeyId, secretAccessKey, ...read } = values;
   const { bucket, ...others } = variables;
   if (!source.env[bucket.name]) {

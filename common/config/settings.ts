@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { logLevels } from '../log/log-levels.ts';
 import { networks } from './networks.ts';
 import { readLimitDefaults } from './read-limits.ts';
-import { baseUrl, flag, integer, list, oneOf, text } from './variable.ts';
+import { baseUrl, flag, integer, list, oneOf, text, type Values } from './variable.ts';
 
 /** What the environment may say, but for the stores and traces, by the headings of docs/configuration.md. */
 
@@ -152,6 +152,9 @@ function requestLimits(prefix: 'TOKEN' | 'ADDRESS', sender: string, more = '') {
     ),
   };
 }
+
+/** What one sender may ask for. 0: no limit; the burst is at least 1. */
+export type RequestLimits = Values<ReturnType<typeof requestLimits>>;
 
 export const limits = {
   title: 'Rate limits and quotas',

@@ -1,5 +1,5 @@
 import type { Config } from '../config/read-config.ts';
-import type { RequestLimits } from '../config/read-limits.ts';
+import type { RequestLimits } from '../config/settings.ts';
 import type { Log } from '../log/log.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { RequestLimiter } from './request-limiter.ts';

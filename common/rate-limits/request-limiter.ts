@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { RequestLimits } from '../config/read-limits.ts';
+import type { RequestLimits } from '../config/settings.ts';
 import { rateLimited } from '../errors/catalogue.ts';
 import type { SharedLimiter } from './shared-limiter.ts';
 

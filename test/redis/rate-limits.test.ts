@@ -1,7 +1,7 @@
 /** Requests that two processes limit together, and what they do while Redis is away. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import type { RequestLimits } from '../../common/config/read-limits.ts';
+import type { RequestLimits } from '../../common/config/settings.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
 import { createSharedLimiter } from '../../common/rate-limits/shared-limiter.ts';
