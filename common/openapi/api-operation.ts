@@ -78,19 +78,16 @@ export const doorErrors: readonly ErrorCode[] = [
   'shutting_down',
 ];
 
-/** Errors of every such route that does any work. */
-export const usualErrors: readonly ErrorCode[] = [
+/** Errors of what an account asks of the database, which tells whose a token is. */
+export const accountErrors: readonly ErrorCode[] = [
   ...doorErrors,
   'internal_error',
   'overloaded',
   'deadline_exceeded',
+  'not_ready',
+  'storage_full',
+  'unauthorized',
 ];
-
-/** Errors of looking at the database, which tells whose a token is. */
-export const databaseErrors: readonly ErrorCode[] = ['not_ready', 'storage_full'];
-
-/** Errors of what an account asks of the database. */
-export const accountErrors: readonly ErrorCode[] = [...usualErrors, ...databaseErrors, 'unauthorized'];
 
 /** Errors of reading a body of JSON. */
 export const bodyErrors: readonly ErrorCode[] = ['invalid_body', 'payload_too_large', 'request_timeout'];

@@ -7,6 +7,22 @@ import type { ValueKind } from '../input/filters/operators.ts';
 
 const level: Schema = { type: 'number', minimum: 0, maximum: 1 };
 
+const bucket = exactObject(
+  {
+    as: { ...nameSchema, description: 'Its name in answers; absent: that of `bucket`' },
+    bucket: { type: 'string', enum: ['createdAt', 'updatedAt'] },
+    every: {
+      type: 'string',
+      pattern: '^[1-9][0-9]{0,4}(s|m|h|d|w|mo|y)$',
+      description: 'Its length. Days and longer follow the calendar of the time zone',
+      example: '1d',
+    },
+    timeZone: { ...string, default: 'UTC', example: 'Europe/Paris' },
+    fill: { ...boolean, default: false, description: 'Whether buckets without a record are there, too' },
+  },
+  { optional: ['as', 'timeZone', 'fill'] },
+);
+
 /**
  * What parseAggregate takes, as JSON Schema.
  * @param namesOf fields whose values are of some kinds; null: there are none
@@ -16,21 +32,6 @@ export function aggregateBody(
   namesOf: (kinds: readonly ValueKind[] | 'all') => Schema | null,
   example: Readonly<Record<string, unknown>>,
 ): ApiMedia {
-  const bucket = exactObject(
-    {
-      as: { ...nameSchema, description: 'Its name in answers; absent: that of `bucket`' },
-      bucket: { type: 'string', enum: ['createdAt', 'updatedAt'] },
-      every: {
-        type: 'string',
-        pattern: '^[1-9][0-9]{0,4}(s|m|h|d|w|mo|y)$',
-        description: 'Its length. Days and longer follow the calendar of the time zone',
-        example: '1d',
-      },
-      timeZone: { ...string, default: 'UTC', example: 'Europe/Paris' },
-      fill: { ...boolean, default: false, description: 'Whether buckets without a record are there, too' },
-    },
-    { optional: ['as', 'timeZone', 'fill'] },
-  );
   const values = Object.entries(functions).flatMap(([name, { kinds }]): Schema[] => {
     const field = namesOf(kinds);
     if (field === null) return [];

@@ -82,7 +82,7 @@ const kindNames: Readonly<Record<ValueKind, string>> = {
 };
 
 /** A value, or an object of operators, as the body of conditions has it. Under an OBJECT an object is a value. */
-export function conditionSchema(target: Target): Schema {
+function conditionSchema(target: Target): Schema {
   const value = valueSchema(target);
   const operators = operatorsOf(target);
   if (operators.length === 0 || (typeof target !== 'string' && target.type === 'OBJECT')) return value;

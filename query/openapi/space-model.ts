@@ -59,13 +59,24 @@ const anyRecord: Schema = {
   properties: systemProperties,
   additionalProperties: true,
 };
-const record = named('Record', anyRecord);
-const recordOrNull = named('RecordOrNull', nullable(anyRecord));
 const foundRecord: Schema = {
   ...anyRecord,
   description: `${anyRecord.description}. With \`select\` of the options only \`id\`, and what that names`,
   required: ['id'],
 };
+
+/** Records as answers have them. */
+export function recordSchemas(
+  record: Schema,
+  found: Schema,
+): Pick<SpaceModel, 'record' | 'recordOrNull' | 'found' | 'foundOrNull'> {
+  return {
+    record: named('Record', record),
+    recordOrNull: named('RecordOrNull', nullable(record)),
+    found: named('FoundRecord', found),
+    foundOrNull: named('FoundRecordOrNull', nullable(found)),
+  };
+}
 
 /** Conditions in the body of QUERY, or of POST: for those too long for an address. */
 export function conditionsSchema(conditions: Schema): Schema {
@@ -108,17 +119,27 @@ export function optionsParameter(json: Schema, example: unknown): ApiParameter {
   return { name: 'options', in: 'header', description, json, example };
 }
 
+const anyConditions: ApiParameter = {
+  name: 'conditions',
+  in: 'query',
+  description:
+    'Conditions: any number, up to 100, of `<field>=<value>` with the name or slug of a field, or `id`, `createdAt`, `updatedAt`. Each value is converted by the type of its field. An operator stands in brackets behind the field, such as `age[gte]=36`; groups are `$or[0][name]=Ada&$or[1][age]=36`',
+  schema: { type: 'object', maxProperties: 100, additionalProperties: { type: 'string' } },
+  example: { name: 'Ada' },
+};
+
+const conditionsBody = conditionsSchema({
+  type: 'object',
+  maxProperties: 100,
+  propertyNames: nameSchema,
+  additionalProperties: true,
+});
+
 /** @param scopes that `authOptions` may name */
 export function anySpace(scopes: readonly string[]): SpaceModel {
   const structure = structureSchema(scopes);
   const { required: _, ...structureBody } = resolved(structure);
   const object: Schema = { type: 'object', minProperties: 1, additionalProperties: true };
-  const conditionsBody = conditionsSchema({
-    type: 'object',
-    maxProperties: 100,
-    propertyNames: nameSchema,
-    additionalProperties: true,
-  });
   return {
     structureHeaders: [
       {
@@ -133,16 +154,7 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
       flagHeader(inferStructure),
     ],
     creationHeaders: Object.values(creation).map(flagHeader),
-    conditions: [
-      {
-        name: 'conditions',
-        in: 'query',
-        description:
-          'Conditions: any number, up to 100, of `<field>=<value>` with the name or slug of a field, or `id`, `createdAt`, `updatedAt`. Each value is converted by the type of its field. An operator stands in brackets behind the field, such as `age[gte]=36`; groups are `$or[0][name]=Ada&$or[1][age]=36`',
-        schema: { type: 'object', maxProperties: 100, additionalProperties: { type: 'string' } },
-        example: { name: 'Ada' },
-      },
-    ],
+    conditions: [anyConditions],
     conditionsBody: { schema: conditionsBody, example: { name: 'Ada' } },
     where: conditionsBody,
     aggregation: aggregateBody(conditionsBody, () => nameSchema, {
@@ -166,10 +178,7 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
     ),
     structure,
     structureBody: { schema: named('StructureBody', structureBody), example: exampleStructure },
-    record,
-    recordOrNull,
-    found: named('FoundRecord', foundRecord),
-    foundOrNull: named('FoundRecordOrNull', nullable(foundRecord)),
+    ...recordSchemas(anyRecord, foundRecord),
     newRecord: {
       schema: named('NewRecord', { ...object, description: 'Values of fields, by name or slug' }),
       example: { name: 'Ada', age: 36 },

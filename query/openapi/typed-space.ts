@@ -12,6 +12,7 @@ import {
   clearAllSpaces,
   conditionsSchema,
   optionsParameter,
+  recordSchemas,
   type SpaceModel,
   searchParameters,
   systemProperties,
@@ -29,6 +30,15 @@ const populated: Schema = {
   type: ['object', 'null'],
   additionalProperties: true,
   description: 'What `populate` of the options adds',
+};
+
+const byStoredStructure: ApiParameter = {
+  name: 'use-pre-stored-structure',
+  in: 'header',
+  required: true,
+  description: 'By the stored structure, which this document describes',
+  schema: { type: 'string', enum: ['true'] },
+  example: 'true',
 };
 
 /** Whether a search may name it. */
@@ -51,16 +61,7 @@ export function typedSpace({ fields }: Structure): SpaceModel {
   const targets = [...systemKeys, ...fields];
   const where = conditionsSchema(conditionsObject(targets, described));
   return {
-    structureHeaders: [
-      {
-        name: 'use-pre-stored-structure',
-        in: 'header',
-        required: true,
-        description: 'By the stored structure, which this document describes',
-        schema: { type: 'string', enum: ['true'] },
-        example: 'true',
-      },
-    ],
+    structureHeaders: [byStoredStructure],
     creationHeaders: [clearAllSpaces],
     conditions: [...systemKeys.map(systemCondition), ...fields.map(condition), ...filterParameters(targets)],
     conditionsBody: {
@@ -80,10 +81,7 @@ export function typedSpace({ fields }: Structure): SpaceModel {
     }),
     structure: {},
     structureBody: { schema: {} },
-    record: named('Record', record),
-    recordOrNull: named('RecordOrNull', nullable(record)),
-    found: named('FoundRecord', found),
-    foundOrNull: named('FoundRecordOrNull', nullable(found)),
+    ...recordSchemas(record, found),
     newRecord: {
       schema: named(
         'NewRecord',
