@@ -8,7 +8,7 @@ import { requireQueryType } from './query-media-type.ts';
 
 /** Conditions as a request gives them, and a text that only equal ones have. */
 export interface AskedConditions {
-  /** Throws a 400 for what can't be read. */
+  /** Throws a 400 for invalid conditions. */
   read(structure: Structure): Asked;
   readonly key: string;
 }

@@ -4,11 +4,11 @@ import type { Structure } from '../structure/structure.ts';
 import { targetOf } from './filters/names.ts';
 import type { Complain } from './given-fields.ts';
 
-/** What a query or a body says beside its conditions; docs/api.md, "Controls". */
+/** Keys of a query or a body beside its conditions; docs/api.md, "Controls". */
 export const controlNames = ['$select', '$sort', '$limit', '$page', '$after', '$count'] as const;
 export type ControlName = (typeof controlNames)[number];
 
-/** What was given by each name, in order: texts of a query, or JSON of a body. */
+/** The given values by name, in order: texts of a query, or JSON of a body. */
 export type Controls = ReadonlyMap<ControlName, readonly unknown[]>;
 
 interface Split<Conditions> {
@@ -68,13 +68,13 @@ export function bothControls(one: Controls | null, other: Controls | null): Cont
   return new Map(names.map((name) => [name, [...(one.get(name) ?? []), ...(other.get(name) ?? [])]]));
 }
 
-/** The options that a header and controls come to, and what each is called in problems. */
+/** The options of a header and controls together, and the name of each in problems. */
 export interface GivenOptions {
   readonly input: Readonly<Record<string, unknown>>;
   readonly labels: Readonly<Record<'sort' | 'select' | 'limit' | 'page' | 'after', string>>;
 }
 
-/** Puts controls into the form of the `options` header. What is said in both ways is a problem. */
+/** Puts controls into the form of the `options` header. An option in both is a problem. */
 export function withControls(
   header: Readonly<Record<string, unknown>>,
   controls: Controls,

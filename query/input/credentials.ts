@@ -13,8 +13,8 @@ const maxHashed = 5;
 const maxPlain = 100;
 
 /**
- * Reads the body of login: values of fields, of which the hashed ones prove what the others claim. Throws a 400 that
- * lists every problem.
+ * Reads the body of login: values of fields. The hashed ones prove the claim of the others. Throws a 400 that lists
+ * every problem.
  */
 export function parseCredentials(body: unknown, structure: Structure): Conditions {
   if (!isObject(body)) {

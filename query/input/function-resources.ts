@@ -6,8 +6,8 @@ import { readPath, type SpaceReference } from './space-reference.ts';
 import type { StructureCache } from './structure-cache.ts';
 
 /**
- * Reads the header `function-resources`, by which a function says what it works on: for login exactly one structure,
- * of the space that holds the users.
+ * Reads the header `function-resources`, which names the structures that a function works on: for login exactly one, of
+ * the space that holds the users.
  */
 export function readFunctionResources(request: HttpRequest, structures: StructureCache): SpaceReference {
   const { project = '' } = request.params;

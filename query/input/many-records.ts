@@ -28,7 +28,7 @@ export function parseWhere(where: unknown, request: HttpRequest, structure: Stru
   return parseConditions(given, structure, paramRelationship);
 }
 
-/** What becomes of the fields of many records: values of `set`, and what `inc` adds. Throws a 400. */
+/** Changes of many records: values of `set`, and increments of `inc`. Throws a 400. */
 export function parseManyChanges(set: unknown = {}, inc: unknown = {}, structure: Structure): Changes {
   if (!isObject(set) || !isObject(inc)) throw invalidBody('set and inc should be JSON objects');
   const increments = Object.entries(inc).map(([name, by]) => [name, { $inc: by }] as const);

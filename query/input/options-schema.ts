@@ -47,8 +47,8 @@ const population: Schema = {
 };
 
 /**
- * What parseOptions and parsePopulate take, as JSON Schema. test/unit/schemas.test.ts holds the two against each other.
- * @param by what may be sorted by
+ * The input of parseOptions and parsePopulate as JSON Schema. test/unit/schemas.test.ts compares them.
+ * @param by the fields to sort by
  */
 export function optionsSchema(by: Schema): Schema {
   const sort: Schema = {

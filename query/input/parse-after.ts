@@ -8,7 +8,7 @@ import { parseTime } from './parse-time.ts';
 /** The last record of the page before: those behind it follow. */
 export interface After {
   readonly id: string;
-  /** Its values of what is sorted by, one for each sort; null: it has none, or it is the id. */
+  /** Its values of the sorted fields, one for each sort; null: it has none, or it is the id. */
   readonly values: readonly (StoredValue | Date | null)[];
 }
 

@@ -32,7 +32,7 @@ export interface Conditions {
   readonly relationship: 'And' | 'Or';
   /** Equalities, which are looked up, batched and indexed. */
   readonly plain: readonly Condition[];
-  /** What else has to be met: comparisons by other operators, and groups. */
+  /** All other conditions: comparisons by other operators, and groups. */
   readonly others: readonly Filter[];
   /** Only with `And`, and with at least one plain condition beside them. */
   readonly hashed: readonly HashedCondition[];

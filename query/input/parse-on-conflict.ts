@@ -6,7 +6,7 @@ import type { Field } from '../structure/field.ts';
 import { isObject } from '../structure/is-object.ts';
 import type { Structure } from '../structure/structure.ts';
 
-/** What an insert does where a record with the same value of a unique field is stored. */
+/** How an insert treats a stored record with the same value of a unique field. */
 export interface OnConflict {
   readonly field: Field;
   readonly do: 'update' | 'skip';

@@ -116,7 +116,7 @@ function readPage(
     complain('pagination should be an object with limit and page');
     return null;
   }
-  // clients fill in what they have, which may be nothing
+  // clients fill in their values, which may be empty
   if (value.limit === undefined && value.page === undefined && value.after === undefined) return null;
   const limit = positive(labels.limit, value.limit, complain);
   if (value.after !== undefined) {
@@ -149,7 +149,7 @@ export interface UnparsedOptions {
   readonly populate?: unknown;
 }
 
-/** Reads them before there is a structure. What is wrong with the header is for `parseOptions` to say. */
+/** Reads them before there is a structure. `parseOptions` reports the problems of the header. */
 export function unparsedOptions(request: Pick<HttpRequest, 'header'>): UnparsedOptions {
   const header = request.header('options');
   // most requests have neither key, and are spared the parsing

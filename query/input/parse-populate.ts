@@ -12,7 +12,7 @@ import { unparsedOptions } from './parse-options.ts';
 export interface Population {
   /** Slug or name. */
   readonly space: string;
-  /** As it is written; only the other space can tell what it stands for. */
+  /** As it is written; only the other space knows its meaning. */
   readonly foreignKey: string;
   readonly localKey: Target;
   readonly newField: string;

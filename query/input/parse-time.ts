@@ -3,7 +3,7 @@ const rfc3339 = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):(\d\d)(?:\.(\d+))?(?:Z|([+ -])(\
 
 const isDay = /^\d{4}-\d\d-\d\d$/;
 
-/** What DateTime64 can hold. No record is older or newer, so a time beyond it compares as the end of the range does. */
+/** The range of DateTime64. No record is older or newer, so a time beyond it compares like the end of the range. */
 const first = Date.UTC(1900, 0, 1);
 const last = Date.UTC(2300, 0, 1) - 1;
 

@@ -3,7 +3,7 @@ import type { HttpRequest } from '../../common/http/http-types.ts';
 
 const wanted = 'application/json';
 
-/** What a resource says of the bodies that QUERY takes there (RFC 10008 section 3). */
+/** The media type of the bodies that QUERY takes (RFC 10008 section 3). */
 export const acceptQuery = { 'accept-query': `"${wanted}"` } as const;
 
 const token = "[\\w!#$%&'*+.^`|~-]+";

@@ -5,7 +5,7 @@ import type { HttpRequest } from '../../common/http/http-types.ts';
 /** A header that is true or false. */
 export interface Flag {
   readonly header: string;
-  /** What a request without it says. */
+  /** The value of a request without it. */
   readonly absent: boolean;
   readonly meaning: string;
 }

@@ -22,7 +22,7 @@ export function createStructureCache(scopes: readonly string[], counts = new Cac
     maxSize: keptCharacters,
     sizeCalculation: (_, text) => text.length,
   });
-  // to compare long texts takes a fraction of what their hash takes
+  // comparing long texts takes a fraction of the time of hashing them
   const last = new LRUCache<string, { readonly text: string; readonly structure: Structure }>({
     maxSize: keptCharacters / 4,
     sizeCalculation: ({ text }) => text.length,
@@ -59,7 +59,7 @@ export function createStructureCache(scopes: readonly string[], counts = new Cac
       if (cached !== undefined) return cached;
       const parsed = parse();
       checked(parsed, path);
-      // the object that a header with this structure gives: what was seen with one has been seen with the other.
+      // the same object as for a header with this structure, so both share everything that is known of it.
       // Only what has been checked is not too deep to be written as text
       const structure = cachedOr(JSON.stringify(input), path, () => parsed);
       known.set(key, structure);

@@ -5,7 +5,7 @@ import type { Structure } from '../structure/structure.ts';
 /** Names that are listed; the others are counted. */
 const listed = 50;
 
-/** What is wrong with a condition on a field that there is not, and what it could be. @param first tells what there is */
+/** The problem of a condition on an unknown field, with a suggestion. @param first lists the fields that there are */
 export function unknownCondition(key: string, structure: Structure, first: boolean): string {
   const problem = `Query field: ${shownName(key)} is not in the structure`;
   const hint = bracketHint(key, structure);

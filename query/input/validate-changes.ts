@@ -8,7 +8,7 @@ import type { Structure } from '../structure/structure.ts';
 import { givenValues, requireRecord, withoutEmptyText } from './given-fields.ts';
 import type { RecordValues } from './validate-record.ts';
 
-/** What is to become of the fields that a request names. Never empty. */
+/** New values of the fields that a request names. Never empty. */
 export type Changes = ReadonlyMap<Field, NewValue>;
 
 /** Checks the body of an update. Throws a 400 that lists every problem. */

@@ -17,7 +17,7 @@ const maxHashedValues = 1000;
  * and times. A body of two megabytes of tiny records would otherwise become gigabytes.
  */
 const maxAddedCharacters = 64 * 1024 * 1024;
-/** What a record, and each of its fields, takes at least. */
+/** The least size of a record, and of each of its fields. */
 const recordOverhead = 150;
 const fieldOverhead = 10;
 
@@ -82,7 +82,7 @@ function readRecord(
   complain: Complain,
 ): RecordValues {
   const { fields } = structure;
-  // one array a record, and nothing else: half of what many records cost was garbage
+  // one array a record, and nothing else: half of the cost of many records was garbage
   const values = givenValues(body, structure, complain);
   for (let place = 0; place < fields.length; place++) {
     const field = fields[place] as Field;

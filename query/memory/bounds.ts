@@ -22,7 +22,7 @@ export function comparisonsIn(filters: readonly Filter[]): readonly Comparison[]
   });
 }
 
-/** What comparisons leave of an order by its first part; null: all of it. */
+/** The part of an order that comparisons of its first value leave; null: all of it. */
 export function boundsOf(comparisons: readonly Comparison[], { by, descending }: RowOrder): Bounds | null {
   const own = comparisons.filter(({ target }) => keyOfTarget(target) === by);
   const first = descending ? upper : lower;

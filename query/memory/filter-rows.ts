@@ -48,7 +48,7 @@ export class FilterRows {
     };
   }
 
-  /** Whether there was more to compare than may be: then nobody knows what the rest meets. */
+  /** Whether the limit of comparisons was reached: then the rest of the rows is undecided. */
   get gaveUp(): boolean {
     return this.#left < 0;
   }

@@ -3,7 +3,7 @@ import { slotOf } from '../structure/slots.ts';
 import { boundedIn, boundsOf, comparisonsIn } from './bounds.ts';
 import { idOrder, keyOfTarget, orderOf, type RowOrder, sameOrder } from './row-order.ts';
 
-/** What an index finds. */
+/** The requests that an index serves. */
 export interface IndexShape {
   /** Slots that are compared with a value each, in order; a row without a value in one is not in the index. */
   readonly slots: readonly string[];

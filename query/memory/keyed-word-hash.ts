@@ -17,7 +17,7 @@ export function keyedWordHash(
   let v3 = v1 ^ 0x74656462;
   const whole = (end - start) >> 2;
   const last = whole + 2;
-  // the two words, the bytes by four, what is left of them with their number, and three rounds at the end
+  // the two words, the bytes by four, the last bytes with their number, and three rounds at the end
   for (let word = 0; word <= last + 3; word++) {
     let m = 0;
     if (word < 2) m = word === 0 ? first : second;

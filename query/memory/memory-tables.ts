@@ -10,7 +10,7 @@ const idleAfter = 60_000;
 /** Records that may be written while those of a space are read; with more the reading ends. */
 const mostWritten = 100_000;
 const rowsAtOnce = 100;
-/** What a table takes beside its rows and indexes. */
+/** Bytes of a table beside its rows and indexes. */
 const overhead = 2000;
 
 interface Entry extends Indexed {
@@ -19,7 +19,7 @@ interface Entry extends Indexed {
   usedAt: number;
   /** Ids of records that were written while others are being added. */
   readonly written: Set<string>;
-  /** How many are adding records: the one who reads the space at first, and large inserts. */
+  /** How many are adding records: the first reading of the space, and large inserts. */
   adding: number;
   whole: boolean;
   /** It was dropped because it does not fit. */
@@ -43,8 +43,8 @@ export interface TableLoad {
 const span: Span = { start: 0, end: 0 };
 
 /**
- * The tables in memory: for each space that is held, all of its records. What they take is bounded. While several accounts
- * want more than there is, each may have its share; a table that nobody asked for a minute is free for anybody.
+ * The tables in memory: all records of each space that is held. Their memory is bounded. While several accounts want more
+ * than there is, each may have its share; a table that nobody asked for a minute gives way to any other.
  */
 export class MemoryTables {
   readonly #limit: number;
@@ -143,7 +143,7 @@ export class MemoryTables {
 
   /**
    * Inserts many records by a statement. Nothing is answered from memory until it has them too.
-   * @param args.insert the statement. Where it fails nobody knows what it did
+   * @param args.insert the statement. If it fails, its effect is unknown
    * @param args.pause resolves when others had their turn
    */
   async insert<Result>(
@@ -258,7 +258,7 @@ export class MemoryTables {
     }
   }
 
-  /** What makes room for a table: one that nobody asks, or of an account that has more than its share. Null: nothing. */
+  /** The table to drop for another one: unused, or of an account above its share. Null: there is none. */
   #victimFor(entry: Entry): Entry | null {
     const { bytes, share } = this.#shares(entry.account);
     const own = bytes.get(entry.account) ?? 0;
@@ -272,7 +272,7 @@ export class MemoryTables {
     return oldest;
   }
 
-  /** What each account uses, and what it may use while others want more. @param account one that wants something */
+  /** The use of each account, and its share while others want more. @param account one that wants something */
   #shares(account: string): { readonly bytes: ReadonlyMap<string, number>; readonly share: number } {
     const bytes = new Map([[account, 0]]);
     const idle = this.#now() - idleAfter;

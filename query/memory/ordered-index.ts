@@ -8,7 +8,7 @@ import type { RowSlabs } from './row-slabs.ts';
 
 const smallestBlock = 16;
 const largestBlock = 512;
-/** What an index takes beside its blocks. */
+/** Bytes of an index beside its blocks. */
 const overhead = 1000;
 
 /** Where an entry stands: only until the next change of the index. */

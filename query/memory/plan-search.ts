@@ -16,12 +16,12 @@ const usualCompared = 500;
 /** Values of one list that are looked up: each takes as long as several rows that are compared. */
 const mostValues = 500;
 
-/** What rows are searched for. */
+/** A search among the rows. */
 interface Asked extends Pick<ReadPlan, 'page' | 'sort'> {
   readonly order: RowOrder;
   /** Conditions that a row meets, all or one of them. */
   readonly wanted: readonly Wanted[];
-  /** What else rows have to meet. */
+  /** Further conditions that rows have to meet. */
   readonly filters: FilterRows;
   /** Whether a row is one of those. */
   readonly isMet: RowTest;
@@ -55,7 +55,7 @@ export class PlanSearch {
     return this.#findAll(all([valueWanted(slot, text)]));
   }
 
-  /** Those that a plan asks for; null: memory is no help. */
+  /** The rows of a plan; null: memory is no help. */
   find(plan: ReadPlan): readonly number[] | null {
     const { conditions, page, sort } = plan;
     if (conditions.hashed.length > 0) return null;
@@ -106,7 +106,7 @@ export class PlanSearch {
     return filters.tests.length > 0 ? this.#filtered(asked, values) : null;
   }
 
-  /** By an index of what has bounds, or by the values of a list. */
+  /** By an index of the bounded value, or by the values of a list. */
   #filtered(asked: Asked, values: readonly ValueWanted[]): readonly number[] | null {
     const comparisons = comparisonsIn(asked.filters.filters);
     for (const index of this.#indexes) {

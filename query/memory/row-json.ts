@@ -4,7 +4,7 @@ import type { RecordParts } from '../structure/record-parts.ts';
 import { slotOf } from '../structure/slots.ts';
 import { nameOf } from './row-order.ts';
 
-/** A value that answers show, and what stands before it. */
+/** A value that answers show, and the text before it. */
 interface Shown {
   readonly before: Buffer;
   readonly kind: 'id' | 'createdAt' | 'updatedAt' | 'text' | 'json' | 'path';
@@ -13,7 +13,7 @@ interface Shown {
   readonly place: number;
 }
 
-/** What answers show of a record. */
+/** The parts of a record that answers show. */
 interface View {
   readonly shown: readonly Shown[];
   readonly end: Buffer;
@@ -75,7 +75,7 @@ export class RowJson {
     return this.#at;
   }
 
-  /** A copy of what was written. */
+  /** A copy of the written bytes. */
   end(): Buffer {
     return Buffer.from(this.#bytes.subarray(0, this.#at));
   }

@@ -3,13 +3,13 @@ import { createdAt, idSpan, type Span, updatedAt, valueSpan } from '../sql/packe
 import type { Target } from '../structure/field.ts';
 import { slotOf } from '../structure/slots.ts';
 
-/** What rows are sorted by; ids break ties, as in `orderSql`. Rows without a value come last. */
+/** An order of rows; ids break ties, as in `orderSql`. Rows without a value come last. */
 export interface RowOrder {
   /** The slot of a field, or a system key. */
   readonly by: string;
   readonly kind: 'id' | 'time' | 'number' | 'boolean' | 'text';
   readonly descending: boolean;
-  /** What decides where that is equal; null: ids. */
+  /** The order of rows that are equal in this one; null: by id. */
   readonly next: RowOrder | null;
 }
 

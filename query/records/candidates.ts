@@ -10,7 +10,7 @@ import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Candidate, HashChecks } from './hash-checks.ts';
 
-/** Which records: what can be said without looking at hashes. */
+/** The records, by all conditions but those on hashed fields. */
 export type Narrowed = Pick<Selection, 'where' | 'keyed'>;
 
 /** Checking one takes milliseconds of a core. */
@@ -55,7 +55,7 @@ export class Candidates {
     return ids.length === 0 ? null : { where: `${where} AND ${idsSql(ids)}` };
   }
 
-  /** The first records by plain conditions, oldest first, with what conditions on hashed fields are checked against. */
+  /** The first records by plain conditions, oldest first, with the hashes that the other conditions need. */
   async #find(
     space: RecordSpace,
     conditions: Conditions,

@@ -30,7 +30,7 @@ export function wantedRows(plan: AggregatePlan, found: readonly GroupRow[]): rea
     .slice(0, limit);
 }
 
-/** What a group without a record has. */
+/** The results of a group without a record. */
 export function emptyRow({ values }: AggregatePlan): GroupRow {
   return Object.fromEntries(values.map(({ column, of }) => [column, of === null ? 0 : null]));
 }

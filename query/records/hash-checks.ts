@@ -25,9 +25,9 @@ const identities = 5;
 
 /**
  * The one place where values are compared with stored hashes, for login as for conditions on hashed fields. Failures
- * count against each unique value that was given, and against each record that was compared with, so that it does not
- * matter by which operation and by which field somebody guesses. The work does not depend on what is found: where there
- * is no record, or no hash, a hash is verified that nothing fits. So the time does not tell whether there is one.
+ * count against each unique value that was given, and against each record that was compared, so the operation and the
+ * field of a guess do not matter. The work is always the same: without a record, or a hash, a hash is verified that
+ * nothing fits. So the time does not show whether there is one.
  */
 export class HashChecks {
   readonly #hasher: Hasher;
@@ -48,7 +48,7 @@ export class HashChecks {
   ): Promise<readonly Candidate[]> {
     const keys = identityKeys(space.id, conditions).slice(-identities);
     const check = async (): Promise<readonly Candidate[] | null> => {
-      // made before the first look at a record, so that the first attempt of all shows nothing either
+      // made before the first record is read, so that the first attempt of all shows nothing either
       const dummy = await this.#dummyHash();
       const found = await candidates();
       const fits = (hashes: Candidate['hashes']): Promise<boolean> =>

@@ -29,7 +29,7 @@ export function readInsertKey(request: HttpRequest, body: unknown): InsertKey | 
   return key === undefined ? undefined : { key, request, body };
 }
 
-/** What an insert stored: the ids of its records count up from the first. */
+/** The result of an insert: the ids of its records count up from the first. */
 export interface Receipt {
   readonly firstId: string;
   /** ISO 8601. */
@@ -63,7 +63,7 @@ export class InsertReceipts {
     const spaceId = this.#store.table.receiptsOf(space.id);
     const hash = hashOfTexts(space.ownerId, key);
     const [today, yesterday] = daysOfKeys(this.#now()).map((day) => `${day}-${hash}`) as [string, string];
-    // whoever asks: a space as others are, with a share of memory as an account has
+    // the same for all accounts: an ordinary space, with the share of an account in memory
     const receipts = { id: spaceId, catalogueId: spaceId, ownerId: spaceId, projectId: '' };
     const receiptSpace = { ...receipts, structure: noStructure, stored: noStructure };
     return {
@@ -87,11 +87,11 @@ export class InsertReceipts {
 }
 
 export interface KeyedInsert {
-  /** What is reserved while it goes on. */
+  /** The key that is reserved while it goes on. */
   readonly reservation: string;
   /** Of the first request with the key; null: this is it. Throws 422 when that was another one. */
   find(signal: AbortSignal): Promise<Receipt | null>;
-  /** What is stored of this one. */
+  /** The row that stores this one. */
   row(receipt: Receipt, signal: AbortSignal): Promise<SpacedRow>;
 }
 
@@ -108,7 +108,7 @@ async function digestOf(
   return hash.digest('base64url');
 }
 
-/** Ids that count up from one: in its last 48 bits, the highest of which is left to them. */
+/** Ids that count up from one, in its last 48 bits. The highest bit is left free for that. */
 export function idsFrom(id: string): () => string {
   const head = id.slice(0, -12);
   let tail = Number.parseInt(id.slice(-12), 16) % 2 ** 47;

@@ -6,8 +6,7 @@ import type { LookupKey } from '../store/record-store.ts';
 import { slotOf } from '../structure/slots.ts';
 
 /**
- * What plain conditions look up, where that is enough to find every record that matches: an id, or a value that is
- * keyed. Null: the engine has to search.
+ * The id, or the keyed value, that finds every matching record. Null: the engine has to search.
  */
 export function lookupOf({ relationship, plain, others, hashed }: Conditions): LookupKey | null {
   if (hashed.length > 0 || (relationship === 'Or' && plain.length + others.length !== 1)) return null;

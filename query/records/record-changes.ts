@@ -18,11 +18,11 @@ import { findStored } from './find-stored.ts';
 import { withHashes } from './insert-records.ts';
 import { alreadyStored, collectUniqueValues, type UniqueValue } from './unique-values.ts';
 
-/** What a change did. */
+/** The outcome of a change. */
 interface Outcome {
   /** The record; null: there is none. */
   readonly row: StoredRow | null;
-  /** Resolves when nobody goes by the space's older version. */
+  /** Resolves when nobody uses the space's older version. */
   readonly invalidated: Promise<void>;
 }
 
@@ -101,7 +101,7 @@ export class RecordChanges {
     return this.#recordOf(space, this.#inTurn(space, id, work, signal), signal);
   }
 
-  /** Deletes a record and resolves with what it was; null when there is no such record. */
+  /** Deletes a record and resolves with its last state; null when there is no such record. */
   async remove(space: RecordSpace, id: string, signal: AbortSignal): Promise<string | null> {
     const change = () => this.#commit({ space, steps: [{ id, assignments: null }], signal });
     const work = () => this.#alone(space, [id], change, signal);
@@ -109,8 +109,8 @@ export class RecordChanges {
   }
 
   /**
-   * Makes the same changes of all records that are found, all or none; null: they are removed. Resolves with what they are
-   * then, or were. No other change of the space's records comes between the look and the change.
+   * Makes the same changes of all records that are found, all or none; null: they are removed. Resolves with their new
+   * state, or their last one. No other change of the space's records comes between the search and the change.
    * @param find ids; asked again where other processes had to be kept away from the records first
    */
   async changeAll(

@@ -5,12 +5,12 @@ import type { Log } from '../../common/log/log.ts';
 import type { Assignment } from '../sql/update-sql.ts';
 import type { RecordWrites } from '../store/record-store.ts';
 
-/** What a record counts beside its values: its id, its times, and the row itself. */
+/** Bytes that a record counts beside its values: its id, its times, and the row itself. */
 export const recordOverhead = 64;
 
-/** Milliseconds after which an account that writes is counted again: so late is seen what other processes wrote. */
+/** Milliseconds after which an account that writes is counted again, with the writes of other processes. */
 const countEvery = 60_000;
-/** Counting reads all values of the account: between two times lies so much, and so many times what it took. */
+/** Counting reads all values of the account. The pause after it is so long, and so many times as long as the count. */
 const leastPause = 2000;
 const pauseFactor = 50;
 /** Milliseconds that a write waits for a count that decides. A longer one goes on beside it. */
@@ -19,7 +19,7 @@ const rememberedAccounts = 10_000;
 
 /** Bytes of records of an account. */
 interface Account {
-  /** What the store said; null: not yet. */
+  /** The store's answer; null: not yet. */
   counted: number | null;
   /** Written since it began to count, here. */
   written: number;
@@ -32,8 +32,8 @@ interface Account {
 }
 
 /**
- * What an account may store of records. This process counts what it writes itself; the store is asked at first, when
- * there seems to be no room, and once a minute. What an update replaces counts until then.
+ * An account's quota of records. This process counts its own writes; the store is asked at first, when there seems to be
+ * no room, and once a minute. Values that an update replaces count until then.
  */
 export class RecordQuota {
   readonly #limit: number;
@@ -113,7 +113,7 @@ export class RecordQuota {
   }
 }
 
-/** What values count that are set. */
+/** Bytes of values that are set. */
 export function assignedBytes(assignments: readonly Assignment[]): number {
   let bytes = 0;
   for (const { value } of assignments) if (value !== null) bytes += Buffer.byteLength(String(value));

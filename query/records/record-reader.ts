@@ -39,13 +39,13 @@ export class RecordReader {
     this.#maxRows = args.maxRows ?? 0;
   }
 
-  /** What `stream` would answer, if it can be made of rows in memory at once; null: it can't. */
+  /** The answer of `stream`, if rows in memory can give it at once; null: they can't. */
   listNow(space: RecordSpace, plan: ReadPlan): Uint8Array | null {
     const found = this.#store.findNow(space, plan);
     return found === null ? null : found.table.list(shownBy(space, plan), found.numbers);
   }
 
-  /** What `first` would answer, likewise: JSON text, `null` included. */
+  /** The answer of `first`, likewise: JSON text, `null` included. */
   firstNow(space: RecordSpace, plan: ReadPlan): Uint8Array | null {
     const found = this.#store.findNow(space, { ...plan, page: firstOf(plan) });
     if (found === null) return null;
@@ -276,7 +276,7 @@ export class RecordReader {
     return affordable(space, () => this.#store.find(space, plan, signal, answers));
   }
 
-  /** What a find may read, as a setting. One that may end when its page is full is not limited, nor one of all records. */
+  /** The limit of records of a find, as a setting. A find that may end with its page has none, nor has one of all records. */
   #costOf({ conditions: { plain, others }, sort, page }: ReadPlan): string {
     const isSorted = sort !== null && sort[0].target !== 'id';
     const readsAll = isSorted || (page === null && plain.length + others.length > 0);

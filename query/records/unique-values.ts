@@ -17,7 +17,7 @@ export interface UniqueValue extends KeyOfRecord {
 
 /**
  * All values of unique fields by their reservation key. Records without a value don't count: there may be many.
- * Rejects with a 400 that names each field of which two records have the same value.
+ * Rejects with a 400 that names each field in which two records have the same value.
  */
 export async function collectUniqueValues(
   space: RecordSpace,

@@ -19,8 +19,8 @@ export const outdatedAfter = 120_000;
 export const attempts = 20;
 
 /**
- * Versions of spaces on their way to the catalogue and from it: what is stored is announced to others, and what is
- * read is noted as known. Of one space one call at a time.
+ * Versions of spaces on their way to the catalogue and from it. A stored version is announced to others, and a version
+ * that was read is remembered. One call at a time for each space.
  */
 export class CatalogueVersions {
   readonly #deps: Deps;
@@ -108,7 +108,7 @@ export class CatalogueVersions {
       const entry = await this.#deps.catalogue.find(id, signal);
       const structure = entry === null ? null : change(entry);
       if (entry === null || structure === null) return false;
-      // from here on nobody goes by it without a look
+      // from here on nobody uses it without reading the catalogue
       this.#deps.known.forget(id);
       const next = { ...entry, structure, version: entry.version + 1, updatedAt: new Date() };
       if ((await this.store(next, signal)) !== null) return true;
@@ -116,7 +116,7 @@ export class CatalogueVersions {
     throw overloaded('the structure of the record space is being changed by many');
   }
 
-  /** What other processes know and what caches hold of a space counts no more. */
+  /** Ends everything that other processes and caches hold of a space. */
   async announce({ id, recordsId }: CatalogueEntry): Promise<void> {
     const { invalidation, store } = this.#deps;
     await Promise.all([invalidation?.publish(id), store.invalidate(recordsId)]);

@@ -11,9 +11,9 @@ import type { RetypedField } from './retyped-fields.ts';
 type Deps = Pick<RecordStore, 'db' | 'table'>;
 type Records = Pick<RecordSpace, 'id' | 'ownerId'>;
 
-/** What stored values say to a change of types. */
+/** Stored values checked for a change of types. */
 interface RetypedCheck {
-  /** What stands in the way; empty: nothing does. */
+  /** Reasons against the change; empty: none. */
   readonly problems: readonly string[];
   /** How many values each field has, in their order. */
   readonly values: readonly number[];
@@ -24,7 +24,7 @@ const shownCharacters = 101;
 /** Values that a check may hold in memory before it goes on with files. */
 const groupByBytes = 100_000_000;
 
-/** Fields of which a flag that was off is on. */
+/** Fields with a flag that was off and is on. */
 export function switchedOn(
   before: Structure,
   after: Structure,

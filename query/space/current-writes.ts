@@ -15,7 +15,7 @@ export function currentWrites(writes: RecordWrites, spaces: Pick<Spaces, 'find'>
     signal: AbortSignal,
     write: () => Promise<Result>,
   ): Promise<Result> => {
-    // a write that begins in vain leaves a record without the value
+    // a write that is refused afterwards leaves a record without the value
     await check(space, signal);
     const result = await write();
     await check(space, signal);

@@ -7,8 +7,8 @@ interface Lease {
 }
 
 /**
- * Which requests write to which record spaces at the moment. Who switches a rule on that stored records must obey
- * waits for the writes that began without it.
+ * The requests that write to record spaces at the moment. A request that switches a rule on waits for the writes that
+ * began without it.
  */
 export class InFlightWrites {
   readonly #leases = new WeakMap<HttpRequest, Lease>();

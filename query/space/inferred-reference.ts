@@ -11,7 +11,7 @@ import type { Spaces } from './spaces.ts';
 
 /**
  * The space of a request with `infer-structure: true`: with its stored structure, and with fields that the body has
- * beside it. What is stored says what a field is; the body only says which are new.
+ * beside it. Stored fields keep their definition; the body only adds new ones.
  */
 export async function inferredReference(
   { spaces, structures }: { readonly spaces: Spaces; readonly structures: StructureCache },

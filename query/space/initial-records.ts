@@ -8,7 +8,7 @@ import { newKeyLines, newRecordLines } from '../sql/new-record.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 
-/** What the catalogue has instead of records when the question is settled: they are stored, or there were others. */
+/** The catalogue's entry once the initial records are stored, or there were others. */
 export const begun = 'begun';
 
 /** Whether an entry's initial records are still to be stored. */

@@ -4,16 +4,16 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
 import { structureView } from './structure-view.ts';
 
-/** Characters of stored structures that are kept, with what else a space takes; and the share of one account. */
+/** Characters of stored structures that are kept, with the overhead of a space; and the share of one account. */
 const keptCharacters = 16 * 1024 * 1024;
 const accountShare = keptCharacters / 4;
 const overhead = 500;
 
-/** A look at the catalogue. */
+/** One read of the catalogue. */
 export interface Look {
-  /** When it began, by `performance.now()` or what a test gives instead. */
+  /** When it began, by `performance.now()` or a test's clock. */
   readonly began: number;
-  /** Null: nothing would tell of a later change. */
+  /** Null: a later change would not be announced. */
   readonly position: StreamPosition | null;
 }
 
@@ -40,7 +40,7 @@ export class KnownSpaces {
     sizeCalculation: ({ size }) => size,
     dispose: ({ space, size }, id) => this.#leave(space.ownerId, id, size),
   });
-  /** What is kept of an account, the one that was looked up longest ago first. */
+  /** The kept spaces of an account, the one that was looked up longest ago first. */
   readonly #accounts = new Map<string, { size: number; readonly ids: Set<string> }>();
   readonly #closed = new Set<string>();
   readonly #freshFor: number;
@@ -68,7 +68,7 @@ export class KnownSpaces {
 
   /**
    * The space with its stored structure.
-   * @param since when the request came: what was looked up after that is good for it whatever others do meanwhile
+   * @param since when the request came: a space that was read after that is good for it, whatever others do meanwhile
    */
   stored(id: string, since?: number): RecordSpace | null {
     return this.#closed.has(id) ? null : this.lastStored(id, since);
@@ -103,7 +103,7 @@ export class KnownSpaces {
     return this.#spaces.peek(id)?.merged.has(structure) === true;
   }
 
-  /** Notes what a look found in the catalogue. */
+  /** Keeps a space as it was read from the catalogue. */
   remember(space: RecordSpace, version: number, look: Look): RecordSpace {
     const id = space.catalogueId;
     const before = this.#spaces.peek(id);

@@ -57,7 +57,7 @@ export class LoggedCatalogue extends TableCatalogue {
       // nothing is written before it is open
       stored: (lines) => catalogue.#stored(lines),
     });
-    // after what an earlier process left has come into the table
+    // after the table has the versions that an earlier process left
     const filter = new IdFilter({ db, table: rows, id: 'toString(id)', what: 'record spaces', log });
     const catalogue = new LoggedCatalogue({ db, database, flushed, filter });
     return catalogue;

@@ -9,7 +9,7 @@ import { recordsIdOf } from './space-generation.ts';
 import type { SpaceRequest } from './space-request.ts';
 import type { SpacesDeps } from './spaces-deps.ts';
 
-/** What there is of a space; no entry where the request may make it. Throws 404 where it may not. */
+/** The entry of a space; none where the request may make the space. Throws 404 where it may not. */
 export async function findOrAllow(
   { projects, catalogue }: SpacesDeps,
   id: string,

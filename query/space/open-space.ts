@@ -24,8 +24,8 @@ export type Authorize = (args: {
 }) => Promise<void>;
 
 /**
- * The way that every record operation goes first: who asks, with which structure, for which space, and whether the
- * space lets them. @param reference where an operation names its space in another way than by path and headers
+ * The first steps of every record operation: the account, the structure, the space, and the space's authorisation.
+ * @param reference where an operation names its space in another way than by path and headers
  */
 export type OpenSpace = (
   request: HttpRequest,

@@ -2,7 +2,7 @@ import type { Field } from '../structure/field.ts';
 import { assignSlots, slotOf } from '../structure/slots.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
 
-/** A stored field, and what it is to be: of another type, and so in another slot. The rest of it stays. */
+/** A stored field, and the same with another type, and so in another slot. The rest of it stays. */
 export interface RetypedField {
   readonly from: Field;
   readonly to: Field;
@@ -27,7 +27,7 @@ export function retypedFields(stored: Structure, requested: Structure): readonly
   return changed.map((field, index) => ({ ...field, to: slotted[index] as Field }));
 }
 
-/** A request's structure with the types that are stored: for what there is to be said of it beside them. */
+/** A request's structure with the stored types: to check the rest of it. */
 export function withStoredTypes(requested: Structure, stored: Structure): Structure {
   const types = new Map(stored.fields.map(({ slug, type }) => [slug, type]));
   const fields = requested.fields.map((field) => {
@@ -38,8 +38,8 @@ export function withStoredTypes(requested: Structure, stored: Structure): Struct
 }
 
 /*
- * What the catalogue says of a change, step by step. The new slots are taken before there is a value in them, and never
- * given back: values that a change leaves behind which was cut off are seen by nobody.
+ * The catalogue's structures during a change, step by step. The new slots are taken before they have a value, and never
+ * given back: nobody sees the values that an interrupted change leaves behind.
  */
 
 export function beginTypeChange(stored: Structure, plan: readonly RetypedField[], change: string): Structure {
@@ -47,7 +47,7 @@ export function beginTypeChange(stored: Structure, plan: readonly RetypedField[]
   return createStructure({ ...stored, retiredSlots, typeChange: change });
 }
 
-/** Null: one of the fields is not what it was. */
+/** Null: one of the fields was changed meanwhile. */
 export function endTypeChange(stored: Structure, plan: readonly RetypedField[]): Structure | null {
   const bySlot = new Map(plan.map(({ from, to }) => [slotOf(from), to]));
   const fields = stored.fields.map((field) => bySlot.get(slotOf(field)) ?? field);

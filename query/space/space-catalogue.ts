@@ -12,7 +12,7 @@ export interface CatalogueEntry {
   readonly structure: Structure;
   /** The newest version of a space counts. */
   readonly version: number;
-  /** What the space begins with, as text, until it is stored; empty when nobody named any (initial-records.ts). */
+  /** The initial records, as text, until they are stored; empty when there are none (initial-records.ts). */
   readonly initialRecords: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -39,7 +39,7 @@ export interface FoundSpace {
 /** Of the row of a space, and of its records. */
 export type SpaceIds = Pick<CatalogueEntry, 'id' | 'recordsId'>;
 
-/** A field that a space had, whose values nobody sees any more. */
+/** The slot of a field that the space no longer has. Nobody sees its values. */
 export interface RetiredSlot {
   readonly recordsId: string;
   readonly slot: string;

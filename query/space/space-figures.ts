@@ -5,7 +5,7 @@ import type { RecordStore } from '../store/record-store.ts';
 /** How much a space holds. */
 export interface SpaceFigures {
   readonly records: number;
-  /** What the values of its records take as text, by the size of some of them. */
+  /** The size of all values as text, estimated from some records. */
   readonly bytes: number;
 }
 

@@ -6,7 +6,7 @@ import { RecordsTable } from '../sql/records-table.ts';
 import { spaceViewSql } from '../sql/space-view-sql.ts';
 import type { TableCatalogue } from './table-catalogue.ts';
 
-/** What `npm run sql-views` can ask for: the spaces of an account, of a project, of all. */
+/** The spaces for `npm run sql-views`: of an account, of a project, of all. */
 export interface ViewsOrder {
   readonly email?: string;
   readonly project?: string;

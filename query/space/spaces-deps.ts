@@ -15,7 +15,7 @@ export interface Freshness {
   readonly outdatedAfter?: number;
 }
 
-/** What spaces are found, made and changed with. */
+/** Dependencies of everything that finds, makes and changes spaces. */
 export interface SpacesDeps {
   readonly store: RecordStore;
   readonly catalogue: TableCatalogue;
@@ -23,12 +23,12 @@ export interface SpacesDeps {
   readonly hasher: Hasher;
   readonly newId: () => string;
   readonly writes: InFlightWrites;
-  /** That an account may have. */
+  /** Spaces that an account may have. */
   readonly maxSpaces: number;
   readonly log?: Pick<Log, 'warn'>;
-  /** Tells other processes of changes; absent: they find out by themselves when what they know is stale. */
+  /** Announces changes to other processes; absent: they read the catalogue again once their entry is stale. */
   readonly invalidation?: Invalidation | undefined;
-  /** Absent: what docs/api.md promises. */
+  /** Absent: as docs/api.md promises. */
   readonly freshness?: Freshness | undefined;
   /** Absent: nobody measures. */
   readonly metrics?: Pick<Metrics, 'cache'> | undefined;

@@ -23,7 +23,7 @@ const patience = 20_000;
 const usualFreshness: Freshness = { freshFor: 5_000, staleAfter: 10_000 };
 /** Nobody else changes the catalogue. */
 const alwaysFresh: Freshness = { freshFor: Number.POSITIVE_INFINITY, staleAfter: Number.POSITIVE_INFINITY };
-/** After this nothing is used that was invalidated (common/redis/), also by who did not hear of it. */
+/** After this no process uses an invalidated entry (common/redis/), even if it missed the message. */
 const heardAfter = 1_000;
 
 /** Finds, makes and changes record spaces: each is a row of the catalogue. */
@@ -133,7 +133,7 @@ export class Spaces {
     return this.#locked(id, (own) => this.#versions.dropField(id, name, own), signal);
   }
 
-  /** Resolves when no process begins anything with what was changed before. */
+  /** Resolves when no process begins anything by an older version. */
   async untilHeard(signal: AbortSignal): Promise<void> {
     const { store, invalidation, freshness } = this.#deps;
     if (store.alone) return;
@@ -152,19 +152,19 @@ export class Spaces {
     return id;
   }
 
-  /** A space that needs no look at the catalogue. */
+  /** A space that is known without the catalogue. */
   #seen(id: string, { structure, headers }: SpaceRequest, since?: number): RecordSpace | null {
     return structure === null
       ? this.#known.stored(id, since)
       : this.#known.view(id, structure, headers.mutate, since);
   }
 
-  /** Whether nobody may write to a space, as a look found since a request came. */
+  /** Whether nobody may write to a space, as read since the request came. */
   #isHeldUp(id: string, { stores }: SpaceRequest, since: number): boolean {
     return stores && (this.#known.stored(id, since)?.stored.typeChange ?? null) !== null;
   }
 
-  /** @param since when the request came: those that wait in line share the look of the first */
+  /** @param since when the request came: waiting requests share the first one's read of the catalogue */
   async #open(
     id: string,
     request: SpaceRequest,

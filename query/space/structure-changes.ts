@@ -21,7 +21,7 @@ const idleLimit = 10_000;
 /** How often a space may go back to a structure that it had before; then the stricter rules stay. */
 const returnLimit = { per: 60_000, limit: 20 };
 
-/** Changes stored structures to what requests bring. */
+/** Merges the structures of requests into the stored ones. */
 export class StructureChanges {
   readonly #deps: Deps;
   readonly #returns = new ChangeLimit(returnLimit);
@@ -63,7 +63,7 @@ export class StructureChanges {
     return changed === null ? null : this.#deps.known.addView(changed, structure, mutate);
   }
 
-  /** What a space that exists begins with: the first request that names records decides, and they are for an empty one. */
+  /** The initial records of a space that exists: the first request with records decides, and only an empty space gets them. */
   async #begin(
     space: RecordSpace,
     merged: Structure,

@@ -57,7 +57,7 @@ export function catalogueLine(entry: CatalogueEntry): Uint8Array {
   return Buffer.from(`${JSON.stringify({ ...valuesOf(entry), version: entry.version })}\n`);
 }
 
-/** What is known of record spaces, beside their records: the table record_spaces. */
+/** Record spaces without their records: the table record_spaces. */
 export class TableCatalogue {
   readonly #db: Database;
   readonly #table: string;
@@ -80,7 +80,7 @@ export class TableCatalogue {
     const unknown = await this.#insert(valuesOf(entry), version, { token: `${id}:${version}`, signal });
     const row = await this.#newest(id, signal);
     if (unknown !== null && (row === null || row.version < version)) throw unknown;
-    // equal text: it is what was to be stored, whichever process stored it
+    // equal text: this version is stored, by this process or by another
     return (
       row?.version === version &&
       row.structure === structureText(structure) &&
@@ -194,7 +194,7 @@ export class TableCatalogue {
     return (await this.#db.rows({ sql: `SELECT 1 FROM ${this.#table} LIMIT 1`, signal })).length === 0;
   }
 
-  /** Resolves when the table has what was stored before. */
+  /** Resolves when the table has all versions that were stored before. */
   async settled(_signal: AbortSignal): Promise<void> {}
 
   async close(): Promise<void> {}

@@ -34,23 +34,23 @@ export interface TypeChangesDeps extends Pick<SpacesDeps, 'store' | 'writes' | '
     change: (entry: CatalogueEntry) => Structure | null,
     signal: AbortSignal,
   ) => Promise<boolean>;
-  /** Resolves when no process begins anything with what was changed before. */
+  /** Resolves when no process begins anything by an older version. */
   readonly untilHeard: (signal: AbortSignal) => Promise<void>;
-  /** When no request goes on by a structure that was replaced. Milliseconds. */
+  /** The age at which no request still uses a replaced structure. Milliseconds. */
   readonly outdatedAfter: number;
 }
 
-/** What a request has to wait for before it is tried again. */
+/** A request waits for this before it is tried again. */
 export interface HeldUp {
   readonly until: (signal: AbortSignal) => Promise<void>;
 }
 
-/** What a change may take, and after what time the process that began it is taken for dead. Milliseconds, as the others. */
+/** The longest change, and the time after which its process counts as dead. Milliseconds, as the others. */
 const changeLimit = 60_000;
 const abandonedAfter = 75_000;
 /** How long the writes of this process that began before may take. */
 const idleLimit = 10_000;
-/** How often a request that waits looks whether another process is done. */
+/** How often a waiting request checks whether another process is done. */
 const lookEvery = 200;
 /** Changes of one space. */
 const limit = { per: 60_000, limit: 20 };
@@ -66,7 +66,7 @@ const mostRetired = 1000;
  *   3. a version says that the field is of the new type, and in the new slot. Writes go on
  *   4. when no request can read them any more, the values are taken out of the old slot
  *
- * What is cut off before step 3 never happened: the next request says so, and the slot that was taken is never used.
+ * A change that was cut off before step 3 never happened: the next request ends it, and its slot is never used.
  */
 export class TypeChanges {
   readonly #deps: TypeChangesDeps;
@@ -79,7 +79,7 @@ export class TypeChanges {
     this.#deps = deps;
   }
 
-  /** What a request for a space waits for; null: nothing. It rejects with what is wrong with the request. */
+  /** The change that a request for a space has to wait for; null: none. It rejects with the request's problems. */
   before(entry: CatalogueEntry, request: SpaceRequest): HeldUp | null {
     const { typeChange } = entry.structure;
     const { structure, headers } = request;
@@ -109,13 +109,13 @@ export class TypeChanges {
   #mayBeOver(id: string): Promise<void> {
     const running = this.#running.get(id);
     if (running !== undefined) return running.catch(() => {});
-    // all that wait look at once, and share the look
+    // all waiting requests share one check
     const next = this.#looks.get(id) ?? sleep(lookEvery).then(() => void this.#looks.delete(id));
     this.#looks.set(id, next);
     return next;
   }
 
-  /** One at a time for each space. Who finds another one under way looks again when it is over. */
+  /** One at a time for each space. A request that finds another change under way checks again when it is over. */
   #run(
     entry: CatalogueEntry,
     requested: Structure,
@@ -163,7 +163,7 @@ export class TypeChanges {
         ? `types of fields of the space were changed ${mostRetired} times`
         : this.#limit.reached(id) && `that was asked ${limit.limit} times within a minute`;
     if (often) throw structureConflict(plan.map((field) => `${refusal(field)}: ${often}`));
-    // each is a look at all records
+    // each reads all records
     this.#limit.note(id);
     const problems: string[] = [];
     problems.push(...(await this.#misfits({ entry, plan }, signal)).problems);
@@ -179,12 +179,12 @@ export class TypeChanges {
 
   #misfits({ entry, plan }: Pick<Change, 'entry' | 'plan'>, signal: AbortSignal) {
     const { recordsId: id, ownerId, structure } = entry;
-    // who is not logged in sees no value of a space that asks for it
+    // without a login nobody sees a value of a space that requires one
     const showsValue = structure.auth?.active !== true;
     return checkRetyped(this.#deps.store, { id, ownerId, showsValue }, plan, signal);
   }
 
-  /** Copies the values. What was written since they were checked is checked as well. */
+  /** Copies the values. Values that were written since the check are checked as well. */
   async #whenNobodyWrites({ entry, plan }: Change, signal: AbortSignal): Promise<void> {
     const { store, writes, untilHeard } = this.#deps;
     const { db, table } = store;
@@ -220,6 +220,6 @@ interface Change {
   readonly entry: CatalogueEntry;
   readonly requested: Structure;
   readonly plan: readonly RetypedField[];
-  /** What tells it from others. */
+  /** Its id. */
   readonly change: string;
 }

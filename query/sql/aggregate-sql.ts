@@ -4,7 +4,7 @@ import { conditionsSql } from './conditions-sql.ts';
 import { subjectSql } from './filter-sql.ts';
 import type { Selection } from './records-table.ts';
 
-/** What the engine may hold for one aggregation, and answer. Bytes, but for the groups. */
+/** Limits of one aggregation in the engine, and of its answer. Bytes, but for the groups. */
 const mostGroups = 1_000_000;
 const mostMemory = 512 * 1024 ** 2;
 const mostResult = 16 * 1024 ** 2;

@@ -24,8 +24,8 @@ export function idsSql(ids: readonly string[]): string {
 }
 
 /**
- * Conditions of which any matching record has one in the table of keys: with And one that is keyed, with Or all, if
- * they are. Empty: the keys do not help.
+ * Conditions that find every matching record by the table of keys: with And one keyed condition, with Or all, if all are
+ * keyed. Empty: the keys do not help.
  */
 export function keyedConditions({
   relationship,

@@ -140,7 +140,7 @@ function quoted(text: string): string {
   return plainText.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/** What the texts of all records have of a field. */
+/** A field's part of the texts of all records. */
 interface FieldParts {
   readonly type: string;
   readonly hashed: boolean;

@@ -97,7 +97,7 @@ function endOfRow(bytes: Buffer, at: number): number {
   return cursor.at;
 }
 
-/** Rows of a stream, whose pieces end anywhere. */
+/** Rows of a stream. Its pieces may end in the middle of a row. */
 export class PackedRows {
   bytes: Buffer = Buffer.alloc(0);
   /** Where the row lies that was gone on to. */
@@ -234,7 +234,7 @@ export class RowWriter {
     return this.#at > largest ? null : this.#bytes.subarray(0, this.#at);
   }
 
-  /** Only an id, for what reads no more of a row; as above. */
+  /** Only an id, for readers that need no more of a row; as above. */
   id(id: string, largest: number): Buffer | null {
     if (id.length > largest) return null;
     this.#at = 0;

@@ -6,13 +6,13 @@ import { joinedText } from './joined-text.ts';
 import { keyOf } from './record-keys.ts';
 import type { StoredRow } from './stored-row.ts';
 
-/** A record as it is stored: what find may answer of it, and the hashes of its hashed fields by slot. */
+/** A record as it is stored: the part that answers may show, and the hashes of its hashed fields by slot. */
 export interface RecordRow {
   readonly row: StoredRow;
   readonly hashes: Readonly<Record<string, string>>;
 }
 
-/** The same, and whose it is. */
+/** The same, with its space. */
 export interface SpacedRow extends RecordRow {
   readonly spaceId: string;
 }
@@ -59,7 +59,7 @@ export function keyLines(
   return joinedText(rows, line, signal);
 }
 
-/** Reading one map costs half of what ten columns do (docs/decisions/022-one-records-table.md). */
+/** Reading one map costs half as much as ten columns (docs/decisions/022-one-records-table.md). */
 export const rowColumns = '_id, _created_at, _updated_at, _doc';
 
 /** Bytes of a record's values as text. */

@@ -44,15 +44,15 @@ export const allSpaces = '*';
 /** The size of a space is estimated from so many of its records. */
 const sampledRecords = 1000;
 
-/** Spaces of one statement, whose ids are its text. */
+/** Spaces of one statement: its text holds their ids. */
 const spacesAtOnce = 1000;
 
-/** Of several servers each is the home of some of the spaces. */
+/** Groups of spaces. Each group has its home on one of several servers. */
 const homes = 16;
 
 /**
- * The one place that names the records table and the table of keys (docs/records.md). The rows of all accounts lie in
- * them, so every statement that is made here says of which spaces: there is no other way to make one.
+ * The one place that names the records table and the table of keys (docs/records.md). They hold the rows of all accounts,
+ * so every statement names its spaces: there is no other way to make one.
  */
 export class RecordsTable {
   readonly #records: string;
@@ -68,7 +68,7 @@ export class RecordsTable {
     this.#severalHomes = db.servers > 1;
   }
 
-  /** What statements about a space are sent by; those of one home share statements. */
+  /** The key that chooses the server for statements about a space. Spaces of one home share statements. */
   homeOf(spaceId: string): string {
     return this.#severalHomes ? `records ${Number.parseInt(spaceId.slice(0, 2), 16) % homes}` : 'records';
   }
@@ -180,8 +180,8 @@ export class RecordsTable {
   }
 
   /**
-   * Copies the values of a slot to another one, as values of its type. Done again it comes to the same; who knows only the
-   * first slot notices nothing.
+   * Copies the values of a slot to another one, as values of its type. It can be repeated, and readers of the first slot
+   * notice nothing.
    */
   convertSlot(
     spaceId: string,
@@ -218,7 +218,7 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceId) };
   }
 
-  /** Writes the keys of all stored values of a slot. Those that are there may be there twice then, which is no harm. */
+  /** Writes the keys of all stored values of a slot. A key may then be there twice, which is no harm. */
   addKeys(spaceId: string, slot: string): Sql {
     const key = `reinterpretAsUInt64(substring(MD5(concat('${slot}:', _doc['${slot}'])), 1, 8))`;
     const sql = `INSERT INTO ${this.#keys} (space, key, _id) SELECT space, ${key}, _id FROM ${this.#records}

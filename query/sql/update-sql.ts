@@ -11,7 +11,7 @@ export interface Assignment {
   readonly value: NewValue;
 }
 
-/** What an UPDATE sets for one record; all records of a statement have the same slots in the same order, and add to the same. */
+/** An UPDATE's values for one record. All records of a statement set, and add to, the same slots in the same order. */
 export interface RowUpdate {
   readonly spaceId: string;
   readonly id: string;
@@ -21,8 +21,8 @@ export interface RowUpdate {
 }
 
 /**
- * What one lightweight UPDATE sets for many records: each column takes its value by the record's place in the list of
- * ids. It names no slot but those that change, so that what others change meanwhile stays; maps are changed key by key,
+ * The assignments of one lightweight UPDATE of many records: each column takes its value by the record's place in the
+ * list of ids. It names only the slots that change, so other changes at the same time stay; maps are changed key by key,
  * and the engine runs updates that read what they write one after the other (docs/decisions/003-updates.md).
  * `_updated_at` always grows, also when the clock stands still or goes back.
  */
@@ -80,7 +80,7 @@ function timeSql(rows: readonly RowUpdate[], now: Date, place: string): string {
   return `greatest(toDateTime64(${textLiteral(timestampText(now))}, 3, 'UTC'), addMilliseconds(_updated_at, 1))`;
 }
 
-/** What is stored, and what is added to it: the engine reads and writes it in one step. */
+/** The stored number and the number to add: the engine reads and writes it in one step. */
 function sumSql(slot: string, increments: readonly Increment[], place: string): string {
   const stored = kindOf(slot) === 'm' ? `toFloat64OrZero(_doc[${textLiteral(slot)}])` : `ifNull(${slot}, 0)`;
   const added = increments.map(({ by }) => textLiteral(String(by)));

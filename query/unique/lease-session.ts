@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto';
 export interface LeaseTimes {
   /** How long a session lasts that is not renewed, by Redis' clock. */
   readonly lease: number;
-  /** What is taken off by our own clock, for what the clocks may differ in that time. */
+  /** Subtracted by our own clock, because the clocks may run at different speeds. */
   readonly margin: number;
-  /** What a write may take at most; it does not begin when less of the lease is left. */
+  /** The longest write. None begins when less of the lease is left. */
   readonly writeTime: number;
   readonly renewEvery: number;
 }
@@ -25,7 +25,7 @@ export function currentMoment(): Moment {
   return { monotonic: performance.now(), wall: Date.now() };
 }
 
-/** Milliseconds between two points, by the clock that says more: what must not last too long is over too early rather. */
+/** Milliseconds between two points, by the clock that says more: a lease rather ends too early than too late. */
 function elapsed(from: Moment, to: Moment): number {
   return Math.max(to.monotonic - from.monotonic, to.wall - from.wall);
 }

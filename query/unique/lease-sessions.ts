@@ -4,14 +4,14 @@ import { RedisFailure } from '../../common/redis/redis-connection.ts';
 import { currentMoment, LeaseSession, type LeaseTimes, type Moment } from './lease-session.ts';
 import type { ReservationStore } from './reservation-store.ts';
 
-/** For the look at whether there ever were reservations. */
+/** For the question whether there ever were reservations. */
 const lookTimeout = 5000;
 /** For writes whose clients have gone, when the process ends. */
 const closeTimeout = 5000;
 
 /**
- * The leases of this process. There is a current one for new writes. When an answer was lost, nobody knows what it
- * holds, so the next write gets a new one. The old one lasts until its writes are done; what it held ends with it.
+ * The leases of this process. There is a current one for new writes. When an answer was lost, its reservations are
+ * unknown, so the next write gets a new lease. The old one lasts until its writes are done, and its reservations end then.
  */
 export class LeaseSessions {
   readonly #reservations: ReservationStore;
@@ -61,7 +61,7 @@ export class LeaseSessions {
     if (session.held === 0 && session !== this.#current) this.#end(session);
   }
 
-  /** For no new write: nobody knows what the session holds, or it is lost. */
+  /** For no new write: the session's reservations are unknown, or it is lost. */
   retire(session: LeaseSession): void {
     if (this.#current === session) this.#current = null;
     if (session.held === 0 || session.lost) this.#end(session);

@@ -31,12 +31,12 @@ export interface RedisReservationsDeps {
   readonly waitLimit?: number;
   /** Keys that may be reserved at once by this process. */
   readonly keyLimit?: number;
-  /** Keys of one call: what one script takes without keeping others waiting. */
+  /** Keys of one call. A script with more would keep others waiting. */
   readonly requestLimit?: number;
   readonly reservationsKey?: string;
 }
 
-/** What one claim came to. */
+/** The outcome of one claim. */
 interface Claimed {
   readonly answer: ReserveAnswer;
   readonly session: LeaseSession;
@@ -158,7 +158,7 @@ export class RedisReservations implements UniqueReservations {
     } while (!(await this.#reservations.isFree(digest)));
   }
 
-  /** Asks Redis once. What was not given is left, whatever happens. */
+  /** Asks Redis once. Keys that it refuses stay free. */
   async #claim(digests: readonly string[]): Promise<Claimed> {
     const sessions = this.#sessions;
     const session = await sessions.enter();

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import type { Field, StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 
-/** Longer ones are hashed, so that what is reserved stays small. */
+/** Longer ones are hashed, so that reservations stay small. */
 const longestKey = 100;
 
 /*
- * What is reserved, by keys that are never the same for two kinds: behind the space's id stands the slug of a field,
- * which is never empty and has no colon, or nothing.
+ * Keys of reservations. Two kinds never share a key: behind the space's id stands the slug of a field, which is never
+ * empty and has no colon, or nothing.
  */
 
 /** A value of a unique field. */

@@ -13,7 +13,7 @@ import {
   sweepScript,
 } from './reservation-scripts.ts';
 
-/** What one write wants or holds: whose it is, and the digests of its keys. */
+/** The reservations of one write: its session, and the digests of its keys. */
 export interface Claim {
   readonly session: string;
   readonly write: number;
@@ -31,7 +31,7 @@ export type ReserveAnswer =
 
 const sweepCount = 1000;
 
-/** What Redis keeps of reservations: its scripts as calls. All reject with a RedisFailure. */
+/** Reservations in Redis: its scripts as calls. All reject with a RedisFailure. */
 export class ReservationStore {
   readonly #run: (script: RedisScript, values: readonly (string | number)[]) => Promise<unknown>;
   readonly #lease: number;

@@ -4,14 +4,14 @@ import { untilAborted } from '../../common/limits/until-aborted.ts';
 
 /** Values of unique fields that a write has to itself until it is settled. */
 export interface Reservation {
-  /** What a write of the values needs to begin; null: the reservation lasts until it is settled, whatever happens. */
+  /** A write of the values needs it to begin; null: the reservation lasts until it is settled, whatever happens. */
   readonly permit: WritePermit | null;
-  /** Gives the keys back. @param stored those of which a record is now known to be stored */
+  /** Gives the keys back. @param stored the keys of values that are now known to be stored */
   settle(stored: Iterable<string>): Promise<void>;
 }
 
 /**
- * Keeps writes of the same unique value apart, between the look into the table and the INSERT.
+ * Keeps writes of the same unique value apart, between the check of the table and the INSERT.
  * A key stands for one value of one field of one space.
  */
 export interface UniqueReservations {

@@ -11,7 +11,7 @@ export const aggregateLimits = {
   rows: 10_000,
 } as const;
 
-/** What an aggregation asks for: groups of records, and what is computed of each. */
+/** A parsed aggregation: groups of records, and functions of each. */
 export interface AggregatePlan {
   readonly where: Conditions;
   /** None: all records are one group, which is there without any, too. */
@@ -23,7 +23,7 @@ export interface AggregatePlan {
   readonly limit: number;
 }
 
-/** What records of a group have in common. */
+/** The common value of a group's records. */
 export interface Group extends Pick<Comparison, 'target' | 'path'> {
   /** Its key in answers. */
   readonly name: string;

@@ -1,6 +1,6 @@
 import type { ValueKind } from '../filters/operators.ts';
 
-/** What is computed of the records of a group. */
+/** Functions of a group's records. */
 export interface AggregateFunction {
   /** Of which kinds of values. */
   readonly kinds: readonly ValueKind[];

@@ -29,7 +29,7 @@ function typeOf({ of }: Value): FieldType | null {
   return kind === 'NUMBER' ? 'NUMBER' : null;
 }
 
-/** What conditions name. */
+/** The names that conditions use. */
 export function namesIn(given: readonly Given[]): readonly string[] {
   return [...new Set(given.flatMap((one) => ('group' in one ? one.branches.flatMap(namesIn) : [one.name])))];
 }

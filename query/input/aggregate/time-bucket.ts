@@ -73,7 +73,7 @@ export class TimeBucket {
   }
 }
 
-/** Reads a length such as `15m` or `1mo`; a text says what is wrong with it. */
+/** Reads a length such as `15m` or `1mo`. A text is its problem. */
 export function readEvery(text: unknown, zone: TimeZone): TimeBucket | string {
   const [, digits = '', unit = ''] =
     (typeof text === 'string' && /^(\d{1,6})(s|m|h|d|w|mo|y)$/.exec(text)) || [];

@@ -1,11 +1,11 @@
 /**
- * Letters that differ in nothing but case, by Unicode's simple case folding (C and S of CaseFolding.txt), which is what
- * the flags `i` and `u` of a regular expression compare by. Every code point stands for itself or for one other.
+ * Letters that differ in nothing but case, by Unicode's simple case folding (C and S of CaseFolding.txt), as the flags `i`
+ * and `u` of a regular expression compare them. Every code point stands for itself or for one other.
  */
 export interface CaseVariants {
   /** The text with every letter in the form that stands for all of its forms. */
   fold(text: string): string;
-  /** Forms other than A to Z that `fold` replaces, and by what; of the letters of a text that is folded already. */
+  /** Forms other than A to Z that `fold` replaces, with their replacements, for the letters of a folded text. */
   variantsIn(folded: string): ReadonlyMap<string, string>;
 }
 

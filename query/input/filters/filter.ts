@@ -9,7 +9,7 @@ export const filterLimits = {
   inLists: 20_000,
 } as const;
 
-/** What conditions come to: a tree of comparisons (spec of the API: docs/api.md, "Filters"). */
+/** Parsed conditions: a tree of comparisons (docs/api.md, "Filters"). */
 export type Filter = Comparison | FilterGroup;
 
 export interface FilterGroup {

@@ -19,7 +19,7 @@ export function subjectOf(name: string, structure: Structure): Pick<Comparison, 
   return null;
 }
 
-/** What it is called in errors: by the field's name, whichever way it was given. */
+/** Its name in errors: the field's, in whichever form it was given. */
 export function nameOfSubject({ target, path }: Pick<Comparison, 'target' | 'path'>): string {
   return [typeof target === 'string' ? target : target.name, ...path].join('.');
 }

@@ -3,11 +3,11 @@ import { canonicalJson } from '../../structure/canonical-json.ts';
 import { caseVariants } from './case-variants.ts';
 import { foldedColumn } from './folded-column.ts';
 
-/** What the type of a value is to operators. */
+/** Kinds of values that operators distinguish. */
 export type ValueKind = 'TEXT' | 'NUMBER' | 'BOOLEAN' | 'ARRAY' | 'OBJECT' | 'id' | 'time' | 'path';
 
 /**
- * What an operator compares with: a value of the field's type, a list of them, an element of an array, a list of them, a
+ * The operand of an operator: a value of the field's type, a list of them, an element of an array, a list of them, a
  * length, or true and false.
  */
 export type Operand = 'value' | 'values' | 'element' | 'elements' | 'length' | 'boolean';
@@ -15,7 +15,7 @@ export type Operand = 'value' | 'values' | 'element' | 'elements' | 'length' | '
 /** A value as it is compared in memory: a time is its milliseconds. */
 export type Comparable = string | number | boolean;
 
-/** What an operator compares with, as SQL. */
+/** The operand as SQL. */
 export interface GivenSql {
   readonly values: readonly Comparable[];
   /** The first of the values. */

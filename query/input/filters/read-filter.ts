@@ -157,7 +157,7 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
 
 const elementText = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|".*")$/s;
 
-/** What a text of a query means where no type is declared: JSON for a number, a boolean or a quoted string, else text. */
+/** The value of a query's text without a declared type: JSON for a number, a boolean or a quoted string, else text. */
 function elementIn(text: string): unknown {
   if (!elementText.test(text)) return text;
   try {
@@ -177,7 +177,7 @@ function readElement(value: unknown, isPath: boolean): Reading {
   }
 }
 
-/** @param value a text of a query, or what a body has */
+/** @param value a text of a query, or a value of a body */
 export function readSystemValue(key: Target & string, value: unknown): Reading {
   if (key === 'id')
     return typeof value === 'string' && !hasLoneSurrogate(value)
