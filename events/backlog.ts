@@ -1,6 +1,6 @@
 /** Deliveries of an account that may wait in this process. */
 const mostWaiting = 10_000;
-/** Of the bytes that an account may have waiting, what it keeps a day of those that are over. */
+/** Contents of ended deliveries that an account keeps a day, as a part of the bytes that it may have waiting. */
 const keptShare = 1 / 4;
 const day = 86_400_000;
 
@@ -10,7 +10,7 @@ interface Waiting {
   readonly bytes: number;
 }
 
-/** What an account has in the store alone. */
+/** Deliveries of an account in the store alone. */
 export interface Behind {
   /** It comes after this id. */
   after: string;
@@ -18,7 +18,7 @@ export interface Behind {
   more: boolean;
 }
 
-/** What accounts have waiting, in memory and in the store, and which of them have not all of it in memory. */
+/** Waiting deliveries by account, in memory and in the store, and the accounts with some in the store alone. */
 export class Backlog {
   readonly behind = new Map<string, Behind>();
   readonly #contentShare: number;
@@ -57,7 +57,7 @@ export class Backlog {
     this.fallBehind(ownerId, '');
   }
 
-  /** What comes after this id is in the store, and maybe not in memory. */
+  /** Deliveries after this id are in the store, and maybe not in memory. */
   fallBehind(ownerId: string, id: string): void {
     const { after } = this.behind.get(ownerId) ?? { after: id };
     this.behind.set(ownerId, { after: id < after ? id : after, more: true });

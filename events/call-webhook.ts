@@ -13,7 +13,7 @@ export interface WebhookCall {
   readonly secret: Uint8Array;
 }
 
-/** What an attempt came to. `status` is 0 where there was no answer. */
+/** The outcome of an attempt. `status` is 0 where there was no answer. */
 export interface CallOutcome {
   readonly delivered: boolean;
   readonly status: number;
@@ -85,7 +85,7 @@ async function post(
       request.end(body);
     };
     request.on('response', resolve).on('error', reject);
-    // an address where nobody answers takes no memory for what it would be sent
+    // an address without an answer takes no memory for its body
     request.on('socket', (socket) => {
       socket.once(isSecure ? 'secureConnect' : 'connect', () => {
         send().catch((error: Error) => request.destroy(error));

@@ -26,7 +26,7 @@ export interface CatchUpDeps {
 export class CatchUp {
   readonly #deps: CatchUpDeps;
   readonly #wanted = new Set<string>();
-  /** Accounts that the store is being asked for, each with what ended meanwhile. */
+  /** Accounts that are being read from the store, each with the deliveries that ended meanwhile. */
   readonly #ended = new Map<string, Set<string>>();
   readonly #running = new Set<Promise<void>>();
 
@@ -96,7 +96,7 @@ export class CatchUp {
   }
 }
 
-/** What this id comes after, and all later ones: ids are of lower case. */
+/** A text just before this id: ids are of lower case. */
 function before(id: string): string {
   return `${id.slice(0, -1)} `;
 }

@@ -3,9 +3,9 @@ import { Heap, type Slotted } from './heap.ts';
 
 const mebibyte = 1024 ** 2;
 
-/** What one process has of deliveries; the rest waits in the store. */
+/** Limits of deliveries in one process; the rest waits in the store. */
 export const queueLimits = {
-  /** Bytes of memory, by estimate. An account gets up to an eighth of what is left, and always `least` deliveries. */
+  /** Bytes of memory, by estimate. An account gets up to an eighth of the rest, and always `least` deliveries. */
   memory: 64 * mebibyte,
   share: 8,
   least: 16,
@@ -13,7 +13,7 @@ export const queueLimits = {
   calls: 512,
   callsOfAccount: 8,
   reserve: 64,
-  /** Bytes of contents that calls may hold. An account gets up to half of what is left, and one call in any case. */
+  /** Bytes of contents that calls may hold. An account gets up to half of the rest, and one call in any case. */
   contents: 64 * mebibyte,
   contentsOfAccount: 8 * mebibyte,
 };
@@ -32,11 +32,11 @@ export interface Queued extends Slotted {
   nextAt: number;
   /** How many before it have one of its records. */
   waitsFor: number;
-  /** Those that wait for it. */
+  /** Deliveries that wait for it. */
   readonly followers: Queued[];
 }
 
-/** Deliveries of one space to one address. What concerns a record is sent in order. */
+/** Deliveries of one space to one address. Those of one record are sent in order. */
 interface Lane extends Slotted {
   readonly account: Account;
   readonly key: string;
@@ -61,7 +61,7 @@ interface Account extends Slotted {
 
 /**
  * Deliveries in memory. The account with the fewest calls is served first, and of an account each space and address in
- * turn. The next one is found without a walk: what has to wait for a time is in a heap, what may go is in lines.
+ * turn. The next one is found without a search: deliveries that wait for a time are in a heap, the others in queues.
  */
 export class DeliveryQueue {
   readonly #limits: typeof queueLimits;
@@ -92,7 +92,7 @@ export class DeliveryQueue {
     return (this.#accounts.get(ownerId)?.running ?? 0) > 0;
   }
 
-  /** @returns whether there was room. Of one record, what was written earlier has to come in earlier */
+  /** @returns whether there was room. Deliveries of one record have to be added in the order of its writes */
   add(delivery: Delivery): boolean {
     const { ownerId, id, url, recordIds, nextAt } = delivery;
     const account = this.#accounts.get(ownerId) ?? newAccount(ownerId);
@@ -199,7 +199,7 @@ export class DeliveryQueue {
     return queued;
   }
 
-  /** What may be sent from now on. */
+  /** Puts a delivery into the queue of its address, ready to be sent. */
   #line(queued: Queued): void {
     const { lane } = queued;
     const { account } = lane;

@@ -62,7 +62,7 @@ export class DeliverySender {
   #pumping = false;
   #sweeper: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | null = null;
-  /** Processes that were silent, of which nothing is left. null: nothing was taken over yet. */
+  /** Silent processes whose deliveries were all taken over. null: none were taken over yet. */
   #silent: ReadonlySet<string> | null = null;
 
   constructor(deps: DeliverySenderDeps) {
@@ -111,7 +111,7 @@ export class DeliverySender {
     await this.#catchUp.settled();
   }
 
-  /** What is in memory must be older than what is not, or records would lose their order. */
+  /** Deliveries in memory must be older than those in the store alone, or records would lose their order. */
   #enqueue(delivery: Delivery): boolean {
     if (!this.backlog.behind.has(delivery.ownerId) && this.#queue.add(delivery)) return true;
     this.#catchUp.fallBehind(delivery);

@@ -11,21 +11,21 @@ export const progressColumns = [
   ...['updated_at', 'next_at', 'expires_at'],
 ];
 const columns = [...keyColumns, ...changeColumns, ...progressColumns, 'content'];
-/** What stays the same is left empty, so that notes and new deliveries share an INSERT. */
+/** Columns without a change are left empty, so that notes and new deliveries share an INSERT. */
 const noChange = ['', '', '', '', '', [], 0];
 /** All that lists and the queue show, as a Delivery has it: never contents. */
 const selection = `owner_id AS ownerId, id, space_id AS spaceId, event, project, space, url, record_ids AS recordIds,
   toFloat64(bytes) AS bytes, process, state, attempts, status, problem,
   arrayMap(time -> toFloat64(toUnixTimestamp64Milli(time)), [created_at, updated_at, next_at, expires_at]) AS times`;
-/** What stands for a content that was dropped. It is greater than any, which begin with `{`. */
+/** Replaces a content that was dropped. It is greater than any content: those begin with `{`. */
 const dropped = '~';
 /** Bytes of rows that may wait here, and of one INSERT; of contents that are read at once. */
 const pendingLimit = 128 * 1024 ** 2;
 const insertLimit = 16 * 1024 ** 2;
 const readLimit = 8 * 1024 ** 2;
-/** Contents that are asked for by one statement, whose ids are its text. */
+/** Contents that one statement reads: its text holds their ids. */
 const contentsAtOnce = 200;
-/** What began has to be known, whatever becomes of the request. */
+/** A statement that began is not aborted: its outcome has to be known. */
 const { signal: never } = new AbortController();
 
 type Key = Pick<Delivery, 'ownerId' | 'id' | 'createdAt'>;
@@ -39,8 +39,8 @@ interface Wanted extends Queued {
 }
 
 /**
- * The table of deliveries. Of a delivery there are rows that merges join: one with all of it, and one of each attempt,
- * which is small. Rows and reads of several callers share statements, and accounts take turns.
+ * The table of deliveries. A delivery has rows that merges join: one with all of it, and a small one of each attempt.
+ * Rows and reads of several callers share statements, in fair shares of their accounts.
  */
 export class DeliveryTable {
   readonly #db: Database;
@@ -89,7 +89,7 @@ export class DeliveryTable {
     return this.#reads.add({ ...queued, id });
   }
 
-  /** What a process is to send, by account. */
+  /** The waiting deliveries of a process, counted by account. */
   waitingOf(process: string): Promise<{ ownerId: string; count: number; bytes: number }[]> {
     return this.#db.rows({
       sql: `SELECT owner_id AS ownerId, toFloat64(count()) AS count, toFloat64(sum(bytes)) AS bytes FROM ${this.#table} FINAL
@@ -97,7 +97,7 @@ export class DeliveryTable {
     });
   }
 
-  /** What a process is to send of an account, oldest first, after an id. */
+  /** The waiting deliveries of a process and an account, oldest first, after an id. */
   pendingOf(process: string, ownerId: string, after: string, limit: number): Promise<Delivery[]> {
     const mine = `owner_id = ${textLiteral(ownerId)} AND id > ${textLiteral(after)}
       AND state = 'pending' AND process = ${textLiteral(process)}`;

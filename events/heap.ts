@@ -1,4 +1,4 @@
-/** What knows its place in the heap that it is in. -1: in none. */
+/** An item that knows its place in its heap. -1: it is in none. */
 export interface Slotted {
   slot: number;
 }
@@ -16,7 +16,7 @@ export class Heap<Item extends Slotted> {
     return this.#items[0];
   }
 
-  /** What an item is ordered by must not change while it is in. */
+  /** The order of an item must not change while it is in the heap. */
   add(item: Item): void {
     this.#items.push(item);
     this.#rise(item, this.#items.length - 1);

@@ -60,8 +60,8 @@ export function createFindAddress(allowed: BlockList | undefined, resolve = reso
 /** Milliseconds that a name server has, and how often it is asked. */
 const resolver = new Resolver({ timeout: 3000, tries: 2 });
 /**
- * What the system is asked holds a thread of those that files and statements need, for as long as a name server says
- * nothing: few at once.
+ * A look-up by the system holds one of the threads that files and statements need, for as long as a name server stays
+ * silent. So there are few at once.
  */
 const systemLookups = new FairShare({
   capacity: 2,

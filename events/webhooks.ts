@@ -87,7 +87,7 @@ export class Webhooks implements RecordEvents {
     if (made.length > 0) await this.#store(made);
   }
 
-  /** What signs an account's deliveries, in the form of Standard Webhooks. */
+  /** The secret that signs an account's deliveries, in the form of Standard Webhooks. */
   async secretOf(ownerId: string): Promise<string> {
     return `whsec_${(await this.#keyOf(ownerId)).toString('base64')}`;
   }
@@ -148,7 +148,7 @@ export class Webhooks implements RecordEvents {
     const head = JSON.stringify({ ...known, time: now.toISOString() }).slice(0, -1);
     const content = `${head},"records":[${records.map(({ json }) => json).join(',')}]}`;
     const bytes = Buffer.byteLength(content);
-    // an address that is dead for long would fill the store; what does not wait is in the list all the same
+    // an address that is dead for long would fill the store; deliveries beyond that are listed all the same
     const problem = this.#sender.backlog.add(ownerId, bytes);
     const delivery: Delivery = {
       ...{ ownerId, id, spaceId, event: type, project, space, url, recordIds, bytes, createdAt: now },
