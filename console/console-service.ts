@@ -14,7 +14,7 @@ import { consoleRoutes } from './routes.ts';
 import { createSessionCookie } from './sessions/session-cookie.ts';
 import { Sessions } from './sessions/sessions.ts';
 
-/** What `npm run build:console` makes; beside this file also in the image. */
+/** The output of `npm run build:console`; beside this file also in the image. */
 const webApp = join(import.meta.dirname, 'web', 'dist');
 
 /** The dashboard on the stores of its process. */

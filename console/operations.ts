@@ -10,7 +10,7 @@ import { logOut } from './operations/log-out.ts';
 import { register } from './operations/register.ts';
 import { revokeToken } from './operations/revoke-token.ts';
 
-/** A line of the table of operations. What is no GET is a change, and has to come from a page of the dashboard. */
+/** A line of the table of operations. A method other than GET is a change, and has to come from a page of the dashboard. */
 export type ConsoleOperation = Pick<Route, 'method' | 'path'> & {
   readonly operation: string;
 } & (

@@ -6,7 +6,7 @@ export const longestEmail = 254;
 /** As loose as it can be: whether an address is one, only a mail to it tells. */
 export const emailPattern = /^[^\s@\p{Cc}\p{Surrogate}]+@[^\s@\p{Cc}\p{Surrogate}]+$/u;
 
-/** What a person logs in with. */
+/** The e-mail address and password of a login. */
 export interface Credentials {
   /** Lower case. */
   readonly email: string;
@@ -15,13 +15,13 @@ export interface Credentials {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Throws 400 for what is no JSON object. */
+/** Throws 400 if the body is no JSON object. */
 export function readFields(body: unknown): Fields {
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Fields;
   throw invalidBody('The request body should be a JSON object');
 }
 
-/** Of a login: what can't be right is refused as what is wrong. Throws 400 when there are no two texts. */
+/** Of a login: an impossible value is refused like a wrong one. Throws 400 when there are no two texts. */
 export function readLogin(body: unknown): Credentials {
   const fields = readFields(body);
   const problems = ['email', 'password'].filter((key) => typeof fields[key] !== 'string');

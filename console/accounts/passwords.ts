@@ -10,8 +10,8 @@ function identityOf(email: string): string {
 }
 
 /**
- * Checks passwords, behind the throttle. The work does not depend on what is found: where there is no account, a hash is
- * verified that nothing fits, and neither time nor answer tells.
+ * Checks passwords, behind the throttle. The work is always the same: without an account, a hash is verified that
+ * nothing fits. So neither time nor answer shows whether there is one.
  */
 export class Passwords {
   readonly #users: Users;
@@ -37,7 +37,7 @@ export class Passwords {
     return this.#throttle.run(
       identityOf(email),
       async () => {
-        // made before the first look at an account, so that the first attempt of all shows nothing either
+        // made before the first account is read, so that the first attempt of all shows nothing either
         const dummy = await this.#dummyHash();
         const account = await this.#users.findByEmail(email, signal);
         const stored = account?.passwordHash ?? '';

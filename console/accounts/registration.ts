@@ -7,7 +7,7 @@ import { type Account, type Users, userIdOf } from '../../common/metadata/users.
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import type { Credentials } from './credentials.ts';
 
-/** Who may register at the moment. */
+/** Whether people may register at the moment. */
 export interface RegistrationState {
   readonly canRegister: boolean;
   /** The account of the first start can still be taken over with its access token. */
@@ -16,9 +16,9 @@ export interface RegistrationState {
 
 export type NewAccount = Credentials & { readonly name: string };
 
-/** A look at the store is good for so long, however many strangers ask. Milliseconds. */
+/** One answer of the store is good for so long, however many strangers ask. Milliseconds. */
 const lookInterval = 1000;
-/** Of the row that says who was the first to register, where there may be one only. */
+/** Of the row of the first registered account, where only one may register. */
 const firstId = uuidV5('first account');
 
 /**

@@ -8,7 +8,7 @@ export interface BuiltFile {
   /** Of the plain bytes; weak, because the compressed ones have the same. */
   readonly etag: string;
   readonly plain: Uint8Array;
-  /** What the build made beside it, by content coding. */
+  /** Compressed forms that the build made, by content coding. */
   readonly compressed: Readonly<Partial<Record<Coding, Uint8Array>>>;
 }
 

@@ -6,7 +6,7 @@ export interface OtherOrigins {
   readonly files: readonly string[];
 }
 
-/** https://www.w3.org/TR/CSP3/: nothing but what the build made may run, and nobody may frame it. */
+/** https://www.w3.org/TR/CSP3/: only the build's own scripts may run, and nobody may frame it. */
 export function pageHeaders({ api, files }: OtherOrigins): Readonly<Record<string, string>> {
   const media = ["'self'", 'data:', 'blob:', ...new Set([...api, ...files])].join(' ');
   const policy = [

@@ -5,7 +5,7 @@ import { type BuiltFile, type Coding, codings, indexFile, readBuiltFiles } from 
 import { type OtherOrigins, pageHeaders } from './security-headers.ts';
 
 export interface WebAppDeps {
-  /** Absolute path of what `npm run build:console` makes. */
+  /** Absolute path of the output of `npm run build:console`. */
   readonly webApp: string;
   /** Asked for each page: where the process listens is known late. */
   readonly origins: () => OtherOrigins;

@@ -20,17 +20,17 @@ export interface ConsoleDeps {
   readonly apiUrl: string;
 }
 
-/** A request of the dashboard's API, and whose it is. */
+/** A request of the dashboard's API with its session. */
 export interface ConsoleCall<Session extends OpenSession | null = OpenSession | null> {
   readonly request: HttpRequest;
   readonly session: Session;
-  /** Whose turn it is where something is shared: the address of the sender. */
+  /** The address of the sender, for fair shares between senders. */
   readonly sender: string;
   /** The body as JSON. */
   body(): Promise<unknown>;
 }
 
-/** What only a session may do gets one. */
+/** Operations that need a session get one. */
 export type ConsoleHandler = (call: ConsoleCall, deps: ConsoleDeps) => Promise<HttpResponse>;
 export type SessionHandler = (call: ConsoleCall<OpenSession>, deps: ConsoleDeps) => Promise<HttpResponse>;
 
@@ -52,7 +52,7 @@ export function emptyAnswer(more: HttpResponse['headers'] = {}): HttpResponse {
   return { status: 204, headers: { ...headers, ...more } };
 }
 
-/** What a page needs to know of its session. @param begun its cookie is new */
+/** The facts of a session that a page needs. @param begun its cookie is new */
 export async function sessionAnswer(
   status: number,
   session: OpenSession | null,

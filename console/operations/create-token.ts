@@ -45,7 +45,7 @@ function readToken(body: unknown): { readonly name: string; readonly expiresAt: 
   return { name: name as string, expiresAt: expiry as Date | null };
 }
 
-/** The time, or what is wrong with it. */
+/** The time, or its problem. */
 function readExpiry(value: unknown): Date | string {
   const time = typeof value === 'string' && dateTime.test(value) ? new Date(value) : null;
   if (time === null || Number.isNaN(time.getTime())) {

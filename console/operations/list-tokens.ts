@@ -1,7 +1,7 @@
 import type { AccessToken } from '../../common/auth/access-tokens.ts';
 import { jsonAnswer, type SessionHandler } from './console-call.ts';
 
-/** What has ended is shown for so long. Milliseconds. */
+/** Ended tokens are shown for so long. Milliseconds. */
 const endedShownFor = 90 * 24 * 3_600_000;
 const mostShown = 1000;
 

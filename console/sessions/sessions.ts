@@ -22,7 +22,7 @@ export const tokensPerSession = 200;
 /** A use is noted when the last one was noted so long ago. Milliseconds, far below the idle timeout. */
 const noteEvery = 60_000;
 
-/** Begins, finds and ends sessions of the dashboard. What is asked of it is asked of the store, so that what ended has ended. */
+/** Begins, finds and ends sessions of the dashboard. Every call asks the store, so that an end counts at once. */
 export class Sessions {
   readonly #store: SessionStore;
   readonly #gate: TokenGate;
@@ -43,7 +43,7 @@ export class Sessions {
     this.#now = args.now ?? (() => new Date());
   }
 
-  /** A new session, whose cookie nobody knew before. */
+  /** A new session with a new cookie. */
   async start(account: Account): Promise<OpenSession> {
     const cookie = sealedToken(this.#deployment.secret, 'session');
     const now = this.#now();

@@ -47,7 +47,7 @@ export function address(parts: TemplateStringsArray, ...values: readonly string[
   return parts.reduce((path, part, index) => `${path}${encodeURIComponent(values[index - 1] ?? '')}${part}`);
 }
 
-/** Where the API is, for what is shown to copy: an absolute address without a slash at its end. */
+/** The address of the API in texts to copy: absolute, without a slash at its end. */
 export function apiBase(): string {
   return (session.value?.apiUrl || window.location.origin).replace(/\/$/, '');
 }

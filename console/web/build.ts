@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
-/** What a first visit may cost on the wire. */
+/** The limit of a first visit on the wire. */
 const budgetBytes = 120 * 1024;
 const source = fileURLToPath(new URL('.', import.meta.url));
 const target = join(source, 'dist');

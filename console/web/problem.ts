@@ -1,4 +1,4 @@
-/** What went wrong, in words for the person in front of it. */
+/** An error, in words for the person in front of it. */
 export class Problem extends Error {
   /** HTTP status; 0 when no answer came. */
   declare readonly status: number;

@@ -18,7 +18,7 @@ export interface Session {
   readonly apiUrl: string;
 }
 
-/** null until the server has said who this is. */
+/** null until the server has answered. */
 export const session = signal<Session | null>(null);
 
 const deadlineMs = 30_000;

@@ -4,7 +4,7 @@ export type Theme = 'system' | 'light' | 'dark';
 
 const stored = localStorage.getItem('theme');
 
-/** What was chosen; the styles follow `data-theme` on the root element, or the system without one. */
+/** The chosen theme; the styles follow `data-theme` on the root element, or the system without one. */
 export const theme = signal<Theme>(stored === 'light' || stored === 'dark' ? stored : 'system');
 
 export function startTheme(): void {

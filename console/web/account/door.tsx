@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { Brand, ThemeSwitch } from '../parts/shell.tsx';
 
-/** The frame of the pages for who is not logged in. */
+/** The frame of the pages without a login. */
 export function Door({
   title,
   children,

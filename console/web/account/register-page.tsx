@@ -14,7 +14,7 @@ export function RegisterPage(): JSX.Element {
   const known = session.value;
   const canClaim = known?.canClaim ?? false;
   const mustClaim = canClaim && !(known?.canRegister ?? false);
-  // whoever sets a server up has the token: a new account would be a second one, without what the first has
+  // the person who sets a server up has the token: a new account would be a second one, without the first one's data
   const [claims, setClaims] = useState(canClaim);
   const title = claims ? 'Claim the first account' : 'Create an account';
   const foot = (

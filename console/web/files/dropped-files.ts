@@ -41,7 +41,7 @@ function isFolder(entry: FileSystemEntry): entry is FileSystemDirectoryEntry {
   return entry.isDirectory;
 }
 
-/** What an <input type="file"> holds, of a folder as well. */
+/** The files of an <input type="file">, of a folder as well. */
 export function chosenFiles(list: FileList): ChosenFile[] {
   return [...list].map((file) => ({ file, path: file.webkitRelativePath || file.name }));
 }

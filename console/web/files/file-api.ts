@@ -89,7 +89,7 @@ interface Work {
   readonly gone?: (name: string) => void;
 }
 
-/** What one request deletes: few enough for the bar to move. */
+/** Files that one request deletes: few enough for the bar to move. */
 const deletedAtOnce = 200;
 
 interface Deletions {
@@ -113,7 +113,7 @@ export async function deleteNamed(project: string, names: readonly string[], wor
   }
 }
 
-/** Deletes all that match, a page at a time, and what is uploaded meanwhile. */
+/** Deletes all that match, a page at a time, with those that are uploaded meanwhile. */
 export async function deleteFiles(project: string, filter: FileFilter, work: Work): Promise<void> {
   for (let before = 0; ; ) {
     const page = { after: null, limit: deletedAtOnce, signal: work.signal };

@@ -46,7 +46,7 @@ export function clearFilter(): void {
 
 const typingMs = 300;
 
-/** What is looked for, and in which order it comes. */
+/** The search and the order of files. */
 export function FilterRow({ filter }: { readonly filter: FileFilter }): JSX.Element {
   const name = useDraft(filter.name, (text) => setQuery({ name: text || null }), typingMs);
   const day = (key: 'from' | 'to', label: string): JSX.Element => (

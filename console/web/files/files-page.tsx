@@ -131,7 +131,7 @@ interface SelectionBarProps {
   readonly onDelete: () => void;
 }
 
-/** How many there are, and what can be done with those that are selected. */
+/** The number of files, and actions for the selected ones. */
 function SelectionBar({ files, selected, onSelect, onDelete }: SelectionBarProps): JSX.Element {
   const { items, total = 0 } = files;
   const shown = items?.length ?? 0;

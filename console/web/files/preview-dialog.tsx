@@ -11,7 +11,7 @@ import { type FileProps, mediaSource, readBeginning } from './file-api.ts';
 import { LinkFields } from './link-fields.tsx';
 import { mediaKind } from './media-kind.ts';
 
-/** What a file is: shown as far as a browser can, its facts, its links. */
+/** A file: its content as far as a browser shows it, its facts, its links. */
 export function PreviewDialog({
   project,
   file,
@@ -76,11 +76,11 @@ function MediaContent({
     <div class={`preview ${kind}`}>
       {data !== null && kind === 'image' && <img src={data} alt={file.originalName} onError={onError} />}
       {data !== null && kind === 'audio' && (
-        // biome-ignore lint/a11y/useMediaCaption: whoever uploaded it may have none
+        // biome-ignore lint/a11y/useMediaCaption: an uploaded file may have none
         <audio src={data} controls preload="metadata" onError={onError} />
       )}
       {data !== null && kind === 'video' && (
-        // biome-ignore lint/a11y/useMediaCaption: whoever uploaded it may have none
+        // biome-ignore lint/a11y/useMediaCaption: an uploaded file may have none
         <video src={data} controls preload="metadata" onError={onError} />
       )}
     </div>

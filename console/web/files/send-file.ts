@@ -40,7 +40,7 @@ export async function sendBytes(request: ByteRequest, options: SendOptions): Pro
   throw problemOf(last.status, last.responseText, (name) => last.getResponseHeader(name));
 }
 
-/** A browser says the same of a connection that broke and of a file that is not what it was when it was chosen. */
+/** A browser reports a broken connection and a file that changed after it was chosen in the same way. */
 async function whyUnsent(file: File): Promise<Problem> {
   try {
     await file.slice(0, 1).arrayBuffer();

@@ -5,7 +5,7 @@ import { embeddedThumbnail } from './embedded-thumbnail.ts';
 import { type FileProps, mediaSource, readBeginning } from './file-api.ts';
 import { mediaKind } from './media-kind.ts';
 
-/** A list of large pictures would be gigabytes: what has no smaller picture inside has an icon. */
+/** A list of large pictures would be gigabytes: a file without a smaller picture inside has an icon. */
 const largestBytes = 1_000_000;
 /** Where a camera's small picture ends: an Exif segment has 64 KiB at most, and stands first. */
 const beginningBytes = 68_000;

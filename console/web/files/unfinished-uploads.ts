@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals';
 import { session } from '../session.ts';
 
-/** An upload of which the server has a part. The browser remembers it, so that it goes on after a reload. */
+/** An upload that the server has in part. The browser remembers it, so that it goes on after a reload. */
 export interface UnfinishedUpload {
   /** Path of the upload at the API. */
   readonly address: string;

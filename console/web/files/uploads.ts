@@ -33,8 +33,8 @@ export interface ChosenFile {
 
 const atOnce = 3;
 /**
- * A file of up to a part is sent as one form: that is one request, of which a break or a cancel leaves nothing at the server.
- * A larger one is sent by tus, so that it goes on.
+ * A file of up to a part is sent as one form: one request, and after a break or a cancel the server has nothing of it. A
+ * larger one is sent by tus, so that it goes on.
  */
 const formBytes = 8 * 1024 * 1024;
 /** Of the time since the last step: how much the newest speed counts. */
@@ -81,7 +81,7 @@ export function cancelUpload(upload: Upload): void {
   if (address !== null) void dropUnfinished(address);
 }
 
-/** What has been sent stays at the server. */
+/** The server keeps the bytes that it has. */
 export function pauseUpload(upload: Upload): void {
   if (canPause(upload)) stop(upload, 'paused');
 }
@@ -176,7 +176,7 @@ async function run(upload: Upload): Promise<void> {
   }
 }
 
-/** Goes on with what the server has of the same file. */
+/** Goes on with the server's part of the same file. */
 async function sendLarge(upload: Upload, options: SendOptions): Promise<StoredFile> {
   const { project, file } = upload;
   const { name, size, lastModified } = file;

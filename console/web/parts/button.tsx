@@ -10,7 +10,7 @@ export interface ButtonProps {
   readonly disabled?: boolean;
   /** Under way: can't be pressed again, and says so. */
   readonly busy?: boolean;
-  /** What it does, where its text is an icon. */
+  /** Its label, where its text is an icon. */
   readonly label?: string | undefined;
   readonly onClick?: ((event: MouseEvent) => void) | undefined;
   readonly pressed?: boolean;
@@ -53,7 +53,7 @@ interface IconButtonProps extends Pick<ButtonProps, 'busy' | 'disabled' | 'onCli
   readonly label: string;
 }
 
-/** Beside others, without a border; what it does is said to screen readers, and when it is pointed at. */
+/** Beside others, without a border; its label is for screen readers, and for the pointer. */
 export function IconButton({ icon, ...props }: IconButtonProps): JSX.Element {
   return (
     <Button kind="quiet" small {...props}>

@@ -6,13 +6,13 @@ export type ShowProgress = (done: number, total: number | null) => void;
 
 export interface Question {
   readonly title: string;
-  /** What is lost, and that it can't be undone. */
+  /** Names the loss, and says that it can't be undone. */
   readonly body: string;
   /** The verb on the button: "Delete 3 files". */
   readonly confirm: string;
   /** For what destroys much: has to be typed first. */
   readonly typed?: string;
-  /** What is done then, while the dialog is open. */
+  /** The work after the confirmation, while the dialog is open. */
   readonly run?: (signal: AbortSignal, progress: ShowProgress) => Promise<void>;
   /** Said afterwards. */
   readonly done?: string;

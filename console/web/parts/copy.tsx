@@ -19,7 +19,7 @@ export function CopyButton({
   label,
 }: {
   readonly text: string;
-  /** What it copies: "Copy the token". */
+  /** Its label, such as "Copy the token". */
   readonly label: string;
 }): JSX.Element {
   const [copied, setCopied] = useState(false);

@@ -11,7 +11,7 @@ export interface Column<Row> {
 }
 
 export interface DataTableProps<Row> {
-  /** What the table holds, for screen readers. */
+  /** The contents of the table, for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   /** null while the first page loads: rows of the same height stand there instead. */

@@ -28,7 +28,7 @@ export function Dialog({ title, children, actions, wide = false, onClose }: Dial
     };
   }, []);
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape is what the keyboard has, by the cancel event
+    // biome-ignore lint/a11y/useKeyWithClickEvents: on the keyboard it is Escape, by the cancel event
     <dialog
       ref={dialog}
       class={`dialog${wide ? ' wide' : ''}`}

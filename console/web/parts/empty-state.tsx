@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { Icon, type IconName } from './icon.tsx';
 
-/** Nothing here yet: says so, and what to do next. */
+/** Nothing here yet: a sentence, and the next step. */
 export function EmptyState({
   icon,
   title,
@@ -9,7 +9,7 @@ export function EmptyState({
 }: {
   readonly icon: IconName;
   readonly title: string;
-  /** What to do, and the button that does it. */
+  /** The next step, and its button. */
   readonly children: ComponentChildren;
 }): JSX.Element {
   return (

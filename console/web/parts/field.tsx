@@ -6,9 +6,9 @@ interface Labelled {
   readonly label: ComponentChildren;
   /** Beside the label. */
   readonly aside?: ComponentChildren;
-  /** Below the label: what is expected. */
+  /** Below the label: the expected value. */
   readonly hint?: ComponentChildren;
-  /** What is wrong, and what to do. */
+  /** The problem and its remedy. */
   readonly error?: string | undefined;
   readonly required?: boolean;
   readonly disabled?: boolean;
@@ -31,7 +31,7 @@ export interface TextFieldProps extends Labelled {
   readonly pattern?: string;
 }
 
-/** What joins a control to its label, hint and error. */
+/** Attributes that join a control to its label, hint and error. */
 export interface ControlIds {
   readonly id: string;
   readonly 'aria-describedby': string | undefined;
@@ -84,7 +84,7 @@ export function TextField(props: TextFieldProps): JSX.Element {
   const { value, onInput, type = 'text', mono = false, autoFocus = false } = props;
   const [visible, setVisible] = useState(false);
   const control = useRef<HTMLInputElement>(null);
-  // before the effect of a dialog around it, which opens with the focus on what has this attribute
+  // before the effect of a dialog around it, which opens with the focus on the element with this attribute
   useLayoutEffect(() => {
     if (!autoFocus || control.current === null) return;
     control.current.autofocus = true;

@@ -9,7 +9,7 @@ import { ProgressNote } from './progress.tsx';
 
 export interface FormDialogProps {
   readonly title: string;
-  /** What its button does: "Add the field". */
+  /** The text of its button: "Add the field". */
   readonly verb: string;
   readonly kind?: 'primary' | 'danger';
   /** Before it is closed with something filled in that would be lost. */

@@ -7,7 +7,7 @@ export interface Form {
   readonly submit: (event: SubmitEvent) => void;
 }
 
-/** Sends a form once at a time, and keeps what went wrong. */
+/** Sends a form once at a time, and keeps its problem. */
 export function useForm(send: (signal: AbortSignal) => Promise<void>): Form {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);

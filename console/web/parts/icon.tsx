@@ -37,7 +37,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** Decoration: what it means stands beside it, or in the label of its button. */
+/** Decoration: its meaning stands beside it, or in the label of its button. */
 export function Icon({ name }: { readonly name: IconName }): JSX.Element {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">

@@ -9,7 +9,7 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
-/** Loads what a component shows, anew when `inputs` change. What nobody waits for any more is aborted. */
+/** Loads the data of a component, anew when `inputs` change. A load that nobody waits for is aborted. */
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({ data: null, problem: null, loading: true });
   const [round, setRound] = useState(0);
@@ -32,7 +32,7 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: re
 
 export interface KeysetPage<Item> {
   readonly items: readonly Item[];
-  /** What the next page is asked for with; null at the end. */
+  /** The cursor of the next page; null at the end. */
   readonly next: string | null;
   /** How many there are in all, where the first page says it. */
   readonly total?: number | undefined;

@@ -3,7 +3,7 @@ import { isAbort, type Problem, toProblem } from '../problem.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 
-/** What went wrong, and what to do about it, where it happened. */
+/** A problem and its remedy, where it happened. */
 export function ProblemNote({
   problem,
   onRetry,
@@ -39,7 +39,7 @@ export function ProblemNote({
   );
 }
 
-/** A page that throws is replaced by what went wrong; the navigation stays. */
+/** A page that throws is replaced by its problem; the navigation stays. */
 export class Catch extends Component<{ children: ComponentChildren }, { thrown: unknown }> {
   override state = { thrown: undefined as unknown };
 

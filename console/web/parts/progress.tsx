@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { formatNumber } from './format.ts';
 
 export interface ProgressProps {
-  /** What it is the progress of, for screen readers. */
+  /** The work in progress, for screen readers. */
   readonly label: string;
   readonly done: number;
   /** null when nobody knows. */

@@ -22,7 +22,7 @@ const entries: readonly Entry[] = [
   { section: 'account', label: 'Account', href: to`/account` },
 ];
 
-/** What stands around every page of somebody who is logged in. */
+/** The frame of every page after the login. */
 export function Shell({
   section,
   children,
@@ -71,7 +71,7 @@ async function leave(): Promise<void> {
   try {
     await callConsole('/logout', { method: 'POST' });
     forgetSession();
-    // not back to this page for who logs in next
+    // the next person who logs in does not come back to this page
     navigate(to`/login`);
   } catch (thrown) {
     toastProblem(thrown);

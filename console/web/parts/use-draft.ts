@@ -7,7 +7,7 @@ export interface Draft {
   readonly send: () => void;
 }
 
-/** A text that counts once nobody has typed for a moment. What changes it from elsewhere, such as Back, is shown. */
+/** A text that counts once nobody has typed for a moment. A change from elsewhere, such as Back, is shown. */
 export function useDraft(value: string, onSettled: (text: string) => void, settleMs: number): Draft {
   const [text, setText] = useState(value);
   const sent = useRef(value);

@@ -7,7 +7,7 @@ interface Created {
   readonly createdAt: string;
 }
 
-/** The last columns of a list of what has a slug: when it was created, and a button that drops it. */
+/** The last columns of a list of projects or spaces: the time of creation, and a button that drops it. */
 export function createdAndDrop<Row extends Created>(drop: (row: Row) => void): readonly Column<Row>[] {
   return [
     { key: 'created', label: 'Created', cell: ({ createdAt }) => <Time date={createdAt} /> },

@@ -110,7 +110,7 @@ const conversions: Readonly<Record<string, string>> = {
   'TEXT BOOLEAN': 'Every stored text has to be true or false.',
 };
 
-/** What the API asks of stored values before it changes their type. It refuses a change with what is in the way. */
+/** The API's conditions for a change of type. It refuses a change and names the values in the way. */
 function conversion({ type, hashed }: Field, to: FieldType): string {
   const rule = hashed ? undefined : conversions[`${type} ${to}`];
   if (rule === undefined) return 'Stored values do not convert: no record may have a value in this field.';

@@ -9,7 +9,7 @@ import { suggestedSlug } from './structure.ts';
 const slugHint = 'Letters, digits, - and _, beginning with a letter or digit.';
 const slugPattern = '[A-Za-z0-9][A-Za-z0-9_\\-]{0,62}';
 
-/** A project begins with what is stored in it first: there is no call that creates an empty one. */
+/** A project begins with its first space or file: there is no call that creates an empty one. */
 export function NewProjectDialog({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const [slug, setSlug] = useState('');
   const [first, setFirst] = useState('space');

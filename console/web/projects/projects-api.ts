@@ -64,7 +64,7 @@ export async function dropField(project: string, space: string, field: string): 
   await callApi(address`/_projects_/${project}/spaces/${space}/fields/${field}`, { method: 'DELETE' });
 }
 
-/** Adds fields or changes them. Those that are not named stay as they are, and so do settings. */
+/** Adds fields or changes them. All other fields and the settings stay as they are. */
 export async function changeStructure(
   project: string,
   { slug, name, description }: SpaceName,

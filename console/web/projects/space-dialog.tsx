@@ -14,7 +14,7 @@ interface SpaceDialogProps {
 
 const families = ['find', 'insert', 'update', 'delete'];
 
-/** What a record space is called, whom it calls, and who may use it. */
+/** The names of a record space, its webhook, and its authorisation. */
 export function SpaceDialog({ project, space, onClose, onSaved }: SpaceDialogProps): JSX.Element {
   const { webhooks, authOptions } = space.structure ?? {};
   const [draft, setDraft] = useState({

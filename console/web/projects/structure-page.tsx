@@ -17,7 +17,7 @@ import { SpaceDialog } from './space-dialog.tsx';
 import { type Field, hasDefault } from './structure.ts';
 import { SpaceTabs } from './tabs.tsx';
 
-/** Fields of a record space: what they are, and what may be changed. */
+/** Fields of a record space, with the changes that are possible. */
 export function StructurePage({ params: { project = '', space = '' } }: PageProps): JSX.Element {
   const loaded = useLoad((signal) => getSpace(project, space, signal), [project, space]);
   const [edited, setEdited] = useState<Field | 'new' | 'space' | null>(null);

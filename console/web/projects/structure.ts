@@ -22,7 +22,7 @@ export interface Field {
   readonly defaultValue?: unknown;
 }
 
-/** What a record space is called. */
+/** The names of a record space. */
 export interface SpaceName {
   readonly slug: string;
   readonly name: string;
@@ -33,7 +33,7 @@ export interface Structure extends SpaceName {
   readonly fields: readonly Field[];
 }
 
-/** What a structure says beside its fields; what it leaves out stays as it is stored. */
+/** The settings of a structure beside its fields. Those that it leaves out stay as they are stored. */
 export interface SpaceSettings {
   readonly webhooks?: { readonly onInsertUrl?: string | null; readonly onUpdateUrl?: string | null };
   readonly authOptions?: {

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { to } from '../router.ts';
 
-/** The sides of something, each a page; one of which is the current one. */
+/** Links to several pages about one thing; one page is the current one. */
 function Tabs({ label, links, current }: TabsProps): JSX.Element {
   return (
     <nav class="tabs" aria-label={label}>

@@ -1,4 +1,4 @@
-/** What a cell of the table shows: never more than fits, so that a value of a megabyte costs no more than a short one. */
+/** The text of a cell: never more than fits, so that a value of a megabyte costs no more than a short one. */
 export interface CellText {
   readonly text: string;
   /** There is more than the cell shows. */

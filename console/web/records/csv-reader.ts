@@ -5,7 +5,7 @@ export interface CsvRow {
   /** The line it begins on, from 1, as editors count. */
   readonly line: number;
   readonly cells: readonly CsvCell[];
-  /** What is wrong with the row as a whole. */
+  /** A problem of the row as a whole. */
   readonly problem?: string;
 }
 
@@ -79,7 +79,7 @@ export class CsvReader {
     return rows;
   }
 
-  /** What came after the last line break. */
+  /** The text after the last line break. */
   end(): CsvRow[] {
     const rows: CsvRow[] = [];
     if (this.#state === 'quoted') {

@@ -36,7 +36,7 @@ export function csvColumns(fields: readonly Field[]): readonly string[] {
 export interface CsvStyle {
   /** Texts and names of fields that spreadsheets would run as formulas get an apostrophe. */
   readonly guard: boolean;
-  /** A byte order mark first, by which spreadsheets know UTF-8. */
+  /** A byte order mark first, because spreadsheets recognise UTF-8 by it. */
   readonly mark: boolean;
 }
 

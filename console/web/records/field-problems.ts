@@ -1,6 +1,6 @@
 import type { Field } from '../projects/structure.ts';
 
-/** Problems that the API names, sorted to the fields they are about; what is about none stays apart. */
+/** The API's problems by field; those of no field stay apart. */
 export interface FieldProblems {
   readonly byField: ReadonlyMap<string, string>;
   readonly others: readonly string[];

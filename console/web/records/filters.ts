@@ -33,7 +33,7 @@ const ordered = ['gt', 'gte', 'lt', 'lte'] as const;
 const presence = ['empty', 'filled'] as const;
 const lists = ['in', 'ne', 'nin'] as const;
 
-/** By the type of a column. The first one is what is meant until another one is chosen. */
+/** By the type of a column. The first one is the default. */
 export const operatorsOf: Readonly<
   Record<ColumnType, readonly [FilterOperator, ...(readonly FilterOperator[])]>
 > = {
@@ -82,7 +82,7 @@ export function textOfRange(from: string, to: string): string {
 
 export type FilterReading = { readonly where: Where } | { readonly problem: string };
 
-/** What a filter asks of a column, or what is wrong with it. */
+/** The condition of a filter, or its problem. */
 export function readFilter(name: string, type: ColumnType, { operator, text }: Filter): FilterReading {
   if (!operatorsOf[type].includes(operator)) return { problem: 'There is no such filter for this field.' };
   try {

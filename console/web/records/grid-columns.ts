@@ -10,7 +10,7 @@ export interface GridColumn {
   readonly width: number;
 }
 
-/** What a cell needs, and a filter beside its operator. */
+/** The width that a cell needs, or a filter beside its operator. */
 const widths: Readonly<Record<ColumnType, number>> = {
   TEXT: 220,
   NUMBER: 210,

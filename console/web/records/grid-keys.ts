@@ -1,4 +1,4 @@
-/** What a key does in the grid (WAI-ARIA Authoring Practices, "Grid Pattern"). */
+/** The effect of a key in the grid (WAI-ARIA Authoring Practices, "Grid Pattern"). */
 export type GridKey =
   | { readonly kind: 'move'; readonly rows: number; readonly columns: number; readonly extend: boolean }
   | { readonly kind: 'select' | 'selectAll' | 'clear' | 'open' | 'delete' | 'end' };

@@ -41,7 +41,7 @@ const stop = {
 
 const nothingYet: ImportReport = { stored: 0, badCount: 0, bad: [], stopped: null };
 
-/** From a file to records: choose it, see what becomes of its columns, and what became of its rows. */
+/** From a file to records: choose it, map its columns, and see the outcome of its rows. */
 export function ImportDialog(props: ImportDialogProps): JSX.Element {
   const { project, api, space, onClose, onImported } = props;
   const [chosen, setChosen] = useState<ChosenFile | null>(null);

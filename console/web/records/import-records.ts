@@ -5,7 +5,7 @@ export interface BadRow {
   readonly problem: string;
 }
 
-/** What became of a request. Status 0: there was no answer. */
+/** The outcome of a request. Status 0: there was no answer. */
 export type SendOutcome =
   | { readonly ok: true }
   | {

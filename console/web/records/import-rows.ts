@@ -48,7 +48,7 @@ export function isSystemColumn(column: string): boolean {
 export interface RowReader {
   readonly fields: readonly Field[];
   readonly columns: ColumnMap;
-  /** Takes off the apostrophe that an export puts before what a spreadsheet would take as a formula. */
+  /** Removes the apostrophe that an export puts before a text that a spreadsheet would take as a formula. */
   readonly unguard: boolean;
 }
 

@@ -47,7 +47,7 @@ export async function* filePieces(
 
 export type Pieces = AsyncIterable<{ readonly text: string; readonly read: number }>;
 
-/** Of CSV the row that names the columns is passed over, and what stands before it. */
+/** Of CSV the row that names the columns is skipped, and the lines before it. */
 export async function* sourceRows(
   pieces: Pieces,
   format: ImportFormat,
@@ -92,7 +92,7 @@ export interface ImportPreview {
 const previewRows = 100;
 const previewCharacters = 1_000_000;
 
-/** What a file begins with; more is read of one whose first record is large. */
+/** The beginning of a file; more is read if its first record is large. */
 export async function previewFile(pieces: Pieces): Promise<ImportPreview> {
   let text = '';
   let enough = previewCharacters;

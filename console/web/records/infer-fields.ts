@@ -6,7 +6,7 @@ const longestName = 200;
 /** As the API takes texts as numbers when it changes a type: `007` and `1e3` are texts. */
 const numeric = /^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/;
 
-/** Fields for the columns of a file, by the values of its first rows. What has no name, or one of ours, gets none. */
+/** Fields for the columns of a file, by the values of its first rows. A column without a name, or with one of ours, gets none. */
 export function inferFields({ columns, rows }: ImportPreview): readonly Field[] {
   const fields: Field[] = [];
   for (const [index, column] of columns.entries()) {

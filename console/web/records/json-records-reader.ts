@@ -37,7 +37,7 @@ export class JsonRecordsReader {
           if (!this.#inString && this.#depth === 0) finish(at + 1);
           continue;
         }
-        // a bare word ends before what follows it
+        // a bare word ends before the next character
         if (this.#depth > 0 || !(space.test(char) || char === ',' || char === ']')) {
           if (this.#readValue(char)) finish(at + 1);
           continue;
@@ -53,7 +53,7 @@ export class JsonRecordsReader {
     return elements;
   }
 
-  /** A last element that has no end; to parse it says what is wrong with it, or that it is a bare word. */
+  /** A last element without an end. Parsing it shows its problem, or that it is a bare word. */
   end(): JsonElement[] {
     return this.#text === null ? [] : [this.#finish()];
   }

@@ -72,7 +72,7 @@ export function RecordField(props: RecordFieldProps): JSX.Element {
 }
 
 interface ControlProps extends Pick<RecordFieldProps, 'field' | 'entry' | 'onChange'> {
-  /** What all controls have. */
+  /** Common attributes of all controls. */
   readonly common: ControlIds & { readonly 'data-field': number; readonly 'aria-required': boolean };
 }
 

@@ -18,7 +18,7 @@ interface RecordFormProps extends RecordDialogProps {
   readonly onSaved: () => void;
 }
 
-/** A form by the structure. What the API refuses stands at its field. */
+/** A form by the structure. A refusal of the API stands at its field. */
 export function RecordFormView(props: RecordFormProps): JSX.Element {
   const { api, fields, record, focus } = props;
   const [values, setValues] = useState(() => formOf(fields, record));
@@ -100,7 +100,7 @@ export function RecordFormView(props: RecordFormProps): JSX.Element {
 function focusField(form: HTMLFormElement | null, index: number): void {
   const control = form?.querySelector<HTMLElement>(`[data-field="${index}"]`);
   if (!control) return;
-  // a dialog that is not open yet opens with the focus on what has this attribute
+  // a dialog that is not open yet opens with the focus on the element with this attribute
   control.autofocus = true;
   control.focus();
   control.scrollIntoView({ block: 'center' });

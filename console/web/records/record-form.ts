@@ -25,7 +25,7 @@ function entryOf(field: Field, record: ReadRecord | null): FormEntry {
   return { text, none: false };
 }
 
-/** The body of the request, and what is wrong with the form by field. */
+/** The body of the request, and the problems of the form by field. */
 export interface FormReading {
   readonly body: ReadRecord;
   readonly problems: ReadonlyMap<string, string>;
@@ -38,7 +38,7 @@ export function readForm(fields: readonly Field[], form: Form, before: ReadRecor
   for (const field of fields) {
     const entry = form.get(field.name) ?? noValue;
     const start = initial.get(field.name) ?? noValue;
-    // of a change, only what the person changed goes out: what others changed meanwhile stays
+    // a change sends only the person's changes, so that others' changes stay
     if (before !== null && entry.none === start.none && entry.text === start.text) continue;
     const reading = readEntry(field, entry, before !== null);
     if ('problem' in reading) problems.set(field.name, reading.problem);

@@ -3,7 +3,7 @@ import type { ReadRecord } from './record-form.ts';
 import type { Cursor, PageRequest } from './record-view.ts';
 import type { Span } from './row-window.ts';
 
-/** A record as the table has it: what its cells show, and no more. */
+/** A record as the table has it: the texts of its cells, and no more. */
 export interface Row {
   readonly id: string;
   readonly cells: readonly (CellText | null)[];
@@ -17,7 +17,7 @@ export interface AnsweredPage {
 
 export interface RecordPagesInput {
   readonly columns: readonly string[];
-  /** What records are sorted by. */
+  /** The order of records. */
   readonly sortBy: readonly string[];
   readonly load: (request: PageRequest, signal: AbortSignal) => Promise<AnsweredPage>;
   readonly changed: () => void;

@@ -17,7 +17,7 @@ export interface Sort {
   readonly order: 'asc' | 'desc';
 }
 
-/** What of a space is on the screen. It stands in the address, so that it can be sent to somebody, and Back undoes it. */
+/** The view of a space on the screen. It stands in the address, so that it can be sent to somebody, and Back undoes it. */
 export interface RecordView {
   /** By the name of their field, in the order of the address. */
   readonly filters: ReadonlyMap<string, Filter>;
@@ -30,10 +30,10 @@ export interface RecordView {
 
 export const emptyView: RecordView = { filters: new Map(), match: 'all', search: '', sorts: [] };
 
-/** `where.age` is what age equals; `where-gte.age` has another operator. */
+/** `where.age` compares age for equality; `where-gte.age` has another operator. */
 const filterKey = /^where(?:-(\w+))?\.(.*)$/s;
 
-/** What it does not understand, it passes over: addresses are typed by people. */
+/** It ignores everything unknown: people type addresses. */
 export function viewOfQuery(query: URLSearchParams): RecordView {
   const filters = new Map<string, Filter>();
   for (const [key, text] of query) {

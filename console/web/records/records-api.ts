@@ -27,7 +27,7 @@ export class RecordsApi {
     this.#path = address`/${project}/${space}`;
   }
 
-  /** One page of what is on the screen. */
+  /** One page of the records on the screen. */
   async page(
     view: RecordView,
     fields: readonly Field[],

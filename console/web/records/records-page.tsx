@@ -16,7 +16,7 @@ import { queryOfView, viewOfQuery } from './record-view.ts';
 import { RecordsApi } from './records-api.ts';
 import { RecordsTable } from './records-table.tsx';
 
-/** What is open above the table. */
+/** The panel or dialog above the table. */
 export type OpenDialog = 'add' | 'import' | 'export' | 'code' | null;
 
 /** The records of a space. */

@@ -25,7 +25,7 @@ export interface RecordsToolbarProps {
   readonly onJump: () => void;
 }
 
-/** Search, how filters are joined, and what can be done with the selected records. */
+/** Search, And or Or for filters, and actions for the selected records. */
 export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
   const { space, view, pages, selected } = props;
   return (

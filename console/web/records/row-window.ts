@@ -1,4 +1,4 @@
-/** What of a long list is drawn: from `first` on, and not `end` itself. */
+/** The drawn part of a long list: from `first` on, and not `end` itself. */
 export interface Span {
   readonly first: number;
   readonly end: number;

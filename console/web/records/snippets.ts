@@ -18,7 +18,7 @@ function address({ apiUrl, project, space }: SnippetInput): string {
   return `${apiUrl}${spacePath(project, space.slug)}/_find_`;
 }
 
-/** A request for what is on the screen, as pasted into a shell. */
+/** The request behind the page, to paste into a shell. */
 export function curlSnippet(input: SnippetInput): string {
   const options = headerJson(viewOptions(input.view, { limit: input.limit }));
   return curl(address(input), whereOf(input.view, input.fields), [`options: ${options}`]);
@@ -130,7 +130,7 @@ function definition(field: Field): string {
   return `{ ${parts.join(', ')} }`;
 }
 
-/** The client makes the slug from what it calls the space. */
+/** The client makes the slug from its name of the space. */
 function clientSpace({ slug, name }: SnippetInput['space']): string {
   return name.toLowerCase() === slug ? name : slug;
 }

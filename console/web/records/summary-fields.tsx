@@ -19,7 +19,7 @@ export interface SummaryFieldsProps {
   readonly onChange: (changed: Partial<Summary>) => void;
 }
 
-/** By what records are grouped, and what is computed of each group. */
+/** The fields to group by, and the functions of each group. */
 export function SummaryFields({ fields, summary, problems, onChange }: SummaryFieldsProps): JSX.Element {
   const { groups, time, every, zone, values } = summary;
   const names = fields.filter(({ hashed }) => !hashed).map(({ name }) => name);

@@ -79,7 +79,7 @@ export function fieldsOf(of: SummaryFunction, fields: readonly Field[]): readonl
   return numeric.includes(of) ? names : [...names, 'createdAt', 'updatedAt'];
 }
 
-/** What is wrong with a part of it, by the text that the part has in the address. */
+/** Problems of its parts, by their text in the address. */
 export function summaryProblems(
   { groups, values }: Summary,
   fields: readonly Field[],
@@ -97,7 +97,7 @@ export function summaryProblems(
   return problems;
 }
 
-/** What values are called in answers, in their order: each name once. */
+/** The names of values in answers, in their order: each name once. */
 export function valueNames({ groups, time, values }: Summary): readonly string[] {
   const names: string[] = [];
   for (const { of, field } of values) {
@@ -185,7 +185,7 @@ export function chartOf(
   };
 }
 
-/** A group as people read it; what has no value is a group, too. */
+/** A group as people read it; records without a value are a group, too. */
 export function groupText(value: unknown): string {
   if (value === null || value === undefined) return 'no value';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);

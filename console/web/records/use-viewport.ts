@@ -8,7 +8,7 @@ export interface Viewport {
   readonly scrollLeft: number;
 }
 
-/** What of a scrolling element can be seen, at most once a frame. */
+/** The visible part of a scrolling element, at most once a frame. */
 export function useViewport(ref: RefObject<HTMLElement | null>): Viewport & { readonly read: () => void } {
   const [viewport, setViewport] = useState<Viewport>({
     width: 800,

@@ -40,7 +40,7 @@ export function BarChart({ title, dates, series, format, colour }: BarChartProps
 }
 
 interface BarsProps extends BarChartProps {
-  /** What stands below a bar. */
+  /** The label below a bar. */
   readonly label?: (date: string) => string;
   /** Beside each other, where a sum of them would mean nothing. */
   readonly apart?: boolean;

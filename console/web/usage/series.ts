@@ -1,4 +1,4 @@
-/** What one project did on one day (UTC). */
+/** The use of one project on one day (UTC). */
 export interface UsageDay {
   readonly date: string;
   readonly project: string;
@@ -60,7 +60,7 @@ export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** A round number at or above the largest, whose half is a whole number as well. */
+/** A round number at or above the largest. Its half is a whole number as well. */
 export function niceTop(largest: number): number {
   if (largest <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(largest));

@@ -20,7 +20,7 @@ const pictures: readonly { measure: Measure; title: string; format: (value: numb
 ];
 const periods = ['7', '30', '90', '365'];
 
-/** What was used, by project and day. */
+/** Use by project and day. */
 export function UsagePage(): JSX.Element {
   const { query } = place.value;
   const asked = query.get('days') ?? '';

@@ -15,7 +15,7 @@ import { toast, toastProblem } from '../parts/toast.tsx';
 import { to } from '../router.ts';
 import { type Delivery, listDeliveries, sendAgain, shownDeliveries, signingKey } from './webhook-api.ts';
 
-/** The newest calls of webhooks: what became of each, and a way to send it again. */
+/** The newest calls of webhooks: the outcome of each, and a way to send it again. */
 export function WebhooksPage(): JSX.Element {
   const { data, problem, loading, reload } = useLoad(listDeliveries, []);
   const [sending, setSending] = useState<string | null>(null);
