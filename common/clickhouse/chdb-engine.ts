@@ -13,24 +13,24 @@ import { StreamTurns } from './stream-turns.ts';
 import type { WritePermit } from './write-permit.ts';
 
 /**
- * The engine computes on libuv's threads, of which `npm start` asks for 16: as many as these together, and those that
- * hash. So no statement of the service itself waits for a thread behind what clients read.
+ * The engine computes on libuv's threads. `npm start` asks for 16 of them: as many as these together, and those that
+ * hash. So no statement of the service itself waits for a thread behind clients' reads.
  */
 const ownSessions = 4;
 const readSessions = 4;
 const computedStreams = 4;
-/** Of the last two, what one account may have while it computes. */
+/** Of the last two, the most that one account may have at work. */
 const accountShare = 2;
 /** Streams that readers hold open; most of them wait for their readers. */
 const streamSessions = 16;
 const queueLimit = 10_000;
 
-/** Who waits for a statement, and what it needs to begin. */
+/** The caller of a statement, with the permit that it needs to begin. */
 type Caller = Pick<ReadStatement, 'signal' | 'account'> & { readonly permit?: WritePermit | undefined };
 
 /**
- * The engine's sessions, and who gets one: statements of the service, reads of clients, and streams have their own, so
- * that none of them waits for another kind.
+ * The engine's sessions. Statements of the service, reads of clients, and streams have their own, so that none of them
+ * waits for another kind.
  */
 export class ChdbEngine {
   readonly #chdb: typeof import('chdb');
@@ -41,7 +41,7 @@ export class ChdbEngine {
   readonly #streamTurns: StreamTurns;
   readonly #computing: FairShare;
   readonly #priorities = new ReadPriorities();
-  /** What sessions for reads are set to. */
+  /** The priority that a session for reads is set to. */
   readonly #setTo = new WeakMap<Session, number>();
 
   constructor(chdb: typeof import('chdb'), path: string, limits: ReadLimits) {
@@ -106,7 +106,7 @@ export class ChdbEngine {
     const onAbort = (): void => {
       killed = this.#kill(turn).catch(() => {});
     };
-    // what writes is never ended half-way: nobody would know what it did
+    // a statement that writes is never ended half-way: its outcome would be unknown
     if (account !== undefined) signal?.addEventListener('abort', onAbort, { once: true });
     const result = work(turn.session).finally(async () => {
       signal?.removeEventListener('abort', onAbort);

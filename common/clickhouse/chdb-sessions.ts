@@ -20,12 +20,12 @@ export function loadChdb(): typeof import('chdb') {
 /** A session that nobody else has. One of the two gives it back; after that neither does anything. */
 export interface SessionTurn {
   readonly session: Session;
-  /** The engine knows what runs on the session by this name. */
+  /** The engine's name for statements of the session. */
   readonly name: string;
   release(): void;
   /**
-   * Gives back a session whose statement failed, and has another one opened in its place: what the statement had put
-   * out before would come in front of the next one's result, which may be of somebody else.
+   * Gives back a session whose statement failed, and has another one opened in its place: the rows of that
+   * statement would come in front of the next result, which may be another account's.
    */
   replace(): void;
 }
@@ -37,7 +37,7 @@ interface NamedSession {
 
 /**
  * A bounded set of engine sessions on one data directory. Statements on different sessions run in parallel; one
- * session runs one statement, or feeds one stream, at a time. Accounts that wait take turns.
+ * session runs one statement, or feeds one stream, at a time. The account that holds least comes first.
  */
 export class SessionPool {
   readonly #name: string;

@@ -3,7 +3,7 @@ import { statementFailure } from './engine-failure.ts';
 
 const errorLimit = 64 * 1024;
 
-/** A good answer of the server, of which the head is there. */
+/** A good answer of the server, once its head has arrived. */
 export interface Answer {
   readonly body: Readable;
   /** The data, until the engine fails. */

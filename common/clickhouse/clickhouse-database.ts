@@ -6,7 +6,7 @@ import type { Database, ReadStatement } from './database.ts';
 import { streamSettings, wholeBlockSettings } from './engine-settings.ts';
 import { insertTarget } from './insert-target.ts';
 
-/** What the server takes for the statement before the rows: as much of a body it copies before it reads it. */
+/** The longest statement before the rows: the server copies so much of a body before it reads it. */
 const insertHeadLimit = 64 * 1024;
 /** Bytes of a stream that are awaited before its reader gets the first. */
 const streamAhead = 64 * 1024;
@@ -78,7 +78,7 @@ function tokenSettings(token: string | undefined): Readonly<Record<string, strin
 function readStatement(sql: string, settings: Statement['settings'], timeout: number): Statement {
   return {
     body: `${sql}\nFORMAT JSONEachRow`,
-    // a server goes on with what nobody waits for
+    // a server goes on with abandoned statements
     settings: { ...settings, wait_end_of_query: 1, max_execution_time: timeout / 1000 },
     writes: false,
   };

@@ -22,11 +22,11 @@ import { withoutException } from './without-exception.ts';
 import type { WritePermit } from './write-permit.ts';
 
 export interface ServerOptions {
-  /** http or https, without user and password; a path is what a proxy before the server wants. */
+  /** http or https, without user and password; with a path where a proxy before the server needs one. */
   readonly url: string;
   readonly user: string;
   readonly password: string;
-  /** PEM: who signed the server's certificate; absent: the authorities that Node knows. */
+  /** PEM: the authority of the server's certificate; absent: the authorities that Node knows. */
   readonly ca?: Buffer | undefined;
   readonly reads: Pick<ReadLimits, 'minRate' | 'minRatePeriod'>;
 }
@@ -62,7 +62,7 @@ const full = 'too many statements wait';
  * is taken up in that moment fails as a whole, so it has to be let go well before.
  */
 const idleLimit = 2500;
-/** The client's own deadline counts the time in which nobody reads; what a timer can hold at most switches it off. */
+/** The client's own deadline counts the time in which nobody reads; the largest timer switches it off. */
 const never = 2 ** 31 - 1;
 /** Of a statement that its caller has lost sight of: how long it is waited for, and how often looked after. */
 const overLimit = 10_000;
@@ -151,7 +151,7 @@ export class ClickhouseServer {
     }
   }
 
-  /** What it says to a question that costs nothing, on a connection of its own. Rejects when there is no answer. */
+  /** Its answer to a query that costs nothing, on a connection of its own. Rejects when there is no answer. */
   async probe(signal: AbortSignal): Promise<'well' | 'busy'> {
     const body = 'SELECT 1\nFORMAT JSONEachRow';
     const statement = { body, settings: { wait_end_of_query: 1 }, writes: false };
@@ -181,7 +181,7 @@ export class ClickhouseServer {
         await new Promise((resolve) => setTimeout(resolve, overInterval));
       }
     } catch {
-      // no answer, or no right to see what runs: looking up the outcome will tell
+      // no answer, or no right to list statements: the outcome is looked up in any case
     }
     return failure;
   }

@@ -26,13 +26,13 @@ export interface ClickhouseOptions extends Omit<ServerOptions, 'url' | 'reads'> 
   readonly times?: ReplicasOptions['times'] & { readonly catchUp?: number };
 }
 
-/** Milliseconds in which a server has to have what the others have. */
+/** Milliseconds in which a server has to catch up with the others. */
 const catchUpLimit = 5000;
 /** How often the rows of one INSERT are sent to a cluster, and milliseconds between. */
 const insertAttempts = 3;
 const insertPause = 100;
 
-/** Where a statement is sent, for whom, and what it needs to begin. */
+/** The home of a statement, its caller's signal, and the permit that it needs to begin. */
 export interface Sending {
   readonly home: string;
   readonly signal?: AbortSignal | undefined;
@@ -126,7 +126,7 @@ export class ClickhouseStatements {
   }
 }
 
-/** Waits until a server has what the other replicas had. A table that is not there yet has nothing: migrations come after. */
+/** Waits until a server has the data of the other replicas. A table that is not there yet has none: migrations come after. */
 async function catchUp(
   server: ClickhouseServer,
   home: string,

@@ -18,7 +18,7 @@ export const clusterSettings: Readonly<Record<string, string | number>> = {
   skip_unavailable_shards: 0,
   // a statement about a space asks the shard of the space, not all
   optimize_skip_unused_shards: 1,
-  // the records of a space and their keys lie on one shard: there a look into the keys reads those beside the records
+  // the records of a space and their keys lie on one shard: a query of the keys reads those beside the records
   distributed_product_mode: 'local',
   // DDL and changes are done on all servers when they are acknowledged
   alter_sync: 2,

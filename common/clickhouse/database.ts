@@ -1,7 +1,7 @@
 import type { WritePermit } from './write-permit.ts';
 
 /**
- * What the rooms ask of ClickHouse, embedded or served. SQL text is complete: identifiers come from the
+ * ClickHouse as the rooms use it, embedded or served. SQL text is complete: identifiers come from the
  * catalogue and are quoted by `quoteIdentifier`, values are rendered by `literal.ts`. Nothing is bound, and no
  * statement depends on one before it (`SET`, `USE`).
  *
@@ -10,8 +10,8 @@ import type { WritePermit } from './write-permit.ts';
  */
 export interface Database {
   /**
-   * Name of the cluster whose servers hold the tables; undefined: there is one store. `topologyOf` says what follows. Whatever
-   * wraps a database has to say it, too: tables made for one store are of no use in a cluster.
+   * Name of the cluster whose servers hold the tables; undefined: there is one store (`topologyOf`). A wrapper of a
+   * database has to pass it on: tables made for one store are of no use in a cluster.
    */
   readonly cluster: string | undefined;
   /** Servers that hold the same data: how many homes there can be. */
@@ -37,16 +37,16 @@ export interface ReadStatement {
   readonly sql: string;
   readonly signal?: AbortSignal | undefined;
   /**
-   * Whose read it is, where a client decides what the engine has to do for it: such reads have a limit of time, end when
-   * the client goes, and take turns by account. Absent: the service's own, which never wait behind those.
+   * The account of a read whose cost a client decides. Such reads have a limit of time, end when the client goes, and
+   * share the engine fairly. Absent: a read of the service itself, which never waits behind those.
    */
   readonly account?: string | undefined;
   /**
-   * Of several servers, the one that took the last write of this home is asked: a sharded table's name (topology.ts), and
-   * what parts it may have. Absent: the home of what the service itself keeps (accounts, tokens, the catalogue).
+   * Of several servers, the one that took the last write of this home is asked: a sharded table's name (topology.ts), with
+   * its part if it has parts. Absent: the home of the service's own tables (accounts, tokens, the catalogue).
    */
   readonly home?: string | undefined;
-  /** A record space of which all records have to be in their table; absent: it does not matter which are. */
+  /** A record space: all its records have to be in their table first. Absent: none have to. */
   readonly space?: string | undefined;
 }
 

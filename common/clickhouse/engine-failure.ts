@@ -25,7 +25,7 @@ const serverCodes: ReadonlySet<number> = new Set([202, 439, 745, 242, 225]);
 const shownLength = 2000;
 
 /**
- * What the engine says went wrong: a 503 when it is only too busy.
+ * The error of an engine's message: a 503 when it is only too busy.
  * @param args.code from the answer's head; absent: the text has it
  */
 export function engineFailure(args: { text: string; code?: string | undefined }): Error {
@@ -42,8 +42,8 @@ export function engineFailure(args: { text: string; code?: string | undefined })
 }
 
 /**
- * What a connection that failed means: nothing has happened when there never was one, and also when the statement
- * only reads; otherwise nobody knows.
+ * The error of a failed connection. Nothing has happened when there never was one, or when the statement only reads;
+ * otherwise the outcome is unknown.
  */
 function connectionFailure(cause: unknown, { writes }: { writes: boolean }): Error {
   return writes && !neverConnected(cause) ? new UnknownOutcome(cause) : databaseUnavailable(cause);
@@ -57,7 +57,7 @@ function neverConnected(error: unknown): boolean {
   return connectCodes.has(code ?? '') || syscall === 'connect';
 }
 
-/** What went wrong with a statement, from whatever was thrown. */
+/** The error of a statement, from any thrown value. */
 export function statementFailure(error: unknown, { writes }: { writes: boolean }): Error {
   const isKnown = error instanceof ApiError || error instanceof StatementError;
   return isKnown || error instanceof UnknownOutcome ? error : connectionFailure(error, { writes });

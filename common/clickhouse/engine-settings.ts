@@ -27,9 +27,9 @@ export const wholeBlockSettings: Readonly<Record<string, number>> = {
 
 /**
  * Settings of results that are streamed. One thread and small blocks are as fast as the defaults when rows leave in
- * order, and hold a fifth of the memory (docs/decisions/002-embedded-sessions.md). What is read ahead is bounded by
- * bytes, and parts that come later in the order are not read before it is their turn, so that records of a megabyte take
- * little more than small ones (npm run bench:query -- --only Q4).
+ * order, and hold a fifth of the memory (docs/decisions/002-embedded-sessions.md). Reading ahead is bounded by bytes, and
+ * parts that come later in the order are not read before it is their turn, so that records of a megabyte take little
+ * more than small ones (npm run bench:query -- --only Q4).
  */
 export const streamSettings: Readonly<Record<string, number>> = {
   max_threads: 1,
@@ -46,5 +46,5 @@ export const streamSettings: Readonly<Record<string, number>> = {
  */
 export const pausingSettings: Readonly<Record<string, number>> = { low_priority_query_wait_time_ms: 100 };
 
-/** What ends a statement whose result is not small: as large as an answer that may be kept (query/store-embedded/result-cache.ts). */
+/** Ends a statement with a larger result than an answer that may be kept (query/store-embedded/result-cache.ts). */
 export const wholeResult = `max_result_bytes = ${1024 * 1024}, result_overflow_mode = 'throw'`;

@@ -15,7 +15,7 @@ export interface RowBatch extends Rows {
   readonly before?: Rows | undefined;
   /** Finds a row when one of these is stored, and only then: when it is there, all are. */
   readonly proof: string;
-  /** What may be locked; absent: nothing. */
+  /** The key of a lock; absent: none. */
   readonly lockKey?: string;
   /** Aborted: the rows are left out when their INSERT has not begun. */
   readonly signal: AbortSignal;
@@ -42,7 +42,7 @@ export interface GroupCommit {
 
 type Entry = Waiting<RowBatch & Queued, void>;
 
-/** Milliseconds for the look at what a failed INSERT left. */
+/** Milliseconds for the search for rows of a failed INSERT. */
 const checkTimeout = 10_000;
 
 /**
@@ -55,9 +55,9 @@ export function createGroupCommit(args: {
   insertLimit: number;
   /** Shared with others that change the same rows; absent: there are none. */
   lock?: ReadWriteLock;
-  /** Absent: what comes while an INSERT is under way is the next one. */
+  /** Absent: rows that come while an INSERT is under way are the next one. */
   gather?: Gather;
-  /** Told how many requests share an INSERT. */
+  /** Called with the number of requests that share an INSERT. */
   onStatement?: ((requests: number) => void) | undefined;
 }): GroupCommit {
   const { db, pendingLimit, insertLimit, lock, gather } = args;

@@ -43,7 +43,7 @@ export class IdFilter {
   }
 }
 
-/** Of a hash: who asks may choose an id that is like one that is there. */
+/** Of a hash, because a client may choose an id that resembles an existing one. */
 function wordsOf(id: string): [low: number, high: number] {
   const bytes = hash('md5', id, 'buffer');
   return [bytes.readInt32LE(0), bytes.readInt32LE(4)];

@@ -13,7 +13,7 @@ export function booleanLiteral(value: boolean): string {
   return value ? 'true' : 'false';
 }
 
-/** Quotes an identifier; what is quoted must come from the catalogue, not from a client. */
+/** Quotes an identifier. It must come from the catalogue, not from a client. */
 export function quoteIdentifier(name: string): string {
   return `\`${name.replace(/[\\`]/g, (char) => `\\${char}`)}\``;
 }

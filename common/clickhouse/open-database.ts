@@ -62,7 +62,7 @@ function clusterOf({ cluster, database }: ClickhouseConfig): { name: string; dat
   return cluster === undefined ? undefined : { name: cluster, database };
 }
 
-/** What is behind the text that clients see. */
+/** The cause behind the text that clients see. */
 function reasonOf(error: unknown): string {
   const { cause, message, code } = error as NodeJS.ErrnoException & { cause?: unknown };
   if (cause instanceof Error) return reasonOf(cause);

@@ -27,7 +27,7 @@ interface Member {
   readonly health: ServerHealth;
 }
 
-/** Where this process takes a key from, as of which return of that server. */
+/** The server of a key, and the number of its returns at that time. */
 interface Place {
   readonly member: Member;
   readonly returns: number;
@@ -35,9 +35,8 @@ interface Place {
 }
 
 /**
- * Several servers with the same data. What has a key is read from and written to its home, as long as that is well, so
- * that what was written is seen. A server that fails is set aside, and the next one takes its place once it has
- * caught up.
+ * Several servers with the same data. A statement with a key goes to its home as long as that is well, so that reads see
+ * earlier writes. A server that fails is set aside, and the next one takes its place once it has caught up.
  */
 export class Replicas {
   readonly #members: readonly Member[];

@@ -2,7 +2,7 @@ export interface HealthTimes {
   /** Milliseconds for which a server is set aside the first time, and at most. */
   readonly firstPause: number;
   readonly longestPause: number;
-  /** What a probe may take. */
+  /** The longest probe. */
   readonly probeLimit: number;
   /** A server that was in use for so long has made up for its failures. */
   readonly goodFor: number;
@@ -44,7 +44,7 @@ export class ServerHealth {
     return this.#usable;
   }
 
-  /** How often the server came back: what it had seen before may be old. */
+  /** How often the server came back: its data may be older than before. */
   get returns(): number {
     return this.#returns;
   }
@@ -57,7 +57,7 @@ export class ServerHealth {
     this.#plan();
   }
 
-  /** What the server says now; `busy` is an answer, too. However many ask at once, there is one probe. */
+  /** The server's state now; `busy` is an answer, too. All callers at once share one probe. */
   look(): Promise<'well' | 'busy' | 'away'> {
     this.#probing ??= this.#probe(AbortSignal.timeout(this.#times.probeLimit))
       .catch(() => 'away' as const)

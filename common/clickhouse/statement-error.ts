@@ -1,6 +1,6 @@
-/** The engine refused a statement, or failed at it: what it was to write is not there. */
+/** The engine refused a statement, or failed at it: nothing was written. */
 export class StatementError extends Error {
-  /** The engine's number for what went wrong: https://clickhouse.com/docs/operations/system-tables/errors */
+  /** The engine's number of the error: https://clickhouse.com/docs/operations/system-tables/errors */
   readonly engineCode: number;
 
   constructor(engineCode: number, message: string) {

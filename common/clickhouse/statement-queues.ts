@@ -2,17 +2,17 @@ import { FairShare } from '../limits/fair-share.ts';
 import { ReadWriteLock } from '../limits/read-write-lock.ts';
 import { type ActiveSpan, activeSpan, withActiveSpan } from '../telemetry/active-span.ts';
 
-/** What one request wants a statement to do, together with those of others. */
+/** One request's part of a statement that it shares with others. */
 export interface Queued {
   /** Statements of one queue run one after the other. */
   readonly queue: string;
   /** Only those of one shape go into one statement. */
   readonly shape: string;
-  /** Bytes or characters: what counts against the limits. */
+  /** Bytes or characters, counted against the limits. */
   readonly size: number;
-  /** Whose it is: while several wait, each gets its share of the next statement. */
+  /** While several accounts wait, each gets its share of the next statement. */
   readonly account: string;
-  /** What somebody may have alone for a while, such as a record space that is being cleared; absent: nobody can. */
+  /** Something that can be locked for a while, such as a record space that is being cleared; absent: nothing. */
   readonly lockKey?: string;
   /** No two with the same key go into one statement; absent: with any others. */
   readonly key?: string;
@@ -36,9 +36,9 @@ export interface Gather {
 }
 
 export interface StatementQueuesOptions<Item, Result> {
-  /** Sizes of what may wait or be made at once in this process; an account has half of it at most. */
+  /** Sizes of items that may wait or be made at once in this process; an account has half of it at most. */
   readonly pendingLimit: number;
-  /** What the 503 says beyond that. */
+  /** The message of the 503 beyond that. */
   readonly full: string;
   /** Sizes that are gathered for one statement; one item is let in even beyond it. */
   readonly sizeLimit: number;
@@ -46,19 +46,19 @@ export interface StatementQueuesOptions<Item, Result> {
   readonly countLimit?: number;
   /** Shared with others that change the same rows; absent: there are none. */
   readonly lock?: ReadWriteLock | undefined;
-  /** Absent: what comes while a statement is under way is the next one. */
+  /** Absent: items that come while a statement is under way are the next one. */
   readonly gather?: Gather | undefined;
-  /** Told how many items share a statement. */
+  /** Called with the number of items that share a statement. */
   readonly onStatement?: ((items: number) => void) | undefined;
   /** Makes the statement. Never rejects; it settles each item by its own outcome. */
   readonly run: (items: readonly Waiting<Item, Result>[]) => Promise<void>;
 }
 
-/** One statement of a queue runs at a time, and what comes meanwhile gathers for the next one. */
+/** One statement of a queue runs at a time, and items that come meanwhile gather for the next one. */
 export class StatementQueues<Item extends Queued, Result> {
   readonly #options: StatementQueuesOptions<Item, Result>;
   readonly #lock: ReadWriteLock;
-  /** Queues with a statement under way, and what waits for its end. */
+  /** Queues with a statement under way, and the items that wait for its end. */
   readonly #queues = new Map<string, FairQueue<Waiting<Item, Result>>>();
   /** Called when an item comes that a statement may wait for. */
   readonly #arrivals = new Map<string, (item: Item) => void>();

@@ -6,7 +6,7 @@ import { FairShare } from '../limits/fair-share.ts';
 const pieceSize = 64 * 1024;
 
 /**
- * Places for streams. An account has half of them at most, and those who wait take turns. While somebody waits, a
+ * Places for streams. An account has half of them at most, and the one that holds least comes first. While one waits, a
  * reader that takes less than the minimum rate is cut, so that its place, and the engine behind it, is free.
  */
 export class StreamTurns {
@@ -105,7 +105,7 @@ export class StreamTurn {
     this.#onCut();
   }
 
-  /** The chunks in small pieces, whose reader is measured, until it is cut. */
+  /** The chunks in small pieces. Its reader is measured, and cut when it is too slow. */
   paced(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
     const source = chunks[Symbol.asyncIterator]();
     let rest: Uint8Array = new Uint8Array();

@@ -6,7 +6,7 @@ const probes = 7;
 /** Bytes of a row that a filter is filled from: two words of 32 bits, low byte first. */
 const rowBytes = 8;
 
-/** What a filter is filled from. */
+/** The source of a filter. */
 interface FilterSource {
   readonly count: () => Promise<number>;
   /** Of RowBinary. */

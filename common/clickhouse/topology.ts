@@ -4,16 +4,16 @@ import { quoteIdentifier, textLiteral } from './literal.ts';
  * Where tables lie. Without a cluster: in one store, under their own names. With one:
  * - metadata tables are whole on every server and replicated between all of them;
  * - sharded tables are two. The rows are in `<table>_local`, replicated between the servers of a shard, and `<table>`
- *   is a Distributed table over them, through which rows are read and inserted. What a Distributed table can't take
- *   (UPDATE, DELETE, OPTIMIZE, TRUNCATE) goes to the local tables of all servers.
+ *   is a Distributed table over them, through which rows are read and inserted. Statements that a Distributed table
+ *   refuses (UPDATE, DELETE, OPTIMIZE, TRUNCATE) go to the local tables of all servers.
  *
- * All are made by migrations. This is the one place that knows; whatever makes SQL asks here. Tables are `database.table`,
- * whose names need no quotes.
+ * All are made by migrations. This is the one place that knows; all code that makes SQL asks here. Tables are
+ * `database.table`, and need no quotes.
  */
 export interface Topology {
   /** undefined: one store. */
   readonly cluster: string | undefined;
-  /** Follows the name in DDL, and in what changes rows of local tables. Empty without a cluster. */
+  /** Follows the name in DDL, and in changes of local tables. Empty without a cluster. */
   readonly onCluster: string;
   /** The table that holds the rows of a sharded table. */
   rowsTable(table: string): string;

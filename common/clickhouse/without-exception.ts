@@ -1,6 +1,6 @@
 import { engineFailure } from './engine-failure.ts';
 
-/** The engine's own messages are at most 16 KiB; what is longer is cut. */
+/** The engine's own messages are at most 16 KiB; longer ones are cut. */
 const messageLimit = 64 * 1024;
 const nothing = Buffer.alloc(0);
 

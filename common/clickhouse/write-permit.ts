@@ -33,7 +33,7 @@ export function joinPermits(writes: readonly Permitted[]): WritePermit | undefin
   };
 }
 
-/** Those that may still be written. @param refuse hears of the others, and why */
+/** The writes that may still begin. @param refuse called with each of the others and its reason */
 export function permitted<Write extends Permitted>(
   writes: readonly Write[],
   refuse: (write: Write, reason: unknown) => void,

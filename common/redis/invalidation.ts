@@ -1,4 +1,4 @@
-/** A place in the stream of invalidations: what was read there may have changed if its id was published behind it. */
+/** A place in the stream of invalidations: data that was read there may have changed if its id was published later. */
 export interface StreamPosition {
   readonly generation: number;
   /** Number of the last message before it. */
@@ -6,14 +6,14 @@ export interface StreamPosition {
 }
 
 /**
- * Says to all processes of a deployment that something changed, so that they may keep what they read
+ * Announces changes to all processes of a deployment, so that they may keep the data that they read
  * (docs/decisions/011-token-cache-and-invalidation.md). An id says what changed, and never how: a receiver looks it up again.
  *
  *   writer: the change is stored and can be seen; publish(id); only then is it acknowledged
  *   reader: position(); reads the store; keeps the answer for as long as isCurrent() and not changedSince(id, position)
  */
 export interface Invalidation {
-  /** Where the stream is now; taken before the store is read. Null: nothing that is read now may be kept. */
+  /** The current place, taken before the store is read. Null: nothing that is read now may be kept. */
   position(): StreamPosition | null;
   /** Whether the id was published behind the position, or could have been and was missed. */
   changedSince(id: string, position: StreamPosition | null): boolean;
@@ -21,7 +21,7 @@ export interface Invalidation {
   isCurrent(): boolean;
   /**
    * Publishes to all processes, this one too. Resolves with false when Redis does not answer: it is tried again for as
-   * long as this process lives, and until then others may go by what they knew. Never rejects.
+   * long as this process lives, and until then others may use their older data. Never rejects.
    */
   publish(id: string): Promise<boolean>;
   /** A position as a text that other processes understand. */

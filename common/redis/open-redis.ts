@@ -121,7 +121,7 @@ export async function openRedis(
   };
 }
 
-/** What happened, without a password: Redis repeats the arguments of commands that it does not know. */
+/** The error's text without a password: Redis repeats the arguments of commands that it does not know. */
 function reasonOf(error: unknown, config: RedisConfig): string {
   const text = error instanceof Error && error.message !== '' ? error.message : 'unknown failure';
   let [reason = ''] = text.split(/,? with args/i, 1);

@@ -12,7 +12,7 @@ export interface ProcessLock {
   hold<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
 }
 
-/** Somebody else has the lock, or nobody knows who does. */
+/** Another process has the lock, or its holder is unknown. */
 export class LockRefused extends Error {
   readonly reason: 'held' | 'unknown';
 
@@ -49,7 +49,7 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])
 `);
 
-/** A lock in Redis. Who dies with it keeps others out for one lease. @param args.name of the lock */
+/** A lock in Redis. A holder that dies keeps others out for one lease. @param args.name of the lock */
 export function createProcessLock(args: {
   redis: RedisConnection;
   name: string;

@@ -67,7 +67,7 @@ function newClient(config: RedisConfig, times: RedisTimes, report: Report): Redi
           ...common,
           ...(config.tls ? { tls: ca === undefined ? {} : { ca } } : {}),
           Connector: serverConnector(report),
-          // of a node that does not answer, what is under way on its connection would be waited for without a bound
+          // without it a command under way to a node that does not answer would wait without a bound
           socketTimeout: times.command,
         } satisfies RedisOptions,
         lazyConnect: true,

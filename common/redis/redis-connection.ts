@@ -6,7 +6,7 @@ export interface RedisScript {
 }
 
 /**
- * What the rooms ask of Redis. Commands that are begun in one turn of the event loop leave together, and run in their
+ * Redis as the rooms use it. Commands that are begun in one turn of the event loop leave together, and run in their
  * order (on a cluster: those of one node). Nothing is queued and nothing tried again: all reject with a RedisFailure
  * when Redis is away, refuses, or doesn't answer in time, or when too many wait.
  */
@@ -18,8 +18,8 @@ export interface RedisConnection {
   set(key: string, value: string, lifetime: number): Promise<void>;
   remove(key: string): Promise<void>;
   /**
-   * Hears what is published on a channel, over a connection of its own. While that is away it hears nothing, and
-   * nobody tells it so: who must not miss anything has to count.
+   * Receives the messages of a channel, over a connection of its own. While that is down messages are lost without a
+   * sign, so a listener that must not miss any has to count them.
    */
   listen(channel: string, onMessage: (message: string) => void): RedisListener;
   /** Calls the listener whenever a connection is there, now as well. */

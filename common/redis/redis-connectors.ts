@@ -47,7 +47,7 @@ export function serverConnector(report: Report): Connector {
   };
 }
 
-/** For a client whose server Sentinels name. @param report told of Sentinels */
+/** For a client that gets its server's address from Sentinels. @param report called with the state of Sentinels */
 export function sentinelConnector(report: Report): Connector {
   const Connector = serverConnector(report);
   return class extends SentinelConnector {

@@ -34,8 +34,8 @@ export interface RedisInvalidationDeps {
 }
 
 /**
- * Invalidation through Redis. Every message has a number, and the number of the last one is asked for all the time: so a
- * lost message, a connection that hangs, a restart and a failover all show, and what they hide is never trusted.
+ * Invalidation through Redis. Every message has a number, and the number of the last one is asked for all the time. So a
+ * lost message, a connection that hangs, a restart and a failover are all noticed, and nothing is trusted meanwhile.
  */
 export class RedisInvalidation implements Invalidation {
   readonly #redis: RedisConnection;
@@ -53,7 +53,7 @@ export class RedisInvalidation implements Invalidation {
   #last = 0;
   /** Everything that was published before is known. */
   #provenAt = Number.NEGATIVE_INFINITY;
-  /** A number that was there at the last look, and whose message was not here. */
+  /** The number at the last check, if its message had not arrived. */
   #missing: number | null = null;
   #looking: Promise<void> | null = null;
 
@@ -126,7 +126,7 @@ export class RedisInvalidation implements Invalidation {
 
   #hear(message: string): void {
     const [, from, number, id] = /^(\w+) (\d+) (.+)$/.exec(message) ?? [];
-    // the next look tells which server counts
+    // the next check decides which server counts
     if (id === undefined || from !== this.#run) return;
     const at = Number(number);
     if (at > this.#last + 1 || id === everything || this.#invalidated.size >= this.#idLimit) {
@@ -137,7 +137,7 @@ export class RedisInvalidation implements Invalidation {
     this.#invalidated.set(id, at);
   }
 
-  /** What this process published counts here at once: the message comes by another connection, and may be late. */
+  /** An own invalidation counts here at once: its message comes by another connection, and may be late. */
   #noteOwn(server: string, at: number, id: string): void {
     if (server !== this.#run || id === everything || this.#invalidated.size >= this.#idLimit) {
       this.#run = server;

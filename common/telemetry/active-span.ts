@@ -10,7 +10,7 @@ export interface ActiveSpan {
 /** Not switched on, and so without a cost, before the first span is active. */
 const storage = new AsyncLocalStorage<ActiveSpan>();
 
-/** What this code runs for; undefined: for no request, or nothing is traced. */
+/** The span of this code's request; undefined: there is none, or nothing is traced. */
 export function activeSpan(): ActiveSpan | undefined {
   return storage.getStore();
 }
@@ -20,7 +20,7 @@ export function withActiveSpan<Result>(span: ActiveSpan | undefined, work: () =>
   return span === undefined ? work() : storage.run(span, work);
 }
 
-/** What tells another system which trace a request to it belongs to. */
+/** The header that gives another system the trace of a request. */
 export function traceHeaders(): Readonly<Record<string, string>> {
   const span = storage.getStore();
   return span === undefined ? noHeaders : { traceparent: span.traceparent };

@@ -7,11 +7,11 @@ import { measureCalls } from './measure-calls.ts';
 import { measureRequests } from './measure-requests.ts';
 import type { ObserveCall } from './observe-call.ts';
 
-/** What a process measures of itself. No label ever holds what a client sent. */
+/** Measures of a process. No label ever holds a client's data. */
 export interface Metrics {
   readonly observer: HttpObserver;
   readonly observeCall: ObserveCall;
-  /** What a cache counts in. */
+  /** The counters of a cache. */
   cache(name: CacheName): CacheCounts;
   /** To be called with the number of requests that a statement was made for. */
   batch(name: BatchName): (requests: number) => void;

@@ -4,7 +4,7 @@ import { durationBuckets } from './duration-buckets.ts';
 /** How long things with the same labels took. */
 export class Durations {
   readonly labels: Readonly<Record<string, string | number>>;
-  /** By bucket, the last one for what was longer than all of them. */
+  /** By bucket, the last one for durations above all of them. */
   readonly #counts = new Array<number>(durationBuckets.length + 1).fill(0);
   #sum = 0;
 

@@ -1,6 +1,6 @@
 import { Histogram, type Registry } from 'prom-client';
 
-/** What is gathered from several requests and done by one statement. */
+/** Kinds of work that one statement does for several requests. */
 export type BatchName =
   | 'record_lookups'
   | 'record_finds'

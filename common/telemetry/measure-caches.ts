@@ -3,7 +3,7 @@ import { CacheCounts } from './cache-counts.ts';
 
 export type CacheName = 'tokens' | 'structures' | 'spaces' | 'records' | 'files' | 'file_bytes';
 
-/** Tells how often each cache had what it was asked for. What a cache counts costs it nothing but an addition. */
+/** Counts the hits and misses of each cache. Counting costs a cache no more than an addition. */
 export function measureCaches(registry: Registry): (name: CacheName) => CacheCounts {
   const caches = new Map<CacheName, CacheCounts>();
   new Counter({

@@ -15,7 +15,7 @@ interface Alike {
   bytesOut: number;
 }
 
-/** Counts and times requests. What is none of ours, such as a path that nobody serves, is `none`. */
+/** Counts and times requests. An operation that does not exist, such as a path that nobody serves, is `none`. */
 export function measureRequests(registry: Registry): HttpObserver {
   const registers = [registry];
   const counts = new RequestCounts();

@@ -1,4 +1,4 @@
-/** What the service asks things of. */
+/** The systems that the service calls. */
 export type System = 'engine' | 's3' | 'redis' | 'webhook';
 
 /** `missing`: the answer was that there is no such thing. `aborted`: the caller no longer wants it. */

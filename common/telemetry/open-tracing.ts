@@ -32,7 +32,7 @@ const complaintInterval = 60_000;
 const propagator = new W3CTraceContextPropagator();
 const knownMethods = new Set(['GET', 'POST', 'DELETE', 'QUERY', 'HEAD', 'OPTIONS', 'PUT', 'PATCH']);
 
-/** What spans call the other systems, after OpenTelemetry's semantic conventions. */
+/** Names of the other systems in spans, by OpenTelemetry's semantic conventions. */
 const systems: Readonly<Record<System, Readonly<Record<string, string>>>> = {
   engine: { 'db.system.name': 'clickhouse' },
   s3: { 'rpc.system.name': 'aws-api', 'rpc.service': 'S3' },
@@ -172,7 +172,7 @@ async function openExporter({ protocol }: TracingConfig): Promise<SpanExporter> 
   return new OTLPTraceExporter();
 }
 
-/** What the SDK complains of, which is mostly that spans could not be sent: not once for each batch. */
+/** Complaints of the SDK, mostly about spans that could not be sent: not once for each batch. */
 function complaints(log: Pick<Log, 'warn'>) {
   let last = Number.NEGATIVE_INFINITY;
   const complain = (message: string): void => {

@@ -1,6 +1,6 @@
 import { AggregatorRegistry, Registry } from 'prom-client';
 
-/** What is known of each worker, whether it answered or not. */
+/** Series about each worker, whether it answered or not. */
 export interface WorkerState {
   readonly worker: number;
   readonly restarts: number;
@@ -45,7 +45,7 @@ export async function renderMetrics(
   return AggregatorRegistry.aggregate(all).metrics();
 }
 
-/** JSON has no NaN, which is what an average of nothing is. */
+/** JSON has no NaN, the average of nothing. */
 function onlyNumbers(metric: MetricJson): MetricJson {
   return { ...metric, values: metric.values.filter(({ value }) => Number.isFinite(value)) };
 }

@@ -8,16 +8,16 @@ export interface RequestSpan extends ActiveSpan {
   end(request: FinishedRequest, code: string | undefined): void;
 }
 
-/** What the HTTP server does with traces. */
+/** Traces in the HTTP server. */
 export interface RequestTracing {
   /** @param header of the request, which may say that it belongs to a trace */
   begin(method: string, header: (name: string) => string | undefined): RequestSpan;
 }
 
-/** Tells a collector of OpenTelemetry what requests were made of. */
+/** Sends the spans of requests to a collector of OpenTelemetry. */
 export interface Tracing extends RequestTracing {
-  /** Makes each call a span of the request that it is done for; what is done for none has none. */
+  /** Makes each call a span of its request; a call for no request has none. */
   traced(observe: ObserveCall): ObserveCall;
-  /** Sends what has not been sent. */
+  /** Sends the remaining spans. */
   close(): Promise<void>;
 }
