@@ -14,7 +14,7 @@ interface WebhookRouteDeps {
   readonly authenticate: Authenticate;
 }
 
-/** What an account may see and do about its webhooks. */
+/** Routes for an account's webhooks. */
 export function webhookRoutes(deps: WebhookRouteDeps): Route[] {
   return accountRoutes('Webhooks', operations, deps);
 }
