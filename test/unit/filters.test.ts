@@ -1,6 +1,6 @@
 import t from 'tap';
 import { ApiError } from '../../common/errors/api-error.ts';
-import type { Filter } from '../../query/input/filters/filter.ts';
+import type { Comparison, Filter } from '../../query/input/filters/filter.ts';
 import { givenInBody } from '../../query/input/filters/given-in-body.ts';
 import { givenInQuery } from '../../query/input/filters/given-in-query.ts';
 import { parseConditions } from '../../query/input/parse-conditions.ts';
@@ -112,6 +112,18 @@ t.test('a body is exact about types', async (t) => {
     [/should be a whole number from 0/],
   );
   t.equal(byBody({ year: '1843' }).plain.length, 1, 'equality is as before');
+});
+
+t.test('a text in a body that looks like a number or a list stays a text at a path', async (t) => {
+  const comparedWith = (body: unknown): unknown => (byBody(body).others[0] as Comparison).values[0];
+  for (const value of ['5', 'true', '"5"', '["a"]', 5, true, ['a']]) {
+    t.equal(comparedWith({ 'home.city': value }), JSON.stringify(value));
+    t.equal(comparedWith([['home.city', value]]), JSON.stringify(value));
+  }
+  t.match(
+    problems(() => byBody({ 'home.city': null })),
+    [/'home.city' should not be null: use exists/],
+  );
 });
 
 t.test('a hashed field is compared by its hash, however equality is written', async (t) => {

@@ -39,14 +39,10 @@ function givenBy(name: string, value: unknown, structure: Structure, level: numb
   const target = subject?.target;
   const isValue = typeof target === 'object' && target.type === 'OBJECT' && subject?.path.length === 0;
   if (typeof value !== 'object' || value === null || Array.isArray(value) || isValue) {
-    // as a query would have it: text as it is, all else as JSON
-    return [
-      {
-        name,
-        operator: 'eq',
-        operand: { texts: [typeof value === 'string' ? value : JSON.stringify(value)] },
-      },
-    ];
+    // of a field as a query would have it: text as it is, all else as JSON
+    const texts = [typeof value === 'string' ? value : JSON.stringify(value)];
+    const isPath = subject !== null && subject.path.length > 0;
+    return [{ name, operator: 'eq', operand: isPath ? { json: value } : { texts } }];
   }
   const operators = Object.entries(value);
   if (operators.length === 0)
