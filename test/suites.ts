@@ -39,6 +39,7 @@ export const suites: Readonly<Record<string, Suite>> = {
       'test/integration/http-doors.test.ts',
       'test/integration/http-server.test.ts',
       'test/integration/https.test.ts',
+      'test/integration/paused-bodies.test.ts',
       'test/integration/split-requests.full.ts',
     ],
   },

@@ -3,7 +3,8 @@
 #   test/services/debian13.sh node main.ts
 # The root is made once, of Debian's packages from the mirror that apt uses here, and of the npm package of Node's binary.
 # It takes root, and debootstrap, which is installed where it is missing. Where there is no root and none can be made, one
-# line says NOT TESTED, and the status is 0.
+# line says NOT TESTED, and the status is 0. Commands have a network of their own, with the receive buffer that
+# docs/operations.md recommends.
 #
 #   DEBIAN13_DIR   where roots are kept   (~/.cache/sluice)
 set -euo pipefail
@@ -35,6 +36,8 @@ make_root() {
 run_inside() {
   local root=$1 repo=$2
   shift 2
+  ip link set lo up
+  echo '4096 131072 524288' >/proc/sys/net/ipv4/tcp_rmem
   mount -t proc proc "$root/proc"
   for folder in /dev /sys /tmp; do mount --rbind "$folder" "$root$folder"; done
   mkdir -p "$root$repo"
@@ -47,7 +50,8 @@ export -f make_root run_inside
 
 [ "$(uname -s)" = Linux ] && [ "$(id -u)" = 0 ] || not_tested 'it takes root on Linux'
 # mounts and processes end with what made them
-unshare --mount --pid --fork true 2>/dev/null || not_tested 'this machine allows no mounts'
+unshare --mount --pid --net --fork true 2>/dev/null || not_tested 'this machine allows no mounts or networks'
+command -v ip >/dev/null || { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends iproute2; } >&2
 mkdir -p "$cache"
 exec 9>"$cache/lock"
 flock 9
@@ -59,6 +63,6 @@ if [ ! -d "$root" ]; then
   mv "$root.unfinished" "$root"
 fi
 exec 9>&-
-inside=(unshare --mount --pid --fork --kill-child bash -euc 'run_inside "$@"' bash "$root" "$repo")
+inside=(unshare --mount --pid --net --fork --kill-child bash -euc 'run_inside "$@"' bash "$root" "$repo")
 "${inside[@]}" node --version >/dev/null || not_tested 'Node does not run in its root'
 exec "${inside[@]}" "$@"
