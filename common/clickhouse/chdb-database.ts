@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import type { Session } from 'chdb';
-import { type ReadLimits, readLimitDefaults } from '../config/read-limits.ts';
+import { type ReadLimits, readLimitDefaults } from '../config/settings.ts';
 import { storageFull } from '../errors/catalogue.ts';
 import { ChdbEngine, tookTooLong } from './chdb-engine.ts';
 import { insertBlock } from './chdb-insert.ts';

@@ -1,5 +1,5 @@
 import type { ChdbResult, Session } from 'chdb';
-import type { ReadLimits } from '../config/read-limits.ts';
+import type { ReadLimits } from '../config/settings.ts';
 import { deadlineExceeded } from '../errors/catalogue.ts';
 import { FairShare } from '../limits/fair-share.ts';
 import { untilAborted } from '../limits/until-aborted.ts';

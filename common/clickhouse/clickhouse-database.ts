@@ -1,4 +1,4 @@
-import { readLimitDefaults } from '../config/read-limits.ts';
+import { readLimitDefaults } from '../config/settings.ts';
 import { deadlineExceeded } from '../errors/catalogue.ts';
 import type { ClickhouseServer, Statement, Until } from './clickhouse-server.ts';
 import { type ClickhouseOptions, ClickhouseStatements, tookTooLong } from './clickhouse-statements.ts';

@@ -6,7 +6,7 @@ import {
   type ClickHouseSettings,
   createClient,
 } from '@clickhouse/client';
-import type { ReadLimits } from '../config/read-limits.ts';
+import type { ReadLimits } from '../config/settings.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { databaseUnavailable, deadlineExceeded } from '../errors/catalogue.ts';
 import { FairShare } from '../limits/fair-share.ts';

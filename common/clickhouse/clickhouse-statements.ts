@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ReadLimits } from '../config/read-limits.ts';
+import type { ReadLimits } from '../config/settings.ts';
 import { ApiError } from '../errors/api-error.ts';
 import type { Log } from '../log/log.ts';
 import { ClickhouseServer, type ServerOptions, type Statement, type Until } from './clickhouse-server.ts';

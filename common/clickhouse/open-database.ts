@@ -20,16 +20,10 @@ export async function openDatabase(
     clickhouse,
     dataDir,
     requestTimeout,
-    readTimeout,
-    readMinRate,
-    readMinRatePeriod,
-  }: Pick<
-    Config,
-    'clickhouse' | 'dataDir' | 'requestTimeout' | 'readTimeout' | 'readMinRate' | 'readMinRatePeriod'
-  >,
+    readLimits: reads,
+  }: Pick<Config, 'clickhouse' | 'dataDir' | 'requestTimeout' | 'readLimits'>,
   log?: Pick<Log, 'warn' | 'info'>,
 ): Promise<Database> {
-  const reads = { timeout: readTimeout, minRate: readMinRate, minRatePeriod: readMinRatePeriod };
   if (clickhouse === undefined) {
     const { openChdb } = await import('./chdb-database.ts');
     return openChdb({ path: join(dataDir, 'chdb'), reads });

@@ -1,4 +1,4 @@
-import type { ReadLimits } from '../config/read-limits.ts';
+import type { ReadLimits } from '../config/settings.ts';
 import { overloaded } from '../errors/catalogue.ts';
 import { FairShare } from '../limits/fair-share.ts';
 

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import { logLevels } from '../log/log-levels.ts';
 import { networks } from './networks.ts';
-import { readLimitDefaults } from './read-limits.ts';
 import { baseUrl, flag, integer, list, oneOf, text, type Values } from './variable.ts';
 
 /** What the environment may say, but for the stores and traces, by the headings of docs/configuration.md. */
@@ -178,6 +177,23 @@ export const limits = {
   },
 };
 
+export const readLimitDefaults = { timeout: 30_000, minRate: 16_384, minRatePeriod: 10_000 };
+
+const readLimits = {
+  timeout: integer('READ_TIMEOUT_MS', readLimitDefaults.timeout, [100, hour]).means(
+    'how long the engine may work on one read, or on the next bytes of a list; then 503 `deadline_exceeded`',
+  ),
+  minRate: integer('READ_MIN_RATE', readLimitDefaults.minRate, [0, gibibyte]).means(
+    'bytes a second: a list that its client reads more slowly over READ_MIN_RATE_PERIOD_MS is cut while others wait',
+  ),
+  minRatePeriod: integer('READ_MIN_RATE_PERIOD_MS', readLimitDefaults.minRatePeriod, [100, hour]).means(
+    'the period over which that rate is measured',
+  ),
+};
+
+/** What reads that clients ask for may take of the engine. */
+export type ReadLimits = Values<typeof readLimits>;
+
 export const records = {
   title: 'Records',
   variables: {
@@ -204,17 +220,9 @@ export const records = {
     webhookPrivateNetworks: networks('WEBHOOK_PRIVATE_NETWORKS').means(
       'addresses or CIDRs of private networks that webhooks may call, separated by commas; others are refused',
     ),
-    readTimeout: integer('READ_TIMEOUT_MS', readLimitDefaults.timeout, [100, hour]).means(
-      'how long the engine may work on one read, or on the next bytes of a list; then 503 `deadline_exceeded`',
-    ),
+    readLimits,
     readMaxRows: integer('READ_MAX_ROWS', 100_000_000, [0, 1e15]).means(
       'how many records a count, an aggregation, or a find that is sorted or has conditions and no page may read in the engine; then 422 `query_too_expensive`; 0: any number',
-    ),
-    readMinRate: integer('READ_MIN_RATE', readLimitDefaults.minRate, [0, gibibyte]).means(
-      'bytes a second: a list that its client reads more slowly over READ_MIN_RATE_PERIOD_MS is cut while others wait',
-    ),
-    readMinRatePeriod: integer('READ_MIN_RATE_PERIOD_MS', readLimitDefaults.minRatePeriod, [100, hour]).means(
-      'the period over which that rate is measured',
     ),
   },
 };

@@ -85,14 +85,14 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     if (this.#over) return;
     this.#joiner.add(this, chunk, isLast);
     if (isLast) this.#endWhenDrained();
-    else if (this.#sink === null || this.#sinkBlocked) this.#pauseSocket();
+    else if (this.#sink === null || this.#sinkBlocked) this.pauseSocket();
   }
 
   deliver(chunk: Uint8Array): void {
     if (this.#over) return;
     if (this.#sink !== null && !this.#sinkBlocked && !this.#queue?.length) {
       this.#sinkBlocked = !this.#sink.write(chunk);
-      if (this.#sinkBlocked) this.#pauseSocket();
+      if (this.#sinkBlocked) this.pauseSocket();
       return;
     }
     const claim = this.#account === null && this.#sink === null ? this.#claimUnidentified(chunk) : null;
@@ -203,8 +203,11 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     this.#claims.clear();
   }
 
+  /** No more is read until `discard`, or a sink that takes more. */
   pauseSocket(): void {
-    this.#pauseSocket();
+    if (this.#socketPaused || this.complete) return;
+    this.#socketPaused = true;
+    this.#flow.pause();
   }
 
   #beginPeriod(now: number): void {
@@ -272,12 +275,6 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     if (this.#sinkBlocked || this.#queue?.length) return;
     this.#settled = true;
     this.#sink.end();
-  }
-
-  #pauseSocket(): void {
-    if (this.#socketPaused || this.complete) return;
-    this.#socketPaused = true;
-    this.#flow.pause();
   }
 
   #resumeSocket(): void {

@@ -1,6 +1,4 @@
 import type { Exchange } from './exchange.ts';
-import type { Headers, HttpResponse } from './http-types.ts';
-import { writeUnended } from './write-response.ts';
 
 interface LingerLimits {
   /** Of the body that are still let in. */
@@ -35,11 +33,6 @@ export class Linger {
   /** The server is about to stop: from now on nobody lingers long. */
   hurry(): void {
     this.#hurried = true;
-  }
-
-  async answer(exchange: Exchange, response: HttpResponse, headers: Headers | undefined): Promise<void> {
-    writeUnended(exchange, response, headers);
-    await this.close(exchange, response.status);
   }
 
   /**

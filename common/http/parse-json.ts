@@ -2,8 +2,6 @@ import { invalidBody } from '../errors/catalogue.ts';
 import { letOthersRun } from '../limits/yielding-loop.ts';
 import { roundedInteger } from './rounded-integer.ts';
 
-const noCuts: readonly number[] = [];
-
 /**
  * Parses a body as JSON. Throws 400.
  * @param cuts offsets of commas between elements of an outermost array (see JsonScanner): other requests run between
@@ -12,7 +10,7 @@ const noCuts: readonly number[] = [];
 export async function parseJson(
   bytes: Uint8Array,
   signal: AbortSignal,
-  cuts: readonly number[] = noCuts,
+  cuts: readonly number[] = [],
 ): Promise<unknown> {
   if (cuts.length === 0) {
     const value = parseText(decode(bytes, false));

@@ -16,7 +16,7 @@ import { Linger, shortLinger } from './linger.ts';
 import { logRequest } from './log-request.ts';
 import { PeerAddresses } from './peer-addresses.ts';
 import { Watchdog } from './watchdog.ts';
-import { inPieces, isStream, restIsSmall, writeStream, writeWhole } from './write-response.ts';
+import { inPieces, isStream, restIsSmall, writeStream, writeUnended, writeWhole } from './write-response.ts';
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -197,7 +197,10 @@ export class RequestServer {
       await writeStream(exchange, response, headers, this.#draining || exchange.isLast);
       if (exchange.isLast && !exchange.aborted) await this.#linger.close(exchange, response.status);
     } else if (mayGoOn(exchange, response)) await writeWhole(exchange, response, headers, this.#draining);
-    else await this.#linger.answer(exchange, response, headers);
+    else {
+      writeUnended(exchange, response, headers);
+      await this.#linger.close(exchange, response.status);
+    }
   }
 
   #over(exchange: Exchange): void {
