@@ -11,7 +11,6 @@ import { gatewayExamples } from './examples.ts';
 import { fileAddresses } from './file-addresses.ts';
 import { createFileLinks } from './file-links.ts';
 import { createJanitor, type Janitor } from './janitor/janitor.ts';
-import { sweepUploads } from './janitor/sweep-uploads.ts';
 import { measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
 import { type GatewayStores, openStores } from './open-stores.ts';
@@ -56,7 +55,6 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     redis,
   });
   const janitor = openJanitor(services, { store, cloudFiles, resumable });
-  const closing = new AbortController();
   return {
     routes: gatewayRoutes({
       deploymentId: deployment.id,
@@ -90,10 +88,8 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       const isPublic = config.s3?.publicBucket === true && config.publicFilesUrl === undefined;
       void checkStore(store, isPublic ? objectUrl : null, log);
     },
-    sweep: (keys) => sweepUploads({ store, cloudFiles, log }, keys, closing.signal),
     commands: { janitor: janitorCommand(janitor) },
     async close() {
-      closing.abort(new Error('the server stops'));
       // an upload that was given up has had its answer, and may still be taking back what it had stored
       if (!(await uploads.untilIdle(takeBackTimeout))) {
         log.warn({ uploads: uploads.open }, 'the stop leaves uploads to the janitor');

@@ -22,11 +22,6 @@ export function measureUploads(
     'Uploads whose file has begun, and which are not over',
     () => uploads.open,
   );
-  metrics.counter(
-    'sluice_uploads_unreported_total',
-    'Uploads that the supervisor did not hear of: the janitor cleans up after them',
-    () => uploads.unreported,
-  );
   metrics.gauge(
     'sluice_upload_memory_used_bytes',
     'Memory that uploads hold; sluice_upload_memory_limit_bytes is the most',

@@ -16,7 +16,7 @@ const sendTimeout = 10_000;
 export type Commands = Readonly<Record<string, (order: unknown) => Promise<string>>>;
 
 /** Rejects when there is no such command. */
-export async function runCommand(commands: Commands, name: string, order: unknown): Promise<string> {
+async function runCommand(commands: Commands, name: string, order: unknown): Promise<string> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined) throw new CommandError(`the server that runs does not know ${name}`);
   return command(order);

@@ -11,10 +11,9 @@ import { failStart } from './fail-start.ts';
 import { helpIfAsked } from './help.ts';
 import { openServices } from './open-services.ts';
 import type { Service, ServiceFactory } from './service.ts';
-import { ServingProcess, type WorkerPlace } from './serving-process.ts';
+import { ServingProcess } from './serving-process.ts';
 import { superviseWorkers } from './workers/supervisor.ts';
-import { linkToSupervisor } from './workers/supervisor-link.ts';
-import { readWorkerArguments } from './workers/worker-arguments.ts';
+import { type WorkerPlace, workerPlace } from './workers/worker-place.ts';
 
 const help = `
 Serves until it is stopped (Ctrl-C, SIGTERM).
@@ -38,11 +37,10 @@ export async function runProcess(factories: readonly ServiceFactory[]): Promise<
   try {
     const config = readConfig(process.env);
     const secrets = secretsOf(config);
-    const worker = readWorkerArguments(process.argv.slice(2));
+    const worker = workerPlace(process.argv.slice(2));
     if (worker !== null) {
-      const link = linkToSupervisor();
       const log = createLog(config.logLevel, { facts: { worker: worker.index }, secrets });
-      await start({ ...config, port: worker.port }, log, factories, { index: worker.index, link });
+      await start({ ...config, port: worker.port }, log, factories, worker);
       return;
     }
     const log = createLog(config.logLevel, { secrets });

@@ -14,8 +14,6 @@ export interface Service {
   readonly examples: Examples;
   /** Called once the process serves requests, in one worker of several. */
   started?(): void;
-  /** Cleans up after uploads of a worker that died. Answers what was found and done. @param keys of their objects */
-  sweep?(keys: readonly string[]): Promise<unknown>;
   /** What its operator may ask of it while it runs. */
   readonly commands?: Commands;
   close(): Promise<void>;

@@ -11,26 +11,22 @@ import { dashboardOf, frontPageRoute } from '../process-routes/front-page.ts';
 import { healthRoutes } from '../process-routes/health-routes.ts';
 import { metricsRoute } from '../process-routes/metrics-route.ts';
 import type { Metrics } from '../telemetry/create-metrics.ts';
+import { renderMetrics } from '../telemetry/render-metrics.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import { closeTimeout } from './close-timeout.ts';
-import { type Commands, runCommand, serveControlSocket } from './control-socket.ts';
+import { type Commands, serveControlSocket } from './control-socket.ts';
 import { dashboardLine, firstStartText } from './first-start-text.ts';
 import { listenedUrl, reachText } from './listened-addresses.ts';
 import type { Services } from './open-services.ts';
 import type { Service, ServiceFactory } from './service.ts';
 import { stopOnSignals } from './stop-signals.ts';
-import { readAllMetrics } from './workers/read-all-metrics.ts';
-import { createRunningUploads, type RunningUploads } from './workers/running-uploads.ts';
-import type { SupervisorLink } from './workers/supervisor-link.ts';
+import type { Peer } from './workers/peer.ts';
+import { createRunningUploads } from './workers/running-uploads.ts';
+import type { GatheredMetrics } from './workers/supervisor.ts';
+import type { WorkerPlace } from './workers/worker-place.ts';
 
-/** For what the supervisor knows by itself. Milliseconds. */
-const questionTimeout = 10_000;
-
-/** Which worker of several a process is. */
-export interface WorkerPlace {
-  readonly index: number;
-  readonly link: SupervisorLink;
-}
+/** Until the supervisor answers. Longer than it waits for metrics. Milliseconds. */
+const answerTimeout = 10_000;
 
 export interface ServingProcessDeps {
   readonly config: Config;
@@ -45,12 +41,11 @@ export interface ServingProcessDeps {
   readonly metrics: Metrics;
 }
 
-/** A process from the first token to the end of its drain: what it serves, tells, and closes. */
+/** A process from the first token to the end of its drain: what it serves and closes. */
 export class ServingProcess {
   readonly #deps: ServingProcessDeps;
   /** One process does what is done once. */
   readonly #first: boolean;
-  readonly #invalidate: (hash: string) => Promise<boolean>;
   #server: HttpServer | null = null;
   #socket: { close(): Promise<void> } | null = null;
   #routes: readonly Route[] = [];
@@ -59,15 +54,10 @@ export class ServingProcess {
   #starting: boolean;
 
   constructor(deps: ServingProcessDeps) {
-    const { worker, services } = deps;
+    const { worker } = deps;
     this.#deps = deps;
     this.#first = worker === null || worker.index === 1;
     this.#starting = worker !== null;
-    this.#invalidate = (hash) => {
-      // Redis tells the other workers as well
-      if (services.redis === undefined) worker?.link.tell('token-changed', hash);
-      return services.tokenCheck.invalidate(hash);
-    };
   }
 
   async start(): Promise<void> {
@@ -77,19 +67,19 @@ export class ServingProcess {
       this.#first && config.bootstrapToken !== undefined && (await this.#makeToken()) !== null;
     await this.#startServices();
     const server = await this.#listen();
-    const commands = this.#commands();
-    // the supervisor takes the commands for its workers
-    if (worker === null) {
-      this.#socket = await serveControlSocket({ dataDir: config.dataDir, commands, log });
+    if (this.#first) {
+      const { dataDir } = config;
+      this.#socket = await serveControlSocket({ dataDir, commands: this.#commands(), log });
     }
     const stopNow = this.#stopOnSignals();
     const announced = this.#first && (await this.#announceTokens(configured));
-    if (this.#first) for (const service of running) service.started?.();
+    if (worker !== null) await this.#joinSupervisor(worker.supervisor, stopNow);
+    this.#starting = false;
+    if (!this.#first) return;
+    for (const service of running) service.started?.();
     // the text of the first start has it
     const note = announced ? '' : dashboardLine(this.#baseUrl(), dashboardOf(this.#routes));
-    if (worker !== null) this.#joinSupervisor(worker.link, { commands, note }, stopNow);
-    else
-      process.stdout.write(`Sluice listens on ${this.#baseUrl()}\n${note}${reachText(config, server.port)}`);
+    process.stdout.write(`Sluice listens on ${this.#baseUrl()}\n${note}${reachText(config, server.port)}`);
   }
 
   #baseUrl(): string {
@@ -103,8 +93,8 @@ export class ServingProcess {
   }
 
   async #startServices(): Promise<void> {
-    const { factories, worker, services, running, metrics } = this.#deps;
-    const uploads = worker === null ? createRunningUploads() : uploadsOf(worker.link);
+    const { factories, services, running, metrics } = this.#deps;
+    const uploads = createRunningUploads();
     for (const factory of factories) {
       running.push(await factory({ ...services, uploads, metrics }, () => this.#baseUrl()));
     }
@@ -136,7 +126,7 @@ export class ServingProcess {
   }
 
   #allRoutes(): Route[] {
-    const { config, log, worker, services, running, metrics } = this.#deps;
+    const { config, services, running } = this.#deps;
     const readiness = [
       { name: 'the database', check: (signal: AbortSignal) => services.db.ready(signal) },
       ...running.flatMap((service) => service.readiness),
@@ -147,22 +137,14 @@ export class ServingProcess {
         if (this.#stopping) return shuttingDown();
         return this.#starting ? stillStarting() : null;
       }),
-      metricsRoute({
-        token: config.metricsToken,
-        read: () => readAllMetrics({ metrics, link: worker?.link, worker: worker?.index ?? 1, log }),
-      }),
+      metricsRoute({ token: config.metricsToken, read: () => this.#readMetrics() }),
       ...this.#routes,
     ];
   }
 
   #commands(): Commands {
     const { services, running } = this.#deps;
-    const { users, tokens } = services;
-    const tokenCommands = createTokenCommands({
-      users,
-      tokens,
-      tokenCheck: { invalidate: this.#invalidate },
-    });
+    const tokenCommands = createTokenCommands(services);
     return {
       token: (order) => tokenCommands.execute(order as TokenOrder),
       ...Object.assign({}, ...running.map((service) => service.commands)),
@@ -207,32 +189,23 @@ export class ServingProcess {
     return true;
   }
 
-  #joinSupervisor(
-    link: SupervisorLink,
-    { commands, note }: { readonly commands: Commands; readonly note: string },
-    stopNow: (reason: string) => void,
-  ): void {
-    const { services, running, metrics } = this.#deps;
-    link.on('port-released', () => {
-      this.#starting = false;
-    });
-    link.onLost(() => stopNow('the supervisor is gone'));
-    link.on('token-changed', (hash: string) => void services.tokenCheck.invalidate(hash));
-    link.answer('metrics', () => metrics.json());
-    link.answer('command', ({ name, order }: { name: string; order: unknown }) =>
-      runCommand(commands, name, order),
-    );
-    const sweep = running.find((service) => service.sweep !== undefined)?.sweep;
-    if (sweep !== undefined) link.answer('sweep', (keys: string[]) => sweep(keys));
-    link.tell('listening', { url: this.#baseUrl(), note, commands: Object.keys(commands) });
+  /** Resolves when this worker and the others have every connection to the port. */
+  async #joinSupervisor(supervisor: Peer, stopNow: (reason: string) => void): Promise<void> {
+    supervisor.on('metrics', () => this.#deps.metrics.json());
+    process.once('disconnect', () => stopNow('the supervisor is gone'));
+    await supervisor.ask('listening', answerTimeout);
   }
-}
 
-function uploadsOf(link: SupervisorLink): RunningUploads {
-  return createRunningUploads(
-    (news, sent) => link.tell('uploads', news, sent),
-    async () => (await link.ask('open-uploads', null, questionTimeout)) as readonly string[],
-  );
+  /** Of all workers, whichever of them a scrape reaches. */
+  async #readMetrics(): Promise<string> {
+    const { worker, metrics } = this.#deps;
+    if (worker === null) {
+      return renderMetrics([await metrics.json()], [{ worker: 1, restarts: 0, answered: true }]);
+    }
+    const answer = await worker.supervisor.ask('metrics', answerTimeout);
+    const { processes, workers } = answer as GatheredMetrics;
+    return renderMetrics(processes, workers);
+  }
 }
 
 function measureProcess(metrics: Metrics, { server, db }: { server: HttpServer; db: Services['db'] }): void {

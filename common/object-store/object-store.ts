@@ -134,11 +134,6 @@ export interface ObjectStore {
   isUploadOf(upload: OpenUpload, key: string): boolean;
   /** Drops an upload that was begun; resolves as well when there is no such upload any more. */
   abortUpload(upload: OpenUpload, signal: AbortSignal): Promise<void>;
-  /**
-   * Drops all that was begun for a key and not completed, by any process: for keys whose writers are gone. An object
-   * that is there stays. Resolves as well when there is nothing.
-   */
-  abortUploadsOf(key: string, signal: AbortSignal): Promise<void>;
   /** Rejects when the store can't take a write now. */
   ready(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;

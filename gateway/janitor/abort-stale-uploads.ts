@@ -28,7 +28,6 @@ export async function abortStaleUploads(
   const isOurs = ({ key }: OpenUpload): boolean =>
     key === '' || ids.includes((readFileKey(key) ?? readUploadKey(key))?.deploymentId ?? '');
   let candidates = 0;
-  let openKeys: Promise<readonly string[]> | null = null;
   for await (const upload of store.listOpenUploads(signal)) {
     if (upload.since.getTime() > limit || !isOurs(upload)) continue;
     if (++candidates > candidatesPerRun) return;
@@ -36,8 +35,7 @@ export async function abortStaleUploads(
       // a long upload may have begun before the limit, and get its parts all the same
       const written = await store.lastWrittenAt(upload, signal);
       if (written === null || written.getTime() > limit) return;
-      openKeys ??= uploads.openKeys();
-      if ((await openKeys).some((key) => store.isUploadOf(upload, key))) return;
+      if (uploads.openKeys.some((key) => store.isUploadOf(upload, key))) return;
       if (await resumable.isOpen(upload.key, signal)) return;
       if (!dryRun) await store.abortUpload(upload, signal);
       report.uploadsAborted++;

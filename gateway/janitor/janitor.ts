@@ -16,7 +16,7 @@ export interface JanitorOptions {
   readonly store: ObjectStore;
   readonly cloudFiles: CloudFiles;
   readonly deployment: Pick<Deployment, 'keys'>;
-  /** Knows which uploads are alive, whatever the store tells of them. */
+  /** Those of this process are alive, whatever the store tells of them. */
   readonly uploads: Pick<RunningUploads, 'openKeys'>;
   readonly resumable: Pick<ResumableUploads, 'expire' | 'isLeft' | 'isOpen'>;
   readonly log: Log;

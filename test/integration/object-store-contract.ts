@@ -294,32 +294,6 @@ export async function objectStoreContract(t: Test, makeStore: () => Promise<Obje
     );
   });
 
-  await t.test('abortUploadsOf drops what was begun for a key, and nothing else', async (t) => {
-    const keysOfOpen = async () => (await openUploads()).length;
-    const before = await keysOfOpen();
-    const [key, other, whole] = [newKey(), newKey(), newKey()];
-    const begin = async (of: string) => {
-      const writer = await store.create(of, png, never);
-      await writer.writePart(partOf(patternBytes(partBytes)));
-      return writer;
-    };
-    const writers = [await begin(key), await begin(key)];
-    const living = await begin(other);
-    await put(whole, patternBytes(10));
-    t.equal(await keysOfOpen(), before + 3);
-    await store.abortUploadsOf(key, never);
-    t.equal(await keysOfOpen(), before + 1);
-    await store.abortUploadsOf(key, never);
-    await store.abortUploadsOf(whole, never);
-    t.equal((await store.head(whole, never))?.size, 10);
-    t.match((await store.head(whole, never))?.metadata, png.metadata);
-    await t.rejects(store.abortUploadsOf(key, AbortSignal.abort(new Error('gone'))), { message: 'gone' });
-    await living.complete(partOf(patternBytes(1)));
-    t.equal((await store.head(other, never))?.size, partBytes + 1);
-    for (const writer of writers) await writer.abort();
-    t.equal(await store.head(key, never), null);
-  });
-
   await t.test('abortUpload drops an upload, and resolves when there is none', async (t) => {
     const before = new Set((await openUploads()).map(({ id }) => id));
     const key = newKey();

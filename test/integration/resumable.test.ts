@@ -297,7 +297,7 @@ for (const [name, openStore] of Object.entries(tusStores)) {
       createJanitor({
         ...{ store, cloudFiles, resumable: uploads, log: silentLog(), staleAfter },
         deployment: { keys: async () => [{ id: testDeployment, secret: '' }] },
-        ...{ uploads: { openKeys: async () => [] }, grace: 1e9, interval: 1e9 },
+        ...{ uploads: { openKeys: [] }, grace: 1e9, interval: 1e9 },
       });
     await janitorOf(resumable, 0).run({ dryRun: false });
     t.match(await ask(second.path), { status: 200, offset: '200000' }, 'a run beside it takes nothing');

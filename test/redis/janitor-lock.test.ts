@@ -62,7 +62,7 @@ async function openJanitor(t: Test, server: RedisServer, store: Store, port = se
       namesWithRow: async () => new Set(),
     } as unknown as CloudFiles,
     log,
-    ...{ deployment: { keys: async () => [] }, uploads: { openKeys: async () => [] } },
+    ...{ deployment: { keys: async () => [] }, uploads: { openKeys: [] } },
     resumable: noResumableUploads,
     ...{ staleAfter: 1, grace: 1, interval: 100 },
     lock: createProcessLock({ redis, name: 'janitor', log, times }),

@@ -1,211 +1,165 @@
+import { type ChildProcess, fork } from 'node:child_process';
 import type { Config } from '../../config/read-config.ts';
 import { claimPort, type PortClaim } from '../../http/claim-port.ts';
 import type { Log } from '../../log/log.ts';
+import type { WorkerState } from '../../telemetry/render-metrics.ts';
 import { closeTimeout } from '../close-timeout.ts';
-import { type Commands, serveControlSocket } from '../control-socket.ts';
 import { failStart } from '../fail-start.ts';
-import { reachText } from '../listened-addresses.ts';
-import { type GatheredMetrics, gatherMetrics } from './gather-metrics.ts';
-import { createLeftovers, type Leftovers } from './leftovers.ts';
-import type { Peer } from './peer.ts';
-import { type Listening, type WorkerEnd, WorkerSlot } from './worker-slot.ts';
+import { createPeer, type Peer } from './peer.ts';
+import { workerArguments } from './worker-place.ts';
 
-/** How often in a row a worker may end before it serves. */
-const startAttempts = 4;
+/** Before a worker that ended is started again, so that one that can't serve costs little. Milliseconds. */
+const restartDelay = 1000;
 /** Beyond what workers take to drain and close: then they are killed. Milliseconds. */
-const stopMargin = 5_000;
-/** The janitor may have many objects to look at. Milliseconds. */
-const commandTimeout = 3_600_000;
+const stopMargin = 5000;
+/** Workers answer from memory: one that takes longer is stuck, or on its way out. Milliseconds. */
+const metricsTimeout = 1000;
+
+/** What a scrape of any worker is answered from. */
+export interface GatheredMetrics {
+  /** What each worker that answered measures, as prom-client's JSON. */
+  readonly processes: readonly (readonly object[])[];
+  readonly workers: readonly WorkerState[];
+}
+
+/** The place of one worker, and whichever process fills it. */
+interface Worker {
+  readonly index: number;
+  running: { readonly child: ChildProcess; readonly peer: Peer } | null;
+  serves: boolean;
+  starts: number;
+}
 
 /**
  * Runs `config.workers` processes of this same program on one port, until a signal stops them. It claims the port,
- * starts them anew when they end, takes the operator's commands for them, and hands on what they tell each other. It
- * opens no store. When it dies, the workers drain and end.
+ * starts them again when they end, and asks them for their metrics. It opens no store. When it dies, the workers drain
+ * and end.
  */
 export async function superviseWorkers(config: Config, log: Log): Promise<void> {
-  const claim = await claimPort(config);
-  await new Supervisor(config, log, claim).run();
+  new Supervisor(config, log, await claimPort(config)).start();
 }
 
 class Supervisor {
   readonly #config: Config;
   readonly #log: Log;
   readonly #port: number;
-  readonly #slots: readonly WorkerSlot[];
-  readonly #leftovers: Leftovers;
-  readonly #metrics: (asking: WorkerSlot) => Promise<GatheredMetrics>;
-  /** While no worker listens, so that nobody else does. */
+  readonly #workers: readonly Worker[];
+  /** Until a worker listens. */
   #claim: PortClaim | null;
   #stopping = false;
-  /** All have listened, and the address was printed. */
-  #announced = false;
-  /** The address and the commands of the first worker. */
-  #first: Listening = { url: '', note: '', commands: [] };
-  #whenAllListen: () => void = () => {};
   #whenAllEnded: () => void = () => {};
-  #socket: { close(): Promise<void> } | null = null;
 
   constructor(config: Config, log: Log, claim: PortClaim) {
     this.#config = config;
     this.#log = log;
     this.#claim = claim;
     this.#port = claim.port;
-    const events = {
-      listening: this.#onListening.bind(this),
-      ended: this.#onEnded.bind(this),
-      connected: this.#onConnected.bind(this),
-    };
-    this.#slots = Array.from(
-      { length: config.workers },
-      (_, index) => new WorkerSlot(index + 1, claim.port, events),
-    );
-    this.#leftovers = createLeftovers({
-      log,
-      sweepers: () => this.#serving().map(({ peer }) => peer as Peer),
-    });
-    this.#metrics = gatherMetrics(this.#slots);
+    this.#workers = Array.from({ length: config.workers }, (_, index) => ({
+      ...{ index: index + 1, running: null, serves: false, starts: 0 },
+    }));
   }
 
-  /** Resolves when all workers listen. */
-  async run(): Promise<void> {
+  /** The first one brings the tables up to date, and makes the first token, before the others start. */
+  start(): void {
     process.on('SIGTERM', (signal) => this.#onSignal(signal));
     process.on('SIGINT', (signal) => this.#onSignal(signal));
-    const allListen = new Promise<void>((resolve) => {
-      this.#whenAllListen = resolve;
-    });
-    this.#slots[0]?.start();
-    await allListen;
-    this.#announced = true;
-    const { url, note, commands } = this.#first;
-    this.#socket = await serveControlSocket({
-      dataDir: this.#config.dataDir,
-      commands: forwarded(commands, () => this.#serving()),
-      log: this.#log,
-    });
-    process.stdout.write(`Sluice listens on ${url}\n${note}${reachText(this.#config, this.#port)}`);
+    this.#startWorker(this.#workers[0] as Worker);
   }
 
-  #serving(): WorkerSlot[] {
-    return this.#slots.filter(({ peer }) => peer !== null);
-  }
-
-  #onConnected(slot: WorkerSlot, peer: Peer): void {
-    peer.on('token-changed', (hash: string) => {
-      for (const other of this.#slots) if (other !== slot) other.peer?.tell('token-changed', hash);
+  /** Runs this same program as a worker. */
+  #startWorker(worker: Worker): void {
+    if (this.#stopping) return;
+    const child = fork(process.argv[1] as string, workerArguments({ index: worker.index, port: this.#port }));
+    const peer = createPeer(child);
+    worker.running = { child, peer };
+    worker.starts++;
+    peer.on('listening', () => this.#onListening(worker));
+    peer.on('metrics', () => this.#metrics());
+    child.once('exit', (status, signal) => {
+      this.#onEnded(worker, signal === null ? `exit status ${status}` : `signal ${signal}`, status);
     });
-    peer.answer('metrics', () => this.#metrics(slot));
-    peer.answer('open-uploads', async () => this.#slots.flatMap(({ openUploads }) => openUploads));
+    child.on('error', (error) => {
+      if (child.pid === undefined) this.#onEnded(worker, error.message, null);
+    });
   }
 
-  #onListening(slot: WorkerSlot, listening: Listening): void {
-    this.#claim?.release();
+  /** Answers when every connection to the port is with a worker. */
+  #onListening(worker: Worker): void {
+    worker.serves = true;
+    this.#log.info({ worker: worker.index, workerPid: worker.running?.child.pid }, 'a worker listens');
+    if (this.#claim === null) return;
+    this.#claim.release();
     this.#claim = null;
-    slot.peer?.tell('port-released', null);
-    this.#log.info({ worker: slot.index, workerPid: slot.pid }, 'a worker listens');
-    this.#leftovers.sweep();
-    if (this.#announced) return;
-    // the first one brings the tables up to date, and makes the first token, before the others start
-    if (slot.index === 1) {
-      this.#first = listening;
-      for (const other of this.#slots.slice(1)) if (!other.running) other.start();
-    }
-    if (this.#serving().length === this.#slots.length) this.#whenAllListen();
+    for (const other of this.#workers) if (other !== worker) this.#startWorker(other);
   }
 
-  #onEnded(slot: WorkerSlot, end: WorkerEnd): void {
-    this.#leftovers.add(end.uploads);
-    this.#leftovers.sweep();
-    // beside others that serve, one that can't start may wait for better times
-    const alone = !this.#announced || this.#serving().length === 0;
-    if (this.#stopping) this.#onStopped(slot, end);
-    else if (slot.failedStarts >= startAttempts && alone) this.#giveUp(slot, end);
-    else this.#restart(slot, end);
-  }
-
-  #restart(slot: WorkerSlot, end: WorkerEnd): void {
-    const delay = slot.restart(() => void this.#startAgain(slot));
-    this.#log.error(
-      { worker: slot.index, end: describe(end), uploads: end.uploads.length, delay },
-      'a worker ended: it is started again',
-    );
-  }
-
-  #onStopped(slot: WorkerSlot, end: WorkerEnd): void {
-    if (this.#slots.every(({ running }) => !running)) this.#whenAllEnded();
-    if (!end.listened || end.status === 0) return;
-    this.#log.error({ worker: slot.index, end: describe(end) }, 'a worker did not end in order');
-    process.exitCode = 1;
-  }
-
-  async #startAgain(slot: WorkerSlot): Promise<void> {
-    try {
-      // a stranger could have listened there while none of ours did
-      if (this.#claim === null && this.#serving().length === 0) {
-        this.#claim = await claimPort({ ...this.#config, port: this.#port });
+  #onEnded(worker: Worker, end: string, status: number | null): void {
+    const { index, serves: served } = worker;
+    Object.assign(worker, { running: null, serves: false });
+    if (this.#stopping) {
+      if (served && status !== 0) {
+        this.#log.error({ worker: index, end }, 'a worker did not end in order');
+        process.exitCode = 1;
       }
-    } catch (error) {
-      this.#log.error({ worker: slot.index, err: error }, 'the port is lost');
+      if (this.#workers.every(({ running }) => running === null)) this.#whenAllEnded();
+    } else if (served || this.#workers.some(({ serves }) => serves)) {
+      this.#log.error({ worker: index, end }, 'a worker ended: it is started again');
+      setTimeout(() => this.#startWorker(worker), restartDelay);
+    } else {
+      const error = new Error(`worker ${index} ended before it served (${end}), and no other one serves`);
+      void this.#stop().then(() => failStart(error));
     }
-    if (!this.#stopping) slot.start();
   }
 
-  #giveUp(slot: WorkerSlot, end: WorkerEnd): void {
-    this.#stopping = true;
-    this.#signalAll('SIGTERM');
-    const error = new Error(
-      `worker ${slot.index} ended ${slot.failedStarts} times in a row before it served (${describe(end)}): giving up`,
+  /** Those that do not answer in time are left out. */
+  async #metrics(): Promise<GatheredMetrics> {
+    const answers = await Promise.all(
+      this.#workers.map(({ running, serves }) =>
+        running === null || !serves
+          ? null
+          : running.peer.ask('metrics', metricsTimeout).then(
+              (answer) => answer as readonly object[],
+              () => null,
+            ),
+      ),
     );
-    void this.#untilEnded().then(() => failStart(error));
+    return {
+      processes: answers.filter((answer) => answer !== null),
+      workers: this.#workers.map(({ index, starts }, place) => ({
+        ...{ worker: index, restarts: starts - 1, answered: answers[place] !== null },
+      })),
+    };
   }
 
   #onSignal(signal: NodeJS.Signals): void {
-    this.#signalAll(this.#stopping ? signal : 'SIGTERM');
-    if (this.#stopping) return;
-    this.#stopping = true;
+    if (this.#stopping) {
+      this.#signalAll(signal);
+      return;
+    }
     this.#log.info({ signal }, 'stopping');
-    void this.#untilEnded().then(async (inTime) => {
-      await this.#socket?.close();
+    void this.#stop().then((inTime) => {
       if (!inTime) this.#log.error('the stop took too long');
       process.exit(inTime ? (process.exitCode ?? 0) : 1);
     });
   }
 
-  #signalAll(name: NodeJS.Signals): void {
-    for (const slot of this.#slots) slot.signal(name);
-  }
-
   /** Whether all workers ended by themselves; those that did not in time are killed. */
-  #untilEnded(): Promise<boolean> {
+  #stop(): Promise<boolean> {
+    this.#stopping = true;
+    this.#signalAll('SIGTERM');
     const { drainDelay, drainTimeout } = this.#config;
     return new Promise((resolve) => {
-      if (this.#slots.every(({ running }) => !running)) return resolve(true);
       const kill = (): void => {
         this.#signalAll('SIGKILL');
         resolve(false);
       };
-      const timer = setTimeout(kill, drainDelay + drainTimeout + closeTimeout + stopMargin);
-      this.#whenAllEnded = () => {
-        clearTimeout(timer);
-        resolve(true);
-      };
+      setTimeout(kill, drainDelay + drainTimeout + closeTimeout + stopMargin);
+      this.#whenAllEnded = () => resolve(true);
+      if (this.#workers.every(({ running }) => running === null)) resolve(true);
     });
   }
-}
 
-/** Commands of the operator, which any worker that serves carries out. */
-function forwarded(names: readonly string[], serving: () => WorkerSlot[]): Commands {
-  return Object.fromEntries(
-    names.map((name) => [
-      name,
-      async (order: unknown) => {
-        const peer = serving()[0]?.peer;
-        if (peer === undefined || peer === null) throw new Error('no worker serves');
-        return (await peer.ask('command', { name, order }, commandTimeout)) as string;
-      },
-    ]),
-  );
-}
-
-function describe({ status, signal }: WorkerEnd): string {
-  return signal === null ? `exit status ${status}` : `signal ${signal}`;
+  #signalAll(name: NodeJS.Signals): void {
+    for (const { running } of this.#workers) running?.child.kill(name);
+  }
 }

@@ -83,15 +83,6 @@ export async function createFileSystemStore({ root }: { root: string }): Promise
       signal.throwIfAborted();
       await rm(layout.temporaryPath(id), { force: true });
     },
-    async abortUploadsOf(key, signal) {
-      signal.throwIfAborted();
-      for await (const { name } of await opendir(layout.temporary)) {
-        signal.throwIfAborted();
-        if (layout.isTemporaryOf(key, name)) await rm(layout.temporaryPath(name), { force: true });
-      }
-      // a description alone is no object, and would stay for ever
-      if ((await fileStats(layout.objectPath(key))) === null) await removeDurably(layout.metaPath(key));
-    },
     async ready(signal) {
       signal.throwIfAborted();
       if (!(await stat(layout.objects)).isDirectory())

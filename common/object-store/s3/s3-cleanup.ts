@@ -105,7 +105,7 @@ async function isOver(
 }
 
 /** All uploads of a key: an id that was lost, with an answer or a process, is found by the key, which no other has. */
-export async function dropUploadsOf(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
+async function dropUploadsOf(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
   for await (const upload of listUploads(context, key, signal)) {
     if (upload.key === key) await dropUpload(context, key, upload.id, signal);
   }

@@ -2,7 +2,7 @@ import { partBytesFor } from '../../config/s3-part-sizes.ts';
 import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 import { assertKeyPrefix, assertObjectKey } from '../object-key.ts';
 import type { ObjectStore } from '../object-store.ts';
-import { dropUpload, dropUploadsOf } from './s3-cleanup.ts';
+import { dropUpload } from './s3-cleanup.ts';
 import { openS3Connections } from './s3-connections.ts';
 import { storageError } from './s3-failure.ts';
 import { lastPartAt, listObjects, listUploads } from './s3-list.ts';
@@ -58,10 +58,6 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     lastWrittenAt: (upload, signal) => lastPartAt(context, upload, signal),
     isUploadOf: (upload, key) => upload.key === key,
     abortUpload: ({ key, id }, signal) => aborting(key, signal, () => dropUpload(context, key, id, signal)),
-    async abortUploadsOf(key, signal) {
-      assertObjectKey(key);
-      await aborting(key, signal, () => dropUploadsOf(context, key, signal));
-    },
     async ready(signal) {
       try {
         await headBucket(context, signal);
