@@ -1,4 +1,5 @@
 import type { CloudFile } from '../common/metadata/cloud-file.ts';
+import { count, dateTime, exactObject, named, string } from '../common/openapi/schema.ts';
 
 /** A CloudFile as clients get it: the seven fields of interface.md section 2.1, and two or three more. */
 export function cloudFileJson(file: CloudFile, s3Link: string) {
@@ -15,3 +16,27 @@ export function cloudFileJson(file: CloudFile, s3Link: string) {
     ...(file.sha256 === undefined ? {} : { sha256: file.sha256 }),
   };
 }
+
+/** How that is described. */
+export const cloudFile = named(
+  'CloudFile',
+  exactObject(
+    {
+      _id: { type: 'string', format: 'uuid', description: 'Unique file identifier' },
+      name: { ...string, description: 'Generated file name that includes the unique id' },
+      originalName: { ...string, description: 'The file name as uploaded' },
+      ownedBy: { ...string, description: 'Id of the user who uploaded the file' },
+      s3Link: { type: 'string', format: 'uri', description: 'Address of the file' },
+      updatedAt: dateTime,
+      createdAt: dateTime,
+      contentType: { ...string, description: 'Media type' },
+      size: { ...count, description: 'Bytes' },
+      sha256: {
+        type: 'string',
+        pattern: '^[0-9a-f]{64}$',
+        description: 'Of its bytes. Only with DIGEST=sha-256',
+      },
+    },
+    { optional: ['sha256'] },
+  ),
+);

@@ -11,7 +11,7 @@ const form = 'an IP address or a CIDR such as 10.0.0.0/8';
 
 /** A variable that lists networks; undefined: none. */
 export function networks(name: string): Unexplained<BlockList | undefined> {
-  const { read } = list(name, [], { parse: parseNetwork, form }).means('');
+  const { read } = list(name, [], { parse: parseNetwork, form });
   return variable(name, (text, problems) => {
     const found = read(text, problems);
     const block = new BlockList();

@@ -1,6 +1,6 @@
 import { baseUrl, flag, integer, refuseSet, type Source, text, type Values, variable } from './variable.ts';
 
-const plainEndpoint = baseUrl('S3_ENDPOINT').means('');
+const plainEndpoint = baseUrl('S3_ENDPOINT');
 
 const variables = {
   // https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html; other servers allow capitals and `_`

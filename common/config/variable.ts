@@ -68,6 +68,7 @@ export function refuseSet({ env, problems }: Source, variables: Variables, reaso
 
 /** A variable that lacks only its meaning. */
 export interface Unexplained<Value> {
+  readonly read: Read<Value>;
   means(meaning: string): Variable<Value>;
 }
 
@@ -76,7 +77,7 @@ export function variable<Value>(
   read: Read<Value>,
   { shown = '-', values = '' }: Partial<Pick<Variable, 'shown' | 'values'>> = {},
 ): Unexplained<Value> {
-  return { means: (meaning) => ({ name, shown, values, meaning, read }) };
+  return { read, means: (meaning) => ({ name, shown, values, meaning, read }) };
 }
 
 interface Kind<Value, Fallback> {

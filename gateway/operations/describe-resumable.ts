@@ -11,7 +11,7 @@ import {
 } from '../../common/openapi/api-operation.ts';
 import { curl } from '../../common/openapi/curl.ts';
 import { bytes, count, string } from '../../common/openapi/schema.ts';
-import { cloudFile } from '../cloud-file-schema.ts';
+import { cloudFile } from '../cloud-file-json.ts';
 import { partialType } from '../resumable/draft-headers.ts';
 import { chunkType, tusVersion } from '../resumable/tus-headers.ts';
 import { linkParameter, type OperationDefinition, storingErrors } from './operation.ts';

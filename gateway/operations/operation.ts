@@ -12,7 +12,7 @@ import {
 } from '../../common/openapi/api-operation.ts';
 import { curl, keeping } from '../../common/openapi/curl.ts';
 import { string } from '../../common/openapi/schema.ts';
-import { cloudFile } from '../cloud-file-schema.ts';
+import { cloudFile } from '../cloud-file-json.ts';
 
 /** What the file of an operation says of it: what it does, and how that is described. The table says where it is. */
 export interface OperationDefinition<Deps> extends Omit<ApiOperation, 'id' | 'tag'> {

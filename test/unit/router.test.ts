@@ -10,7 +10,7 @@ const route = (method: Route['method'], path: string): Route => ({
 });
 const router = new Router([
   route('GET', '/:project/:space'),
-  route('POST', '/:project/:space'),
+  { ...route('POST', '/:project/:space'), optionsHeaders: { 'accept-query': 'application/json' } },
   route('GET', '/:project/:space/_single_'),
   route('GET', '/_f_/:project/:name'),
   route('POST', '/_f_/:project/upload'),
@@ -58,6 +58,15 @@ t.test('what is not there, and what is not allowed', async (t) => {
     thrownBy(() => router.options('/nothing/at/all')),
     { status: 404 },
   );
+});
+
+t.test('OPTIONS of a path with a doubled slash lacks nothing that the path with one has', async (t) => {
+  const expected = {
+    allow: ['GET', 'POST', 'HEAD', 'OPTIONS'],
+    optionsHeaders: { 'accept-query': 'application/json' },
+  };
+  t.strictSame(router.options('/a/b'), expected);
+  t.strictSame(router.options('//a/b'), expected);
 });
 
 t.test(
