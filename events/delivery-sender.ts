@@ -155,7 +155,7 @@ export class DeliverySender {
     const { ownerId, id, bytes } = delivery;
     const outcome = await this.#call(delivery);
     this.#fresh.delete(id);
-    // nobody knows whether it arrived: the next process sends it again
+    // it may have arrived or not: the next process sends it again
     if (this.#stop.signal.aborted && !outcome.delivered) return;
     const progress = this.#after(queued, outcome);
     const isOver = progress.state !== 'pending';

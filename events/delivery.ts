@@ -1,6 +1,6 @@
 import type { RecordEvent } from '../common/record-events/record-event.ts';
 
-/** How far it is: all that an attempt writes. */
+/** Its progress: everything that an attempt writes. */
 export interface Progress {
   /** That sends it. */
   readonly process: string;

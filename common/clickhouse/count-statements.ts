@@ -1,7 +1,7 @@
 import { type ObserveCall, unobserved } from '../telemetry/observe-call.ts';
 import type { Database, ReadStatement } from './database.ts';
 
-/** A database that knows how many statements are under way, and tells of each what became of it. */
+/** A database that counts the statements under way, and reports the outcome of each. */
 export interface CountedDatabase extends Database {
   /** Streams count until they have been read. */
   readonly statementsInFlight: number;

@@ -62,7 +62,7 @@ export function createGroupCommit(args: {
 }): GroupCommit {
   const { db, pendingLimit, insertLimit, lock, gather } = args;
 
-  /** Never rejects; every entry hears of its own outcome. */
+  /** Never rejects; every entry is settled by its own outcome. */
   const store = async (gathered: readonly Entry[]): Promise<void> => {
     const entries = permitted(gathered, ({ reject }, reason) => reject(reason));
     const [first] = entries;
@@ -92,10 +92,10 @@ export function createGroupCommit(args: {
       // a permit ran out while the INSERT waited for the engine: the rest is written
       return left.length < entries.length ? store(left) : failAll();
     }
-    // in a cluster the rows lie on several shards, and one row tells nothing of the others
+    // in a cluster the rows lie on several shards, and one row proves nothing about the others
     if (error instanceof UnknownOutcome && db.cluster !== undefined) return failAll();
     try {
-      // a connection that breaks does not say whether the rows are there; they are one block, so one row tells
+      // a connection that breaks does not say whether the rows are there; they are one block, so one row is proof
       if (await isStored(entries[0] as Entry)) {
         for (const { resolve } of entries) resolve();
         return;

@@ -28,7 +28,7 @@ export class ServerHealth {
 
   /**
    * @param args.probe asks the server something; rejects when there is no answer
-   * @param args.changed hears when the server is set aside, and when it is back
+   * @param args.changed called when the server is set aside, and when it is back
    */
   constructor(args: {
     probe: (signal: AbortSignal) => Promise<'well' | 'busy'>;

@@ -28,7 +28,7 @@ export class ApiError extends Error {
     this.code = code;
     this.status = errorCodes[code].status;
     this.problems = problems?.length ? problems : [message];
-    // RFC 6585 section 4, RFC 9110 section 15.6.4: who may try again learns when
+    // RFC 6585 section 4, RFC 9110 section 15.6.4: a client that may try again learns when
     const again = this.status === 429 || this.status === 503;
     this.headers = { ...(again ? { 'retry-after': usualWait } : {}), ...headers };
   }

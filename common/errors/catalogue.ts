@@ -8,7 +8,7 @@ function badRequest(code: ErrorCode, problems: string | readonly string[], cause
   return new ApiError(code, joinedProblems(list) || 'Bad Request', { problems: list, cause });
 }
 
-// 400: what the client sent
+// 400: the client's input
 export const malformedRequest = (problem: string, cause?: unknown) =>
   badRequest('malformed_request', problem, cause);
 export const invalidSlug = (problems: readonly string[]) => badRequest('invalid_slug', problems);
@@ -200,7 +200,7 @@ export const deadlineExceeded = (limit: number) =>
   new ApiError('deadline_exceeded', `The request was not done within ${limit} ms`);
 export const databaseUnavailable = (cause: unknown) =>
   new ApiError('not_ready', 'The database does not answer; try again', { cause });
-/** There is no room for what the request writes, or for what was written before it and comes into the table first. */
+/** There is no room for the request's write, or for earlier writes that come into the table first. */
 export const storageFull = (cause?: unknown) =>
   new ApiError('storage_full', 'There is no room left on the disk of the server', { cause });
 export const notReady = (problems: readonly string[]) =>

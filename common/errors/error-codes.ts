@@ -1,4 +1,4 @@
-/** What stands behind a machine code: its status, and a short title that is the same for every answer that has it. */
+/** The status of a machine code, and a short title that is the same for every answer that has it. */
 export interface ErrorKind {
   readonly status: number;
   readonly title: string;

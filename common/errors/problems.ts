@@ -1,7 +1,7 @@
 /** Nobody reads more, and a body of a megabyte can have a hundred thousand things wrong with it. */
 const listed = 1000;
 
-/** What is wrong with a request: as many texts as are worth an answer, and the number of the others. */
+/** The problems of a request: as many texts as are worth an answer, and the number of the others. */
 export class Problems {
   readonly #texts: string[] = [];
   #more = 0;

@@ -15,7 +15,7 @@ export interface ErrorBody {
   requestId: string;
 }
 
-/** What a client may see of a thrown value: an ApiError as it is, a full disk, a store that is away, anything else as a bare internal error. */
+/** A thrown value as a client may see it: an ApiError as it is, a full disk, a store that is away, anything else as a bare internal error. */
 export function visibleError(thrown: unknown): ApiError {
   if (isStorageFull(thrown)) return storageFull(thrown);
   if (thrown instanceof StoreUnavailable)
@@ -23,7 +23,7 @@ export function visibleError(thrown: unknown): ApiError {
   return thrown instanceof ApiError ? thrown : internalError(thrown);
 }
 
-/** The same for who asks for RFC 9457, in that standard's form. */
+/** The same for clients that ask for RFC 9457, in that standard's form. */
 export interface ProblemBody {
   type: string;
   title: string;
@@ -47,7 +47,7 @@ interface FailedRequest {
 export const problemTypePrefix = 'urn:problem-type:sluice:';
 const problemType = 'application/problem+json';
 
-/** Headers and body of the answer that says what went wrong, in the form that the client asks for. */
+/** Headers and body of an error's answer, in the form that the client asks for. */
 export function renderError(
   error: ApiError,
   { path, id, accept }: FailedRequest,
@@ -98,7 +98,7 @@ function prefersProblem(accept: string): boolean {
   return problem > 0 && problem >= json;
 }
 
-/** RFC 3986: what may not stand in an address is percent-encoded. A path that begins with `//` would name a host. */
+/** RFC 3986: characters that may not stand in an address are percent-encoded. A path that begins with `//` would name a host. */
 function uriReference(path: string): string {
   const encoded = path.replace(/[^!#-;=?-[\]_a-z~]|%(?![\dA-Fa-f]{2})/gu, encodeURIComponent);
   return encoded.startsWith('//') ? `/.${encoded}` : encoded;

@@ -1,11 +1,11 @@
 import { ApiError } from './api-error.ts';
 
-/** Of a system call: the disk is full, or what this user may have of it. */
+/** Of a system call: the disk is full, or this user's quota of it. */
 const systemCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
 /** The same as the engine says it: its own code, and Linux' numbers of the two above. */
 const engineText = /\(NOT_ENOUGH_SPACE\)|errno: (?:28|122)\b/;
 
-/** Whether something failed because a disk is full; that may be the cause of what was thrown. */
+/** Whether something failed because a disk is full; that may be the cause of the thrown error. */
 export function isStorageFull(thrown: unknown): boolean {
   let error = thrown;
   for (let depth = 0; depth < 10 && error instanceof Error; depth++, error = error.cause) {

@@ -3,7 +3,7 @@
  * message is for the log. Clients get a 503.
  */
 export class StoreUnavailable extends Error {
-  /** What the operator has to put right, in one sentence without a secret; undefined: the store does not answer. */
+  /** The remedy for the operator, in one sentence without a secret; undefined: the store does not answer. */
   readonly problem: string | undefined;
 
   constructor(message: string, { cause, problem }: { cause: unknown; problem: string | undefined }) {

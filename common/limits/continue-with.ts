@@ -1,6 +1,6 @@
 /**
- * Goes on with a value: at once when it is there, so that what takes no wait costs no promise. What `next` throws is thrown
- * then, and else rejected with.
+ * Goes on with a value: at once when it is there, without a promise. An error of `next` is thrown then, and otherwise
+ * rejects.
  */
 export function continueWith<Value, Result>(
   value: Value | Promise<Value>,

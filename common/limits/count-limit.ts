@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 const rememberedFor = 10_000;
 const rememberedAccounts = 10_000;
 
-/** How many things of a kind an account may have. What other processes make counts after a while. */
+/** A limit of an account's things of one kind. Those that other processes make count after a while. */
 export class CountLimit {
   readonly #limit: number;
   readonly #count: (account: string, signal: AbortSignal) => Promise<number>;

@@ -1,4 +1,4 @@
-/** What was asked for took longer than it may. */
+/** The work took longer than it may. */
 export class DeadlinePassed extends Error {
   constructor(what: string, milliseconds: number) {
     super(`${what} for ${Math.round(milliseconds)} ms`);

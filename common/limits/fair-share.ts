@@ -1,6 +1,6 @@
 import { overloaded } from '../errors/catalogue.ts';
 
-/** What somebody holds, or waits for. */
+/** An amount that is held, or waited for. */
 export interface Claim {
   /** It is held; before, it waits. */
   readonly granted: boolean;
@@ -22,7 +22,7 @@ const nothing = (): void => {};
 export interface FairShareOptions {
   /** How much there is to hold. A larger claim is let in when nothing else is held. */
   readonly capacity: number;
-  /** What one account may hold; by default all. A larger claim is let in when its account holds nothing else. */
+  /** The share of one account; by default all. A larger claim is let in when its account holds nothing else. */
   readonly share?: number;
   /** How much of the capacity is kept for accounts that hold nothing; by default nothing. */
   readonly reserve?: number;
@@ -37,7 +37,7 @@ export interface FairShareOptions {
 }
 
 /**
- * Something that accounts share, and of which there is so much: connections, sessions, memory. When nothing is left the
+ * A limited resource that accounts share: connections, sessions, memory. When nothing is left the
  * others wait. The account that holds least comes first; of accounts that hold the same, the one that was served longest
  * ago. The claims of an account keep their order. An account that has its share is passed over, but nobody overtakes a
  * claim for which there is not enough left: a large one would wait for ever behind small ones.
@@ -67,7 +67,7 @@ export class FairShare {
     return this.#used >= this.#options.capacity;
   }
 
-  /** What each account holds. */
+  /** Held amounts by account. */
   get held(): ReadonlyMap<string, number> {
     return this.#held;
   }
@@ -82,7 +82,7 @@ export class FairShare {
     return this.#waiting;
   }
 
-  /** Whether somebody waits for what this account holds. */
+  /** Whether others wait for this account's amount. */
   wantedFrom(account: string): boolean {
     if (this.#waiting.has(account)) return true;
     for (const line of this.#waiting.values()) {

@@ -1,5 +1,5 @@
 /**
- * Does something with every item, with so many at once. They begin in order. Rejects with the first failure; what is
+ * Does something with every item, with so many at once. They begin in order. Rejects with the first failure; work
  * under way then goes on, and nothing more is begun.
  */
 export async function forEachAtOnce<Item>(

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Makes what looks at something for all who ask: each is answered by a look that began after it asked, and there is one at
- * a time, with a pause between two, however many ask.
+ * Shares a check between all callers. Each gets the result of a check that began after its call. One runs at a time, with
+ * a pause between two.
  * @param pause milliseconds
  */
 export function pacedLook(look: () => Promise<void>, pause: number): () => Promise<void> {

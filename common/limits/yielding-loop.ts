@@ -14,8 +14,8 @@ export async function letOthersRun(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Does something with every item, in order, and lets others run in between when it takes long. Rejects with what the
- * work throws, or between two items with the signal's reason.
+ * Does something with every item, in order, and lets others run in between when it takes long. Rejects with the
+ * work's error, or between two items with the signal's reason.
  */
 export async function forEachYielding<Item>(
   items: readonly Item[],

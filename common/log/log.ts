@@ -4,7 +4,7 @@ import type { LogLevel } from './log-levels.ts';
 import { createRedaction } from './redact.ts';
 import { terminalLine } from './terminal-line.ts';
 
-/** What happened, on standard error. No token, body or header is ever put into a line. */
+/** The log, on standard error. No token, body or header is ever put into a line. */
 export type Log = Pick<Logger, 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'isLevelEnabled'>;
 
 export interface LogOptions {

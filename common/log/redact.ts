@@ -1,8 +1,8 @@
 const mark = '***';
-/** What is shorter stands in many lines that do not mean it. */
+/** A shorter secret would match many lines that do not mean it. */
 const shortestSecret = 8;
 
-/** What a secret looks like, wherever it stands; what is in the first group stays. */
+/** The forms of secrets anywhere in a text; the first group stays. */
 const shapes: readonly RegExp[] = [
   // access tokens (auth/sealed-token.ts); a name may stand right before one
   /()sluice_[A-Za-z0-9_-]{43,}/g,

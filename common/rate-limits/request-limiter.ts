@@ -15,7 +15,7 @@ interface Bucket {
 const rememberedSenders = 65_536;
 /** How long a sender with too many requests in flight should wait, and waits for the others' word. Milliseconds. */
 const inFlightWait = { told: 1000, shared: 100 };
-/** How often other processes hear of what is in flight here. Milliseconds. */
+/** How often the requests in flight here are reported to other processes. Milliseconds. */
 const reportEvery = 15_000;
 
 /** Limits the requests of each sender, such as an access token or an address. */

@@ -5,20 +5,20 @@ import type { RedisConnection } from '../redis/redis-connection.ts';
 import { redisScript } from '../redis/redis-script.ts';
 import { unlessAway, unlessLate } from '../redis/without-redis.ts';
 
-/** What all processes admit together. Nothing of it rejects: while Redis does not answer, each process goes by itself. */
+/** A limit of all processes together. Nothing of it rejects: while Redis does not answer, each process counts alone. */
 export interface SharedLimiter {
   /**
    * Counts a request, unless it is refused: because there are too many in flight, or for so many milliseconds.
    * @param here requests of the sender in flight in this process, with this one
    */
   admit(sender: string, here: number): Promise<'admitted' | 'in-flight' | { readonly wait: number }>;
-  /** Tells how many requests of the sender are in flight here. Nobody waits for it. */
+  /** Reports the number of the sender's requests in flight here. Nobody waits for it. */
   report(sender: string, here: number): void;
 }
 
-/** Milliseconds after which a request goes on by what its own process counts. */
+/** Milliseconds after which a request goes on by the count of its own process. */
 const patience = 250;
-/** What a process reported counts for so long: longer than it takes to report again, and not for ever when it died. Milliseconds. */
+/** A report of a process counts for so long: until the next one, and not for ever after its death. Milliseconds. */
 const reportedFor = 45_000;
 
 /**

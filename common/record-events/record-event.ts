@@ -16,7 +16,7 @@ export interface RecordEvent {
   readonly records: Iterable<AnnouncedRecord>;
 }
 
-/** What hears of writes. */
+/** A listener for writes. */
 export interface RecordEvents {
   /** For a write that is durable. Resolves when the event is durable too: only then may the write be acknowledged. */
   publish(event: RecordEvent): Promise<void>;

@@ -35,7 +35,7 @@ export interface RedisListener {
 
 /** A command that did not get the answer it asked for. Its message never holds a password or arguments. */
 export class RedisFailure extends Error {
-  /** False: the command surely did nothing. True: nobody knows whether it ran, or will run. */
+  /** False: the command surely did nothing. True: it may have run, or may still run. */
   readonly mayHaveRun: boolean;
 
   constructor(message: string, mayHaveRun: boolean) {

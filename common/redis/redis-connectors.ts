@@ -10,14 +10,14 @@ import {
 /*
  * A TLS socket can emit two errors: that a certificate is not trusted, and the alert that stood right behind it. ioredis
  * 6.0.0 listens to the first of a socket alone, and the second would end the process. And of the nodes of a cluster,
- * and of Sentinels, it tells no more than that a connection was closed. So these hear all errors, and report them.
+ * and of Sentinels, it reports no more than that a connection was closed. So these listen to all errors, and report them.
  */
 
 type Stream = Awaited<ReturnType<AbstractConnector['connect']>>;
 type Connector = NonNullable<RedisOptions['Connector']>;
 type Connect = SentinelConnector['connect'];
 
-/** Told why a connection failed. @param address host:port */
+/** Called when a connection failed. @param address host:port */
 export type Report = (error: Error, address: string) => void;
 
 /** For a client of one server, or of a cluster's nodes. */

@@ -170,7 +170,7 @@ export class RedisInvalidation implements Invalidation {
       .then(async () => {
         await Promise.all([...this.#unsent].map((id) => this.publish(id)));
       })
-      // the connection tells of its outages; meanwhile nothing is trusted
+      // the connection reports its outages; meanwhile nothing is trusted
       .catch((error: unknown) => {
         if (!(error instanceof RedisFailure))
           this.#log.error({ err: error }, 'invalidations could not be read');

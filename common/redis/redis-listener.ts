@@ -19,7 +19,7 @@ export function createRedisListener(
   client.on('ready', () => {
     client.subscribe(channel).catch(reconnect);
   });
-  // what goes wrong here goes wrong for the commands beside it too, and the log hears of it there
+  // a failure here also hits the commands beside it, and is logged there
   client.on('error', () => {});
   client.on('message', (from: string, message: string) => {
     if (from === channel) onMessage(message);

@@ -10,8 +10,8 @@ export function unlessLate<Result>(work: Promise<Result>, milliseconds: number):
 }
 
 /**
- * The work's result, or null when Redis failed at it: of its outages the connection tells.
- * @param tell hears of any other failure, which is null as well
+ * The work's result, or null when Redis failed at it: the connection reports its outages.
+ * @param tell called with any other failure; the result is null then too
  */
 export async function unlessAway<Result>(
   work: Promise<Result>,

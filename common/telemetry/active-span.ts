@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** A piece of a traced request's work, for all that others need to know of it. */
+/** A piece of a traced request's work, as other code needs to know it. */
 export interface ActiveSpan {
   readonly traceId: string;
   /** https://www.w3.org/TR/trace-context/#traceparent-header */

@@ -1,4 +1,4 @@
-/** How often a cache had what it was asked for. */
+/** Hits and misses of a cache. */
 export class CacheCounts {
   hits = 0;
   misses = 0;

@@ -11,7 +11,7 @@ export interface FinishedRequest {
   readonly status: number | null;
   /** From its head to the end of its answer. */
   readonly seconds: number;
-  /** Whose it is, once that is known. */
+  /** The account, once it is known. */
   readonly userId: string | null;
   /** The project that its path names, as it stands there; '' for none. */
   readonly project: string;
@@ -21,7 +21,7 @@ export interface FinishedRequest {
   readonly bytesOut: number;
 }
 
-/** Told what the server does, for metrics. Called once or a few times a request: it must be quick, and never throw. */
+/** Observes the server, for metrics. Called once or a few times a request: it must be quick, and never throw. */
 export interface HttpObserver {
   answered(request: FinishedRequest): void;
   /** So many more bytes of a request's body have arrived. */

@@ -17,7 +17,7 @@ export function manyKeys(body: unknown, keys: readonly string[]): Readonly<Recor
   return body;
 }
 
-/** Which records are meant. All of them only if that is said: `{"id": {"exists": true}}`. Throws a 400. */
+/** The records to change. All of them only if that is said: `{"id": {"exists": true}}`. Throws a 400. */
 export function parseWhere(where: unknown, request: HttpRequest, structure: Structure): Conditions {
   const { paramRelationship, page, sort } = parseOptions(request.header('options'), structure);
   if (page !== null || sort !== null)

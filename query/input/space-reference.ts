@@ -5,7 +5,7 @@ import type { SpacePath, Structure } from '../structure/structure.ts';
 import { readRecordHeaders } from './record-headers.ts';
 import type { StructureCache } from './structure-cache.ts';
 
-/** Which space a request means, and with which structure. */
+/** The space of a request, and its structure. */
 export interface SpaceReference {
   readonly path: SpacePath;
   /** Null: the stored structure is to be used. */

@@ -51,7 +51,7 @@ function rulesOf({ stored, structure }: RecordSpace): readonly SpaceAuth[] {
 }
 
 /**
- * A space that another one names: by its slug, or as the published client does by its name, whose slug is in lower case.
+ * A space that another one names: by its slug, or by its name as the published client does, with the slug in lower case.
  * Only the first of them that exists is meant.
  */
 export async function findNamed(

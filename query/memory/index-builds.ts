@@ -18,7 +18,7 @@ const busyFor = 2;
 export interface Indexed {
   readonly spaceId: string;
   readonly table: MemoryTable;
-  /** Texts of the shapes of those that are never dropped: unique fields are looked up by them. */
+  /** Shapes, as texts, of indexes that are never dropped: unique fields are looked up by them. */
   readonly lasting: ReadonlySet<string>;
   /** Whether all records of the space are there; false: it is still read. */
   readonly whole: boolean;
@@ -31,7 +31,7 @@ interface Asked {
   times: number;
 }
 
-/** Counts which indexes are lacking, and builds those that are often: one after the other, while others run in between. */
+/** Counts requests without an index, and builds the wanted ones: one after the other, while other work runs in between. */
 export class IndexBuilds<Entry extends Indexed> {
   /** By space, and then by the text of the shape. */
   readonly #asked = new LRUCache<string, Map<string, Asked>>({ max: mostSpaces });

@@ -90,7 +90,7 @@ export class PlanSearch {
       return this.#paged(asked, number >= 0 && this.#isMet(asked, number) ? [number] : []);
     }
     const values = valuesIn(wanted);
-    // where rows have more to meet, nobody knows how many are compared until a page is full
+    // with further conditions the number of comparisons for a full page is unknown
     const exact = filters.tests.length > 0 ? undefined : this.#indexOf(values, order);
     if (exact !== undefined) {
       const hash = exact.hashOfValues(values.map(({ bytes }) => bytes));

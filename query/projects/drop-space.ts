@@ -17,7 +17,7 @@ export interface DropDeps extends RemovalDeps {
   readonly projects: Projects;
 }
 
-/** What a drop may take once it has begun: a client that goes away does not leave half of it. Milliseconds. */
+/** The longest drop, once it has begun: a client that goes away does not leave half of it. Milliseconds. */
 const dropLimit = 60_000;
 /** Spaces of a project that are dropped at once. */
 const spacesAtOnce = 4;
@@ -26,8 +26,8 @@ const rounds = 5;
 
 /**
  * Drops a space in an order that a kill can cut anywhere: the catalogue says that it is dropped, from which moment its
- * records are found by nobody, also not by a space of the same slug (space-generation.ts); every process hears of it;
- * the records are deleted. What is cut before the last step, the next start deletes.
+ * records are found by nobody, also not by a space of the same slug (space-generation.ts); every process learns of it;
+ * the records are deleted. If that is cut off, the next start deletes them.
  */
 export async function dropSpace(
   deps: DropDeps,
@@ -80,7 +80,7 @@ export async function dropProject(
   const own = AbortSignal.timeout(dropLimit);
   await projects.remove(project, own);
   await spaces.untilHeard(own);
-  // a file or a space that came meanwhile, by who still took the project for there, has one again
+  // a file or a space that came meanwhile, from a process that still had the project, has one again
   const { length } = await catalogue.idsOfProject(project.id, own);
   if (length > 0 || (await projects.hasFiles(project, own))) await projects.ensure(ownerId, slug, own);
 }

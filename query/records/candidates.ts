@@ -27,8 +27,8 @@ export class Candidates {
   }
 
   /**
-   * The record that credentials stand for; null when there is none, or a hashed value is wrong. Neither the answer nor its
-   * time tells which. Where several records have the values, the oldest is meant.
+   * The record of credentials; null when there is none, or a hashed value is wrong. Neither the answer nor its time shows
+   * which. Where several records have the values, the oldest is meant.
    */
   async login(space: RecordSpace, conditions: Conditions, signal: AbortSignal): Promise<StoredRow | null> {
     const oldest = () => this.#find(space, conditions, 1, signal);

@@ -95,7 +95,7 @@ export interface KeyedInsert {
   row(receipt: Receipt, signal: AbortSignal): Promise<SpacedRow>;
 }
 
-/** Of all that makes a request another one. A long array does not keep the process. */
+/** A digest of everything that makes a request another one. A long array does not hold up the process. */
 async function digestOf(
   { params }: Pick<HttpRequest, 'params'>,
   body: unknown,

@@ -191,11 +191,11 @@ export class Spaces {
     throw overloaded('the structure of the record space is being changed by many');
   }
 
-  /** Looks a space up again when it is time, for those who come after. */
+  /** Looks a space up again when it is time, for later requests. */
   #keepFresh(id: string): void {
     if (!this.#known.needsLook(id) || this.#refreshing.has(id)) return;
     this.#refreshing.add(id);
-    // what fails here fails again, and then for a request that hears of it
+    // a failure here comes again, and then a request gets it
     this.#locked(id, (own) => this.#versions.read(id, own), AbortSignal.timeout(deadline))
       .catch(() => {})
       .finally(() => this.#refreshing.delete(id));

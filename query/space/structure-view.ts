@@ -18,7 +18,7 @@ export function structureView(stored: Structure, requested: Structure): Structur
 }
 
 /**
- * Whether the stored structure has all that a structure says about what may be stored and by whom. Names, descriptions,
+ * Whether the stored structure has the same rules for records and their writers. Names, descriptions,
  * defaults and the order of fields are not compared: the request's own count, so there is nothing to be changed.
  */
 export function agrees(stored: Structure, requested: Structure): boolean {

@@ -155,7 +155,7 @@ export class TypeChanges {
     setTimeout(() => void this.#clearOld(args), this.#deps.outdatedAfter).unref();
   }
 
-  /** Throws a 400 that lists all that stands in the way, and not only of the types: then nothing is changed. */
+  /** Throws a 400 that lists every obstacle, not only those of the types: then nothing is changed. */
   async #check({ entry, requested, plan }: Change, signal: AbortSignal): Promise<void> {
     const { id, structure } = entry;
     const often =

@@ -34,7 +34,7 @@ export interface Selection {
 export interface Sql {
   readonly sql: string;
   readonly home: string;
-  /** It needs all records of this space to be in the table; absent: it goes by ids, or its caller sees to that. */
+  /** All records of this space have to be in the table first; absent: it reads by ids, or its caller sees to that. */
   readonly space?: string;
 }
 
@@ -85,7 +85,7 @@ export class RecordsTable {
       for (let from = 0; from < ids.length; from += spacesAtOnce) yield ids.slice(from, from + spacesAtOnce);
   }
 
-  /** Where receipts of inserts into a space lie: in a space of nobody's that has the same home. */
+  /** The space of the receipts of inserts into a space: it has no owner, and the same home. */
   receiptsOf(spaceId: string): string {
     return receiptSpace(this.#severalHomes ? Number.parseInt(spaceId.slice(0, 2), 16) % homes : 0);
   }
@@ -102,7 +102,7 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceId), space: spaceId };
   }
 
-  /** Records of any spaces of one home by their ids; the column `_space` tells whose they are. */
+  /** Records of any spaces of one home by their ids; the column `_space` has their space. */
   selectByIds(records: readonly RecordAddress[], columns: string): Sql {
     const sql = `SELECT toString(space) AS _space, ${columns} FROM ${this.#records} WHERE ${addressesSql(records)}`;
     return { sql, home: this.#homeOfAll(records) };

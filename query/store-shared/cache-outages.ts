@@ -47,7 +47,7 @@ export class CacheOutages {
     this.#times = { ...usualTimes, ...args.times };
   }
 
-  /** For a reader, when it begins: whether everybody who writes changes versions. Who reads seldom does without. */
+  /** For a reader, when it begins: whether all writers change versions. A process that reads seldom does without. */
   trusted(): boolean {
     const now = performance.now();
     if (!this.#asking && now - this.#asked >= this.#times.refresh) void this.#ask(now);
@@ -90,7 +90,7 @@ export class CacheOutages {
     const sent = performance.now();
     const sql = `INSERT INTO ${this.#table} SELECT now64(3) + INTERVAL ${length} MILLISECOND`;
     await this.#db.command({ sql, signal: AbortSignal.timeout(timeout) });
-    // without a row from before, who asked just now goes by versions for a while
+    // without an earlier row, readers that asked just now trust versions for a while
     if (performance.now() >= this.#until) await sleep(trust * (1 + marginShare));
     this.#until = sent + length * (1 - marginShare);
   }

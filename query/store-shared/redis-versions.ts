@@ -29,14 +29,14 @@ const usualTimes: VersionTimes = {
   ...{ lifetime: versionLifetime, readPatience: 250, writePatience: 1000 },
   ...{ writerLifetime: 30_000, renewEvery: 1000, settledAfter: 5000 },
 };
-/** Of the wait of a writer, for what the clocks may differ in that time. */
+/** Part of the wait of a writer, because the clocks may run at different speeds. */
 const marginShare = 0.1;
 
 const now = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
-/** KEYS: version, writers. ARGV: text, lifetime, seconds. The version is that of a server's run: what a replica or a snapshot has is older. */
+/** KEYS: version, writers. ARGV: text, lifetime, seconds. The version is that of a server's run: one of a replica or a snapshot is older. */
 const readScript = redisScript(`
 local info = redis.call('INFO', 'server')
 local run = string.match(info, 'run_id:(%w+)')
@@ -114,7 +114,7 @@ export class RedisVersions implements SpaceVersions {
     // who begins from now on needs another one
     this.#reads.delete(spaceId);
     const { lifetime, readPatience, settledAfter } = this.#times;
-    // whole seconds, of which the first may be short
+    // whole seconds; the first one may be short
     const seconds = Math.ceil(settledAfter / 1000) + Math.sign(settledAfter);
     const version = this.#redis.run(readScript, keysOf(spaceId), [randomUUID(), lifetime, seconds]);
     return unlessLate(

@@ -1,6 +1,6 @@
 /**
- * The version of what a record space holds, for a cache that processes have together: a random text, and another one
- * after every write (docs/decisions/012-space-versions.md and 026-cache-between-processes.md).
+ * The version of a record space's data, for a cache that processes share: a random text, and another one after every
+ * write (docs/decisions/012-space-versions.md and 026-cache-between-processes.md).
  *
  *   reader: read(id); queries; keeps the result under the version. It is good for every read that finds the same version later
  *   writer: end = await begin(id); the write is durable and can be seen; await end(); only then is it acknowledged

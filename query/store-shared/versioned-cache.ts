@@ -10,7 +10,7 @@ interface Result {
   readonly bytes: Uint8Array;
 }
 
-/** What an entry takes beside its result and its key. */
+/** Bytes of an entry beside its result and its key. */
 const overhead = 400;
 /** The share of the cache that one result may have. */
 const largestShare = 1 / 64;

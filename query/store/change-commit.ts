@@ -14,9 +14,9 @@ import type { ChangeStep, RecordChange } from './record-store.ts';
 
 export interface ChangeCommit {
   /**
-   * Makes the change together with those of other requests: one statement runs at a time, and what waits meanwhile
-   * for the same slots, of whatever spaces, becomes the next one; one of several records, all of which it changes alike, has
-   * a statement of its own. Answers records as they are after an update or were before a removal, and null for those that
+   * Makes the change together with those of other requests. One statement runs at a time, and changes of the same slots
+   * that wait meanwhile, of any spaces, become the next one. A change of several records alike has a statement of its own.
+   * Answers records as they are after an update or were before a removal, and null for those that
    * are not there. Settles when the outcome is known and not before, whatever the signal says. Rejects with 503 when too
    * much waits.
    */
@@ -26,7 +26,7 @@ export interface ChangeCommit {
 type Rows = readonly (StoredRow | null)[];
 type Entry = Waiting<RecordChange & Queued, Rows>;
 
-/** Characters beside the values: what is kept for a waiting change. */
+/** Characters of a waiting change beside its values. */
 const overhead = 500;
 /** Milliseconds for reading what the records of one statement became. */
 const readTimeout = 30_000;

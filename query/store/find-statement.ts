@@ -65,7 +65,7 @@ export async function readFinds(
   return ({ values }) => found.get(keyOf(values)) ?? [];
 }
 
-/** What a plan compares; null: it is not by equal values of fields alone, or may have many records. */
+/** The compared fields of a plan; null: it is not by equal values of fields alone, or may have many records. */
 export function comparedIn({ conditions, page }: ReadPlan): Compared | null {
   const { relationship, plain, others, hashed } = conditions;
   if (hashed.length > 0 || others.length > 0 || plain.length === 0) return null;

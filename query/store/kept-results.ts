@@ -1,7 +1,7 @@
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 
-/** What reads of a space may be answered from, for one request. */
+/** Kept results of a space, for one request. */
 export interface KeptResults {
   /** Bytes that a result may have to be kept. */
   readonly largest: number;

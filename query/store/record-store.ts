@@ -39,15 +39,15 @@ export interface RecordStore extends RecordWrites {
   ): Promise<Result>;
 
   /**
-   * Does work that changes records of a space by statements, while nobody writes to it here. Until it is done, and where
-   * nobody knows what it did, nothing is answered from what was kept of them.
+   * Does work that changes records of a space by statements, while nobody writes to it here. Until it is done, and if its
+   * outcome is unknown, nothing is answered from memory or kept results.
    */
   rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result>;
 
-  /** The same for work that changes only what nobody sees: what was kept stays right. */
+  /** The same for work that nobody sees: kept results stay right. */
   tidy<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result>;
 
-  /** What was kept of answers counts no more: the space has another structure. Rejects when others can't hear of it. */
+  /** Ends all kept answers: the space has another structure. Rejects when other processes can't be reached. */
   invalidate(spaceId: string): Promise<void>;
 
   close(): Promise<void>;
@@ -93,7 +93,7 @@ export interface StoredKeys {
  * says. Changes of one record come one after the other.
  */
 export interface RecordWrites {
-  /** Stores the records, all or none. Resolves with what must be waited for before they are acknowledged. */
+  /** Stores the records, all or none. Resolves with a promise to wait for before they are acknowledged. */
   insert(records: NewRecords): Promise<{ readonly invalidated: Promise<void> }>;
   change(change: RecordChange): Promise<Changed>;
 }
@@ -103,7 +103,7 @@ export interface NewRecords {
   readonly space: RecordSpace;
   /** One at least. */
   readonly records: readonly NewRecord[];
-  /** What they have in unique fields. */
+  /** Their values of unique fields. */
   readonly unique: readonly KeyOfRecord[];
   /** A row that is stored with them, all or none. Several shards have it a little later. */
   readonly receipt?: SpacedRow | undefined;
@@ -134,6 +134,6 @@ export interface ChangeStep {
 export interface Changed {
   /** For each step the record as it is after an update or was before a removal; null: there is no such record. */
   readonly rows: readonly (StoredRow | null)[];
-  /** Resolves when nobody goes by what the space held before: only then is the write acknowledged. */
+  /** Resolves when nobody uses the space's older data: only then is the write acknowledged. */
   readonly invalidated: Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { RecordSpace } from '../structure/record-space.ts';
 
-/** Tells requests apart by what they ask for and the view that they see: of one space, of one account. */
+/** Keys of requests, by their question and the view that they see: of one space, of one account. */
 export class RequestKeys {
   readonly #views = new WeakMap<RecordSpace, number>();
   #next = 1;

@@ -21,8 +21,8 @@ const largeShapes = 1000;
 const largeFor = 60_000;
 
 /**
- * Reads that share statements: what comes while one is under way gathers for the next one. So a server that is idle adds
- * no delay, and a busy one asks the engine rarely.
+ * Reads that share statements: reads that come while one is under way gather for the next one. So an idle server adds no
+ * delay, and a busy one asks the engine rarely.
  */
 export class SharedReads {
   readonly table: RecordsTable;

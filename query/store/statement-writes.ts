@@ -20,7 +20,7 @@ export type BeginWrite = (spaceId: string) => Promise<() => Promise<void>>;
 /** Records that are worth an INSERT of their own, of just their columns: fewer share one with those of other structures. */
 export const manyRecords = 200;
 
-/** Bytes of rows: what waits to be stored in this process, and what is gathered for one INSERT. */
+/** Bytes of rows: the most that wait in this process, and the most that are gathered for one INSERT. */
 const insertLimits = { pendingLimit: 128 * 1024 * 1024, insertLimit: 16 * 1024 * 1024 };
 /** Characters of changes that wait in this process, and characters and records of one UPDATE. */
 const changeLimits = { pendingLimit: 64 * 1024 * 1024, statementLimit: 4 * 1024 * 1024, recordLimit: 200 };
@@ -90,7 +90,7 @@ export function createStatementWrites(deps: {
           await db.insert({ ...table.recordRows, lines: own, home: table.homeOf(space.id) });
         }
       } catch (error) {
-        // of most failures nobody knows what they did
+        // after most failures the outcome is unknown
         await end();
         throw error;
       }
@@ -124,7 +124,7 @@ export async function whileWriting<Result>(
   try {
     return await work();
   } finally {
-    // also when nobody knows what was done
+    // also when the outcome is unknown
     await end();
   }
 }

@@ -1,7 +1,7 @@
 import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { FieldType, StoredValue } from './field.ts';
 
-/** A value in its stored form, or what is wrong with it as the end of a sentence ("should be a valid number"). */
+/** A value in its stored form, or its problem as the end of a sentence ("should be a valid number"). */
 export type ValueReading = { readonly value: StoredValue } | { readonly problem: string };
 
 const typeWords: Readonly<Record<FieldType, string>> = {
@@ -20,7 +20,7 @@ export function misfit(type: FieldType, reason?: string): { readonly problem: st
   return { problem: `should be a valid ${typeWords[type]}${reason === undefined ? '' : `: ${reason}`}` };
 }
 
-/** Whether a value of parsed JSON is stored as it is: what `readFieldValue` says of most, without an object for each. */
+/** Whether a value of parsed JSON is stored as it is. `readFieldValue` would make an object for each. */
 export function isPlainValue(type: FieldType, value: unknown): value is StoredValue {
   switch (typeof value) {
     case 'string':

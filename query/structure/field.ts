@@ -38,5 +38,5 @@ export function isSystemKey(key: string): key is SystemKey {
   return (systemKeys as readonly string[]).includes(key);
 }
 
-/** What conditions and sorts name: a field of the structure, or a key that every record has. */
+/** The target of conditions and sorts: a field of the structure, or a key that every record has. */
 export type Target = Field | SystemKey;

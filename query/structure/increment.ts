@@ -3,12 +3,12 @@ import type { Field, StoredValue } from './field.ts';
 import type { ValueReading } from './field-value.ts';
 import { isObject } from './is-object.ts';
 
-/** In place of a new value: what is added to the number that is stored, or to 0 where there is none. */
+/** In place of a new value: a number to add to the stored one, or to 0 where there is none. */
 export interface Increment {
   readonly by: number;
 }
 
-/** What becomes of a value; null clears it. */
+/** A change of a value; null clears it. */
 export type NewValue = StoredValue | Increment | null;
 
 /** Added to the largest of all numbers it is less than rounding takes away: no sum is infinite. */

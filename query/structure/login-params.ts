@@ -4,7 +4,7 @@ const most = 100;
 
 /**
  * `functionOptions.login.compulsoryParams` of a structure: fields that login has to be given. They are the request's
- * own and never stored, and what is not of this form says nothing: login is stricter without.
+ * own and never stored. Any other form is ignored, and login is stricter then.
  */
 export function parseLoginParams(functionOptions: unknown): readonly string[] {
   const { login } = asObject(functionOptions);

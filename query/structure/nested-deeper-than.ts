@@ -1,6 +1,6 @@
 /**
- * Whether a parsed JSON value has more levels of arrays and objects than `levels`. What JSON.parse takes may be nested
- * deeper than the stack that JSON.stringify needs for it, so that is asked first. Goes no deeper than `levels` itself.
+ * Whether a parsed JSON value has more levels of arrays and objects than `levels`. JSON.parse takes values that are nested
+ * too deep for the stack of JSON.stringify, so this is checked first. Goes no deeper than `levels` itself.
  */
 export function nestedDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;

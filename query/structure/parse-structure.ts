@@ -18,7 +18,7 @@ export interface ParsedStructure {
 }
 
 export const maxFields = 500;
-/** Levels of arrays and objects of a structure: those of a value, and what is around it. */
+/** Levels of arrays and objects of a structure: those of a value, and the levels around it. */
 const deepest = 110;
 
 /**
@@ -41,7 +41,7 @@ function unreadable(problem: string): ParsedStructure {
 
 /**
  * The same for parsed JSON. It is never made text again before it is checked: a number beyond a double would become
- * null, and what is nested too deep has no text at all.
+ * null, and a value that is nested too deep has no text at all.
  */
 export function readStructure(input: unknown, scopes: readonly string[] | null = null): ParsedStructure {
   if (!isObject(input)) return unreadable('The structure header is not a JSON object');

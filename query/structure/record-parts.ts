@@ -13,7 +13,7 @@ export interface RecordPart extends ShownValue {
   readonly before: string;
 }
 
-/** What the JSON of a record is made of: what SQL, rows in memory and stored rows are written by. */
+/** The parts of a record's JSON, for SQL, rows in memory and stored rows. */
 export interface RecordParts {
   readonly parts: readonly RecordPart[];
   readonly end: string;

@@ -13,7 +13,7 @@ export interface RecordSpace {
    * required and unique as the stored structure says.
    */
   readonly structure: Structure;
-  /** What the catalogue has. */
+  /** The catalogue's structure. */
   readonly stored: Structure;
   /** It does not exist: there is nothing to read, and nothing is made for it. */
   readonly missing?: true;

@@ -72,7 +72,7 @@ export const retiredPart = `${JSON.stringify(retiredKey)}:`;
 /** The same, as no slug has a line break: the change of types that is under way. */
 const typeChangeKey = '\n';
 
-/** What the catalogue keeps beside the text of a structure: a field's slug to its slot and whether it is keyed. */
+/** The catalogue's map beside the text of a structure: a field's slug to its slot, and whether it is keyed. */
 export function slotsText({
   fields,
   retiredSlots,

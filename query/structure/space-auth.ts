@@ -17,10 +17,10 @@ export const longestSpace = 200;
 /** More than there are to name. */
 export const maxScopes = 100;
 
-/** What operations do to the records of a space. */
+/** Families of operations on the records of a space. */
 const families = ['find', 'insert', 'update', 'delete'] as const;
 
-/** What is asked of an operation before it runs. */
+/** The part of an operation that authorisation needs. */
 export interface OperationIdentity {
   readonly name: string;
   /** Null: it needs no login, or checks it itself. */

@@ -14,7 +14,7 @@ import { maxFields } from './parse-structure.ts';
 import { longestSpace, maxScopes } from './space-auth.ts';
 import { longestUrl } from './webhooks.ts';
 
-/** What parseStructure takes, as JSON Schema. test/unit/schemas.test.ts holds the two against each other. */
+/** The input of parseStructure as JSON Schema. test/unit/schemas.test.ts compares the two. */
 
 const fieldProperties = {
   name: {

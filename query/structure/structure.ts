@@ -54,7 +54,7 @@ export function createStructure(
 }
 
 /**
- * What is kept of a structure, as JSON text in the form of the `structure` header; equal structures have equal text.
+ * The stored text of a structure: JSON in the form of the `structure` header. Equal structures have equal text.
  * A login token and initial data are not kept: one is a secret, the others are records.
  */
 export function structureText(structure: Structure): string {

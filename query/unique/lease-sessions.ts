@@ -75,7 +75,7 @@ export class LeaseSessions {
   /** Renews what there is, and sees to it that there is a current one. */
   keep(): void {
     this.#renewing ??= this.#keep()
-      // the connection tells of its outages; leases that can't be renewed run out, and their writes don't begin
+      // the connection reports its outages; leases that can't be renewed run out, and their writes don't begin
       .catch((error: unknown) => {
         if (!(error instanceof RedisFailure)) this.#log.error({ err: error }, 'leases were not renewed');
       })

@@ -137,7 +137,7 @@ export class RedisReservations implements UniqueReservations {
     if (answer.kind === 'lost') await wait(sleep(lostPause), lostProblem);
   }
 
-  /** All that wait for a value hear at once. Rejects with a RedisFailure when nobody knows whether it is free. */
+  /** All writes that wait for a value are woken at once. Rejects with a RedisFailure when its state is unknown. */
   #untilFree(digest: string): Promise<void> {
     const known = this.#watched.get(digest);
     if (known !== undefined) return known;
