@@ -1,5 +1,4 @@
-import { AccountShare } from './account-share.ts';
-import type { MemoryLease } from './memory-lease.ts';
+import { AccountShare, type MemoryLease } from './memory-lease.ts';
 
 /** What an account may gather, as a share of what the others leave: there is always room for one that comes. */
 const accountShare = 7 / 8;
@@ -43,7 +42,7 @@ export class AccountShares implements Iterable<AccountShare> {
   }
 
   joinLine(lease: MemoryLease): void {
-    lease.account.line.add(lease);
+    lease.line = lease.account.line.add(lease);
     this.#waiting.add(lease.account);
   }
 

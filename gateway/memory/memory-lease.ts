@@ -1,6 +1,5 @@
-import { type AccountShare, type CountedSums, nothingCounted } from './account-share.ts';
 import { slabBytes } from './slab-pool.ts';
-import type { UploadMemory } from './upload-memory.ts';
+import { WaitingUploads } from './waiting-uploads.ts';
 
 /** What an upload does when its memory says so. */
 export interface MemoryClient {
@@ -15,16 +14,47 @@ export interface MemoryClient {
   cut(reason: 'slow' | 'waited'): void;
 }
 
+/** Whose memory it is: what each lease asks for, and tells. */
+interface LeasedMemory {
+  readonly contended: boolean;
+  take(lease: MemoryLease): Buffer;
+  give(lease: MemoryLease, slabs: readonly Buffer[]): void;
+  shipped(lease: MemoryLease): void;
+  arrived(lease: MemoryLease, bytes: number): void;
+  want(lease: MemoryLease, need: number, last: boolean): void;
+  idle(lease: MemoryLease): void;
+  end(lease: MemoryLease): void;
+}
+
 /** What an upload may do at the moment. idle: it has not asked for room. */
 type LeaseState = 'idle' | 'waiting' | 'reading' | 'closed';
 
 /** The longest interval between TCP's tries (TCP_RTO_MAX of Linux). Milliseconds. */
 const longestRetry = 120_000;
 
+const sums = ['gathering', 'readers', 'waiting', 'slowReading', 'slowWaiting'] as const;
+
+/** New uploads begin up to this share of what the account may gather: what has begun, and what is small, goes on. */
+const beginningShare = 7 / 8;
+/** They begin while those who wait for their next part hold less than this share: there may not be too many of them. */
+const waitingShare = 1 / 12;
+/** What the slow ones of an account may have while others wait, as a share of what the account may have. */
+export const slowShare = 1 / 2;
+
+/** What is counted of one lease. */
+type CountedSums = Record<(typeof sums)[number], number>;
+const nothingCounted: CountedSums = {
+  gathering: 0,
+  readers: 0,
+  waiting: 0,
+  slowReading: 0,
+  slowWaiting: 0,
+};
+
 /** One upload's share of the memory. */
 export class MemoryLease {
   readonly client: MemoryClient;
-  readonly #memory: UploadMemory;
+  readonly #memory: LeasedMemory;
   /** @internal of UploadMemory, like all fields below */
   readonly account: AccountShare;
   state: LeaseState = 'idle';
@@ -61,7 +91,7 @@ export class MemoryLease {
   /** What of it is counted in the memory's sums. */
   counted: CountedSums = nothingCounted;
 
-  constructor(memory: UploadMemory, account: AccountShare, client: MemoryClient) {
+  constructor(memory: LeasedMemory, account: AccountShare, client: MemoryClient) {
     this.#memory = memory;
     this.account = account;
     this.client = client;
@@ -123,5 +153,57 @@ export class MemoryLease {
   /** Ends the upload. All slabs must have been given back. */
   close(): void {
     this.#memory.end(this);
+  }
+}
+
+/** What the uploads of one account have of the memory. Bytes of slabs. */
+export class AccountShare {
+  readonly name: string;
+  readonly line = new WaitingUploads<MemoryLease>();
+  /** Its uploads that are not over. */
+  readonly leases = new Set<MemoryLease>();
+  /** What they hold, with the store as well, and what they may still take. */
+  held = 0;
+  /** The same without what is with the store, which comes back by itself. */
+  gathering = 0;
+  /** How many of them read. */
+  readers = 0;
+  /** What is held by those that wait, by slow ones that read, and by slow ones that wait. */
+  waiting = 0;
+  slowReading = 0;
+  slowWaiting = 0;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** The upload that goes on next, if one may. @param limit what the account may gather */
+  next(limit: number): MemoryLease | undefined {
+    return this.line.next((lease) => {
+      const { slow, gathered, need } = lease;
+      const begins = !(slow || lease.begun || lease.needsNoMore);
+      if (begins && this.waiting > limit * waitingShare) return false;
+      // one of them may read in any case
+      if (this.readers === 0) return true;
+      if (this.gathering + need > limit * (begins ? beginningShare : 1)) return false;
+      if (!slow || this.line.fastSize === 0 || this.slowReading === 0) return true;
+      return this.slowReading + gathered + need <= limit * slowShare;
+    });
+  }
+
+  /** Called after every change of a lease. */
+  count(lease: MemoryLease): void {
+    const { state, slow, gathered, claim, counted } = lease;
+    const reading = state === 'reading';
+    const waits = state === 'waiting' ? gathered : 0;
+    const now = {
+      gathering: gathered + claim,
+      readers: reading ? 1 : 0,
+      waiting: slow ? 0 : waits,
+      slowReading: reading && slow ? gathered + claim : 0,
+      slowWaiting: slow ? waits : 0,
+    };
+    for (const sum of sums) this[sum] += now[sum] - counted[sum];
+    lease.counted = now;
   }
 }

@@ -1,11 +1,8 @@
-import type { AccountShare } from './account-share.ts';
-import type { MemoryLease } from './memory-lease.ts';
+import { type AccountShare, type MemoryLease, slowShare } from './memory-lease.ts';
 
 /** An upload that brings less is slow: filling a part of 5 MiB takes it longer than 10 s. Bytes a second. */
 const slowRate = 512 * 1024;
-/** What the slow ones of an account may have while others wait, as a share of what the account may have. */
-export const slowShare = 1 / 2;
-/** What slow uploads may hold that had to stop in the middle of a part, as such a share. */
+/** What slow uploads may hold that had to stop in the middle of a part, as a share of what their account may have. */
 const slowWaitingShare = 1 / 4;
 /** Who holds much has to bring more: as much again within this time. Seconds. */
 const longestHold = 300;

@@ -1,6 +1,5 @@
-import type { AccountShare } from './account-share.ts';
 import { AccountShares } from './account-shares.ts';
-import { type MemoryClient, MemoryLease } from './memory-lease.ts';
+import { type AccountShare, type MemoryClient, MemoryLease } from './memory-lease.ts';
 import { SlabPool, slabBytes } from './slab-pool.ts';
 import { bringsLittle, type RateLimit, stopSlowOnes, takeBack, watchInterval } from './take-back.ts';
 

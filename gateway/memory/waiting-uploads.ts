@@ -1,15 +1,20 @@
-import type { MemoryLease } from './memory-lease.ts';
+/** By what the line of an upload is chosen. */
+interface WaitingUpload {
+  readonly slow: boolean;
+  readonly begun: boolean;
+  readonly needsNoMore: boolean;
+}
 
 /**
  * Uploads of one account that wait for memory, in three lines that take turns; in a line who asked first comes first: a
  * Set iterates in the order of insertion, and to join and to leave takes constant time.
  */
-export class WaitingUploads {
+export class WaitingUploads<Upload extends WaitingUpload> {
   /** Uploads that have begun, and those whose bytes all fit into what they ask for. */
-  readonly #begun = new Set<MemoryLease>();
+  readonly #begun = new Set<Upload>();
   /** Uploads that would begin, and come back for more. */
-  readonly #new = new Set<MemoryLease>();
-  readonly #slow = new Set<MemoryLease>();
+  readonly #new = new Set<Upload>();
+  readonly #slow = new Set<Upload>();
   /** The line that went on last comes last. */
   #turns = [this.#begun, this.#new, this.#slow];
 
@@ -22,19 +27,19 @@ export class WaitingUploads {
     return this.#begun.size + this.#new.size;
   }
 
-  add(lease: MemoryLease): void {
-    if (lease.slow) lease.line = this.#slow;
-    else lease.line = lease.begun || lease.needsNoMore ? this.#begun : this.#new;
-    lease.line.add(lease);
+  /** @returns the line in which it waits */
+  add(upload: Upload): Set<Upload> {
+    const begun = upload.begun || upload.needsNoMore ? this.#begun : this.#new;
+    return (upload.slow ? this.#slow : begun).add(upload);
   }
 
-  next(may: (lease: MemoryLease) => boolean): MemoryLease | undefined {
+  next(may: (upload: Upload) => boolean): Upload | undefined {
     for (const [first] of this.#turns) if (first !== undefined && may(first)) return first;
     return undefined;
   }
 
   /** Tells that the first of a line goes on. */
-  served(line: Set<MemoryLease>): void {
+  served(line: Set<Upload>): void {
     this.#turns = [...this.#turns.filter((other) => other !== line), line];
   }
 }
