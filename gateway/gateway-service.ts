@@ -42,8 +42,8 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   });
   const { memory, downloads } = openLimits(services, largestPart);
   const quota = quotaOf(config, { cloudFiles, states });
-  // the embedded stores are this process's alone
-  const redis = config.clickhouse === undefined ? undefined : services.redis;
+  // undefined: the embedded stores are this process's alone; null: gateways do not know of each other
+  const redis = config.clickhouse === undefined ? undefined : (services.redis ?? null);
   const keys = createStoredKeys({ db, database });
   const digests = config.digest === 'sha-256' ? new FileDigests() : undefined;
   const resumable = new ResumableUploads({
@@ -64,7 +64,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       store,
       memory,
       digests,
-      keys: new UploadKeys({ cloudFiles, redis, log }),
+      keys: new UploadKeys({ cloudFiles, redis: redis ?? undefined, log }),
       downloads,
       smallFiles,
       maxUploadBytes: config.maxUploadBytes,
@@ -74,10 +74,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       fileLinks: config.fileLinks,
       ...fileAddresses({ config, baseUrl, objectUrl }),
       links: createFileLinks(keys),
-      uploadLinks: new UploadLinks({
-        keys,
-        redis: config.clickhouse === undefined ? undefined : (redis ?? null),
-      }),
+      uploadLinks: new UploadLinks({ keys, redis }),
       uploads,
       log,
     }),

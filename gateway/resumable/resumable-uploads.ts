@@ -20,6 +20,7 @@ import { finishTimeout, type Progress, UploadEnds, type UploadEndsDeps } from '.
 import { type UploadLease, UploadLeases } from './upload-leases.ts';
 import {
   type About,
+  goesOnAt,
   isWhole,
   isWholePart,
   offsetOf,
@@ -39,8 +40,8 @@ export interface ResumableUploadsDeps extends UploadEndsDeps {
   readonly maxOpenUploads: number;
   /** Milliseconds without new bytes after which an upload is over. */
   readonly expireAfter: number;
-  /** Absent: no other process writes to the store. */
-  readonly redis?: RedisConnection | undefined;
+  /** Absent: no other process writes to the store. Null: gateways do not know of each other. */
+  readonly redis?: RedisConnection | null | undefined;
 }
 
 /** Of whom, where and which. */
@@ -138,13 +139,13 @@ export class ResumableUploads {
     },
   ): Promise<Progress> {
     return this.#alone(whose, async (lease) => {
-      const progress = await this.#find(whose, lease, chunk.signal);
+      const known = goesOnAt(lease.found, whose, offset);
+      const progress = await this.#find(whose, lease, chunk.signal, known);
       if (progress.file !== null || isWholePart(progress.state))
         throw uploadConflict('The upload is complete');
-      const { state } = progress;
-      const at = offsetOf(state);
+      const at = offsetOf(progress.state);
       if (offset !== at) throw uploadConflict(`The upload has ${at} bytes, and not ${offset}`, at);
-      return this.#receive(withLength(state, length), lease, chunk);
+      return this.#receive(withLength(progress.state, length), lease, chunk);
     });
   }
 
@@ -238,19 +239,17 @@ export class ResumableUploads {
     return done;
   }
 
-  async #find(whose: Whose, lease: UploadLease, signal: AbortSignal): Promise<Progress> {
-    const state = await this.#load(whose, signal);
-    if (state === null) {
-      const file = await this.#stored(whose, signal);
-      if (file === null) throw noUpload();
-      return { file };
-    }
-    return isWhole(state) ? this.#ends.finish(state, lease) : { state, file: null };
+  async #find(whose: Whose, lease: UploadLease, signal: AbortSignal, known?: UploadState): Promise<Progress> {
+    const state = await this.#load(whose, signal, known);
+    if (state !== null) return isWhole(state) ? this.#ends.finish(state, lease) : { state, file: null };
+    const file = await this.#stored(whose, signal);
+    if (file === null) throw noUpload();
+    return { file };
   }
 
   /** Null: there is none. Throws 410 when it has expired. */
-  async #load(whose: Whose, signal: AbortSignal): Promise<UploadState | null> {
-    const state = await this.#deps.states.load(this.#addressOf(whose), signal);
+  async #load(whose: Whose, signal: AbortSignal, known?: UploadState): Promise<UploadState | null> {
+    const state = known ?? (await this.#deps.states.load(this.#addressOf(whose), signal));
     if (state !== null && this.expiryOf(state).getTime() < Date.now()) throw uploadExpired();
     return state;
   }
@@ -287,6 +286,7 @@ export class ResumableUploads {
     if (sat.stored !== null) return this.#ends.store(sat.state, sat.stored.crc32, sat.sha256);
     if (isWhole(sat.state)) return this.#ends.finish(sat.state, lease, sat.sha256);
     if (sat.failure !== null) throw sat.failure;
+    if (end > before) lease.left = sat.state;
     return { state: sat.state, file: null };
   }
 

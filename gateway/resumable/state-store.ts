@@ -16,6 +16,8 @@ type Store = Pick<ObjectStore, 'create' | 'read' | 'head' | 'delete' | 'list'>;
 /** A state of 10,000 parts has half a megabyte. */
 const largestState = 4 * 1024 * 1024;
 const readAtOnce = 16;
+/** The file system keeps no description of such an object. */
+const nothingToSay = { contentType: 'application/octet-stream', metadata: {} };
 
 /**
  * Keeps what is known of uploads as objects beside their bytes, so that whoever finds the one finds the other. Saving a
@@ -83,7 +85,7 @@ export class StateStore {
   async save(state: UploadState, signal: AbortSignal): Promise<void> {
     const bytes = Buffer.from(JSON.stringify(state));
     const whole = { chunks: [bytes], size: bytes.byteLength, crc32: crc32(bytes) };
-    await this.#put(stateKey(this.addressOf(state.file)), 'application/json', whole, signal);
+    await this.#put(stateKey(this.addressOf(state.file)), whole, signal);
   }
 
   /** @param offset of the end of these bytes */
@@ -94,7 +96,7 @@ export class StateStore {
     signal: AbortSignal,
   ): Promise<Remainder> {
     const key = restKey(this.addressOf(file), offset);
-    await this.#put(key, 'application/octet-stream', bytes, signal);
+    await this.#put(key, bytes, signal);
     return { key, size: bytes.size };
   }
 
@@ -115,8 +117,8 @@ export class StateStore {
     await this.#store.delete(stateKey(address), signal);
   }
 
-  async #put(key: string, contentType: string, bytes: Part, signal: AbortSignal): Promise<void> {
-    const writer = await this.#store.create(key, { contentType, metadata: {} }, signal);
+  async #put(key: string, bytes: Part, signal: AbortSignal): Promise<void> {
+    const writer = await this.#store.create(key, nothingToSay, signal);
     await writer.complete(bytes);
   }
 }

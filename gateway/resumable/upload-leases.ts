@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import { overloaded } from '../../common/errors/catalogue.ts';
 import { waitAtMost } from '../../common/limits/wait-at-most.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { redisScript } from '../../common/redis/redis-script.ts';
 import { unlessAway } from '../../common/redis/without-redis.ts';
+import type { UploadState } from './upload-state.ts';
 
 /** How long a lease lasts whose gateway does not renew it. Milliseconds. */
 const lifetime = 5_000;
@@ -13,13 +15,15 @@ const renewEvery = 1_500;
 /** How long the next one waits for who holds it. Milliseconds. */
 const patience = 10_000;
 const pollEvery = 100;
+/** States that are kept for the next request, and the parts that they list: some 10 MB. */
+const leftStates = { max: 5_000, maxSize: 50_000, ttl: lifetime };
 
-/** Taken from whoever has it, unless that one completes the upload. */
+/** Taken from whoever has it, or had it last, unless that one completes the upload. */
 const takeScript = redisScript(`
 local holder = redis.call('GET', KEYS[1])
 if holder and string.sub(holder, 1, 1) == '!' then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1
+return holder or ''
 `);
 const renewScript = redisScript(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -36,6 +40,10 @@ export class UploadLease {
   /** Another request goes on: called at most once. */
   onTaken: (() => void) | null = null;
   readonly over: Promise<void>;
+  /** What is stored, where the request before ran in this process and no other gateway has written since. */
+  found: UploadState | undefined;
+  /** What is stored after this request, for the next one to find. */
+  left: UploadState | undefined;
   readonly #shared: SharedLease | null;
   readonly #onRelease: () => void;
   readonly #timer: NodeJS.Timeout | null;
@@ -92,11 +100,19 @@ export class UploadLease {
  * which lie at the same places whoever writes them, and the checksum of the whole keep the bytes right.
  */
 export class UploadLeases {
-  readonly #redis: RedisConnection | undefined;
+  readonly #redis: RedisConnection | null | undefined;
   readonly #log: Log;
   readonly #held = new Map<string, UploadLease>();
+  /** By upload, with the holder of its lease at that time. */
+  readonly #left = new LRUCache<string, { readonly holder: string | undefined; readonly state: UploadState }>(
+    {
+      ...leftStates,
+      sizeCalculation: ({ state: { written, partBytes } }) => 1 + Math.ceil((written?.size ?? 0) / partBytes),
+    },
+  );
 
-  constructor(args: { redis?: RedisConnection | undefined; log: Log }) {
+  /** @param args.redis absent: there are no other gateways; null: nothing is known of them */
+  constructor(args: { redis?: RedisConnection | null | undefined; log: Log }) {
     this.#redis = args.redis;
     this.#log = args.log;
   }
@@ -107,13 +123,18 @@ export class UploadLeases {
       holder.take();
       if (!(await waitAtMost(holder.over, patience))) throw heldByAnother();
     }
-    const shared = this.#redis === undefined ? null : new SharedLease(this.#redis, upload, this.#log);
+    const shared = this.#redis ? new SharedLease(this.#redis, upload, this.#log) : null;
     const lease = new UploadLease(shared, () => {
       if (this.#held.get(upload) === lease) this.#held.delete(upload);
+      if (lease.left !== undefined && this.#redis !== null)
+        this.#left.set(upload, { holder: shared?.value, state: lease.left });
     });
     this.#held.set(upload, lease);
+    const left = this.#left.get(upload);
+    this.#left.delete(upload);
     try {
-      await shared?.take();
+      const before = await shared?.take();
+      if (left !== undefined && left.holder === before) lease.found = left.state;
       return lease;
     } catch (error) {
       lease.release();
@@ -127,7 +148,7 @@ class SharedLease {
   readonly #redis: RedisConnection;
   readonly #key: string;
   readonly #log: Log;
-  #value: string = randomUUID();
+  value: string = randomUUID();
 
   constructor(redis: RedisConnection, upload: string, log: Log) {
     this.#redis = redis;
@@ -135,22 +156,26 @@ class SharedLease {
     this.#log = log;
   }
 
-  async take(): Promise<void> {
+  /** @returns who had it last, if that is known */
+  async take(): Promise<unknown> {
     const until = performance.now() + patience;
-    while ((await this.#run(takeScript, [this.#value, lifetime])) === 0) {
+    for (;;) {
+      const before = await this.#run(takeScript, [this.value, lifetime]);
+      if (before !== 0) return before;
       if (performance.now() > until) throw heldByAnother();
       await sleep(pollEvery);
     }
   }
 
   async renew(keeps: boolean): Promise<boolean> {
-    const before = this.#value;
-    if (keeps && !before.startsWith('!')) this.#value = `!${before}`;
-    return (await this.#run(renewScript, [before, this.#value, lifetime])) !== 0;
+    const before = this.value;
+    if (keeps && !before.startsWith('!')) this.value = `!${before}`;
+    return (await this.#run(renewScript, [before, this.value, lifetime])) !== 0;
   }
 
+  /** Without `keep` anybody may take it anyway, and its value tells whether somebody has. */
   release(): void {
-    void this.#run(releaseScript, [this.#value]);
+    if (this.value.startsWith('!')) void this.#run(releaseScript, [this.value]);
   }
 
   #run(script: ReturnType<typeof redisScript>, args: (string | number)[]): Promise<unknown> {

@@ -59,6 +59,16 @@ export function withLength(state: UploadState, length: number | null): UploadSta
   return { ...state, length };
 }
 
+/** The state, if it is that of this upload at this offset: another account may ask for one of the same name. */
+export function goesOnAt(
+  state: UploadState | undefined,
+  { ownerId, projectSlug }: Pick<UploadAddress, 'ownerId' | 'projectSlug'>,
+  offset: number,
+): UploadState | undefined {
+  if (state?.file.ownerId !== ownerId || state.file.projectSlug !== projectSlug) return undefined;
+  return offsetOf(state) === offset ? state : undefined;
+}
+
 export interface UploadAddress {
   readonly deploymentId: string;
   readonly ownerId: string;

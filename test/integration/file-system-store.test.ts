@@ -54,6 +54,18 @@ t.test('objects, descriptions and temporary files have their folders', async (t)
   t.strictSame(await filesBelow(root), ['meta/o/p/n.txt.json', 'objects/o/p/n.txt']);
 });
 
+t.test('an object without a type and metadata has no description, and loses one that it had', async (t) => {
+  const root = await newRoot(t);
+  const store = await createFileSystemStore({ root });
+  const nothing = { contentType: 'application/octet-stream', metadata: {} };
+  for (const description of [plain, nothing]) {
+    const writer = await store.create('o/p/n.txt', description, never);
+    await writer.complete(partOf(Buffer.from('text')));
+    t.match(await store.head('o/p/n.txt', never), { size: 4, ...description });
+  }
+  t.strictSame(await filesBelow(root), ['objects/o/p/n.txt']);
+});
+
 const linuxOnly =
   process.platform === 'linux' ? {} : { skip: 'the path of what is synced is read from /proc' };
 

@@ -2,13 +2,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { openRedis } from '../../common/redis/open-redis.ts';
+import { draftFile } from '../../gateway/file-draft.ts';
 import { UploadLeases } from '../../gateway/resumable/upload-leases.ts';
+import type { UploadState } from '../../gateway/resumable/upload-state.ts';
 import { startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const quick = { connect: 1000, command: 200, backoff: 50 };
 const server = await startRedis();
 t.teardown(() => server.stop());
+
+const state: UploadState = {
+  file: draftFile(
+    { fileName: 'f', contentType: undefined },
+    { id: 'i', deploymentId: 'd', ownerId: 'o', projectSlug: 'p' },
+  ),
+  ...{ metadata: '', length: 2, partBytes: 1, written: null, rest: null, savedAt: 0 },
+};
 
 async function gateway(t: Test) {
   const log = silentLog();
@@ -68,6 +78,39 @@ t.test('a gateway that died keeps nobody out', async (t) => {
   t.equal(await first.maySave(), true);
   second.release();
   first.release();
+});
+
+t.test('a gateway remembers what it left of an upload until another one takes it', async (t) => {
+  const [one, two] = [await gateway(t), await gateway(t)];
+  const leave = async (at: typeof one) => {
+    const lease = await at.leases.take('left');
+    const { found } = lease;
+    lease.left = state;
+    lease.release();
+    return found;
+  };
+  t.equal(await leave(one), undefined);
+  t.equal(await leave(one), state);
+  t.equal(await leave(two), undefined, 'it is not of this gateway');
+  t.equal(await leave(one), undefined, 'the other one may have written');
+  t.equal(await leave(one), state);
+  const silent = await one.leases.take('left');
+  silent.release();
+  t.equal(await leave(one), undefined, 'a request that says nothing may have changed it');
+  await one.redis.remove('sluice:upload:1:left');
+  t.equal(await leave(one), undefined, 'nobody knows who had it');
+  await one.redis.close();
+  t.equal(await leave(one), undefined, 'Redis is away');
+});
+
+t.test('a gateway that knows of no other one remembers nothing', async (t) => {
+  const leases = new UploadLeases({ redis: null, log: silentLog() });
+  for (let i = 0; i < 2; i++) {
+    const lease = await leases.take('left');
+    t.equal(lease.found, undefined);
+    lease.left = state;
+    lease.release();
+  }
 });
 
 t.test('within a gateway the next one waits for the end of the one before', async (t) => {

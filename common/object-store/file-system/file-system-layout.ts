@@ -1,6 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { assertObjectKey } from '../object-key.ts';
+import type { ObjectDescription } from '../object-store.ts';
+
+/** What an object without a description is. */
+export const undescribed: ObjectDescription = { contentType: 'application/octet-stream', metadata: {} };
 
 /** Where the parts of a file system store lie. All paths are absolute. */
 export interface FileSystemLayout {

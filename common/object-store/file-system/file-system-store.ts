@@ -6,7 +6,7 @@ import { fileSystemPartBytes } from '../../config/file-system-part.ts';
 import { DurableDirectories, syncDirectory } from '../../durable-files/durable-directories.ts';
 import { assertKeyPrefix } from '../object-key.ts';
 import type { ByteRange, ObjectDescription, ObjectInfo, ObjectStore, OpenUpload } from '../object-store.ts';
-import { type FileSystemLayout, fileSystemLayout } from './file-system-layout.ts';
+import { type FileSystemLayout, fileSystemLayout, undescribed } from './file-system-layout.ts';
 import { FileSystemWriter } from './file-system-writer.ts';
 
 const readBytes = 256 * 1024;
@@ -123,7 +123,7 @@ async function readDescription(path: string): Promise<ObjectDescription> {
     return JSON.parse(await readFile(path, 'utf8')) as ObjectDescription;
   } catch (error) {
     // the object alone decides that there is one; it may be on its way out
-    if (isMissing(error)) return { contentType: 'application/octet-stream', metadata: {} };
+    if (isMissing(error)) return undescribed;
     throw error;
   }
 }

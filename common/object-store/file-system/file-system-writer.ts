@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { type DurableDirectories, syncDirectory } from '../../durable-files/durable-directories.ts';
 import { combineCrc32 } from '../crc32-combine.ts';
 import type { ObjectDescription, Part, ResumableWriter, WrittenBytes } from '../object-store.ts';
-import type { FileSystemLayout } from './file-system-layout.ts';
+import { type FileSystemLayout, undescribed } from './file-system-layout.ts';
 
 /** IOV_MAX of Linux and macOS: what one pwritev(2) takes. */
 const maxVectors = 1024;
@@ -177,8 +177,12 @@ export class FileSystemWriter implements ResumableWriter {
   }
 
   async #writeMeta(path: string): Promise<void> {
-    const temporary = this.#layout.newTemporaryPath(this.#key);
     const { contentType, metadata } = this.#description;
+    if (contentType === undescribed.contentType && Object.keys(metadata).length === 0) {
+      await rm(path, { force: true });
+      return;
+    }
+    const temporary = this.#layout.newTemporaryPath(this.#key);
     try {
       await writeFile(temporary, JSON.stringify({ contentType, metadata }), {
         flag: 'wx',

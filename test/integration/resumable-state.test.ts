@@ -1,0 +1,58 @@
+/** What a gateway remembers of an upload between two requests. */
+import t from 'tap';
+import { stubPartBytes } from '../services/stub-store.ts';
+import { serveTus, tusStores } from '../services/tus-gateway.ts';
+import { patternBytes } from './object-store-contract.ts';
+
+const other = { 'test-owner': '1b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6b' };
+
+for (const [name, openStore] of Object.entries(tusStores)) {
+  t.test(`${name}: the state of an upload is read once, however many chunks follow`, async (t) => {
+    const store = await openStore(t);
+    const reads: string[] = [];
+    const read: typeof store.read = (key, range, signal) => {
+      if (key.includes('/_resumable/')) reads.push(key);
+      return store.read(key, range, signal);
+    };
+    const { begin, patch, stored } = await serveTus(t, { ...store, read });
+    const bytes = patternBytes(4 * stubPartBytes);
+    const { path } = await begin(bytes.byteLength);
+    for (let at = 0; at < bytes.byteLength; at += stubPartBytes)
+      await patch(path, at, bytes.subarray(at, at + stubPartBytes));
+    t.ok((await stored())[0]?.equals(bytes));
+    t.equal(reads.length, 1);
+  });
+
+  t.test(`${name}: what is remembered of an upload is its own account's`, async (t) => {
+    const { begin, patch, ask, stored, rows } = await serveTus(t, await openStore(t));
+    const bytes = patternBytes(1000);
+    const { path } = await begin(bytes.byteLength, {}, bytes.subarray(0, 10));
+    const stranger = { ...other, 'upload-length': '11' };
+    t.equal((await patch(path, 10, new Uint8Array(1), stranger)).status, 404);
+    t.match(await ask(path), { status: 200, offset: '10' });
+    t.equal((await patch(path, 10, bytes.subarray(10, 20))).status, 204);
+    t.equal((await patch(path.replace('demo', 'other'), 20, bytes.subarray(20))).status, 404);
+    t.equal((await patch(path, 20, bytes.subarray(20))).status, 200);
+    t.ok((await stored())[0]?.equals(bytes));
+    t.equal(rows.size, 1);
+  });
+
+  t.test(`${name}: an upload that was dropped since is not remembered`, async (t) => {
+    const { begin, patch, ask, left, rows } = await serveTus(t, await openStore(t));
+    const bytes = patternBytes(1000);
+    const { path } = await begin(bytes.byteLength, {}, bytes.subarray(0, 10));
+    t.equal((await ask(path, { method: 'DELETE' })).status, 204);
+    t.equal((await patch(path, 10, bytes.subarray(10))).status, 404);
+    t.strictSame(await left(), []);
+    t.equal(rows.size, 0);
+  });
+
+  t.test(`${name}: an offset that an upload has left behind is refused with where it is`, async (t) => {
+    const { begin, patch } = await serveTus(t, await openStore(t));
+    const bytes = patternBytes(1000);
+    const { path } = await begin(bytes.byteLength, {}, bytes.subarray(0, 10));
+    t.equal((await patch(path, 10, bytes.subarray(10, 20))).status, 204);
+    t.match(await patch(path, 10, bytes.subarray(10, 20)), { status: 409, offset: '20' });
+    t.equal((await patch(path, 20, bytes.subarray(20))).status, 200);
+  });
+}
