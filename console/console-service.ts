@@ -1,9 +1,6 @@
 import { join } from 'node:path';
-import { failureDelays } from '../common/auth/failure-delays.ts';
 import { createHasher } from '../common/auth/hasher.ts';
-import { LoginThrottle, loginThrottleDefaults } from '../common/auth/login-throttle.ts';
-import { createSharedFailures } from '../common/auth/shared-failures.ts';
-import { createStoredKeys } from '../common/auth/signing-keys.ts';
+import { openLoginThrottle } from '../common/auth/open-login-throttle.ts';
 import { createTokenGate } from '../common/auth/token-gate.ts';
 import type { Config } from '../common/config/read-config.ts';
 import type { ServiceFactory } from '../common/lifecycle/service.ts';
@@ -19,13 +16,9 @@ const webApp = join(import.meta.dirname, 'web', 'dist');
 
 /** The dashboard on the stores of its process. */
 export const consoleService: ServiceFactory = async (services, baseUrl) => {
-  const { config, redis, log, users, tokens, tokenCheck, sessions: store, deployment, limiters } = services;
+  const { config, users, tokens, tokenCheck, sessions: store, deployment, limiters } = services;
   const hasher = createHasher();
-  const shared =
-    redis === undefined
-      ? undefined
-      : createSharedFailures({ redis, keys: createStoredKeys(services), delays: failureDelays, log });
-  const throttle = new LoginThrottle(loginThrottleDefaults, { shared });
+  const throttle = await openLoginThrottle(services);
   // every cookie has a checksum
   const gate = createTokenGate({ tokens: { unsealedHashes: async () => [] }, deployment });
   const fileOrigins = await originsOfFiles(config);

@@ -3,5 +3,4 @@ import { requirePlatform } from '../common/lifecycle/require-platform.ts';
 /** The dashboard as a process of its own. */
 requirePlatform();
 const { runProcess } = await import('../common/lifecycle/run-process.ts');
-const { consoleService } = await import('./console-service.ts');
-await runProcess([consoleService]);
+await runProcess(async () => [(await import('./console-service.ts')).consoleService]);

@@ -3,5 +3,4 @@ import { requirePlatform } from '../common/lifecycle/require-platform.ts';
 /** The upload gateway as a process of its own. */
 requirePlatform();
 const { runProcess } = await import('../common/lifecycle/run-process.ts');
-const { gatewayService } = await import('./gateway-service.ts');
-await runProcess([gatewayService]);
+await runProcess(async () => [(await import('./gateway-service.ts')).gatewayService]);

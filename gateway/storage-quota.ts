@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../common/config/read-config.ts';
 import { quotaExceeded } from '../common/errors/catalogue.ts';
+import { upTo } from '../common/limits/up-to.ts';
 import type { StorageUse } from '../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../common/metadata/cloud-files.ts';
 
@@ -42,9 +43,9 @@ export class StorageQuota {
   readonly #limits: Config['storageQuota'];
   readonly #use: (account: string, signal: AbortSignal) => Promise<StorageUse>;
   readonly #now: () => number;
-  readonly #accounts = new LRUCache<string, Account>({ max: rememberedAccounts });
+  readonly #accounts = new LRUCache<string, Account>({ ...upTo(rememberedAccounts) });
   /** When something of an account last went: what the store said before may be too much. */
-  readonly #freedAt = new LRUCache<string, number>({ max: rememberedAccounts });
+  readonly #freedAt = new LRUCache<string, number>({ ...upTo(rememberedAccounts) });
 
   /** @param args.use asks the store */
   constructor(args: {

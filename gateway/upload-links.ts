@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SigningKeys } from '../common/auth/signing-keys.ts';
 import { invalidBody, linkRefused, unavailable } from '../common/errors/catalogue.ts';
+import { upTo } from '../common/limits/up-to.ts';
 import type { RedisConnection } from '../common/redis/redis-connection.ts';
 import { redisScript } from '../common/redis/redis-script.ts';
 import { TextSigner } from './signed-text.ts';
@@ -45,7 +46,7 @@ export class UploadLinks {
   readonly #links: TextSigner;
   readonly #uploads: TextSigner;
   readonly #redis: RedisConnection | null | undefined;
-  readonly #left = new LRUCache<string, number>({ max: rememberedLinks });
+  readonly #left = new LRUCache<string, number>({ ...upTo(rememberedLinks) });
   readonly #now: () => number;
 
   /**

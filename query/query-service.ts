@@ -1,14 +1,12 @@
 import type { Authenticate } from '../common/auth/authenticate.ts';
-import { failureDelays } from '../common/auth/failure-delays.ts';
 import { createHasher, type Hasher } from '../common/auth/hasher.ts';
-import { LoginThrottle, loginThrottleDefaults } from '../common/auth/login-throttle.ts';
 import { createLoginTokens } from '../common/auth/login-tokens.ts';
-import { createSharedFailures, type SharedFailures } from '../common/auth/shared-failures.ts';
+import { openLoginThrottle } from '../common/auth/open-login-throttle.ts';
 import { createConfiguredKeys, createStoredKeys } from '../common/auth/signing-keys.ts';
 import type { Config } from '../common/config/read-config.ts';
 import type { Route } from '../common/http/http-types.ts';
 import type { ProcessServices, Service, ServiceFactory } from '../common/lifecycle/service.ts';
-import { UsageCounts } from '../common/metadata/usage-counts.ts';
+import type { UsageCounts } from '../common/metadata/usage-counts.ts';
 import { createUuidV7 } from '../common/metadata/uuid-v7.ts';
 import type { RecordEvents } from '../common/record-events/record-event.ts';
 import type { Metrics } from '../common/telemetry/create-metrics.ts';
@@ -25,7 +23,7 @@ import { operationRoute } from './operations/operation-route.ts';
 import { operations, scopes } from './operations.ts';
 import { projectRoutes } from './projects/project-routes.ts';
 import { Candidates } from './records/candidates.ts';
-import { HashChecks } from './records/hash-checks.ts';
+import { HashChecks, type Throttle } from './records/hash-checks.ts';
 import { sweepReceipts } from './records/insert-receipts.ts';
 import { createRecordInserts } from './records/insert-records.ts';
 import { RecordChanges } from './records/record-changes.ts';
@@ -39,14 +37,9 @@ import { createOpenSpace, storesRecords } from './space/open-space.ts';
 import { sweepLeft } from './space/removals.ts';
 import { makeSpaceViews, type ViewsOrder } from './space/space-views.ts';
 import { Spaces } from './space/spaces.ts';
-import type { SpacesDeps } from './space/spaces-deps.ts';
+import { freshnessOf, type SpacesDeps } from './space/spaces-deps.ts';
 import type { RecordStore } from './store/record-store.ts';
 import { EmbeddedStore } from './store-embedded/embedded-store.ts';
-import { CacheOutages } from './store-shared/cache-outages.ts';
-import { RedisVersions } from './store-shared/redis-versions.ts';
-import { SharedStore } from './store-shared/shared-store.ts';
-import { noVersions } from './store-shared/space-versions.ts';
-import { RedisReservations } from './unique/redis-reservations.ts';
 import { createLocalReservations, type UniqueReservations } from './unique/unique-reservations.ts';
 import { usageRoutes } from './usage/usage-route.ts';
 
@@ -66,12 +59,8 @@ export const queryService =
     }
     const catalogue = await openCatalogue(services);
     const everUsed = async (signal: AbortSignal): Promise<boolean> => !(await catalogue.isEmpty(signal));
-    const reservations =
-      redis === undefined ? createLocalReservations() : new RedisReservations({ redis, log, everUsed });
-    const sharedFailures =
-      redis === undefined
-        ? undefined
-        : createSharedFailures({ redis, keys: createStoredKeys(services), delays: failureDelays, log });
+    const reservations = await openReservations(services, everUsed);
+    const throttle = await openLoginThrottle(services);
     const closing = new AbortController();
     let sweeping: NodeJS.Timeout | undefined;
     const store = await openStore(services);
@@ -81,7 +70,8 @@ export const queryService =
       routes: [
         ...queryRoutes({
           ...services,
-          ...{ store, catalogue, reservations, sharedFailures, events },
+          ...{ store, catalogue, reservations, throttle, events, hasher: createHasher(), now: Date.now },
+          freshness: freshnessOf(store),
         }),
         ...events.routes,
       ],
@@ -107,18 +97,20 @@ export const queryService =
 
 /** The one place that knows which of the two stores there is. */
 async function openStore(services: ProcessServices): Promise<RecordStore> {
-  const { redis, config, db } = services;
   // the embedded engine serves one process
-  if (config.clickhouse === undefined) return EmbeddedStore.open(services);
-  // what a server of a cluster answers may be older than a write that another one acknowledged
-  const shares = redis !== undefined && db.cluster === undefined && db.servers === 1;
-  return shares
-    ? new SharedStore({
-        ...services,
-        versions: new RedisVersions({ ...services, redis, outages: new CacheOutages(services) }),
-        cacheBytes: config.recordCacheBytes,
-      })
-    : new SharedStore({ ...services, versions: noVersions, cacheBytes: 0 });
+  if (services.config.clickhouse === undefined) return EmbeddedStore.open(services);
+  const { openSharedStore } = await import('./store-shared/open-shared-store.ts');
+  return openSharedStore(services);
+}
+
+/** Redis' are loaded only where there is one. */
+async function openReservations(
+  { redis, log }: ProcessServices,
+  everUsed: (signal: AbortSignal) => Promise<boolean>,
+): Promise<UniqueReservations> {
+  if (redis === undefined) return createLocalReservations();
+  const { RedisReservations } = await import('./unique/redis-reservations.ts');
+  return new RedisReservations({ redis, log, everUsed });
 }
 
 export interface QueryDeps
@@ -137,31 +129,23 @@ export interface QueryDeps
   readonly database: string;
   readonly authenticate: Authenticate;
   readonly events: RecordEvents;
-  /** Absent: nobody measures. */
-  readonly metrics?: Pick<Metrics, 'cache' | 'observeCall'>;
-  /** Absent: the clock. */
-  readonly now?: () => number;
-  /** Absent: argon2id. */
-  readonly hasher?: Hasher;
-  /** Absent: in this process. */
-  readonly reservations?: UniqueReservations;
-  /** Absent: failed logins are counted in this process. */
-  readonly sharedFailures?: SharedFailures | undefined;
-  /** What this process counts; absent: nobody counts. */
-  readonly usage?: UsageCounts;
+  readonly metrics: Pick<Metrics, 'cache'>;
+  readonly now: () => number;
+  readonly hasher: Hasher;
+  /** Of logins. */
+  readonly throttle: Throttle;
+  readonly reservations: UniqueReservations;
+  readonly usage: Pick<UsageCounts, 'add' | 'of'>;
 }
 
 /** The routes of the query service. */
 export function queryRoutes(args: QueryDeps): Route[] {
   const { config, store } = args;
-  const hasher = args.hasher ?? createHasher();
   const deps = {
     ...args,
-    hasher,
-    structures: createStructureCache(scopes, args.metrics?.cache('structures')),
+    structures: createStructureCache(scopes, args.metrics.cache('structures')),
     newId: createUuidV7(),
     writes: new InFlightWrites(),
-    reservations: args.reservations ?? createLocalReservations(),
     loginTokens: createLoginTokens({
       keys:
         config.loginTokenSecret === undefined
@@ -170,9 +154,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
       ttl: config.loginTokenTtl,
     }),
   };
-  const throttle = new LoginThrottle(loginThrottleDefaults, { shared: args.sharedFailures });
-  const checks = new HashChecks({ hasher, throttle });
-  const candidates = new Candidates({ store, checks });
+  const candidates = new Candidates({ store, checks: new HashChecks(args) });
   const reading = {
     ...deps,
     candidates,
@@ -197,7 +179,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
     announce: createAnnounce(args.events),
     spaces,
     authorize,
-    records: createRecordInserts({ ...reading, writes, now: args.now ?? Date.now }),
+    records: createRecordInserts({ ...reading, writes }),
     changes: new RecordChanges({ ...deps, writes }),
     describeSpace: (structure) => describeSpace(operations, structure, config.publicUrl ?? '/'),
   };
@@ -212,12 +194,5 @@ export function queryRoutes(args: QueryDeps): Route[] {
     }));
     return [{ ...route, handler, api: describeOperation(operation, model) }, ...also];
   });
-  return [
-    ...recordRoutes,
-    ...projectRoutes({ ...deps, spaces }),
-    ...usageRoutes({
-      usage: args.usage ?? new UsageCounts({ ...args, db: store.db }),
-      authenticate: args.authenticate,
-    }),
-  ];
+  return [...recordRoutes, ...projectRoutes({ ...deps, spaces }), ...usageRoutes(args)];
 }

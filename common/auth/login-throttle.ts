@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { overloaded, tooManyAttempts } from '../errors/catalogue.ts';
+import { upTo } from '../limits/up-to.ts';
 import { type FailureDelays, failureDelays } from './failure-delays.ts';
 import type { SharedFailures } from './shared-failures.ts';
 
@@ -53,7 +54,7 @@ export class LoginThrottle {
     this.#options = options;
     this.#now = now;
     this.#shared = shared;
-    this.#identities = new LRUCache({ max: options.identities, ttl: options.rememberedFor });
+    this.#identities = new LRUCache({ ...upTo(options.identities), ttl: options.rememberedFor });
   }
 
   /**

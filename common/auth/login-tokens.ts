@@ -1,4 +1,3 @@
-import { errors, jwtVerify, SignJWT } from 'jose';
 import type { SigningKeys } from './signing-keys.ts';
 
 /** Whom a login token speaks for: a record in the space that holds an application's users. */
@@ -25,11 +24,19 @@ const algorithm = 'HS256';
 const type = 'login+jwt';
 const longestToken = 2048;
 
+let loaded: Promise<typeof import('jose')> | undefined;
+/** Loaded with the first token: its 46 modules would make every start longer. */
+function loadJose(): Promise<typeof import('jose')> {
+  loaded ??= import('jose');
+  return loaded;
+}
+
 /** @param args.ttl milliseconds */
 export function createLoginTokens(args: { keys: SigningKeys; ttl: number; now?: () => Date }): LoginTokens {
   const { keys, ttl, now = () => new Date() } = args;
   return {
     async issue({ projectId, spaceId, recordId }) {
+      const { SignJWT } = await loadJose();
       const { id, secret } = await keys.current();
       const time = now().getTime();
       // rounded up: a token is good for the promised time at least
@@ -43,6 +50,7 @@ export function createLoginTokens(args: { keys: SigningKeys; ttl: number; now?: 
     },
     async verify(token) {
       if (token.length > longestToken) return null;
+      const { errors, jwtVerify } = await loadJose();
       try {
         const { payload } = await jwtVerify(
           token,

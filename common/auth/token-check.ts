@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../limits/up-to.ts';
 import type { Log } from '../log/log.ts';
 import type { Invalidation, StreamPosition } from '../redis/invalidation.ts';
 import { CacheCounts } from '../telemetry/cache-counts.ts';
@@ -79,9 +80,9 @@ export class AccessTokenCheck implements TokenCheck {
   readonly #counts: CacheCounts;
   readonly #trustFor: number;
   readonly #uses: TokenUses;
-  readonly #known = new LRUCache<string, Seen>({ max: cachedTokens });
+  readonly #known = new LRUCache<string, Seen>({ ...upTo(cachedTokens) });
   /** Apart, so that guessing tokens can't push out the good ones. */
-  readonly #unknown = new LRUCache<string, Seen>({ max: cachedTokens });
+  readonly #unknown = new LRUCache<string, Seen>({ ...upTo(cachedTokens) });
   readonly #lookups = new Map<string, { readonly seen: Promise<Seen>; readonly until: number }>();
   /** Counts revocations: a lookup that began before one must not be cached after it. */
   #revocations = 0;

@@ -40,9 +40,9 @@ export class StreamedFilter {
   }
 
   /** Fills it in the background; requests do without it until then. @param what the table has */
-  fillLater(source: FilterSource, what: string, log?: Pick<Log, 'warn'>): void {
+  fillLater(source: FilterSource, what: string, log: Pick<Log, 'warn'>): void {
     this.fill(source).catch((error: unknown) => {
-      log?.warn({ err: error }, `the filter of ${what} could not be made: each is looked up`);
+      log.warn({ err: error }, `the filter of ${what} could not be made: each is looked up`);
     });
   }
 

@@ -12,7 +12,6 @@ import { helpIfAsked } from './help.ts';
 import { openServices } from './open-services.ts';
 import type { Service, ServiceFactory } from './service.ts';
 import { ServingProcess } from './serving-process.ts';
-import { superviseWorkers } from './workers/supervisor.ts';
 import { type WorkerPlace, workerPlace } from './workers/worker-place.ts';
 
 const help = `
@@ -31,8 +30,11 @@ Settings are environment variables; docs/configuration.md lists them all. The mo
   BOOTSTRAP_TOKEN  the first access token (random)
 `;
 
+/** Imports the services that a process is to run. */
+type LoadServices = () => Promise<readonly ServiceFactory[]>;
+
 /** Runs services on one port until a signal stops the process, or several workers do. */
-export async function runProcess(factories: readonly ServiceFactory[]): Promise<void> {
+export async function runProcess(load: LoadServices): Promise<void> {
   helpIfAsked(help);
   try {
     const config = readConfig(process.env);
@@ -40,14 +42,14 @@ export async function runProcess(factories: readonly ServiceFactory[]): Promise<
     const worker = workerPlace(process.argv.slice(2));
     if (worker !== null) {
       const log = createLog(config.logLevel, { facts: { worker: worker.index }, secrets });
-      await start({ ...config, port: worker.port }, log, factories, worker);
+      await start({ ...config, port: worker.port }, log, load, worker);
       return;
     }
     const log = createLog(config.logLevel, { secrets });
     const problems = misspelledVariables(process.env, variableNames);
     for (const problem of [...endedNode(process.versions.node), ...problems]) log.warn(problem);
-    if (config.workers > 1) await superviseWorkers(config, log);
-    else await start(config, log, factories, null);
+    if (config.workers > 1) await (await import('./workers/supervisor.ts')).superviseWorkers(config, log);
+    else await start(config, log, load, null);
   } catch (error) {
     failStart(error);
   }
@@ -57,16 +59,20 @@ export async function runProcess(factories: readonly ServiceFactory[]): Promise<
 async function start(
   config: Config,
   log: Log,
-  factories: readonly ServiceFactory[],
+  load: LoadServices,
   worker: WorkerPlace | null,
 ): Promise<void> {
   const tracing = config.tracing === undefined ? undefined : await loadTracing(config.tracing, log);
   const measured = createMetrics({ worker: worker?.index ?? 1 });
   const observeCall = tracing?.traced(measured.observeCall) ?? measured.observeCall;
   const metrics = { ...measured, observeCall };
+  // the stores are opened while the modules are loaded: most of either is waiting
+  const loading = load();
+  loading.catch(() => {});
   const services = await openServices(config, log, metrics);
   const running: Service[] = [];
   try {
+    const factories = await loading;
     await new ServingProcess({ config, log, factories, worker, services, running, tracing, metrics }).start();
   } catch (error) {
     // an engine that still works when the process exits takes it down with a fatal signal

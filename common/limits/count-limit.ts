@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { upTo } from './up-to.ts';
 
 const rememberedFor = 10_000;
 const rememberedAccounts = 10_000;
@@ -8,7 +9,10 @@ export class CountLimit {
   readonly #limit: number;
   readonly #count: (account: string, signal: AbortSignal) => Promise<number>;
   readonly #full: (limit: number) => Error;
-  readonly #counts = new LRUCache<string, { count: number }>({ max: rememberedAccounts, ttl: rememberedFor });
+  readonly #counts = new LRUCache<string, { count: number }>({
+    ...upTo(rememberedAccounts),
+    ttl: rememberedFor,
+  });
 
   /** @param args.count asks the store @param args.full what is thrown beyond the limit */
   constructor(args: {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../limits/up-to.ts';
 import { GatheredNames } from './gathered-names.ts';
 
 /** Names that are remembered as missing, and for how long. Milliseconds. */
@@ -8,7 +9,7 @@ const missingFor = 1000;
 /** Finds files by their names. A missing file is missing for a second, however often it is asked for. */
 export class FileLookup<File> {
   readonly #looks: GatheredNames<ReadonlyMap<string, File>>;
-  readonly #missing = new LRUCache<string, true>({ max: missingNames, ttl: missingFor });
+  readonly #missing = new LRUCache<string, true>({ ...upTo(missingNames), ttl: missingFor });
 
   /** @param find one statement for all names */
   constructor(find: (names: readonly string[], signal: AbortSignal) => Promise<ReadonlyMap<string, File>>) {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../limits/up-to.ts';
 import { CacheCounts } from '../telemetry/cache-counts.ts';
 import type { Metrics } from '../telemetry/create-metrics.ts';
 import type { CloudFile } from './cloud-file.ts';
@@ -16,7 +17,7 @@ export class KnownFiles {
   readonly #lookup: FileLookup<CloudFile>;
   readonly #known: LRUCache<string, CloudFile>;
   /** A look that began before the removal may end after it. Names never come again. */
-  readonly #removed = new LRUCache<string, true>({ max: cachedFiles });
+  readonly #removed = new LRUCache<string, true>({ ...upTo(cachedFiles) });
 
   /** @param args.alone whether no other process deletes files */
   constructor(args: {
@@ -28,7 +29,7 @@ export class KnownFiles {
     const onLookup = metrics?.batch('file_lookups');
     this.#statements = statements;
     this.#counts = metrics?.cache('files') ?? new CacheCounts();
-    this.#known = new LRUCache({ max: cachedFiles, ttl: alone ? 0 : knownFor });
+    this.#known = new LRUCache({ ...upTo(cachedFiles), ttl: alone ? 0 : knownFor });
     this.#lookup = new FileLookup((names, signal) => {
       onLookup?.(names.length);
       return statements.byNames(names, signal);

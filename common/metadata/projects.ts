@@ -3,6 +3,7 @@ import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
 import { tooManyProjects } from '../errors/catalogue.ts';
 import { CountLimit } from '../limits/count-limit.ts';
+import { upTo } from '../limits/up-to.ts';
 import type { Invalidation, StreamPosition } from '../redis/invalidation.ts';
 import { rowLine, timestampText } from './row-values.ts';
 import { uuidV5 } from './uuid-v5.ts';
@@ -77,7 +78,7 @@ export function createProjects(args: {
     },
     full: tooManyProjects,
   });
-  const known = new LRUCache<string, Known>({ max: cachedProjects });
+  const known = new LRUCache<string, Known>({ ...upTo(cachedProjects) });
   /** A look that began before a removal may end after it. */
   let removals = 0;
   let hasFiles: HasFiles = async ({ ownerId, slug }, signal) => {

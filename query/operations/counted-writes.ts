@@ -5,10 +5,10 @@ import type { Operation, RunOperation } from './operation.ts';
 /** Counts what an operation writes of an account's records, once it has succeeded: all of an array, otherwise one. */
 export function countedWrites(
   { name, family, run }: Operation,
-  usage: Pick<UsageCounts, 'add'> | undefined,
+  usage: Pick<UsageCounts, 'add'>,
 ): RunOperation {
   // how many a clear deletes says nothing of what it takes
-  if (usage === undefined || family === null || family === 'find' || name === 'clear') return run;
+  if (family === null || family === 'find' || name === 'clear') return run;
   return async (call, deps) => {
     let opened: RecordSpace | undefined;
     let counted: number | undefined;

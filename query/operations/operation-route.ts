@@ -11,8 +11,7 @@ interface OperationRouteDeps {
   readonly config: Pick<Config, 'maxRecordBytes' | 'maxRecordsBytes'>;
   readonly authenticate: Authenticate;
   readonly openSpace: OpenSpace;
-  /** Absent: nobody counts. */
-  readonly usage?: UsageCounts;
+  readonly usage: Pick<UsageCounts, 'add'>;
 }
 
 /** How a request for an operation is answered. */

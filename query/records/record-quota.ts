@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { quotaExceeded } from '../../common/errors/catalogue.ts';
+import { upTo } from '../../common/limits/up-to.ts';
 import { waitAtMost } from '../../common/limits/wait-at-most.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { Assignment } from '../sql/update-sql.ts';
@@ -38,15 +39,15 @@ interface Account {
 export class RecordQuota {
   readonly #limit: number;
   readonly #count: (account: string) => Promise<number>;
-  readonly #log: Pick<Log, 'warn'> | undefined;
+  readonly #log: Pick<Log, 'warn'>;
   readonly #now: () => number;
-  readonly #accounts = new LRUCache<string, Account>({ max: rememberedAccounts });
+  readonly #accounts = new LRUCache<string, Account>({ ...upTo(rememberedAccounts) });
 
   /** @param args.count asks the store */
   constructor(args: {
     limit: number;
     count: (account: string) => Promise<number>;
-    log?: Pick<Log, 'warn'> | undefined;
+    log: Pick<Log, 'warn'>;
     now?: () => number;
   }) {
     this.#limit = args.limit;
@@ -106,7 +107,7 @@ export class RecordQuota {
       account.written = account.writtenMeanwhile;
       account.countedAt = began;
     } catch (error) {
-      this.#log?.warn({ err: error }, 'the records of an account could not be counted for its quota');
+      this.#log.warn({ err: error }, 'the records of an account could not be counted for its quota');
     }
     const ended = this.#now();
     account.nextCount = ended + Math.max(leastPause, pauseFactor * (ended - began));

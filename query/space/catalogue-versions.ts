@@ -7,14 +7,12 @@ import { areToBeStored, begun, storeInitialRecords } from './initial-records.ts'
 import type { KnownSpaces, Look } from './known-spaces.ts';
 import { type CatalogueEntry, type RetiredSlot, storedSpace } from './space-catalogue.ts';
 import { generationOf } from './space-generation.ts';
-import type { SpacesDeps } from './spaces-deps.ts';
+import { outdatedAfter, type SpacesDeps } from './spaces-deps.ts';
 
 interface Deps extends Pick<SpacesDeps, 'store' | 'catalogue' | 'invalidation'> {
   readonly known: KnownSpaces;
 }
 
-/** After this no process goes on by a structure that was replaced. Milliseconds. */
-export const outdatedAfter = 120_000;
 /** Others were first so often that something is wrong. */
 export const attempts = 20;
 

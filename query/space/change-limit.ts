@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../common/limits/up-to.ts';
 
 const keptSpaces = 10_000;
 
@@ -14,7 +15,7 @@ export class ChangeLimit {
   constructor({ per, limit }: { per: number; limit: number }) {
     this.#limit = limit;
     // the time begins with the first change
-    this.#counts = new LRUCache({ max: keptSpaces, ttl: per, noUpdateTTL: true });
+    this.#counts = new LRUCache({ ...upTo(keptSpaces), ttl: per, noUpdateTTL: true });
   }
 
   note(spaceId: string): void {

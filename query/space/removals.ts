@@ -2,13 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordStore } from '../store/record-store.ts';
 import type { DroppedSpace, RetiredSlot } from './space-catalogue.ts';
 import { droppedRecordsId } from './space-generation.ts';
-import type { SpacesDeps } from './spaces-deps.ts';
+import { outdatedAfter, type SpacesDeps } from './spaces-deps.ts';
 
 export type RemovalDeps = Pick<SpacesDeps, 'store' | 'catalogue' | 'log'>;
 
-/** How long writes that began before may take, and how old a space is that no process writes to any more. Milliseconds. */
+/** How long writes that began before may take. Milliseconds. */
 const idleLimit = 5_000;
-const outdatedAfter = 120_000;
 /** Dropped spaces that a start sweeps. */
 const sweptAtOnce = 1000;
 /** Records of one UPDATE: the table's other updates wait for it. */
@@ -64,7 +63,7 @@ export async function deleteDropped(
     // of writes of other processes nothing is known
     if (store.alone && idle) await catalogue.swept(dropped, signal);
   } catch (error) {
-    log?.warn({ err: error, space: dropped.id }, 'records of a dropped space are left to the next start');
+    log.warn({ err: error, space: dropped.id }, 'records of a dropped space are left to the next start');
   }
 }
 
@@ -93,7 +92,7 @@ export async function clearSlot(
     }
   } catch (error) {
     if (!signal?.aborted)
-      log?.warn({ err: error, space: recordsId }, 'values of a dropped field are left to the next start');
+      log.warn({ err: error, space: recordsId }, 'values of a dropped field are left to the next start');
   }
 }
 
@@ -101,6 +100,7 @@ export async function clearSlot(
 export async function sweepLeft(deps: RemovalDeps, signal: AbortSignal): Promise<void> {
   const { store, catalogue, log } = deps;
   try {
+    // no process writes any more to a space that was dropped before
     const before = new Date(Date.now() - (store.alone ? 0 : outdatedAfter));
     for (const dropped of await catalogue.leftBehind(before, sweptAtOnce, signal)) {
       await deleteAll(store, droppedRecordsId(dropped.id, dropped.version), 'all', signal);
@@ -108,6 +108,6 @@ export async function sweepLeft(deps: RemovalDeps, signal: AbortSignal): Promise
     }
     for (const retired of await catalogue.retiredSlots(signal)) await clearSlot(deps, retired, signal);
   } catch (error) {
-    if (!signal.aborted) log?.warn({ err: error }, 'what was dropped is left to the next start');
+    if (!signal.aborted) log.warn({ err: error }, 'what was dropped is left to the next start');
   }
 }

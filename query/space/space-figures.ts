@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { forEachAtOnce } from '../../common/limits/for-each-at-once.ts';
+import { upTo } from '../../common/limits/up-to.ts';
 import type { RecordStore } from '../store/record-store.ts';
 
 /** How much a space holds. */
@@ -23,7 +24,7 @@ const samplesAtOnce = 4;
  */
 export class SpaceSizes {
   readonly #store: RecordStore;
-  readonly #average = new LRUCache<string, number>({ max: knownSpaces, ttl: knownFor });
+  readonly #average = new LRUCache<string, number>({ ...upTo(knownSpaces), ttl: knownFor });
 
   constructor(store: RecordStore) {
     this.#store = store;

@@ -3,15 +3,16 @@ import { LRUCache } from 'lru-cache';
 import { deadlineExceeded, overloaded, tooManySpaces } from '../../common/errors/catalogue.ts';
 import { CountLimit } from '../../common/limits/count-limit.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
+import { upTo } from '../../common/limits/up-to.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
+import type { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { attempts, CatalogueVersions, outdatedAfter } from './catalogue-versions.ts';
+import { attempts, CatalogueVersions } from './catalogue-versions.ts';
 import { KnownSpaces } from './known-spaces.ts';
 import { findOrAllow, makeSpace, missingSpace } from './new-spaces.ts';
 import type { CatalogueEntry, RetiredSlot } from './space-catalogue.ts';
 import type { SpaceRequest } from './space-request.ts';
-import type { Freshness, SpacesDeps } from './spaces-deps.ts';
+import type { SpacesDeps } from './spaces-deps.ts';
 import { StructureChanges } from './structure-changes.ts';
 import { type HeldUp, TypeChanges } from './type-changes.ts';
 
@@ -20,9 +21,6 @@ const deadline = 30_000;
 const keptIds = 20_000;
 /** How long a request waits for the types of fields to change. */
 const patience = 20_000;
-const usualFreshness: Freshness = { freshFor: 5_000, staleAfter: 10_000 };
-/** Nobody else changes the catalogue. */
-const alwaysFresh: Freshness = { freshFor: Number.POSITIVE_INFINITY, staleAfter: Number.POSITIVE_INFINITY };
 /** After this no process uses an invalidated entry (common/redis/), even if it missed the message. */
 const heardAfter = 1_000;
 
@@ -38,20 +36,18 @@ export class Spaces {
   readonly #limit: CountLimit;
   readonly #refreshing = new Set<string>();
   /** Of spaces that were asked for: a hash of a path takes longer than the rest of a hit. */
-  readonly #ids = new LRUCache<string, string>({ max: keptIds });
+  readonly #ids = new LRUCache<string, string>({ ...upTo(keptIds) });
 
   constructor(deps: SpacesDeps) {
     this.#deps = deps;
-    this.#counts = deps.metrics?.cache('spaces') ?? new CacheCounts();
+    this.#counts = deps.metrics.cache('spaces');
     this.#limit = new CountLimit({
       limit: deps.maxSpaces,
       count: (ownerId, signal) => deps.catalogue.countOfOwner(ownerId, signal),
       full: tooManySpaces,
     });
-    this.#known = new KnownSpaces({
-      ...(deps.freshness ?? (deps.store.alone ? alwaysFresh : usualFreshness)),
-      invalidation: deps.invalidation,
-    });
+    const { freshness, invalidation } = deps;
+    this.#known = new KnownSpaces({ ...freshness, invalidation });
     const known = this.#known;
     const versions = new CatalogueVersions({ ...deps, known });
     this.#versions = versions;
@@ -60,7 +56,7 @@ export class Spaces {
       ...deps,
       edit: (id, change, signal) => this.#locked(id, (own) => versions.edit(id, change, own), signal),
       untilHeard: (signal) => this.untilHeard(signal),
-      outdatedAfter: deps.freshness?.outdatedAfter ?? outdatedAfter,
+      outdatedAfter: freshness.outdatedAfter,
     });
   }
 
@@ -137,7 +133,7 @@ export class Spaces {
   async untilHeard(signal: AbortSignal): Promise<void> {
     const { store, invalidation, freshness } = this.#deps;
     if (store.alone) return;
-    const { staleAfter } = freshness ?? usualFreshness;
+    const { staleAfter } = freshness;
     const time = invalidation === undefined ? staleAfter : Math.min(staleAfter, heardAfter);
     await sleep(time, undefined, { signal });
   }

@@ -30,8 +30,8 @@ interface EmbeddedStoreArgs {
   readonly pending: PendingRecords;
   readonly preloads: SpacePreloads;
   readonly results: ResultCache;
-  readonly log?: Pick<Log, 'warn'> | undefined;
-  readonly metrics?: Pick<Metrics, 'batch'> | undefined;
+  readonly log: Pick<Log, 'warn'>;
+  readonly metrics: Pick<Metrics, 'batch'>;
 }
 
 /**
@@ -59,7 +59,7 @@ export class EmbeddedStore implements RecordStore {
     readonly database: string;
     readonly config: { readonly dataDir: string; readonly recordCacheBytes: number };
     readonly log: Pick<Log, 'error' | 'warn' | 'info'>;
-    readonly metrics?: Pick<Metrics, 'batch' | 'cache'> | undefined;
+    readonly metrics: Pick<Metrics, 'batch' | 'cache'>;
   }): Promise<EmbeddedStore> {
     const { db, database, config, log, metrics } = args;
     const bytes = config.recordCacheBytes;
@@ -68,7 +68,7 @@ export class EmbeddedStore implements RecordStore {
     const directory = join(config.dataDir, 'record-log');
     const pending = await PendingRecords.open({ db, table, known, directory, log });
     const preloads = new SpacePreloads({ db, table, known, log });
-    const results = new ResultCache(bytes * (1 - recordShare), metrics?.cache('records'));
+    const results = new ResultCache(bytes * (1 - recordShare), metrics.cache('records'));
     return new EmbeddedStore({ db, database, known, pending, preloads, results, log, metrics });
   }
 

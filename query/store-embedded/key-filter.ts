@@ -17,11 +17,7 @@ export class KeyFilter implements StoredKeys {
   readonly #db: Database;
   readonly #table: RecordsTable;
 
-  constructor({
-    db,
-    table,
-    log,
-  }: { db: Database; table: RecordsTable; log?: Pick<Log, 'warn'> | undefined }) {
+  constructor({ db, table, log }: { db: Database; table: RecordsTable; log: Pick<Log, 'warn'> }) {
     this.#db = db;
     this.#table = table;
     const source = {

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../common/clickhouse/database.ts';
+import { upTo } from '../../common/limits/up-to.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { TableLoad } from '../memory/memory-tables.ts';
 import { PackedRows } from '../sql/packed-row.ts';
@@ -49,7 +50,7 @@ const largestRest = 1024 * 1024;
  */
 export class SpacePreloads {
   readonly #deps: Deps;
-  readonly #misses = new LRUCache<string, Misses>({ max: keptSpaces });
+  readonly #misses = new LRUCache<string, Misses>({ ...upTo(keptSpaces) });
   readonly #fewest: number;
   #running: Promise<void> | null = null;
   #load: TableLoad | null = null;

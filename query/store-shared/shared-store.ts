@@ -33,7 +33,7 @@ export class SharedStore implements RecordStore {
     readonly database: string;
     readonly versions: SpaceVersions;
     readonly cacheBytes: number;
-    readonly metrics?: Pick<Metrics, 'batch' | 'cache'> | undefined;
+    readonly metrics: Pick<Metrics, 'batch' | 'cache'>;
   }) {
     const { db, versions, cacheBytes: bytes, metrics } = args;
     const reads = new SharedReads(args);
@@ -41,7 +41,7 @@ export class SharedStore implements RecordStore {
     this.db = db;
     this.table = table;
     this.#beginWrite = (spaceId) => versions.begin(spaceId);
-    this.results = new VersionedCache({ versions, bytes, counts: metrics?.cache('records') });
+    this.results = new VersionedCache({ versions, bytes, counts: metrics.cache('records') });
     this.lookUp = (...asked) => reads.lookUp(...asked);
     this.find = (...asked) => reads.find(...asked);
     const writes = createStatementWrites({

@@ -45,8 +45,7 @@ export function createChangeCommit(args: {
   now?: () => Date;
   /** Shared with others that change the same rows; absent: there are none. */
   lock?: ReadWriteLock;
-  /** Absent: nobody measures. */
-  metrics?: Pick<Metrics, 'batch'> | undefined;
+  metrics: Pick<Metrics, 'batch'>;
 }): ChangeCommit {
   const { db, table, pendingLimit, statementLimit, recordLimit, lock, now = () => new Date() } = args;
 
@@ -118,7 +117,7 @@ export function createChangeCommit(args: {
     sizeLimit: statementLimit,
     countLimit: recordLimit,
     lock,
-    onStatement: args.metrics?.batch('record_changes'),
+    onStatement: args.metrics.batch('record_changes'),
     run: make,
   });
   return {

@@ -33,7 +33,7 @@ export class SharedReads {
   constructor(args: {
     readonly db: Database;
     readonly database: string;
-    readonly metrics?: Pick<Metrics, 'batch'> | undefined;
+    readonly metrics: Pick<Metrics, 'batch'>;
   }) {
     const { db, database, metrics } = args;
     this.table = new RecordsTable(db, database);
@@ -42,14 +42,14 @@ export class SharedReads {
       pendingLimit: waitingLimit,
       full: 'too many look-ups wait',
       sizeLimit: perStatement.lookups,
-      onStatement: metrics?.batch('record_lookups'),
+      onStatement: metrics.batch('record_lookups'),
       run: (lookups) => settleAll(lookups, () => readLookups(engine, lookups)),
     });
     this.#finds = new StatementQueues({
       pendingLimit: waitingLimit,
       full: 'too many finds wait',
       sizeLimit: perStatement.finds,
-      onStatement: metrics?.batch('record_finds'),
+      onStatement: metrics.batch('record_finds'),
       run: (finds) => this.#runFinds(engine, finds),
     });
   }

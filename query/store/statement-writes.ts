@@ -37,13 +37,12 @@ export function createStatementWrites(deps: {
   /** By space; shared with others that change the same rows. */
   readonly lock: ReadWriteLock;
   readonly beginWrite: BeginWrite;
-  /** Absent: nobody measures. */
-  readonly metrics?: Pick<Metrics, 'batch'> | undefined;
+  readonly metrics: Pick<Metrics, 'batch'>;
 }): RecordWrites {
   const { db, table, beginWrite, metrics } = deps;
   const groupCommit = createGroupCommit({
     ...{ ...deps, ...insertLimits },
-    onStatement: metrics?.batch('record_inserts'),
+    onStatement: metrics.batch('record_inserts'),
   });
   const statementLimit = db.cluster === undefined ? changeLimits.statementLimit : clusterStatementLimit;
   const changeCommit = createChangeCommit({ ...deps, ...changeLimits, statementLimit });

@@ -5,7 +5,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
-import { unobserved } from '../../common/telemetry/observe-call.ts';
 import type { SpaceVersions } from '../../query/store-shared/space-versions.ts';
 import { createLocalReservations } from '../../query/unique/unique-reservations.ts';
 import { createLocalVersions } from '../services/local-versions.ts';
@@ -29,7 +28,6 @@ async function open(
     metrics: {
       cache: (name) => (name === 'records' ? counts : new CacheCounts()),
       batch: () => () => {},
-      observeCall: unobserved,
     },
   });
   test.teardown(() => harness.close());

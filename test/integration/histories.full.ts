@@ -8,6 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
+import { unmeasured } from '../../common/telemetry/unmeasured.ts';
 import type { RecordStore } from '../../query/store/record-store.ts';
 import { type RecordEffect, ResultCache } from '../../query/store-embedded/result-cache.ts';
 import { SharedStore } from '../../query/store-shared/shared-store.ts';
@@ -117,7 +118,7 @@ async function open(
 /** A store that is alone, all of whose writes are statements. */
 function byStatements(engine: { db: Database; database: string }, results: ResultCache): RecordStore {
   const versions = { read: async () => null, begin: results.beginWrite };
-  const store = new SharedStore({ ...engine, versions, cacheBytes: 0 });
+  const store = new SharedStore({ ...engine, versions, cacheBytes: 0, metrics: unmeasured });
   return Object.assign(store, { results, alone: true }) as unknown as RecordStore;
 }
 

@@ -11,6 +11,7 @@ import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
+import { unmeasured } from '../../common/telemetry/unmeasured.ts';
 import { equals } from '../../query/input/parse-conditions.ts';
 import type { ReadPlan } from '../../query/input/read-plan.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
@@ -131,12 +132,16 @@ class Client {
 
 async function embedded(t: Test, cacheBytes: number): Promise<Client> {
   const known = new KnownRecords(new MemoryTables(cacheBytes));
-  const records = { db, known, log: silentLog(), table: new RecordsTable(db, database) };
+  const log = silentLog();
+  const records = { db, known, log, table: new RecordsTable(db, database) };
   const directory = await mkdtemp(join(root, 'log-'));
   const pending = await PendingRecords.open({ ...records, directory });
   const preloads = new SpacePreloads({ ...records, fewestMisses: 1 });
   const results = new ResultCache(1e6);
-  const store = new EmbeddedStore({ db, database, known, pending, preloads, results });
+  const store = new EmbeddedStore({
+    ...{ db, database, known, pending, preloads, results, log },
+    metrics: unmeasured,
+  });
   t.teardown(() => store.close());
   return new Client(store);
 }
@@ -146,7 +151,7 @@ const stores: Readonly<Record<string, (t: Test) => Promise<Client>>> = {
   'embedded, no rows in memory': (t) => embedded(t, 0),
   shared: async () => {
     const versions = createLocalVersions();
-    return new Client(new SharedStore({ db, database, versions, cacheBytes: 1e6 }));
+    return new Client(new SharedStore({ db, database, versions, cacheBytes: 1e6, metrics: unmeasured }));
   },
 };
 

@@ -16,10 +16,9 @@ import { metadataTableNames, shardedTableNames } from '../../common/clickhouse/t
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
-import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { openAddress } from '../services/clickhouse-address.ts';
 import { driveEverything } from '../services/drive-everything.ts';
-import { plainStore } from '../services/plain-store.ts';
+import { untouchedQueryRoutes } from '../services/plain-store.ts';
 import { openQueryHarness, type QueryHarness, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
 import { type Recorded, recordingDatabase } from '../services/recording-database.ts';
@@ -76,10 +75,7 @@ async function checkCollection(
   all: readonly Recorded[],
   called: ReadonlySet<string>,
 ): Promise<void> {
-  const routes = [
-    ...queryRoutes({ config: {}, store: plainStore({} as never) } as unknown as QueryDeps),
-    ...webhookRoutes({} as never),
-  ];
+  const routes = [...untouchedQueryRoutes(), ...webhookRoutes({} as never)];
   const missing = routes.map(({ method, path }) => `${method} ${path}`).filter((route) => !called.has(route));
   t.strictSame(missing, [], 'every operation was done');
   const places = new Set(all.map(({ place }) => place));

@@ -5,6 +5,7 @@ import { topologyOf } from '../../common/clickhouse/topology.ts';
 import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import { unavailable } from '../../common/errors/catalogue.ts';
 import { recordTables } from '../../common/metadata/migrations/record-tables.ts';
+import { unmeasured } from '../../common/telemetry/unmeasured.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import { createChangeCommit } from '../../query/store/change-commit.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
@@ -49,6 +50,7 @@ const updates = (database: Database) =>
     pendingLimit: 1e9,
     statementLimit: 1e9,
     recordLimit: 100,
+    metrics: unmeasured,
   });
 
 /** What every `Database` does with permits: leave to write that may run out. */

@@ -8,9 +8,8 @@ import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import { consoleRoutes } from '../../console/routes.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
-import { queryRoutes } from '../../query/query-service.ts';
 import { fakeRequest } from './fake-request.ts';
-import { plainStore } from './plain-store.ts';
+import { untouchedQueryRoutes } from './plain-store.ts';
 
 // nothing is called while tables are made: what the handlers would need is never reached
 const untouched = {} as never;
@@ -20,18 +19,7 @@ export function gatewayTable(): Route[] {
 }
 
 export function queryTable(): Route[] {
-  return [
-    ...queryRoutes({
-      config: untouched,
-      store: plainStore(untouched),
-      database: '',
-      catalogue: untouched,
-      projects: untouched,
-      authenticate: untouched,
-      events: untouched,
-    }),
-    ...webhookRoutes({ webhooks: untouched, authenticate: untouched }),
-  ];
+  return [...untouchedQueryRoutes(), ...webhookRoutes({ webhooks: untouched, authenticate: untouched })];
 }
 
 export function consoleTable(): Route[] {

@@ -1,8 +1,17 @@
 import type { Database } from '../../common/clickhouse/database.ts';
+import type { Route } from '../../common/http/http-types.ts';
+import { unmeasured } from '../../common/telemetry/unmeasured.ts';
+import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { SharedStore } from '../../query/store-shared/shared-store.ts';
 import { noVersions } from '../../query/store-shared/space-versions.ts';
 
 /** The records as a process has them that shares the engine, and keeps nothing. */
 export function plainStore(db: Database, database = 'sluice'): SharedStore {
-  return new SharedStore({ db, database, versions: noVersions, cacheBytes: 0 });
+  return new SharedStore({ db, database, versions: noVersions, cacheBytes: 0, metrics: unmeasured });
+}
+
+/** The table of the query service. Nothing of it can be called. */
+export function untouchedQueryRoutes(): Route[] {
+  const deps = { config: {}, store: plainStore({} as never), freshness: {}, metrics: unmeasured };
+  return queryRoutes(deps as unknown as QueryDeps);
 }

@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createHasher } from '../../common/auth/hasher.ts';
+import { LoginThrottle } from '../../common/auth/login-throttle.ts';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
@@ -11,12 +13,15 @@ import { Router } from '../../common/http/router.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
+import { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
+import { unmeasured } from '../../common/telemetry/unmeasured.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { Webhooks, type WebhooksDeps } from '../../events/webhooks.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { LoggedCatalogue } from '../../query/space/logged-catalogue.ts';
+import { freshnessOf } from '../../query/space/spaces-deps.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import type { RecordStore } from '../../query/store/record-store.ts';
@@ -27,6 +32,7 @@ import { ResultCache } from '../../query/store-embedded/result-cache.ts';
 import { SpacePreloads } from '../../query/store-embedded/space-preloads.ts';
 import { SharedStore } from '../../query/store-shared/shared-store.ts';
 import { noVersions, type SpaceVersions } from '../../query/store-shared/space-versions.ts';
+import { createLocalReservations } from '../../query/unique/unique-reservations.ts';
 import { queryContract } from './contract.ts';
 import { fakeRequest, responseBytes } from './fake-request.ts';
 import { silentLog } from './silent-log.ts';
@@ -113,8 +119,9 @@ export async function openQueryHarness(
     /** What the routes keep results in. */
     cache?: () => ResultCache;
     /** What the routes, and each of `another`, reserve values of unique fields with; absent: memory of their own. */
-    reservations?: () => NonNullable<QueryDeps['reservations']>;
-    freshness?: QueryDeps['freshness'];
+    reservations?: () => QueryDeps['reservations'];
+    /** What differs from the usual. */
+    freshness?: Partial<QueryDeps['freshness']>;
     now?: () => number;
     /** Opens another engine than the usual one, on a directory of its own. */
     open?: (dataDir: string) => Promise<Database>;
@@ -122,7 +129,7 @@ export async function openQueryHarness(
     invalidation?: () => QueryDeps['invalidation'];
     /** What the routes, and each of `another`, know of each other's writes; absent: nothing, and they keep no results. */
     versions?: (db: Database) => SpaceVersions;
-    metrics?: NonNullable<QueryDeps['metrics']> & Pick<Metrics, 'batch'>;
+    metrics?: Pick<Metrics, 'batch' | 'cache'>;
     /** What hears of writes; absent: webhooks that reach no private network. */
     webhooks?: (db: Database) => Webhooks;
     /** Puts something between the service and the engine. */
@@ -138,22 +145,23 @@ export async function openQueryHarness(
   let store: RecordStore;
   let catalogue: TableCatalogue;
 
-  const { resultBytes = 16 * 1024 ** 2, metrics } = options;
+  const { resultBytes = 16 * 1024 ** 2, metrics = unmeasured } = options;
+  const log = silentLog();
   const openStore = (): RecordStore => {
-    const engine = { db: guardSpaces(wrap(db)), database: testDatabase, metrics };
+    const engine = { db: guardSpaces(wrap(db)), database: testDatabase, metrics, log };
     if (options.store !== undefined) return options.store(engine);
     const versions = options.versions?.(db);
     const cacheBytes = versions === undefined ? 0 : resultBytes;
     if (written === undefined)
       return new SharedStore({ ...engine, versions: versions ?? noVersions, cacheBytes });
-    const results = options.cache?.() ?? new ResultCache(resultBytes / 4, metrics?.cache('records'));
+    const results = options.cache?.() ?? new ResultCache(resultBytes / 4, metrics.cache('records'));
     return new EmbeddedStore({ ...engine, ...written, results });
   };
   const openRouter = (by: RecordStore): Router => {
     const invalidation = options.invalidation?.();
     const projects = createProjects({
       ...{ db, database: testDatabase, alone, invalidation },
-      ...(options.freshness === undefined ? {} : { knownFor: options.freshness.staleAfter }),
+      ...(options.freshness?.staleAfter === undefined ? {} : { knownFor: options.freshness.staleAfter }),
     });
     const events = options.webhooks?.(db) ?? testWebhooks({ db: wrap(db), alone });
     return new Router([
@@ -170,12 +178,12 @@ export async function openQueryHarness(
         database: testDatabase,
         ...{ store: by, catalogue, projects },
         ...{ authenticate, events },
-        ...(options.hasher === undefined ? {} : { hasher: options.hasher }),
-        ...(options.reservations === undefined ? {} : { reservations: options.reservations() }),
-        ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
-        ...(options.now === undefined ? {} : { now: options.now }),
-        ...(invalidation === undefined ? {} : { invalidation }),
-        ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
+        ...{ metrics, log, invalidation, throttle: new LoginThrottle() },
+        hasher: options.hasher ?? createHasher(),
+        reservations: options.reservations?.() ?? createLocalReservations(),
+        freshness: { ...freshnessOf(by), ...options.freshness },
+        now: options.now ?? Date.now,
+        usage: new UsageCounts({ db, database: testDatabase }),
       }),
       ...webhookRoutes({ webhooks: events, authenticate }),
     ]);
@@ -206,7 +214,6 @@ export async function openQueryHarness(
       const guarded = guardSpaces(wrap(db));
       const table = new RecordsTable(guarded, testDatabase);
       const directory = join(dataDir, 'record-log');
-      const log = silentLog();
       const { cacheBytes = 8e6, fewestMisses, ...more } = options.pending ?? {};
       const { known = new KnownRecords(new MemoryTables(cacheBytes)) } = more;
       const records = { db: guarded, table, log, known };

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Authenticate } from '../../common/auth/authenticate.ts';
+import { LoginThrottle } from '../../common/auth/login-throttle.ts';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import {
@@ -19,13 +20,14 @@ import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { FileQuery } from '../../common/metadata/file-list.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
-import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
+import { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import { descriptionRoutes } from '../../common/process-routes/description-routes.ts';
 import { frontPageRoute } from '../../common/process-routes/front-page.ts';
 import { healthRoutes } from '../../common/process-routes/health-routes.ts';
 import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import type { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
+import { unmeasured } from '../../common/telemetry/unmeasured.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { draftFile } from '../../gateway/file-draft.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
@@ -34,8 +36,10 @@ import { gatewayRoutes } from '../../gateway/routes.ts';
 import { UploadKeys } from '../../gateway/upload-keys.ts';
 import { UploadLinks } from '../../gateway/upload-links.ts';
 import { queryRoutes } from '../../query/query-service.ts';
+import { freshnessOf } from '../../query/space/spaces-deps.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { EmbeddedStore } from '../../query/store-embedded/embedded-store.ts';
+import { createLocalReservations } from '../../query/unique/unique-reservations.ts';
 import { fakeRequest } from './fake-request.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
@@ -110,7 +114,7 @@ export async function serveEverything(options: {
   void uploadKeys.use(busy, { userId: 'owner' }, () => new Promise(() => {}));
   let broken = false;
   const config = { dataDir: root, recordCacheBytes: 0 };
-  const records = await EmbeddedStore.open({ db, database, config, log });
+  const records = await EmbeddedStore.open({ db, database, config, log, metrics: unmeasured });
   const webhooks = testWebhooks({ db, database, alone: true });
   const routes: Route[] = [
     ...queryRoutes({
@@ -123,8 +127,9 @@ export async function serveEverything(options: {
         loginTokenTtl: 3_600_000,
       },
       ...{ store: records, catalogue: new TableCatalogue({ db, database }), database, projects },
-      ...{ authenticate, hasher: quickHasher(), events: webhooks },
-      ...counted,
+      ...{ authenticate, hasher: quickHasher(), events: webhooks, log, metrics: unmeasured },
+      ...{ throttle: new LoginThrottle(), reservations: createLocalReservations(), now: Date.now },
+      ...{ freshness: freshnessOf(records), usage: usage ?? new UsageCounts({ db, database }) },
     }),
     ...webhookRoutes({ webhooks, authenticate }),
     ...gatewayRoutes({

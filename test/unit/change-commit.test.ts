@@ -2,6 +2,7 @@ import t from 'tap';
 import type { Database, ReadStatement, WriteStatement } from '../../common/clickhouse/database.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
+import { unmeasured } from '../../common/telemetry/unmeasured.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import type { StoredRow } from '../../query/sql/stored-row.ts';
 import { createChangeCommit as createRealCommit } from '../../query/store/change-commit.ts';
@@ -66,8 +67,8 @@ const change = (
   ...more,
 });
 /** Of changes of one record each. */
-const createChangeCommit = (args: Parameters<typeof createRealCommit>[0]) => {
-  const real = createRealCommit(args);
+const createChangeCommit = (args: Omit<Parameters<typeof createRealCommit>[0], 'metrics'>) => {
+  const real = createRealCommit({ ...args, metrics: unmeasured });
   return { commit: (one: RecordChange) => real.commit(one).then(([row = null]) => row) };
 };
 const addressesOf = (sql: string): { _space: string; _id: string }[] => {
@@ -126,7 +127,7 @@ t.test('one id in two spaces is two records', async (t) => {
 
 t.test('an account that floods does not push back the one change of another', async (t) => {
   const fake = fakeDatabase();
-  const commit = createRealCommit({ db: fake.db, ...limits, recordLimit: 10 });
+  const commit = createRealCommit({ db: fake.db, ...limits, recordLimit: 10, metrics: unmeasured });
   fake.block();
   const flood = Array.from({ length: 500 }, (_, i) => commit.commit(change(`f${i}`)));
   const lonely = { ...sibling, ownerId: 'lonely' };

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { RecordQuota } from '../../query/records/record-quota.ts';
+import { silentLog } from '../services/silent-log.ts';
 
 const refused = { status: 403, code: 'quota_exceeded' };
 
@@ -8,7 +9,7 @@ const refused = { status: 403, code: 'quota_exceeded' };
 function quotaOf(limit: number) {
   const state = { now: 0, bytes: 0, asked: 0, away: false };
   const quota = new RecordQuota({
-    limit,
+    ...{ limit, log: silentLog() },
     now: () => state.now,
     async count() {
       state.asked++;
@@ -71,7 +72,7 @@ t.test('what is written while the store counts is counted as well', async (t) =>
   let answer: (bytes: number) => void = () => {};
   const count = (): Promise<number> =>
     now === 0 ? Promise.resolve(0) : new Promise((resolve) => (answer = resolve));
-  const quota = new RecordQuota({ limit: 100, count, now: () => now });
+  const quota = new RecordQuota({ limit: 100, count, log: silentLog(), now: () => now });
   const write = (bytes: number): Promise<void> => quota.write('a', bytes, async () => {});
   await write(10);
   now = 60_000;

@@ -17,7 +17,6 @@ import { readEvery, TimeZone } from './time-bucket.ts';
 
 const parts = ['where', 'groupBy', 'values', 'having', 'sort', 'limit'];
 const bucketParts = ['as', 'bucket', 'every', 'timeZone', 'fill'];
-const utc = TimeZone.named('UTC') as TimeZone;
 
 /** Reads the body of an aggregation by the structure of the space. Throws a 400 that lists every problem. */
 export function parseAggregate(body: unknown, structure: Structure): AggregatePlan {
@@ -96,7 +95,7 @@ class AggregateReader {
     const zone = typeof timeZone === 'string' ? TimeZone.named(timeZone) : null;
     if (zone === null)
       this.#problems.push('groupBy: timeZone should be the name of a time zone, such as Europe/Paris');
-    const bucket = readEvery(every, zone ?? utc);
+    const bucket = readEvery(every, zone ?? TimeZone.utc);
     if (typeof bucket === 'string') this.#problems.push(`groupBy: every ${bucket}`);
     if (typeof fill !== 'boolean') this.#problems.push('groupBy: fill should be true or false');
     if (typeof as === 'string') this.#isNewName(as);

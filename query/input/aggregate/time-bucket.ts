@@ -86,6 +86,7 @@ export function readEvery(text: unknown, zone: TimeZone): TimeBucket | string {
 
 /** Times as the clocks of a place show them. */
 export class TimeZone {
+  static readonly utc = new TimeZone('UTC');
   readonly name: string;
   readonly #format: Intl.DateTimeFormat | null;
 
@@ -97,6 +98,7 @@ export class TimeZone {
 
   /** Null: there is no such time zone, or the engine might not know it. */
   static named(text: string): TimeZone | null {
+    if (text === TimeZone.utc.name) return TimeZone.utc;
     try {
       const { timeZone } = new Intl.DateTimeFormat('en-US', { timeZone: text }).resolvedOptions();
       return knownZones().has(timeZone) || timeZone.startsWith('Etc/') ? new TimeZone(timeZone) : null;

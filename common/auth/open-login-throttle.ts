@@ -1,0 +1,21 @@
+import type { Database } from '../clickhouse/database.ts';
+import type { Log } from '../log/log.ts';
+import type { RedisConnection } from '../redis/redis-connection.ts';
+import { failureDelays } from './failure-delays.ts';
+import { LoginThrottle, loginThrottleDefaults } from './login-throttle.ts';
+import { createStoredKeys } from './signing-keys.ts';
+
+/** The throttle of a process. With Redis it counts what others see as well. */
+export async function openLoginThrottle(services: {
+  readonly db: Database;
+  readonly database: string;
+  readonly redis: RedisConnection | undefined;
+  readonly log: Log;
+}): Promise<LoginThrottle> {
+  const { redis, log } = services;
+  if (redis === undefined) return new LoginThrottle();
+  const { createSharedFailures } = await import('./shared-failures.ts');
+  const keys = createStoredKeys(services);
+  const shared = createSharedFailures({ redis, keys, delays: failureDelays, log });
+  return new LoginThrottle(loginThrottleDefaults, { shared });
+}
