@@ -52,6 +52,8 @@ interface Known {
 const cachedProjects = 10_000;
 /** How long a project is known without another look where nobody tells of its removal. Milliseconds. */
 const usualTime = 5_000;
+/** The same where others tell: shorter than what they told is remembered (redis-invalidation.ts). */
+const heardFor = 60_000;
 
 /**
  * @param args.maxProjects that an account may have; absent: any number
@@ -94,8 +96,9 @@ export function createProjects(args: {
 
   const isGood = ({ project, began, position }: Known): boolean => {
     if (alone) return true;
-    if (invalidation === undefined) return performance.now() - began <= knownFor;
-    return invalidation.isCurrent() && !invalidation.changedSince(project.id, position);
+    const age = performance.now() - began;
+    if (invalidation === undefined) return age <= knownFor;
+    return age <= heardFor && invalidation.isCurrent() && !invalidation.changedSince(project.id, position);
   };
 
   const find: Projects['find'] = async (ownerId, slug, signal) => {

@@ -25,7 +25,7 @@ function open(amount: number, { alone = false } = {}) {
   const processes = Array.from({ length: amount }, () =>
     createProjects({ db, database: 'd', alone, invalidation }),
   );
-  return { table, processes, find: (at: number) => processes[at]?.find('owner', 'p', signal) };
+  return { table, processes, invalidation, find: (at: number) => processes[at]?.find('owner', 'p', signal) };
 }
 
 t.test('a project that one process removes the others look up again', async (t) => {
@@ -52,4 +52,21 @@ t.test('a look that began before the removal does not bring the project back', a
   release();
   t.not(await early, null, 'it was asked before');
   t.equal(await find(0), null);
+});
+
+t.test('a removal that is remembered no longer does not leave the project to other processes', async (t) => {
+  const { processes, invalidation, find } = open(2);
+  const { now } = performance;
+  let ahead = 0;
+  performance.now = () => now.call(performance) + ahead;
+  t.teardown(() => {
+    performance.now = now;
+  });
+  const project = await find(0);
+  await find(1);
+  await processes[0]?.remove(project as NonNullable<typeof project>, signal);
+  // what was published is forgotten after three minutes
+  invalidation.changedSince = () => false;
+  ahead = 180_000;
+  t.equal(await find(1), null);
 });
