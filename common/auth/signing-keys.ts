@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../clickhouse/database.ts';
+import { pacedLook } from '../limits/paced-look.ts';
 import { rowLine, timestampText } from '../metadata/row-values.ts';
 
 /** A secret that signs login tokens; it is never logged and never answered. */
@@ -36,23 +36,15 @@ const lookInterval = 1000;
 export function createStoredKeys({ db, database }: { db: Database; database: string }): SigningKeys {
   const table = `${database}.signing_keys`;
   let known = new Map<string, SigningKey>();
-  let lastLook = Number.NEGATIVE_INFINITY;
-  let look: Promise<void> | null = null;
   let making: Promise<SigningKey> | null = null;
 
-  const load = (): Promise<void> => {
-    look ??= readKeys().finally(() => {
-      look = null;
-    });
-    return look;
-  };
-  const readKeys = async (): Promise<void> => {
-    lastLook = performance.now();
+  const load = async (): Promise<void> => {
     const rows = await db.rows<{ id: string; secret: string }>({
       sql: `SELECT id, secret FROM ${table} ORDER BY created_at, id`,
     });
     known = new Map(rows.map(({ id, secret }) => [id, { id, secret: Buffer.from(secret, 'base64') }]));
   };
+  const look = pacedLook(load, lookInterval);
   const oldest = (): SigningKey | null => known.values().next().value ?? null;
 
   const make = async (): Promise<SigningKey> => {
@@ -71,20 +63,6 @@ export function createStoredKeys({ db, database }: { db: Database; database: str
     return made;
   };
 
-  let upcoming: Promise<void> | null = null;
-  /** A look that begins after this call. There is one at a time, and then none for a while, however many ask. */
-  const nextLook = (): Promise<void> => {
-    upcoming ??= (async () => {
-      const wait = lastLook + lookInterval - performance.now();
-      if (wait > 0) await delay(wait);
-      // what is under way may have begun before
-      await look?.catch(() => {});
-      upcoming = null;
-      await load();
-    })();
-    return upcoming;
-  };
-
   return {
     async current() {
       const key = oldest();
@@ -98,7 +76,7 @@ export function createStoredKeys({ db, database }: { db: Database; database: str
       const key = known.get(id);
       if (key !== undefined) return key;
       // another process may have made it a moment ago
-      await nextLook();
+      await look();
       return known.get(id) ?? null;
     },
   };

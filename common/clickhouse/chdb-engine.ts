@@ -7,7 +7,7 @@ import { SessionPool, type SessionTurn } from './chdb-sessions.ts';
 import { readStream, type StreamEnds } from './chdb-stream.ts';
 import type { ReadStatement, StreamStatement } from './database.ts';
 import { engineSettings, pausingSettings, streamSettings, wholeResult } from './engine-settings.ts';
-import { textLiteral } from './literal.ts';
+import { settingsText, textLiteral } from './literal.ts';
 import { ReadPriorities } from './read-priorities.ts';
 import { StreamTurns } from './stream-turns.ts';
 import type { WritePermit } from './write-permit.ts';
@@ -244,11 +244,8 @@ export function tookTooLong(error: unknown): boolean {
 
 function openSession(chdb: typeof import('chdb'), path: string, settings: Settings, name: string): Session {
   const session = newSession(chdb, path);
-  const pairs = Object.entries({ ...settings, log_comment: name }).map(
-    ([key, value]) => `${key} = ${typeof value === 'number' ? value : textLiteral(value)}`,
-  );
   // one statement: it runs on the event loop's thread, and so do those that open a session in the place of another
-  session.query(`SET ${pairs.join(', ')}`);
+  session.query(`SET ${settingsText({ ...settings, log_comment: name })}`);
   return session;
 }
 

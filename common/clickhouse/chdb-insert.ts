@@ -2,7 +2,7 @@ import type { Session } from 'chdb';
 import type { InsertStatement } from './database.ts';
 import { wholeBlockSettings } from './engine-settings.ts';
 import { insertTarget } from './insert-target.ts';
-import { textLiteral } from './literal.ts';
+import { settingsText } from './literal.ts';
 import type { WritePermit } from './write-permit.ts';
 
 /**
@@ -29,10 +29,7 @@ export async function insertBlock(
     await session.insert({ table, ...named, values: lines, format, settings });
     return;
   }
-  const shown = Object.entries(settings).map(
-    ([name, value]) => `${name} = ${typeof value === 'number' ? value : textLiteral(value)}`,
-  );
-  await session.queryAsync(`${into} SETTINGS ${shown.join(', ')} FORMAT ${format}\n${textOf(lines)}`);
+  await session.queryAsync(`${into} SETTINGS ${settingsText(settings)} FORMAT ${format}\n${textOf(lines)}`);
 }
 
 /** Without a copy of the bytes. */

@@ -17,3 +17,10 @@ export function booleanLiteral(value: boolean): string {
 export function quoteIdentifier(name: string): string {
   return `\`${name.replace(/[\\`]/g, (char) => `\\${char}`)}\``;
 }
+
+/** What follows SET, or SETTINGS. */
+export function settingsText(settings: Readonly<Record<string, string | number>>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `${name} = ${typeof value === 'number' ? value : textLiteral(value)}`)
+    .join(', ');
+}

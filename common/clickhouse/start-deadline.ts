@@ -2,7 +2,7 @@
 export function startDeadline(
   milliseconds: number,
   signal: AbortSignal | undefined,
-): { readonly signal: AbortSignal; reason(): unknown; end(): void } {
+): { readonly signal: AbortSignal; end(): void } {
   const controller = new AbortController();
   const timer = setTimeout(
     () => controller.abort(new Error(`the database did not answer within ${milliseconds} ms`)),
@@ -13,8 +13,6 @@ export function startDeadline(
   else signal?.addEventListener('abort', onAbort, { once: true });
   return {
     signal: controller.signal,
-    /** The client's own error for an aborted request does not say why. */
-    reason: () => controller.signal.reason as unknown,
     end() {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);

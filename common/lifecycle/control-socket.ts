@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
-import { createServer, request } from 'node:http';
+import { createServer, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { CommandError } from '../errors/command-error.ts';
 import type { Log } from '../log/log.ts';
 
@@ -67,29 +68,24 @@ export async function serveControlSocket(args: {
   if (dirname(path) === sharedFolder() && !(await isOwnFolder(sharedFolder()))) {
     await mkdir(sharedFolder(), { mode: 0o700 });
   }
-  const execute = async (name: string, text: string): Promise<string> =>
-    runCommand(commands, name, JSON.parse(text));
+  const execute = async (incoming: IncomingMessage): Promise<string> => {
+    const order = JSON.parse(await text(incoming)) as unknown;
+    return runCommand(commands, (incoming.url ?? '').slice(1), order);
+  };
   const server = createServer({ requestTimeout: sendTimeout }, (incoming, answer) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    incoming.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > orderBytes) incoming.destroy();
-      else chunks.push(chunk);
-    });
-    incoming.on('error', (error) => log.debug({ err: error }, 'a command broke off'));
-    incoming.on('end', () => {
-      execute((incoming.url ?? '').slice(1), Buffer.concat(chunks).toString('utf8')).then(
-        (result) => answer.writeHead(200).end(result),
-        (error: unknown) => {
-          const refused = error instanceof CommandError;
-          if (!refused) log.error({ err: error }, 'a command failed');
-          answer
-            .writeHead(refused ? 400 : 500)
-            .end(refused ? error.message : 'the server failed; see its log');
-        },
-      );
-    });
+    if (!(Number(incoming.headers['content-length']) <= orderBytes)) {
+      incoming.destroy();
+      return;
+    }
+    execute(incoming).then(
+      (result) => answer.end(result),
+      (error: unknown) => {
+        const refused = error instanceof CommandError;
+        if (!refused) log.error({ err: error }, 'a command failed');
+        answer.writeHead(refused ? 400 : 500);
+        answer.end(refused ? error.message : 'the server failed; see its log');
+      },
+    );
   });
   if (await isServed(path)) {
     log.info('another process of this data directory takes its commands');
@@ -139,14 +135,10 @@ export async function sendCommand(args: {
   return new Promise((resolve, reject) => {
     const options = { socketPath: path, method: 'POST', path: `/${command}`, timeout };
     const outgoing = request(options, (answer) => {
-      const chunks: Buffer[] = [];
-      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-      answer.on('error', reject);
-      answer.on('end', () => {
-        const text = Buffer.concat(chunks).toString('utf8');
-        if (answer.statusCode === 200) resolve(text);
-        else reject(new CommandError(text));
-      });
+      text(answer).then((result) => {
+        if (answer.statusCode === 200) resolve(result);
+        else reject(new CommandError(result));
+      }, reject);
     });
     outgoing.on('timeout', () => outgoing.destroy(new Error('the server does not answer')));
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
