@@ -36,7 +36,7 @@ interface Open extends DownloadSlot {
 
 /**
  * How many downloads there may be at once, because each holds a file or a socket of the object store for as long as its
- * client likes. While others wait, who is slow is cut, and so is the slowest of the owner who has the most: an owner (an
+ * client likes. While others wait, a slow client is cut, and so is the slowest of the owner with the most: an owner (an
  * account, or an address) can have all slots only while nobody else wants one.
  */
 export class DownloadSlots {
@@ -104,7 +104,7 @@ export class DownloadSlots {
     for (const owner of [...this.#places.waiting.keys()]) this.#cutForShare(owner, now);
   }
 
-  /** Makes room for who has less than another would have left. */
+  /** Makes room for an owner that has less than another one would keep. */
   #cutForShare(owner: string, now: number): void {
     const { held } = this.#places;
     let largest = owner;

@@ -8,14 +8,14 @@ import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 export const smallFileBytes = 64 * 1024;
 
 /**
- * How long a file is kept. Milliseconds. Who removes it says so; that is what bounds the rest: an object that somebody
- * took away behind our back, and a deletion by a process that Redis does not answer while it answers this one.
+ * How long a file is kept. Milliseconds. Deletions are announced; this bounds the rest: an object that was removed from
+ * the store directly, and a deletion by a process that Redis does not answer while it answers this one.
  */
 const keptFor = { alone: 60_000, shared: 5000 } as const;
-/** What a file takes besides its bytes: its row, its headers and its place here. */
+/** Bytes of a file besides its own: its row, its headers and its place here. */
 const entryBytes = 2048;
 
-/** What is always the same of the answers to a file's downloads. */
+/** The constant parts of the answers to a file's downloads. */
 export interface ServedFile {
   readonly file: CloudFile;
   readonly etag: string;
@@ -39,15 +39,15 @@ interface Ticket {
 }
 
 /**
- * Small files that are read often, whole and ready to be sent. What a name stands for never changes, but for its end: from
- * the answer to a deletion on this process does not have the file, and others no longer than a revoked token
- * (docs/decisions/011-token-cache-and-invalidation.md). Who may read a file is not known here.
+ * Small files that are read often, whole and ready to be sent. A file never changes, but for its end: from the
+ * answer to a deletion on this process does not have the file, and others no longer than a revoked token
+ * (docs/decisions/011-token-cache-and-invalidation.md). Readers are authorised elsewhere.
  */
 export class SmallFiles {
   readonly #kept: LRUCache<string, Kept> | null;
   readonly #invalidation: Invalidation | undefined;
   readonly #counts: CacheCounts;
-  /** What was looked for before the last removal must not be kept after it. */
+  /** A file that was looked for before the last removal must not be kept after it. */
   #removals = 0;
 
   /**
@@ -100,7 +100,7 @@ export class SmallFiles {
     this.#kept?.set(served.file.name, { served, bytes, position });
   }
 
-  /** The same files, of which those that are removed are gone from here as well before that is answered. */
+  /** The same files. A removed one is gone from here as well before the removal is answered. */
   over<Files extends CloudFiles>(files: Files): Files {
     return {
       ...files,

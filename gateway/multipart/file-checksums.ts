@@ -9,7 +9,7 @@ const names = {
 } as const;
 export type ChecksumName = keyof typeof names;
 export const checksumNames = Object.keys(names) as ChecksumName[];
-/** RFC 9530: what they say of a request is about its whole body. */
+/** RFC 9530: those of a request are of its whole body. */
 export const digestNames = ['content-digest', 'repr-digest'] as const;
 
 /** Of the digests of RFC 9530, those that are checked: the others say less, or cost more. */
@@ -28,7 +28,7 @@ interface Announced {
 }
 
 /**
- * What a client says of its file's bytes, so that damage on the way shows: Content-MD5 (RFC 1864: base64),
+ * A client's checksums of its file, so that damage on the way is noticed: Content-MD5 (RFC 1864: base64),
  * x-checksum-crc32 (base64 of four bytes, high one first, as S3 writes it; or eight hexadecimal digits), and the digests
  * of RFC 9530. Browsers can't set the headers of a part, so they may also be fields of the form: all that come must fit.
  */
@@ -78,7 +78,7 @@ export class FileChecksums {
   }
 }
 
-/** Those that are checked; others may stand beside them. */
+/** The checked ones; others may stand beside them. */
 function readDigests(name: ChecksumName, text: string): Announced[] {
   return text.split(',').flatMap((member) => {
     const [, algorithm, digest] = digestPattern.exec(member.trim()) ?? [];

@@ -6,7 +6,7 @@ const literalValue = /"([^"]*)"[ \t]*(?=;|$)/y;
 const bareValue = /([^;"]*)(?=;|$)/y;
 
 export interface ParameterisedValue {
-  /** What comes before the parameters, in lower case. */
+  /** The text before the parameters, in lower case. */
   readonly value: string;
   /** By lower-case name. */
   readonly parameters: ReadonlyMap<string, string>;

@@ -17,7 +17,7 @@ export interface MultipartEvents {
 
 /**
  * Splits a multipart body into its parts while it arrives (RFC 2046 section 5.1). Every byte passes within `feed`,
- * without a copy and without waiting anywhere: what arrives may be reused as soon as `feed` returns.
+ * without a copy and without waiting anywhere: a chunk may be reused as soon as `feed` returns.
  */
 export class MultipartParser {
   readonly #dicer: Dicer;
@@ -38,7 +38,7 @@ export class MultipartParser {
     this.#dicer.on('error', (cause) => this.#truncated(cause));
   }
 
-  /** Takes the next bytes of the body. Throws what is wrong with them: 400, or what a part's consumer threw. */
+  /** Takes the next bytes of the body. Throws a 400, or the error of a part's consumer. */
   feed(chunk: Uint8Array): void {
     // after the closing boundary comes an epilogue, which is ignored (RFC 2046 section 5.1.1)
     if (this.#ended) return;
@@ -67,7 +67,7 @@ export class MultipartParser {
     part.on('data', (chunk) => consume(chunk as Buffer));
     // a truncated part fails the whole body, which is reported by the parser itself
     part.on('error', () => {});
-    // a stream that was read once hands on what is pushed at once; before, it would keep it for the next tick
+    // a stream that was read once hands on new chunks at once; before, it would keep them for the next tick
     part.read(0);
   }
 

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { invalidMultipart } from '../../common/errors/catalogue.ts';
 import { parseParameters } from './header-parameters.ts';
 
-/** What the headers of one part say. */
+/** The headers of one part. */
 export interface PartHead {
   /** Name of the form's field. */
   readonly name: string;
@@ -10,7 +10,7 @@ export interface PartHead {
   readonly fileName: string | undefined;
   /** As sent. */
   readonly contentType: string | undefined;
-  /** All of them, for what only a file's part may say. */
+  /** All of them, for those that only a file's part may have. */
   readonly headers: RawHeaders;
 }
 
@@ -89,7 +89,7 @@ function decodeName(bytes: string): string {
   return decodeText(bytes).replace(/%(?:22|0D|0A)/g, decodeURIComponent);
 }
 
-/** RFC 7578 section 5.1: names are UTF-8 as a rule; what is not is taken for ISO 8859-1. */
+/** RFC 7578 section 5.1: names are UTF-8 as a rule; others are read as ISO 8859-1. */
 function decodeText(bytes: string): string {
   const buffer = Buffer.from(bytes, 'latin1');
   return isUtf8(buffer) ? buffer.toString('utf8') : bytes;

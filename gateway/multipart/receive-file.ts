@@ -32,7 +32,7 @@ export interface ReceivedFile extends ReceivedObject {
 export interface ReceiveFileArgs extends Omit<ReceiveBodyArgs, 'reader'> {
   readonly boundary: string;
   readonly maxFileBytes: number;
-  /** What the request announced; what its form announces is added. */
+  /** The checksums that the request announced; those of its form are added. */
   readonly checksums: FileChecksums;
   /** Of the whole form. */
   readonly bodyChecksums?: FileChecksums;
@@ -42,7 +42,7 @@ export interface ReceiveFileArgs extends Omit<ReceiveBodyArgs, 'reader'> {
 
 /**
  * Takes a multipart body and stores the bytes of its part named `file`. Resolves when the body was a whole form with
- * one file. Rejects with 400, 408, 413, 503 or what the store or the body failed with, and then leaves nothing.
+ * one file. Rejects with 400, 408, 413, 503 or the error of the store or the body, and then leaves nothing.
  */
 export async function receiveFile(args: ReceiveFileArgs): Promise<ReceivedFile> {
   const found: { part?: FilePart } = {};
@@ -62,7 +62,7 @@ class FormReader implements BodyReader {
   readonly #object: ObjectStage;
   readonly #onFile: (file: FilePart) => void;
   readonly #parser: MultipartParser;
-  /** Fields that mean something here, with what has come of their values. */
+  /** Fields that mean something here, with their values so far. */
   readonly #fields: { readonly name: string; value: string }[] = [];
   #hasFile = false;
   #fileBytes = 0;

@@ -8,7 +8,7 @@ import { cachedRecord } from './cached-answer.ts';
 import { jsonAnswer, queryableJson } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
-/** POST or QUERY /{project}/{space}/_aggregate_: groups of records, and what is computed of each. */
+/** POST or QUERY /{project}/{space}/_aggregate_: groups of records, and functions of each. */
 export const aggregate: OperationDefinition = {
   run: ({ request, open, body }, { reader, store }) =>
     continueWith(open(), async (space) => {

@@ -11,7 +11,7 @@ export interface CachedCall {
   readonly cache: ReadCache;
   readonly space: RecordSpace;
   readonly request: HttpRequest;
-  /** The operation, and what it is asked, as it came. */
+  /** The operation and its question, as it came. */
   readonly asked: string;
   /** Of the answer. */
   readonly headers: Readonly<Record<string, string>>;
@@ -24,23 +24,23 @@ export const totalHeader = 'sluice-total-count';
 export interface Reading<Result> {
   /** Null: any write to the space may change the result. */
   readonly conditions: Conditions | null;
-  /** Null: it has records of the space alone. What has others is not kept: writes to their spaces are not announced here. */
+  /** Null: it has records of the space alone. An answer with others is not kept: writes to their spaces are not announced here. */
   readonly populate: Promise<Populate> | null;
   /** How many records there are on all pages; null: nobody asks. An answer with it is not kept. */
   readonly total: (() => Promise<number>) | null;
-  /** The answer, if it can be made of what is in memory; null: it can't. */
+  /** The answer, if rows in memory can give it; null: they can't. */
   readonly now: () => Uint8Array | null;
   readonly read: () => Promise<Result>;
 }
 
-/** What was asked before is answered without reading the request again: by the texts of its query and options. */
+/** A repeated question is answered without reading the request again: by the texts of its query and options. */
 function requestKey({ request, asked }: CachedCall): string {
   return `${asked} ${request.header('options') ?? ''}`;
 }
 
 /**
- * A kept answer, or one that is made of what is in memory, or one that is read.
- * @param prepare reads the request; what is wrong with it is thrown
+ * A kept answer, or one from rows in memory, or one that is read.
+ * @param prepare reads the request; it throws the request's problems
  */
 function answerOf<Result>(
   call: CachedCall,

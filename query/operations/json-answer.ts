@@ -17,7 +17,7 @@ export function jsonAnswer(
   return { status: 200, headers, body };
 }
 
-/** What an insert stored, now or before. */
+/** The result of an insert, now or before. */
 export function insertAnswer(body: string | Uint8Array, { replayed }: Inserted): HttpResponse {
   const answer = jsonAnswer(body);
   return replayed ? { ...answer, headers: { ...jsonHeaders, ...replayedHeader } } : answer;

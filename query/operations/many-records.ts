@@ -3,7 +3,7 @@ import type { Conditions } from '../input/parse-conditions.ts';
 import type { RecordReader } from '../records/record-reader.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 
-/** What one request may change or delete: records, and bytes of their values. They are in memory, and one write. */
+/** The most that one request may change or delete: records, and bytes of their values. They are in memory, and one write. */
 export const manyLimits = { records: 10_000, bytes: 16 * 1024 * 1024 } as const;
 
 /** Ids of the records that match. Rejects with a 400 where they are too many. @param added bytes that each may get */

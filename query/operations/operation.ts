@@ -14,7 +14,7 @@ import type { Structure } from '../structure/structure.ts';
 import type { Announce } from './announce.ts';
 import type { PopulateDeps } from './populate.ts';
 
-/** What operations are made of. */
+/** Dependencies of operations. */
 export interface OperationDeps extends PopulateDeps {
   readonly store: RecordStore;
   readonly reader: RecordReader;
@@ -34,14 +34,14 @@ export interface OperationCall {
   /** Throws a 401 without a good access token. */
   authenticate(): Promise<void>;
   /**
-   * Opens the space of the request for this operation; it authenticates and authorises. A promise only where somebody has
-   * to be asked; it rejects with what else is thrown.
+   * Opens the space of the request for this operation; it authenticates and authorises. A promise only where it has to
+   * wait; that rejects with the errors that are thrown otherwise.
    * @param reference where the operation names its space in another way than by path and headers
    */
   open(reference?: () => SpaceReference | Promise<SpaceReference>): RecordSpace | Promise<RecordSpace>;
   /** The parsed JSON of the body, within the limit of the operation. */
   body(): Promise<unknown>;
-  /** To be called by an operation of which only it knows how many records it wrote. */
+  /** To be called by an operation that alone knows the number of its written records. */
   wrote(records: number): void;
 }
 
@@ -51,12 +51,12 @@ export type RunOperation = (call: OperationCall, deps: OperationDeps) => HttpRes
 export interface Operation extends DescribedOperation {
   /** Which limit a body has; absent: that of one record. */
   readonly bodyLimit?: 'maxRecordsBytes';
-  /** Its body is not what a structure can be inferred from. */
+  /** No structure can be inferred from its body. */
   readonly isRecord?: false;
   readonly run: RunOperation;
 }
 
-/** What the file of an operation says of it: what it does, and how that is described. The table says where it is. */
+/** The part of an operation in its file: its work and its description. Its address is in the table. */
 export type OperationDefinition = Omit<
   Operation,
   'name' | 'family' | 'readsOnly' | 'method' | 'path' | 'also'

@@ -36,8 +36,8 @@ const blockRecords = 500;
 const blockLength = 1024 ** 2;
 
 /**
- * What the request's `populate` does; null when it asks for none. It reads spaces of the same account and project, and
- * only those that the request may read. Throws 400 and 401.
+ * The work of the request's `populate`; null: there is none. It reads spaces of the same account and project, and only
+ * those that the request may read. Throws 400 and 401.
  */
 export function preparePopulate(
   deps: PopulateDeps,
@@ -150,7 +150,7 @@ async function* populatedList(
     return bytes;
   };
   for await (const line of linesOf(chunks)) {
-    // a line has what stands before its records, and the last one what stands behind: `[{…}`, `,{…}`, `]`
+    // a line has the text before its records, and the last one the text behind them: `[{…}`, `,{…}`, `]`
     const text = line.slice(1).replace(/\]$/, '');
     block.push(...(JSON.parse(`[${text}]`) as JsonRecord[]));
     length += line.length;

@@ -3,14 +3,14 @@ import type { HttpRequest } from '../../common/http/http-types.ts';
 const names = ['parse', 'cache', 'engine'] as const;
 
 /**
- * Where the time of one request went, in milliseconds, for who asks with `Sluice-Timing: true`: reading it, looking into
- * what is in memory, and the engine, up to the first record (https://www.w3.org/TR/server-timing/).
+ * The time of one request, in milliseconds, for clients that ask with `Sluice-Timing: true`: for reading it, for the
+ * search in memory, and for the engine, up to the first record (https://www.w3.org/TR/server-timing/).
  */
 export class Timing {
   readonly #spent = { parse: 0, cache: 0, engine: 0 };
   #since = performance.now();
 
-  /** What passed since the last call, or the beginning, went there. */
+  /** Counts the time since the last call, or the beginning, for this part. */
   add(name: (typeof names)[number]): void {
     const now = performance.now();
     this.#spent[name] += now - this.#since;

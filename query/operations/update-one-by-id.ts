@@ -16,7 +16,7 @@ export const updateOneById: OperationDefinition = {
     const id = parseId(query);
     const wanted = validateChanges(await body(), space.structure);
     const record = await changes.update(space, { id }, wanted, signal).catch(async (error: unknown) => {
-      // as updateOne: that there is no such record comes before what is wrong with its new values
+      // as updateOne: a missing record is reported before the problems of its new values
       const taken = error instanceof ApiError && error.code === 'not_unique';
       if (taken && (await reader.byId(space, id, signal)) === null) return null;
       throw error;

@@ -41,7 +41,7 @@ export const updateOne: OperationDefinition = {
         await announce(space, 'record.updated', [{ id, json: record }]);
         return jsonAnswer(record);
       }
-      // somebody else changed or deleted it in between: another one may match. What an attempt needs may all be in
+      // somebody else changed or deleted it in between: another one may match. All data of an attempt may be in
       // memory, so without a pause no timer would run, and no deadline end the request
       await letOthersRun(signal);
     }

@@ -159,7 +159,7 @@ class Upserts {
     this.updated.push({ id, json });
   }
 
-  /** What a record says beside the value by which it is found. */
+  /** The values of a record beside the one that finds it. */
   #changesOf(given: unknown) {
     const { space, onConflict } = this.#upsert;
     const changes = new Map(validateChanges(given, space.structure));
