@@ -34,7 +34,7 @@ export interface TokenCommands {
 export function createTokenCommands(args: {
   users: Users;
   tokens: AccessTokens;
-  tokenCheck?: Pick<TokenCheck, 'invalidate'>;
+  tokenCheck: Pick<TokenCheck, 'invalidate'>;
 }): TokenCommands {
   const { users, tokens, tokenCheck } = args;
   return {
@@ -45,7 +45,7 @@ export function createTokenCommands(args: {
         // what was given may be a secret that was mistyped: it is not repeated
         if (token === null) throw new CommandError('there is no such access token');
         await tokens.revoke(token);
-        const published = (await tokenCheck?.invalidate(token.hash)) ?? true;
+        const published = await tokenCheck.invalidate(token.hash);
         return published ? token.id : `${token.id}\n${notPublished}`;
       }
       const { email } = order;
@@ -57,7 +57,7 @@ export function createTokenCommands(args: {
       if (order.action === 'list') return (await tokens.list(user.id)).map(describe).join('\n');
       const expiresAt = order.expiresIn === null ? null : new Date(Date.now() + order.expiresIn);
       const { token, stored } = await tokens.create({ userId: user.id, name: order.name, expiresAt });
-      await tokenCheck?.invalidate(stored.hash);
+      await tokenCheck.invalidate(stored.hash);
       return token;
     },
   };
