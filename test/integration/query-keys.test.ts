@@ -1,25 +1,11 @@
 import t from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
+import { FaultyDatabase } from '../services/faulty-database.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 
-/** INSERTs into the table of records end before it does. */
-let gate = Promise.resolve();
-let onGate: () => void = () => {};
+const faulty = new FaultyDatabase();
 // the way of a store that several processes write to: statements, which the tests hold up and fail
-const harness = await openQueryHarness({
-  alone: false,
-  wrap: (db): Database => ({
-    ...db,
-    async insert(statement) {
-      if (statement.table.endsWith('.records')) {
-        onGate();
-        await gate;
-      }
-      return db.insert(statement);
-    },
-  }),
-});
+const harness = await openQueryHarness({ alone: false, wrap: (db) => faulty.wrap(db) });
 t.teardown(() => harness.close());
 
 const settings: FieldInput[] = [
@@ -91,26 +77,14 @@ t.test('concurrent first calls make one record with all keys', async (t) => {
 t.test('a first call that goes on without its client is waited for', async (t) => {
   const keys = space('gone');
   await keys.getKeys();
-  let open: () => void = () => {};
-  gate = new Promise((resolve) => {
-    open = resolve;
-  });
-  const begun = new Promise<void>((resolve) => {
-    onGate = resolve;
-  });
-  const gone = new AbortController();
-  const first = harness.call({
+  const release = await faulty.abandon(t, harness, {
     path: '/keys/gone/set-key-values',
     structure: structureOf('keys', 'gone', settings),
     body: { theme: 'first' },
-    signal: gone.signal,
   });
-  await begun;
-  gone.abort(new Error('client gone'));
-  await t.rejects(first, { message: 'client gone' });
   const second = keys.setKeys({ size: 2 });
   await keys.getKeys();
-  open();
+  release();
   t.match((await second).body, { theme: 'first', size: 2 });
   t.equal((await keys.find()).body.length, 1);
 });

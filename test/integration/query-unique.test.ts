@@ -1,14 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import type { Database, ReadStatement } from '../../common/clickhouse/database.ts';
+import type { ReadStatement } from '../../common/clickhouse/database.ts';
+import { FaultyDatabase } from '../services/faulty-database.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 
-/** INSERTs into the table of records fail meanwhile, without storing anything. */
-let failInserts = false;
-/** Ends before INSERTs into the table of records begin. */
-let gate = Promise.resolve();
-let onGate: () => void = () => {};
+const faulty = new FaultyDatabase();
 /** Called when stored values were checked for a rule. */
 let onCheck: () => Promise<void> = async () => {};
 /** Statements that the engine has. */
@@ -28,24 +25,17 @@ async function quiet(): Promise<void> {
 // the way of a store that several processes write to: statements, which the tests hold up and fail
 const harness = await openQueryHarness({
   alone: false,
-  wrap: (db): Database => ({
-    ...db,
-    async insert(statement) {
-      const isOfRecords = statement.table.endsWith('.records');
-      if (failInserts && isOfRecords) throw new Error('disk full');
-      if (isOfRecords) {
-        onGate();
-        await gate;
-      }
-      return counted(db.insert(statement));
-    },
-    command: (statement) => counted(db.command(statement)),
-    async rows<Row>(statement: ReadStatement) {
-      const rows = await counted(db.rows<Row>(statement));
-      if (statement.sql.includes('AS _times')) await onCheck();
-      return rows;
-    },
-  }),
+  wrap: (db) =>
+    faulty.wrap({
+      ...db,
+      insert: (statement) => counted(db.insert(statement)),
+      command: (statement) => counted(db.command(statement)),
+      async rows<Row>(statement: ReadStatement) {
+        const rows = await counted(db.rows<Row>(statement));
+        if (statement.sql.includes('AS _times')) await onCheck();
+        return rows;
+      },
+    }),
 });
 t.teardown(() => harness.close());
 
@@ -154,12 +144,12 @@ t.test('more values than one statement takes', async (t) => {
 t.test('values of a failed write are free again, for those who wait as well', async (t) => {
   const people = space('failing');
   await people.find();
-  failInserts = true;
+  faulty.fails = () => true;
   const failed = people.insertOne({ email: 'a' });
   const waiting = people.insertOne({ email: 'a' });
   await t.rejects(failed, { message: 'disk full' });
   await t.rejects(waiting, { message: 'disk full' });
-  failInserts = false;
+  faulty.fails = () => false;
   t.equal((await people.insertOne({ email: 'a' })).status, 200);
   t.equal((await people.insertOne({ email: 'a' })).status, 400);
 });
@@ -167,23 +157,11 @@ t.test('values of a failed write are free again, for those who wait as well', as
 t.test('a value stays reserved while its INSERT goes on without its client', async (t) => {
   const people = space('gone');
   await people.find();
-  let open: () => void = () => {};
-  gate = new Promise((resolve) => {
-    open = resolve;
-  });
-  const begun = new Promise<void>((resolve) => {
-    onGate = resolve;
-  });
-  const gone = new AbortController();
-  const first = harness.call({
+  const release = await faulty.abandon(t, harness, {
     path: '/u/gone/_single_',
     structure: structureOf('u', 'gone', users),
     body: { email: 'a' },
-    signal: gone.signal,
   });
-  await begun;
-  gone.abort(new Error('client gone'));
-  await t.rejects(first, { message: 'client gone' });
   let settled = false;
   const second = people.insertOne({ email: 'a' }).finally(() => {
     settled = true;
@@ -192,7 +170,7 @@ t.test('a value stays reserved while its INSERT goes on without its client', asy
   await people.find([['email', 'a']]);
   await people.find([['email', 'a']]);
   t.equal(settled, false, 'it waits for the INSERT');
-  open();
+  release();
   t.match(await second, { status: 400, code: 'not_unique' });
   t.equal((await people.find([['email', 'a']])).body.length, 1);
 });
@@ -211,15 +189,9 @@ const insertStored = (slug: string, body: object) =>
 
 t.test('a field becomes unique after the inserts that began when it was not', async (t) => {
   await space('late', plainCode(false)).insertOne({ code: 1 });
-  let release = (): void => {};
-  gate = new Promise((resolve) => {
-    release = resolve;
-  });
-  const reached = new Promise<void>((resolve) => {
-    onGate = resolve;
-  });
+  const { begun, release } = faulty.hold();
   const insert = insertStored('late', { code: 1 });
-  await reached;
+  await begun;
   const change = space('late', plainCode(true)).make();
   await quiet();
   release();

@@ -1,33 +1,22 @@
 import t from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
 import { topologyOf } from '../../common/clickhouse/topology.ts';
+import { FaultyDatabase } from '../services/faulty-database.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, personFields, structureOf } from '../services/record-client.ts';
 
-/** Statements that change stored records fail meanwhile, without changing anything. */
-let failChanges: ((sql: string) => boolean) | null = null;
-/** Ends before such statements begin. */
-let gate = Promise.resolve();
-let onGate: () => void = () => {};
-const changes: string[] = [];
+const faulty = new FaultyDatabase();
 const commands: string[] = [];
 // the way of a store that several processes write to: statements, which the tests hold up and fail
 const harness = await openQueryHarness({
   alone: false,
-  wrap: (db): Database => ({
-    ...db,
-    async command(statement) {
-      const { sql } = statement;
-      commands.push(sql);
-      if (/^(UPDATE|DELETE)/.test(sql)) {
-        changes.push(sql);
-        onGate();
-        await gate;
-        if (failChanges?.(sql)) throw new Error('disk full');
-      }
-      return db.command(statement);
-    },
-  }),
+  wrap: (db) =>
+    faulty.wrap({
+      ...db,
+      command(statement) {
+        commands.push(statement.sql);
+        return db.command(statement);
+      },
+    }),
 });
 t.teardown(() => harness.close());
 
@@ -186,13 +175,14 @@ t.test('updates of many records at once share statements, and each gets its own 
   const { body } = await people.insert(
     Array.from({ length: 100 }, (_, age) => ({ fullName: `n${age}`, age })),
   );
-  changes.length = 0;
+  commands.length = 0;
   const answers = await Promise.all(
     body.map(({ id }: { id: string }, i: number) =>
       people.updateOneById(id, i % 2 === 0 ? { age: 1000 + i } : { age: 1000 + i, tags: [i] }),
     ),
   );
   t.equal(count(answers, 200), 100);
+  const changes = commands.filter((sql) => /^(UPDATE|DELETE)/.test(sql));
   t.ok(changes.length < 20, `${changes.length} statements`);
   const found = (await people.find()).body;
   for (const [i, record] of found.entries()) {
@@ -408,13 +398,13 @@ t.test('changes are there after a restart', async (t) => {
 t.test('a change that fails is answered with its error, and the others are made', async (t) => {
   const people = space('failing');
   const { body } = await people.insert(Array.from({ length: 8 }, (_, age) => ({ fullName: `n${age}`, age })));
-  failChanges = (sql) => sql.includes("'5000'");
+  faulty.fails = (change) => change.includes("'5000'");
   const outcomes = await Promise.allSettled(
     body.map(({ id }: { id: string }, i: number) =>
       people.updateOneById(id, { age: i === 3 ? 5000 : 100 + i }),
     ),
   );
-  failChanges = null;
+  faulty.fails = () => false;
   t.strictSame(
     outcomes.map(({ status }) => status),
     body.map((_: unknown, i: number) => (i === 3 ? 'rejected' : 'fulfilled')),
@@ -429,31 +419,19 @@ t.test('a change that fails is answered with its error, and the others are made'
 t.test('a change goes on without its client, and its record and values are kept meanwhile', async (t) => {
   const people = space('gone', users);
   const { body } = await people.insertOne({ email: 'a' });
-  let open: () => void = () => {};
-  gate = new Promise((resolve) => {
-    open = resolve;
-  });
-  const begun = new Promise<void>((resolve) => {
-    onGate = resolve;
-  });
-  const gone = new AbortController();
-  const first = harness.call({
+  const release = await faulty.abandon(t, harness, {
     path: '/up/gone/update-by-id',
     structure: structureOf('up', 'gone', users),
     query: [['id', body.id]],
     body: { email: 'b', note: 'first' },
-    signal: gone.signal,
   });
-  await begun;
-  gone.abort(new Error('client gone'));
-  await t.rejects(first, { message: 'client gone' });
   const settled: string[] = [];
   const insert = people.insertOne({ email: 'b' }).finally(() => settled.push('insert'));
   const update = people.updateOneById(body.id, { note: 'second' }).finally(() => settled.push('update'));
   await people.find();
   await people.find();
   t.strictSame(settled, [], 'both wait for the outcome');
-  open();
+  release();
   t.match(await insert, { status: 400, code: 'not_unique' });
   t.match((await update).body, { email: 'b', note: 'second' });
 });
