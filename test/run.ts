@@ -7,6 +7,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadTypescript } from './services/load-typescript.ts';
 import { type Outcome, outcomeOf } from './services/test-outcome.ts';
@@ -24,12 +25,15 @@ const { values, positionals } = parseArgs({
   },
 });
 const report = values['reporter-file'] === undefined ? undefined : createWriteStream(values['reporter-file']);
+const importAll = join(import.meta.dirname, 'import-all.mjs');
+const unitsTogether = 12;
 const outcomes: Outcome[] = [];
+let count = 0;
 const began = performance.now();
 for (const suite of chosen(positionals)) await runSuite(suite);
 const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
 const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
-console.log(`${outcomes.length} files in ${secondsSince(began)} s: ${passed} passed, ${failed} failed`);
+console.log(`${count} files in ${secondsSince(began)} s: ${passed} passed, ${failed} failed`);
 report?.end();
 process.exitCode = failed > 0 ? 1 : 0;
 
@@ -55,27 +59,40 @@ async function runSuite(suite: Suite): Promise<void> {
   // loaded only where there is a server to start
   const server = s3 && (await (await import('./services/start-s3-server.ts')).startS3Server(s3));
   if (server === null) return;
-  const waiting = filesOf(suite);
+  const waiting = processesOf(filesOf(suite));
   const run = {
     env: { ...process.env, ...suite.env, ...server?.env },
     timeout: Number(values.timeout ?? suite.timeout ?? 600),
   };
   const work = async (): Promise<void> => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      outcomes.push(await runFile(file, run));
+    for (let files = waiting.shift(); files !== undefined; files = waiting.shift()) {
+      outcomes.push(await runFiles(files, run));
     }
   };
   await Promise.all(Array.from({ length: Number(values.jobs ?? suite.jobs) }, work));
   await server?.stop();
 }
 
-/** @param timeout in seconds */
-async function runFile(
-  file: string,
+/** Files that share a process: most unit tests take less time than the start of one. */
+function processesOf(files: readonly string[]): (readonly string[])[] {
+  const units = files.filter((file) => file.startsWith('test/unit/'));
+  const shared = Array.from({ length: Math.ceil(units.length / unitsTogether) }, (_, index) =>
+    units.slice(index * unitsTogether, (index + 1) * unitsTogether),
+  );
+  // the short ones at the end fill what the others leave
+  return [...files.filter((file) => !units.includes(file)).map((file) => [file]), ...shared];
+}
+
+/** @param timeout of a file, in seconds */
+async function runFiles(
+  files: readonly string[],
   { env, timeout }: { readonly env: NodeJS.ProcessEnv; readonly timeout: number },
 ): Promise<Outcome> {
+  count += files.length;
   const start = performance.now();
-  const child = spawn(process.execPath, [...loadTypescript, file], {
+  const shared = files.length > 1;
+  const name = shared ? `${files[0]} and ${files.length - 1} others, to ${files.at(-1)}` : files[0];
+  const child = spawn(process.execPath, [...loadTypescript, ...(shared ? [importAll] : []), ...files], {
     env: { ...env, TAP_TIMEOUT: String(timeout) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -91,8 +108,8 @@ async function runFile(
   const output = Buffer.concat(chunks).toString();
   const { passed, failed } = outcomeOf(status, output);
   const good = failed === 0;
-  const line = `${good ? 'ok' : 'not ok'} ${outcomes.length + 1} - ${file} # time=${secondsSince(start)}s`;
-  report?.write(`# Subtest: ${file}\n${output.replace(/^/gm, '    ')}\n${line}\n`);
+  const line = `${good ? 'ok' : 'not ok'} ${outcomes.length + 1} - ${name} # time=${secondsSince(start)}s`;
+  report?.write(`# Subtest: ${name}\n${output.replace(/^/gm, '    ')}\n${line}\n`);
   console.log(good ? line : `${output}\n${line}`);
   return { passed, failed };
 }
