@@ -5,8 +5,10 @@ import { openRedis } from '../../common/redis/open-redis.ts';
 import { draftFile } from '../../gateway/file-draft.ts';
 import { UploadLeases } from '../../gateway/resumable/upload-leases.ts';
 import type { UploadState } from '../../gateway/resumable/upload-state.ts';
+import { patternBytes } from '../integration/object-store-contract.ts';
 import { startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
+import { serveTus, tusStores } from '../services/tus-gateway.ts';
 
 const quick = { connect: 1000, command: 200, backoff: 50 };
 const server = await startRedis();
@@ -102,6 +104,24 @@ t.test('a gateway remembers what it left of an upload until another one takes it
   await one.redis.close();
   t.equal(await leave(one), undefined, 'Redis is away');
 });
+
+for (const [name, openStore] of Object.entries(tusStores)) {
+  t.test(`${name}: chunks that go to one gateway and another become one file`, async (t) => {
+    const store = await openStore(t);
+    const [one, two] = [await gateway(t), await gateway(t)];
+    const a = await serveTus(t, store, { redis: one.redis });
+    const b = await serveTus(t, store, { redis: two.redis });
+    const bytes = patternBytes(9 * 50_000);
+    const { path } = await a.begin(bytes.byteLength);
+    let at = 0;
+    for (const { patch } of [a, a, b, a, b, b, a, a, b]) {
+      const { status } = await patch(path, at, bytes.subarray(at, at + 50_000));
+      at += 50_000;
+      t.equal(status, at === bytes.byteLength ? 200 : 204);
+    }
+    t.ok((await b.stored())[0]?.equals(bytes));
+  });
+}
 
 t.test('a gateway that knows of no other one remembers nothing', async (t) => {
   const leases = new UploadLeases({ redis: null, log: silentLog() });

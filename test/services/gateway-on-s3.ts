@@ -5,6 +5,7 @@ import { createRunningUploads } from '../../common/lifecycle/workers/running-upl
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
@@ -35,6 +36,7 @@ export async function serveGatewayOn(
     bodyIdleTimeout?: number;
     expireAfter?: number;
     maxOpenUploads?: number;
+    redis?: RedisConnection;
     quota?: StorageQuota;
     uploadLinks?: UploadLinks;
     /** 401 without the header `test-token`. */
@@ -83,6 +85,7 @@ export async function serveGatewayOn(
   const resumable = resumableUploadsOn({
     ...{ store, cloudFiles, memory, maxUploadBytes, log },
     ...(options.expireAfter === undefined ? {} : { expireAfter: options.expireAfter }),
+    ...(options.redis && { redis: options.redis }),
     ...(options.maxOpenUploads && { maxOpenUploads: options.maxOpenUploads }),
     ...(quota && { quota }),
   });
