@@ -79,6 +79,7 @@ export const queryService =
       readiness: [],
       examples: queryExamples,
       started() {
+        store.started();
         const sweep = (): Promise<void> => sweepReceipts({ store, log }, closing.signal);
         sweeping = setInterval(() => void sweep(), sweepEvery).unref();
         void sweepLeft({ store, catalogue, log }, closing.signal).then(sweep);

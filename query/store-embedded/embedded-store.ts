@@ -136,6 +136,10 @@ export class EmbeddedStore implements RecordStore {
     this.results.begin(spaceId, null)();
   }
 
+  started(): void {
+    this.keys.fillLater();
+  }
+
   async close(): Promise<void> {
     await this.#preloads.close();
     await this.#pending.close();

@@ -16,15 +16,22 @@ export class KeyFilter implements StoredKeys {
   readonly #filter = new StreamedFilter(limits);
   readonly #db: Database;
   readonly #table: RecordsTable;
+  readonly #log: Pick<Log, 'warn'>;
 
   constructor({ db, table, log }: { db: Database; table: RecordsTable; log: Pick<Log, 'warn'> }) {
     this.#db = db;
     this.#table = table;
+    this.#log = log;
+  }
+
+  /** Called once. Until it is filled every value may be stored. */
+  fillLater(): void {
+    const [db, table] = [this.#db, this.#table];
     const source = {
       count: async () => (await db.rows<{ keys: number }>(table.countKeys()))[0]?.keys ?? 0,
       rows: () => db.stream({ ...table.allKeys(), format: 'RowBinary' }),
     };
-    this.#filter.fillLater(source, 'unique values', log);
+    this.#filter.fillLater(source, 'unique values', this.#log);
   }
 
   async addSpace(spaceId: string): Promise<void> {

@@ -69,5 +69,7 @@ export class SharedStore implements RecordStore {
     await end();
   }
 
+  started(): void {}
+
   async close(): Promise<void> {}
 }

@@ -50,6 +50,9 @@ export interface RecordStore extends RecordWrites {
   /** Ends all kept answers: the space has another structure. Rejects when other processes can't be reached. */
   invalidate(spaceId: string): Promise<void>;
 
+  /** Called once the process serves requests: for work that would make its start longer. */
+  started(): void;
+
   close(): Promise<void>;
 }
 

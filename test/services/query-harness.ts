@@ -155,7 +155,9 @@ export async function openQueryHarness(
     if (written === undefined)
       return new SharedStore({ ...engine, versions: versions ?? noVersions, cacheBytes });
     const results = options.cache?.() ?? new ResultCache(resultBytes / 4, metrics.cache('records'));
-    return new EmbeddedStore({ ...engine, ...written, results });
+    const embedded = new EmbeddedStore({ ...engine, ...written, results });
+    embedded.started();
+    return embedded;
   };
   const openRouter = (by: RecordStore): Router => {
     const invalidation = options.invalidation?.();
