@@ -62,7 +62,7 @@ const prefixBytes = 6;
 
 /**
  * A number that sorts rows as their order does, as far as it goes: of texts it has the first six bytes, of ids the
- * time. NaN: the id is not a UUID, which has no such number.
+ * time and the counter. NaN: the id is not a UUID, which has no such number.
  */
 export function orderKey({ by, kind, descending }: RowOrder, bytes: Buffer, row: number): number {
   const key = ascendingKey(by, kind, bytes, row);
@@ -83,21 +83,28 @@ function ascendingKey(by: string, kind: RowOrder['kind'], bytes: Buffer, row: nu
   return key;
 }
 
-/** The first twelve hexadecimal digits of a UUID: of a UUIDv7 its milliseconds. */
+/** Of a UUID its first twelve digits, and of a version 7 those of its counter as well: 53 bits until the year 2039. */
 function idKey(bytes: Buffer, row: number): number {
   idSpan(bytes, row, span);
   const { start, end } = span;
   if (end - start !== 36 || bytes[start + 8] !== 0x2d) return Number.NaN;
-  let key = 0;
-  for (let at = start; at < start + 13; at++) {
-    if (at === start + 8) continue;
+  const time = withDigits(withDigits(0, bytes, start, start + 8), bytes, start + 9, start + 13);
+  const version = bytes[start + 14] as number;
+  if (version === 0x37) return withDigits(time, bytes, start + 15, start + 18);
+  return time * 4096 + (version < 0x37 ? 0 : 4095);
+}
+
+/** A number with hexadecimal digits behind it; NaN: these are none. */
+function withDigits(number: number, bytes: Buffer, start: number, end: number): number {
+  let result = number;
+  for (let at = start; at < end; at++) {
     const char = bytes[at] as number;
     // 0 to 9, and a to f
-    if (char >= 0x30 && char <= 0x39) key = key * 16 + char - 0x30;
-    else if (char >= 0x61 && char <= 0x66) key = key * 16 + char - 0x57;
+    if (char >= 0x30 && char <= 0x39) result = result * 16 + char - 0x30;
+    else if (char >= 0x61 && char <= 0x66) result = result * 16 + char - 0x57;
     else return Number.NaN;
   }
-  return key;
+  return result;
 }
 
 /** Compares two rows of one `orderKey`. */
