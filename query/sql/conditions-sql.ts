@@ -4,7 +4,6 @@ import type { Condition, Conditions } from '../input/parse-conditions.ts';
 import type { Sort, Sorts } from '../input/parse-sort.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
 import { filterSql } from './filter-sql.ts';
-import type { Selection } from './records-table.ts';
 import { valueLiteral, valueSql } from './value-sql.ts';
 
 /** The conditions, but for those on hashed fields, as an expression; null when there are none: every record matches. */
@@ -45,15 +44,36 @@ export function anyOfSql(
   values: readonly (readonly StoredValue[])[],
   sort: Sorts | null,
   limit: number,
-): Pick<Selection, 'where' | 'tail'> {
+): { readonly where: string; readonly tail: string } {
   const columns = fields.map(valueSql);
-  const tuple = (parts: readonly string[]): string =>
-    parts.length === 1 ? (parts[0] as string) : `(${parts.join(', ')})`;
-  const list = values.map((each) => tuple(each.map(valueLiteral)));
+  const list = values.map((each) => tupleSql(each.map(valueLiteral)));
   return {
-    where: `${tuple(columns)} IN (${list.join(', ')})`,
+    where: `${tupleSql(columns)} IN (${list.join(', ')})`,
     tail: `ORDER BY ${orderSql(sort)} LIMIT ${limit} BY ${columns.join(', ')}`,
   };
+}
+
+/** Columns of the values of some fields, and the number from 0 of the record among those that have them, in an order. */
+export function placedColumns(fields: readonly Target[], sort: Sorts | null): string {
+  const columns = fields.map(valueSql);
+  const place = `row_number() OVER (PARTITION BY ${columns.join(', ')} ORDER BY ${orderSql(sort)}) - 1`;
+  return ['_id', ...columns.map((column, at) => `${column} AS v${at}`), `${place} AS place`].join(', ');
+}
+
+/** Records of pages of one length, each of a list of values and a number from 0. @param placed a select of `placedColumns` */
+export function pagesSql(
+  placed: string,
+  pages: readonly { readonly values: readonly StoredValue[]; readonly page: number }[],
+  limit: number,
+): string {
+  const list = pages.map(({ values, page }) => tupleSql([...values.map(valueLiteral), String(page)]));
+  const columns = pages[0]?.values.map((_, at) => `v${at}`) ?? [];
+  const isWanted = `${tupleSql([...columns, `intDiv(place, ${limit})`])} IN (${list.join(', ')})`;
+  return `_id IN (SELECT _id FROM (${placed}) WHERE ${isWanted})`;
+}
+
+function tupleSql(parts: readonly string[]): string {
+  return parts.length === 1 ? (parts[0] as string) : `(${parts.join(', ')})`;
 }
 
 /** Records that come behind another one in the order of `orderSql`. */

@@ -1,7 +1,8 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { Queued } from '../../common/clickhouse/statement-queues.ts';
+import type { Page } from '../input/parse-options.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
-import { anyOfSql } from '../sql/conditions-sql.ts';
+import { anyOfSql, orderSql, pagesSql, placedColumns } from '../sql/conditions-sql.ts';
 import { PackedRows, readRow } from '../sql/packed-row.ts';
 import { rowColumns } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
@@ -27,24 +28,46 @@ export interface Find extends Queued, Compared {
   readonly over: Promise<void>;
 }
 
+/** The pages of one list of values, by their numbers and in order. */
+interface Asked {
+  readonly values: readonly StoredValue[];
+  readonly pages: number[];
+}
+
 /** Records of one request, and bytes of a statement's: beyond them requests have statements of their own, which stream. */
-export const mostRecords = 100;
+const mostRecords = 100;
 const mostBytes = 8 * 1024 ** 2;
 
-/** The rows of the values of each of several finds, which compare the same fields of one space; null: they are too large. */
+/**
+ * The records of each of several finds of one shape. Of pages the engine numbers the ids of all records that have one of
+ * the values, and reads the records of these pages alone.
+ * @returns null for a find that has too many records, or too large ones
+ */
 export async function readFinds(
   { db, table }: { readonly db: Database; readonly table: RecordsTable },
   finds: readonly Find[],
 ): Promise<(find: Find) => readonly StoredRow[] | null> {
   const [{ space, plan, fields, settings }] = finds as [Find];
-  const distinct = new Map(finds.map(({ values }) => [keyOf(values), values]));
-  const most = Math.max(
-    ...finds.map(({ plan: { page } }) => (page === null ? mostRecords + 1 : endOf(page))),
+  const asked = askedIn(finds);
+  const lists = [...asked.values()];
+  const first = anyOfSql(
+    fields,
+    lists.map(({ values }) => values),
+    plan.sort,
+    mostRecords + 1,
   );
-  const selection = { columns: rowColumns, ...anyOfSql(fields, [...distinct.values()], plan.sort, most) };
-  const statement = { ...table.select(space.id, selection), account: space.ownerId };
+  const placed = { columns: placedColumns(fields, plan.sort), where: first.where };
+  const pages = lists.flatMap((list) => list.pages.map((page) => ({ values: list.values, page })));
+  const selection =
+    plan.page === null
+      ? first
+      : {
+          where: pagesSql(table.select(space.id, placed).sql, pages, plan.page.limit),
+          tail: `ORDER BY ${orderSql(plan.sort)}`,
+        };
   const stream = await db.stream({
-    ...{ ...statement, settings, format: 'RowBinary', fewRows: true },
+    ...table.select(space.id, { columns: rowColumns, ...selection }),
+    ...{ account: space.ownerId, settings, format: 'RowBinary', fewRows: true },
     signal: AbortSignal.timeout(timeout),
   });
   const found = new Map<string, StoredRow[]>();
@@ -62,7 +85,33 @@ export async function readFinds(
       else same.push(row);
     }
   }
-  return ({ values }) => found.get(keyOf(values)) ?? [];
+  return ({ values, plan: { page } }) => {
+    const key = keyOf(values);
+    const all = found.get(key) ?? [];
+    if (page === null) return all.length > mostRecords ? null : all;
+    // every page before one that has records is full
+    const start = (asked.get(key) as Asked).pages.indexOf(numberOf(page)) * page.limit;
+    return all.slice(start, start + page.limit);
+  };
+}
+
+/** What several finds ask for, by their values. */
+function askedIn(finds: readonly Find[]): ReadonlyMap<string, Asked> {
+  const asked = new Map<string, Asked>();
+  for (const { values, plan } of finds) {
+    const key = keyOf(values);
+    const one = asked.get(key) ?? { values, pages: [] };
+    asked.set(key, one);
+    const page = plan.page === null ? 0 : numberOf(plan.page);
+    if (!one.pages.includes(page)) one.pages.push(page);
+  }
+  for (const { pages } of asked.values()) pages.sort((a, b) => a - b);
+  return asked;
+}
+
+/** From 0; the offset of a page is a multiple of its length. */
+function numberOf({ offset, limit }: Page): number {
+  return offset / limit;
 }
 
 /** The compared fields of a plan; null: it is not by equal values of fields alone, or may have many records. */
@@ -70,7 +119,7 @@ export function comparedIn({ conditions, page }: ReadPlan): Compared | null {
   const { relationship, plain, others, hashed } = conditions;
   if (hashed.length > 0 || others.length > 0 || plain.length === 0) return null;
   if (relationship === 'Or' && plain.length > 1) return null;
-  if (page !== null && (page.after !== undefined || endOf(page) > mostRecords)) return null;
+  if (page !== null && (page.after !== undefined || page.limit > mostRecords)) return null;
   const byField = new Map<Field, StoredValue>();
   for (const { target, value } of plain) {
     const isField = typeof target !== 'string' && !byField.has(target);
@@ -87,16 +136,12 @@ export function shapeOf({ id }: RecordSpace, { sort, page }: ReadPlan, { fields 
     ({ target, descending }) =>
       `${typeof target === 'string' ? target : slotOf(target)}${descending ? ' down' : ''}`,
   );
-  return `${id} ${fields.map(slotOf).join()} ${order?.join() ?? ''}${page === null ? '' : ' page'}`;
+  return `${id} ${fields.map(slotOf).join()} ${order?.join() ?? ''}${page === null ? '' : ` pages of ${page.limit}`}`;
 }
 
-/** The page of a plan. @param rows those of its values */
+/** The page of a plan. @param rows all that it has, in order */
 export function pageOf(rows: readonly StoredRow[], { page }: Pick<ReadPlan, 'page'>): readonly StoredRow[] {
-  return page === null ? rows : rows.slice(page.offset, endOf(page));
-}
-
-function endOf({ offset, limit }: NonNullable<ReadPlan['page']>): number {
-  return offset + limit;
+  return page === null ? rows : rows.slice(page.offset, page.offset + page.limit);
 }
 
 /** Equal values have equal texts. */

@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../common/clickhouse/database.ts';
+import { exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
 import { StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { comparedIn, type Find, mostRecords, pageOf, readFinds, shapeOf } from './find-statement.ts';
+import { comparedIn, type Find, readFinds, shapeOf } from './find-statement.ts';
 import { type Lookup, readLookups } from './lookup-statement.ts';
 import type { FindAnswers, LookupKey } from './record-store.ts';
 
@@ -111,12 +112,15 @@ export class SharedReads {
       return first.over;
     }
     return settleAll(finds, async () => {
-      const found = await readFinds(engine, finds);
+      const found = await readFinds(engine, finds).catch((error: unknown) => {
+        // what several cost together says nothing of one alone
+        if (exceededLimit(error) === null) throw error;
+        return () => null;
+      });
       return (find) => {
         const rows = found(find);
-        if (rows !== null && rows.length <= mostRecords) return pageOf(rows, find.plan);
-        this.#large.set(find.queue, true);
-        return null;
+        if (rows === null) this.#large.set(find.queue, true);
+        return rows;
       };
     });
   }

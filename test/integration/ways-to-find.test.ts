@@ -91,7 +91,7 @@ const pairs = fc.oneof(
     ),
   },
 ) as fc.Arbitrary<[string, string][]>;
-const page = fc.record({ limit: fc.integer({ min: 1, max: 30 }), page: fc.integer({ min: 1, max: 4 }) });
+const page = fc.record({ limit: fc.constantFrom(1, 7, 20), page: fc.integer({ min: 1, max: 8 }) });
 const sort = fc.constantFrom(
   ...['text', 'number', 'flag', 'list', 'home', 'id', 'createdAt'].flatMap((by) => [
     { by, order: 'asc' },
@@ -173,6 +173,27 @@ t.test('finds that come together share statements, and answer as alone', async (
     alone.map(({ first }) => first),
   );
   t.ok(statements < statementsAlone * 0.7, `${statements} statements, alone ${statementsAlone}`);
+});
+
+t.test('pages of any depth share statements, and are those of the whole list', async (t) => {
+  const sort = { by: 'number', order: 'desc' };
+  const lists = await Promise.all(texts.map((text) => find({ query: [['text', text]], options: { sort } })));
+  statements = 0;
+  const limit = 3;
+  const wanted = texts.flatMap((text, at) =>
+    Array.from({ length: Math.ceil(lists[at].length / limit) + 1 }, (_, page) => ({ text, at, page })),
+  );
+  const pages = await Promise.all(
+    wanted.map(({ text, page }) =>
+      find({ query: [['text', text]], options: { sort, pagination: { limit, page: page + 1 } } }),
+    ),
+  );
+  t.strictSame(
+    pages,
+    wanted.map(({ at, page }) => lists[at].slice(page * limit, (page + 1) * limit)),
+  );
+  t.ok(wanted.length > 150, `${wanted.length} pages`);
+  t.ok(statements < wanted.length / 20, `${statements} statements for ${wanted.length} pages`);
 });
 
 t.test('rows in memory answer as the engine does', async (t) => {
