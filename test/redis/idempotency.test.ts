@@ -53,7 +53,8 @@ t.test('of one key in two gateways one stores its file', async (t) => {
 
 t.test('of one key in two query processes one stores its records', async (t) => {
   const log = silentLog();
-  const redis = await openRedis(server.config, log, quick);
+  // no server is killed here: commands have the time that a busy machine takes
+  const redis = await openRedis(server.config, log);
   t.teardown(() => redis.close());
   const harness = await openQueryHarness({
     alone: false,
@@ -71,7 +72,10 @@ t.test('of one key in two query processes one stores its records', async (t) => 
     });
   await insert(0, 'the space is there');
   const answers = await Promise.all(Array.from({ length: 6 }, (_, index) => insert(index, 'k')));
-  t.strictSame([...new Set(answers.map(({ status }) => status))], [200]);
+  t.strictSame(
+    answers.filter(({ status }) => status !== 200).map(({ text }) => text),
+    [],
+  );
   t.equal(new Set(answers.map(({ text }) => text)).size, 1);
   t.equal((await harness.call({ path: '/p/notes', structure })).body.length, 4);
 });
