@@ -22,6 +22,8 @@ export type RequestKind =
   | 'betweenMixed'
   | 'startsWith'
   | 'inIds'
+  | 'groups'
+  | 'increment'
   | 'insert1000'
   | 'insert5000'
   | 'findOneById'
@@ -208,6 +210,13 @@ export function requestOf(
       const some = Array.from({ length: idsOfList }, (_, at) => ids[(number * 7919 + at) % ids.length]);
       return { ...post('people', '', { id: { in: some } }), method: 'QUERY' };
     }
+    case 'groups': {
+      // the name of a value makes each request another one
+      const values = { [`n${number}`]: 'count', sum: { sum: 'score' }, p95: { quantile: ['score', 0.95] } };
+      return post('people', '/_aggregate_', { groupBy: ['age'], values });
+    }
+    case 'increment':
+      return post('people', `/update-by-id?id=${ids[0]}`, { score: { $inc: 1 } });
     case 'mixedReads':
       return get('people', email((number * 31) % mixedValues));
     case 'insert1000':

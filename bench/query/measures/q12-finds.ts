@@ -49,8 +49,9 @@ async function rates(
   { store, rounds, seconds }: QueryBench,
   measure: string,
   wanted: readonly Wanted[],
+  rows = records,
 ): Promise<Finding[]> {
-  const made = await store(records);
+  const made = await store(rows);
   const child = await made.start();
   const findings: Finding[] = [];
   try {
@@ -125,10 +126,10 @@ export const q14: QueryMeasure = {
 };
 
 /** How fast are ranges, beginnings of texts and long lists, that nobody has asked for before? */
-export const q16: QueryMeasure = {
-  id: 'Q16',
+export const filters: QueryMeasure = {
+  id: 'FILTERS',
   run: (bench) =>
-    rates(bench, 'Q16', [
+    rates(bench, 'FILTERS', [
       { what: '20 records between two numbers', kind: 'between', first: 5000, aim: 15_000, peers: '-' },
       {
         ...{ what: 'nine of them to one updateOneById', kind: 'betweenMixed', first: 5000, aim: 15_000 },
@@ -152,6 +153,23 @@ export const q16: QueryMeasure = {
         peers: '-',
       },
     ]),
+};
+
+/** How long do groups with an exact quantile take, and how many may add to one number? */
+export const q16: QueryMeasure = {
+  id: 'Q16',
+  async run(bench) {
+    const groups = {
+      what: `count, sum and p95 of 100 groups among ${bench.rows} records, one caller, p50`,
+      ...{ kind: 'groups' as const, connections: 1, peers: '-' },
+      ...(bench.rows > 1_000_000 ? { first: 500, aim: 150 } : { first: 50, aim: 20 }),
+    };
+    const adds = { what: 'all add to one number', kind: 'increment' as const, first: 5000, aim: 15_000 };
+    return [
+      ...(await rates(bench, 'Q16', [groups], bench.rows)),
+      ...(await rates(bench, 'Q16', [{ ...adds, peers: '-' }])),
+    ];
+  },
 };
 
 /** What do Q12 and Q14 cost an engine that is served over HTTP? It keeps nothing in memory for them. */
