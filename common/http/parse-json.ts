@@ -1,6 +1,6 @@
 import { invalidBody } from '../errors/catalogue.ts';
 import { letOthersRun } from '../limits/yielding-loop.ts';
-import { roundedInteger } from './rounded-integer.ts';
+import { RoundedInteger, refuseRounded } from './rounded-integer.ts';
 
 /**
  * Parses a body as JSON. Throws 400.
@@ -12,11 +12,7 @@ export async function parseJson(
   signal: AbortSignal,
   cuts: readonly number[] = [],
 ): Promise<unknown> {
-  if (cuts.length === 0) {
-    const value = parseText(decode(bytes, false));
-    refuseRounded(bytes);
-    return value;
-  }
+  if (cuts.length === 0) return parseText(decode(bytes, false), bytes);
   const elements: unknown[] = [];
   for (let i = 0; i <= cuts.length; i++) {
     if (i > 0) await letOthersRun(signal);
@@ -24,9 +20,8 @@ export async function parseJson(
     const start = i === 0 ? 0 : (cuts[i - 1] as number) + 1;
     const part = bytes.subarray(start, cuts[i]);
     const text = decode(part, i > 0);
-    const piece = parseText(`${i === 0 ? '' : '['}${text}${i === cuts.length ? '' : ']'}`);
+    const piece = parseText(`${i === 0 ? '' : '['}${text}${i === cuts.length ? '' : ']'}`, part);
     if (!Array.isArray(piece) || piece.length === 0) throw notJson();
-    refuseRounded(part);
     for (const element of piece) elements.push(element);
   }
   return elements;
@@ -43,20 +38,17 @@ function decode(bytes: Uint8Array, inside: boolean): string {
   }
 }
 
-/** A number is a double: what would be stored as another one is refused, and not rounded without a word. */
-function refuseRounded(bytes: Uint8Array): void {
-  const rounded = roundedInteger(bytes);
-  if (rounded === null) return;
-  const shown = rounded.length > 40 ? `${rounded.slice(0, 40)}…` : rounded;
-  throw invalidBody(
-    `The number ${shown} has more digits than a NUMBER can hold (whole numbers up to 9007199254740991 always fit): send it as text`,
-  );
-}
-
-function parseText(text: string): unknown {
+/** @param bytes of the text: a number in them that would be stored as another one is refused */
+function parseText(text: string, bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    const value = JSON.parse(text) as unknown;
+    refuseRounded(bytes);
+    return value;
   } catch (cause) {
-    throw notJson(cause);
+    if (!(cause instanceof RoundedInteger)) throw notJson(cause);
+    throw invalidBody(
+      `Request body: ${cause.message} (whole numbers up to 9007199254740991 always fit): send it as text`,
+      cause,
+    );
   }
 }

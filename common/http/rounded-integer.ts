@@ -12,6 +12,28 @@ const isDigit = (byte: number | undefined): boolean => byte !== undefined && byt
 const isOfFraction = (byte: number | undefined): boolean =>
   byte === 0x2e || byte === 0x65 || byte === 0x45 || byte === 0x2b;
 
+/** Of a JSON text; `message` is the end of a sentence about it. */
+export class RoundedInteger extends Error {
+  /** @param digits as they stand there */
+  constructor(digits: string) {
+    const shown = digits.length > 40 ? `${digits.slice(0, 40)}…` : digits;
+    super(`the number ${shown} has more digits than a NUMBER can hold`);
+  }
+}
+
+/** As JSON.parse, but what would be kept as another number without a word throws a RoundedInteger. */
+export function parseExactly(json: string): unknown {
+  const value = JSON.parse(json) as unknown;
+  refuseRounded(new TextEncoder().encode(json));
+  return value;
+}
+
+/** Throws a RoundedInteger. */
+export function refuseRounded(json: Uint8Array): void {
+  const rounded = roundedInteger(json);
+  if (rounded !== null) throw new RoundedInteger(rounded);
+}
+
 /** The first integer of a JSON text that a double would round, as it stands there; null when there is none. */
 export function roundedInteger(json: Uint8Array): string | null {
   if (!hasManyDigits(json)) return null;
@@ -36,12 +58,13 @@ export function roundedInteger(json: Uint8Array): string | null {
 }
 
 /**
- * Whether a double has neither the value of an integer nor its shortest text: as JavaScript writes them, large doubles
- * end in zeros.
- * @param digits without a sign
+ * Whether a number is an integer, and a double has neither its value nor its shortest text: as JavaScript writes them,
+ * large doubles end in zeros.
+ * @param number as people write it: with a sign, and spaces around it
  */
-export function isRounded(digits: string): boolean {
-  if (digits.length < fewestDigits) return false;
+export function isRounded(number: string): boolean {
+  if (number.length < fewestDigits) return false;
+  const digits = /^\s*[+-]?0*(\d+)\s*$/.exec(number)?.[1] ?? '';
   if (digits.length > mostDigits) return true;
   const near = Number(digits);
   const shortest = String(near).replace(/e.*$/, '').replace('.', '');

@@ -1,4 +1,5 @@
 import type { QueryPairs } from '../../common/http/http-types.ts';
+import { parseExactly, RoundedInteger } from '../../common/http/rounded-integer.ts';
 import { isObject } from '../structure/is-object.ts';
 import type { Structure } from '../structure/structure.ts';
 import { targetOf } from './filters/names.ts';
@@ -139,9 +140,10 @@ function afterIn(value: unknown, complain: Complain): unknown {
   if (typeof value !== 'string') return value;
   if (!value.startsWith('{')) return { id: value };
   try {
-    return JSON.parse(value);
-  } catch {
-    complain('$after should be an id, or JSON with id and value');
+    return parseExactly(value);
+  } catch (error) {
+    const isRounded = error instanceof RoundedInteger;
+    complain(`$after${isRounded ? `: ${error.message}` : ' should be an id, or JSON with id and value'}`);
     return undefined;
   }
 }

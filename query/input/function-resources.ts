@@ -1,5 +1,6 @@
 import { invalidHeader, invalidSlug } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
+import { parseExactly, RoundedInteger } from '../../common/http/rounded-integer.ts';
 import { slugProblem } from '../../common/metadata/slug.ts';
 import { isObject } from '../structure/is-object.ts';
 import { readPath, type SpaceReference } from './space-reference.ts';
@@ -32,9 +33,10 @@ export function readFunctionResources(request: HttpRequest, structures: Structur
 function onlyStructure(text: string): Readonly<Record<string, unknown>> {
   let input: unknown;
   try {
-    input = JSON.parse(text);
+    input = parseExactly(text);
   } catch (cause) {
-    throw invalidHeader(['The header function-resources is not valid JSON'], cause);
+    const problem = cause instanceof RoundedInteger ? `: ${cause.message}` : ' is not valid JSON';
+    throw invalidHeader([`The header function-resources${problem}`], cause);
   }
   const list: unknown = isObject(input) ? input.mustExistSpaceStructures : undefined;
   if (!Array.isArray(list)) {

@@ -1,5 +1,6 @@
 import { invalidOptions } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
+import { parseExactly, RoundedInteger } from '../../common/http/rounded-integer.ts';
 import { isObject } from '../structure/is-object.ts';
 import type { RecordParts } from '../structure/record-parts.ts';
 import type { Structure } from '../structure/structure.ts';
@@ -60,9 +61,10 @@ const ownLabels: GivenOptions['labels'] = {
 function readOptions(header: string, structure: Structure, controls: Controls | null): Options {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(header);
+    parsed = parseExactly(header);
   } catch (cause) {
-    throw invalidOptions(['The options header is not valid JSON'], cause);
+    const problem = cause instanceof RoundedInteger ? `: ${cause.message}` : ' is not valid JSON';
+    throw invalidOptions([`The options header${problem}`], cause);
   }
   if (!isObject(parsed)) throw invalidOptions(['The options header is not a JSON object']);
   const problems: string[] = [];

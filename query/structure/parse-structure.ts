@@ -1,4 +1,5 @@
 import { shownName } from '../../common/errors/shown-name.ts';
+import { parseExactly, RoundedInteger } from '../../common/http/rounded-integer.ts';
 import type { Field } from './field.ts';
 import { isObject } from './is-object.ts';
 import { parseLoginParams } from './login-params.ts';
@@ -28,9 +29,10 @@ const deepest = 110;
 export function parseStructure(text: string, scopes: readonly string[] | null = null): ParsedStructure {
   let input: unknown;
   try {
-    input = JSON.parse(text);
-  } catch {
-    return unreadable('The structure header is not valid JSON');
+    input = scopes === null ? JSON.parse(text) : parseExactly(text);
+  } catch (error) {
+    const isRounded = error instanceof RoundedInteger;
+    return unreadable(`The structure header${isRounded ? `: ${error.message}` : ' is not valid JSON'}`);
   }
   return readStructure(input, scopes);
 }

@@ -1,10 +1,23 @@
 /** Integers that a double would round are refused, and not stored as another number without a word. */
 import fc from 'fast-check';
-import t from 'tap';
+import t, { type Test } from 'tap';
+import type { HttpRequest } from '../../common/http/http-types.ts';
 import { parseJson } from '../../common/http/parse-json.ts';
 import { isRounded, roundedInteger } from '../../common/http/rounded-integer.ts';
+import { readFilter } from '../../console/web/records/filters.ts';
+import { mapColumns, readRow } from '../../console/web/records/import-rows.ts';
 import { readText } from '../../console/web/records/record-form.ts';
+import { givenInQuery } from '../../query/input/filters/given-in-query.ts';
 import { readConditionValue } from '../../query/input/filters/text-value.ts';
+import { readFunctionResources } from '../../query/input/function-resources.ts';
+import { parseConditions } from '../../query/input/parse-conditions.ts';
+import { parseOptions } from '../../query/input/parse-options.ts';
+import { createStructureCache } from '../../query/input/structure-cache.ts';
+import { parseStructure } from '../../query/structure/parse-structure.ts';
+import { type Structure, structureText } from '../../query/structure/structure.ts';
+import { structureOf } from '../services/record-client.ts';
+import { storedStructure } from '../services/stored-structure.ts';
+import { thrownBy } from '../services/thrown-by.ts';
 
 const { signal } = new AbortController();
 const found = (json: string) => roundedInteger(Buffer.from(json));
@@ -58,6 +71,83 @@ t.test('bodies, conditions and imports say it', async (t) => {
   }
   t.match(readConditionValue('NUMBER', '12345678901234567890'), { problem: /more digits/ });
   t.match(readConditionValue('NUMBER', '12345678901234567000'), { value: 12345678901234567000 });
+  for (const sign of ['-', '+'])
+    t.match(readConditionValue('NUMBER', `${sign}12345678901234567890`), { problem: /more digits/ }, sign);
+  t.match(readConditionValue('ARRAY', '[-12345678901234567890]'), {
+    problem: /^should be a valid array: the/,
+  });
+  t.match(readConditionValue('OBJECT', '{"n":12345678901234567890}'), { problem: /object: the number 1/ });
+});
+
+const structure = storedStructure([
+  { name: 'n', type: 'NUMBER' },
+  { name: 'list', type: 'ARRAY' },
+  { name: 'data', type: 'OBJECT' },
+]);
+const refused = (t: Test, name: string, code: string, read: () => unknown) =>
+  t.match(thrownBy(read), { status: 400, code, problems: [/1234567890123456789\d has more digits/] }, name);
+
+t.test('filters, options and controls of a query say it', async (t) => {
+  for (const query of [
+    'n=-12345678901234567890',
+    'list=[12345678901234567890]',
+    'data={"a":12345678901234567890}',
+  ]) {
+    const read = () =>
+      parseConditions(givenInQuery([...new URLSearchParams(query)], structure), structure, 'And');
+    t.match(thrownBy(read), { code: 'invalid_condition', problems: [/more digits/] }, query);
+  }
+  for (const query of ['list[has]=12345678901234567890', 'data.a=-12345678901234567890'])
+    refused(t, query, 'invalid_condition', () =>
+      parseConditions(givenInQuery([...new URLSearchParams(query)], structure), structure, 'And'),
+    );
+  const after = '{"id":"a","value":12345678901234567890}';
+  const sort = '"sort":{"by":"n"}';
+  refused(t, 'options', 'invalid_options', () =>
+    parseOptions(`{${sort},"pagination":{"limit":1,"after":${after}}}`, structure),
+  );
+  const controls = new Map([
+    ['$after', [after]],
+    ['$limit', ['1']],
+  ] as const);
+  refused(t, '$after', 'invalid_options', () => parseOptions(`{${sort}}`, structure, controls));
+});
+
+t.test('structures say it, and stored ones stay readable', async (t) => {
+  const path = { projectSlug: 'p', slug: 's' };
+  const cache = createStructureCache([]);
+  const header = (defaultValue: string, initialData = '[]') =>
+    structureOf('p', 's', [{ name: 'n', type: 'NUMBER', defaultValue: 5 }])
+      .replace(/"defaultValue":5/, `"defaultValue":${defaultValue}`)
+      .replace(/}$/, `,"initialData":${initialData}}`);
+  const big = '12345678901234567890';
+  refused(t, 'a default', 'invalid_structure', () => cache.read(header(big), path));
+  refused(t, 'initial data', 'invalid_structure', () => cache.read(header('1', `[{"n":${big}}]`), path));
+  t.ok(cache.read(header('12345678901234567000'), path), 'as JavaScript writes it');
+  const request = {
+    params: { project: 'p' },
+    header: () => `{"mustExistSpaceStructures":[${header(big)}]}`,
+  } as unknown as HttpRequest;
+  refused(t, 'within function-resources', 'invalid_header', () => readFunctionResources(request, cache));
+
+  const { structure: stored } = parseStructure(header(big));
+  t.equal(stored?.fields[0]?.defaultValue, Number(big), 'a text that was stored before');
+  t.strictSame(parseStructure(structureText(stored as Structure)).problems, []);
+});
+
+t.test('the form, the cells of an import and the filters of the dashboard say it', async (t) => {
   t.match(readText('NUMBER', ' -12345678901234567890'), { problem: /more digits/ });
   t.match(readText('NUMBER', '36'), { value: 36 });
+  t.match(readText('ARRAY', '[12345678901234567890]'), { problem: /^This can’t be stored: the number 1234/ });
+  t.match(readText('OBJECT', '{"a":-12345678901234567890}'), { problem: /the number -1234/ });
+  const field = { slug: 'list', required: false, unique: false, hashed: false };
+  const fields = [{ ...field, name: 'list', type: 'ARRAY' }] as const;
+  const reader = { fields, columns: mapColumns(['list'], fields), unguard: true };
+  t.match(readRow({ line: 2, cells: ['[12345678901234567890]'] }, reader), { problem: /^list: This can’t/ });
+  for (const [operator, text] of [
+    ['has', '12345678901234567890'],
+    ['hasAny', '[12345678901234567890]'],
+    ['hasAll', '1, 12345678901234567890'],
+  ] as const)
+    t.match(readFilter('list', 'ARRAY', { operator, text }), { problem: /more digits/ }, operator);
 });

@@ -1,5 +1,6 @@
+import { parseExactly, RoundedInteger } from '../../../common/http/rounded-integer.ts';
 import type { ColumnType } from './grid-columns.ts';
-import { readText } from './record-form.ts';
+import { jsonProblem, readText } from './record-form.ts';
 
 /** Operators of the API, and three that are made of several: `between`, `empty` and `filled`. */
 export const operatorWords = {
@@ -89,6 +90,7 @@ export function readFilter(name: string, type: ColumnType, { operator, text }: F
     return { where: conditionsOf(name, type, operator, text) };
   } catch (thrown) {
     if (thrown instanceof Unreadable) return { problem: thrown.message };
+    if (thrown instanceof RoundedInteger) return { problem: jsonProblem(thrown) };
     throw thrown;
   }
 }
@@ -158,9 +160,10 @@ function valueIn(type: ColumnType, text: string): unknown {
 /** Texts between commas; where a text has a comma, all of them as a JSON array. */
 function listIn(text: string): readonly string[] {
   try {
-    const list: unknown = JSON.parse(text);
+    const list = parseExactly(text);
     if (Array.isArray(list)) return list.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
-  } catch {
+  } catch (error) {
+    if (error instanceof RoundedInteger) throw error;
     // no JSON
   }
   return text
@@ -172,9 +175,10 @@ function listIn(text: string): readonly string[] {
 /** As in a query: a JSON number, true, false and a quoted string are that, and all else is text. */
 function elementIn(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseExactly(text);
     return typeof value === 'object' ? text : value;
-  } catch {
+  } catch (error) {
+    if (error instanceof RoundedInteger) throw error;
     return text;
   }
 }

@@ -1,7 +1,8 @@
-import { roundedInteger } from '../../../common/http/rounded-integer.ts';
+import { parseExactly } from '../../../common/http/rounded-integer.ts';
 import { CsvReader, sniffDelimiter } from './csv-reader.ts';
 import type { SourceRow } from './import-rows.ts';
 import { JsonRecordsReader } from './json-records-reader.ts';
+import { jsonProblem } from './record-form.ts';
 
 export type ImportFormat =
   | { readonly kind: 'json' }
@@ -70,15 +71,9 @@ export async function* sourceRows(
 
 function parsed({ line, text }: { readonly line: number; readonly text: string }): SourceRow {
   try {
-    const record = JSON.parse(text) as unknown;
-    const rounded = roundedInteger(new TextEncoder().encode(text));
-    if (rounded === null) return { line, record };
-    return { line, problem: `The number ${rounded.slice(0, 40)} has more digits than a NUMBER can hold.` };
+    return { line, record: parseExactly(text) };
   } catch (error) {
-    return {
-      line,
-      problem: `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
-    };
+    return { line, problem: jsonProblem(error) };
   }
 }
 

@@ -1,4 +1,4 @@
-import { isRounded } from '../../../common/http/rounded-integer.ts';
+import { isRounded, parseExactly, RoundedInteger } from '../../../common/http/rounded-integer.ts';
 import { type Field, hasDefault } from '../projects/structure.ts';
 
 /** One field of the form: its text, or no value at all, which is not the same as the empty text. */
@@ -68,7 +68,7 @@ export function readText(type: Field['type'], text: string): EntryReading {
       if (text.trim() === '' || !Number.isFinite(value)) {
         return { problem: 'Write a number, such as 36 or 1.5.' };
       }
-      if (isRounded(/^\s*[+-]?(\d+)\s*$/.exec(text)?.[1] ?? '')) {
+      if (isRounded(text)) {
         return { problem: 'This number has more digits than a NUMBER can hold. Use a TEXT field for it.' };
       }
       return { value };
@@ -87,11 +87,17 @@ export function readText(type: Field['type'], text: string): EntryReading {
 function readJson(type: 'ARRAY' | 'OBJECT', text: string): EntryReading {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseExactly(text);
   } catch (error) {
-    return { problem: `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}` };
+    return { problem: jsonProblem(error) };
   }
   if (typeof value === 'object' && value !== null && Array.isArray(value) === (type === 'ARRAY'))
     return { value };
   return { problem: type === 'ARRAY' ? 'Write a JSON array: [ … ].' : 'Write a JSON object: { … }.' };
+}
+
+/** @param error that `parseExactly` threw */
+export function jsonProblem(error: unknown): string {
+  if (error instanceof RoundedInteger) return `This can’t be stored: ${error.message}.`;
+  return `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`;
 }

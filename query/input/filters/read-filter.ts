@@ -1,4 +1,5 @@
 import { shownName } from '../../../common/errors/shown-name.ts';
+import { parseExactly, RoundedInteger } from '../../../common/http/rounded-integer.ts';
 import { canonicalJson, NotCanonicalError } from '../../structure/canonical-json.ts';
 import type { StoredValue, Target } from '../../structure/field.ts';
 import { hasLoneSurrogate, readFieldValue } from '../../structure/field-value.ts';
@@ -142,7 +143,7 @@ function readOperand(
       : { problem: 'should be a whole number from 0' };
   }
   if (operand === 'element' || operand === 'elements' || path.length > 0)
-    return readElement(text === null ? json : elementIn(text), path.length > 0);
+    return text === null ? readElement(json, path.length > 0) : readElementText(text, path.length > 0);
   if (typeof target !== 'string') {
     if (text !== null) return readConditionValue(target.type, text);
     return json === null ? { problem: 'should not be null: use exists' } : readFieldValue(target.type, json);
@@ -157,13 +158,14 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
 
 const elementText = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|".*")$/s;
 
-/** The value of a query's text without a declared type: JSON for a number, a boolean or a quoted string, else text. */
-function elementIn(text: string): unknown {
-  if (!elementText.test(text)) return text;
+/** Without a declared type, a query's text is JSON for a number, a boolean or a quoted string, else text. */
+function readElementText(text: string, isPath: boolean): Reading {
+  if (!elementText.test(text)) return readElement(text, isPath);
   try {
-    return JSON.parse(text);
-  } catch {
-    return text;
+    return readElement(parseExactly(text), isPath);
+  } catch (error) {
+    if (error instanceof RoundedInteger) return { problem: `should be a valid value: ${error.message}` };
+    return readElement(text, isPath);
   }
 }
 

@@ -1,4 +1,4 @@
-import { isRounded } from '../../../common/http/rounded-integer.ts';
+import { isRounded, parseExactly, RoundedInteger } from '../../../common/http/rounded-integer.ts';
 import type { FieldType } from '../../structure/field.ts';
 import { misfit, readFieldValue, type ValueReading } from '../../structure/field-value.ts';
 
@@ -12,8 +12,7 @@ export function readConditionValue(type: FieldType, text: string): ValueReading 
       return readFieldValue(type, text);
     case 'NUMBER':
       if (!decimal.test(text)) return misfit(type);
-      if (/^\d+$/.test(text) && isRounded(text))
-        return misfit(type, 'it has more digits than a number can hold');
+      if (isRounded(text)) return misfit(type, 'it has more digits than a NUMBER can hold');
       return readFieldValue(type, Number(text));
     case 'BOOLEAN':
       return text === 'true' || text === 'false' ? { value: text === 'true' } : misfit(type);
@@ -26,9 +25,9 @@ export function readConditionValue(type: FieldType, text: string): ValueReading 
 function readJson(type: FieldType, text: string): ValueReading {
   let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch {
-    return misfit(type);
+    value = parseExactly(text);
+  } catch (error) {
+    return misfit(type, error instanceof RoundedInteger ? error.message : undefined);
   }
   return readFieldValue(type, value);
 }
