@@ -9,10 +9,12 @@ import { checkStore } from '../../gateway/check-store.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import { freePorts } from '../services/free-port.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
+import type { FaultRule } from '../services/s3-stub/fault-rules.ts';
 import { type S3Stub, startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const partBytes = 64 * 1024;
+const noRights = 'S3 refuses this key access to the bucket: check its rights';
 type Change = Partial<Pick<S3Stub, 'accessKeyId' | 'secretAccessKey' | 'bucket' | 'region' | 'endpoint'>>;
 
 async function setUp(t: Test) {
@@ -35,15 +37,18 @@ async function setUp(t: Test) {
 }
 
 t.test('what is wrong with the access to S3 is one sentence, in /readyz and once in the log', async (t) => {
-  const { open } = await setUp(t);
-  const cases: readonly [Change, string][] = [
+  const { open, stub } = await setUp(t);
+  const cases: readonly [Change, string, FaultRule?][] = [
     [{ accessKeyId: 'ANOTHERKEY0000000001' }, 'S3 refuses the access key: check S3_ACCESS_KEY_ID'],
     [{ secretAccessKey: 'x'.repeat(40) }, 'S3 refuses the secret key: check S3_SECRET_ACCESS_KEY'],
     [{ bucket: 'another-bucket' }, 'the bucket does not exist: check S3_BUCKET'],
     [{ region: 'eu-west-9' }, 'the bucket is in the region us-east-1: check S3_REGION'],
+    [{}, noRights, { action: { kind: 'error', status: 403, code: 'AccessDenied' } }],
+    [{}, noRights, { operation: 'HeadBucket', action: { kind: 'error', status: 403, code: 'AccessDenied' } }],
   ];
-  for (const [change, sentence] of cases) {
+  for (const [change, sentence, fault] of cases) {
     const { store, log } = open(change);
+    const denied = fault && stub.fault(fault);
     await checkStore(store, null, log);
     t.match(log.failures, [sentence]);
     const readyz = healthRoutes(
@@ -55,6 +60,7 @@ t.test('what is wrong with the access to S3 is one sentence, in /readyz and once
       message: `the object store: ${sentence}`,
     });
     t.equal(log.failures.length, 1, 'the log has it once');
+    denied?.remove();
   }
 });
 

@@ -98,18 +98,22 @@ export function storageError(operation: string, key: string, cause: unknown): Er
   const answer = status === undefined ? code : `${status} ${code}`;
   const subject = key === '' ? operation : `${operation} of ${JSON.stringify(key)}`;
   const message = `S3 failed at ${subject}: ${answer}: ${reason}${place}`;
-  const problem = problemOf(cause);
+  // an object alone may have rules of its own
+  const isDenied = operation === 'HeadBucket' && status === 403;
+  const problem = problemOf(cause) ?? (isDenied ? noRights : undefined);
   return problem === undefined && !isTransient(cause)
     ? new Error(message, { cause })
     : new StoreUnavailable(message, { cause, problem });
 }
 
+const noRights = 'S3 refuses this key access to the bucket: check its rights';
 const keyProblem = 'S3 refuses the access key: check S3_ACCESS_KEY_ID';
 const problems: Readonly<Record<string, string>> = {
   InvalidAccessKeyId: keyProblem,
   SignatureDoesNotMatch: 'S3 refuses the secret key: check S3_SECRET_ACCESS_KEY',
   ExpiredToken: 'S3 refuses the credentials: they have expired',
   InvalidToken: keyProblem,
+  RequestTimeTooSkewed: 'S3 refuses the time of this machine: set its clock',
   NoSuchBucket: 'the bucket does not exist: check S3_BUCKET',
   CredentialsProviderError: 'there are no credentials for S3: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY',
 };
