@@ -164,7 +164,8 @@ async function finish(
     MultipartUpload: { Parts: [...parts] },
     ...(checksums && { ChecksumCRC32: checksumText(whole.crc32), ChecksumType: 'FULL_OBJECT' }),
   });
-  // "Processing of a CompleteMultipartUpload request could take several minutes to finalize"
+  // "Processing of a CompleteMultipartUpload request could take several minutes to finalize". AWS sends
+  // spaces meanwhile; other servers are silent, and a completion that is given up early is done twice
   const { request, quiet, settle } = context.timing;
   const limits = { total: 2 * request, attempt: 2 * quiet, grace: settle };
   let tries = 0;
