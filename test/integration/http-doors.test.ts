@@ -1,4 +1,5 @@
 /** What is refused at the door of the HTTP server, and what is let in. */
+import { once } from 'node:events';
 import { BlockList } from 'node:net';
 import t from 'tap';
 import type { Route } from '../../common/http/http-types.ts';
@@ -203,6 +204,25 @@ t.test('QUERY is a method with a body (RFC 10008)', async (t) => {
     (await fetch(`${baseUrl}/find`, { method: 'PATCH' })).headers.get('allow'),
     'GET, QUERY, HEAD, OPTIONS',
   );
+});
+
+t.test('who closes the sending half after the request counts as gone', async (t) => {
+  const heard = new EventTarget();
+  const gone = once(heard, 'gone');
+  const wait: Route = {
+    method: 'POST',
+    path: '/wait',
+    handler: async (request) => {
+      await readJson(request, 1000);
+      if (!request.signal.aborted) await once(request.signal, 'abort');
+      heard.dispatchEvent(new Event('gone'));
+      return { status: 200 };
+    },
+  };
+  const raw = connectRaw(await serve(t, [wait]));
+  raw.socket.end('POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}');
+  t.equal(await raw.closed(), '', 'docs/api.md, "Limits"');
+  t.ok(await gone, 'the request was read, and hears that nobody waits for it');
 });
 
 t.test('/health says that the process lives, and the time', async (t) => {
