@@ -1,7 +1,8 @@
 /**
  * Question: can accounts that do their worst, all at once, hold up one that does no harm?
  * `npm run bench:hostile -- [--minutes N] [--only CASE,CASE] [--rows N] [--rounds N] [--root FOLDER]`; goals: none of its
- * requests fails, each p99 stays within three times the control's, and the process does not go on growing.
+ * requests fails, the p99 stays under four times the control's beside all cases for ten minutes and within three times
+ * beside one case of requests in flight, and the process does not go on growing.
  *
  * One process of the service is attacked, by a process of all attackers. Another one, the control, has a store of its own,
  * and nobody attacks it. Two clients that do no harm send each of them the same, at the same time, on the same cores:
