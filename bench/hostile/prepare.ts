@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { insertOne, onTables, passwordStructure, startService } from '../query/direct-store.ts';
 import type { Child } from '../upload/harness/child-process.ts';
+import { newAccount as makeAccount } from '../upload/subject/new-account.ts';
 import { hostileCases, type Prepared } from './cases.ts';
 import { filterCases } from './filter-cases.ts';
 
@@ -14,20 +13,14 @@ export interface Stage extends Prepared {
   readonly politeToken: string;
 }
 
-const run = promisify(execFile);
-
 interface Place {
   readonly folder: string;
   /** The checkout. */
   readonly root: string;
 }
 
-/** An account with a token, made by the command while the service runs. */
-export async function newAccount({ folder, root }: Place, name: string): Promise<string> {
-  const args = ['--import', 'tsx', 'token.ts', '--user', emailOf(name), '--create-user'];
-  const env = { PATH: process.env.PATH ?? '', DATA_DIR: join(folder, 'data') };
-  const { stdout } = await run(process.execPath, args, { cwd: root, env });
-  return stdout.trim();
+export function newAccount({ folder, root }: Place, name: string): Promise<string> {
+  return makeAccount({ dataDir: join(folder, 'data'), root }, emailOf(name));
 }
 
 /** Accounts and their spaces; a file that can be read slowly. @param only cases to prepare for */

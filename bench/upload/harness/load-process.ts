@@ -7,6 +7,8 @@ export interface Load<Result> {
   go(): void;
   /** Resolves when the load says that it reached the point. */
   reached(point: string): Promise<void>;
+  /** Ends a load that goes on for as long as it is let. */
+  stop(): void;
   readonly result: Promise<Result>;
 }
 
@@ -55,6 +57,7 @@ export async function prepareLoad<Result>(script: string, job: object): Promise<
               throw new Error(`${script} ended before it reached ${point}`);
             }),
           ]),
+    stop: () => send(child, { type: 'stop' }),
     result,
   };
 }

@@ -1,7 +1,8 @@
 import type { LoadMessage } from '../harness/load-process.ts';
 
 export interface Prepared<Result> {
-  run(reached: (point: string) => void): Promise<Result>;
+  /** @param stopped for a load that goes on for as long as it is let */
+  run(reached: (point: string) => void, stopped: Promise<void>): Promise<Result>;
 }
 
 /** The other end of `prepareLoad`: takes one job, prepares it, waits for `go`, and reports the result. */
@@ -13,15 +14,20 @@ export function serveJob<Job, Result>(prepare: (job: Job) => Promise<Prepared<Re
       message: error instanceof Error ? (error.stack ?? error.message) : String(error),
     });
   let prepared: Prepared<Result> | null = null;
-  process.on('message', (message: { type: 'job'; job: Job } | { type: 'go' }) => {
+  let stop: () => void = () => {};
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
+  process.on('message', (message: { type: 'job'; job: Job } | { type: 'go' } | { type: 'stop' }) => {
     if (message.type === 'job') {
       prepare(message.job).then((ready) => {
         prepared = ready;
         tell({ type: 'ready' });
       }, fail);
-    } else {
+    } else if (message.type === 'stop') stop();
+    else {
       prepared
-        ?.run((point) => tell({ type: 'reached', point }))
+        ?.run((point) => tell({ type: 'reached', point }), stopped)
         .then((result) => tell({ type: 'done', result }), fail);
     }
   });

@@ -7,6 +7,10 @@ import { storedInSink } from './stored-in-sink.ts';
 import { storedOnDisk } from './stored-on-disk.ts';
 import type { ProcessSubject } from './subject.ts';
 
+export interface SluiceSubject extends ProcessSubject {
+  readonly dataDir: string;
+}
+
 export type StoreName = 's3' | 'fs';
 
 export interface SluiceOptions {
@@ -20,7 +24,7 @@ export interface SluiceOptions {
 const token = 'bench-token-0123456789abcdef';
 
 /** Starts Sluice as `npm start` does, with a data directory of its own, and a limit above every file here. */
-export async function startSluice(options: SluiceOptions): Promise<ProcessSubject> {
+export async function startSluice(options: SluiceOptions): Promise<SluiceSubject> {
   const dataDir = makeTemporaryDirectory();
   const child = await startScript('main.ts', {
     preload: options.preload ?? [],
@@ -42,7 +46,7 @@ export async function startSluice(options: SluiceOptions): Promise<ProcessSubjec
     target,
     pids: [child.pid],
     problems: options.store === 's3' ? storedInSink(options.sink, 'file') : storedOnDisk(target),
-    child,
+    ...{ child, dataDir },
     async stop() {
       await child.stop();
       removeTemporaryDirectory(dataDir);
