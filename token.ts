@@ -11,14 +11,14 @@ import { requireData } from './common/lifecycle/require-data.ts';
 import { createLog } from './common/log/log.ts';
 
 const help = `
-Makes, lists or revokes access tokens, whether the server is running or not. Standard output gets a new token
+Creates, lists or revokes access tokens, whether the server is running or not. Standard output gets a new token
 and nothing else.
 
   ${commandLine('token', '[--user EMAIL] [--create-user] [--name TEXT] [--expires-in 30d]')}
   ${commandLine('token', '--list [--user EMAIL]')}
   ${commandLine('token', '--revoke TOKEN_ID')}
 
-  --user EMAIL       the account; without it, the one that the first start made
+  --user EMAIL       the account; without it, the one that the first start created
   --create-user      creates the account if there is none
   --name TEXT        a name for the list
   --expires-in 30d   a number and s, m, h or d; without it, the token does not expire
@@ -35,7 +35,7 @@ function readOrder(): TokenOrder {
     options: {
       user: { type: 'string' },
       'create-user': { type: 'boolean', default: false },
-      name: { type: 'string', default: 'made by npm run token' },
+      name: { type: 'string', default: 'created by npm run token' },
       'expires-in': { type: 'string' },
       list: { type: 'boolean', default: false },
       revoke: { type: 'string' },

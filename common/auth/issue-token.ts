@@ -70,7 +70,7 @@ async function findFirst(users: Users): Promise<Account | null> {
 
 function noAccount({ action, email }: Exclude<TokenOrder, { action: 'revoke' }>): string {
   if (email === null) return 'there is no first account yet: start the server once, or name one with --user';
-  return `there is no account ${email}${action === 'create' ? '; --create-user makes it' : ''}`;
+  return `there is no account ${email}${action === 'create' ? '; --create-user creates it' : ''}`;
 }
 
 /** Id, name, and what became or will become of it. */
@@ -81,5 +81,5 @@ function describe({ id, name, createdAt, expiresAt, revokedAt }: AccessToken): s
       : expiresAt !== null
         ? `expires ${expiresAt.toISOString()}`
         : 'does not expire';
-  return `${id}  made ${createdAt.toISOString()}  ${end}  ${name}`;
+  return `${id}  created ${createdAt.toISOString()}  ${end}  ${name}`;
 }

@@ -429,7 +429,9 @@ t.test('npm run token makes and revokes tokens while the server runs', async (t)
   const list = await token('--list');
   t.equal(list.stdout.trim().split('\n').length, 4);
   t.notMatch(list.stdout, made.stdout.trim());
-  const id = /^(\S+) .* does not expire {2}made by npm run token$/m.exec(list.stdout)?.[1] as string;
+  const id = /^(\S+) {2}created \S+ {2}does not expire {2}created by npm run token$/m.exec(
+    list.stdout,
+  )?.[1] as string;
   t.match(await token('--revoke', id), { status: 0, stdout: `${id}\n` });
   const revoked = await call({
     baseUrl: sluice.baseUrl,

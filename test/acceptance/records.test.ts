@@ -2,10 +2,18 @@ import t, { type Test } from 'tap';
 import { type Answer, call, type FieldInput, personFields, structureOf } from '../services/record-client.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
 
-const sluice = await startSluice();
+const sluice = await startSluice({ env: { PUBLC_URL: 'https://files.example.com' } });
 t.teardown(async () => {
   await sluice.stop();
   await removeData(sluice);
+});
+
+t.test('a variable whose name is nearly one of ours is a warning at the start', async (t) => {
+  const lines = `${sluice.stdout()}${sluice.stderr()}`
+    .split('\n')
+    .filter((line) => line.includes('PUBLC_URL'));
+  t.match(lines, [/"level":40,.*did you mean PUBLIC_URL\?/]);
+  t.equal(lines.length, 1);
 });
 
 const project = 'records';

@@ -1,5 +1,5 @@
 /** Filters by operator, several sorts, sums and the summary of records, in a real browser on a real server. */
-import type { Request } from 'playwright-core';
+import type { Locator, Request } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { makeSpace, openRecords, project } from '../services/records-browser.ts';
@@ -59,6 +59,8 @@ t.test('dates, arrays and paths', async (t) => {
   await go('/spaces/sales?where-has.tags=a%2Cb&where-path.home=floor%3D4');
   // not 4, 9, ... that are divisible by 7
   await page.getByText('120 records', { exact: true }).waitFor();
+  const path = page.getByLabel('home has path');
+  t.notMatch(await path.getAttribute('placeholder'), /\w=\w/, 'what looked like a filter');
   await operator('tags').selectOption('hasAll');
   await page.getByLabel('tags has all of').fill('["a,b", 0]');
   await records('60');
@@ -72,6 +74,18 @@ t.test('dates, arrays and paths', async (t) => {
   await page.getByLabel('createdAt to').fill('');
   await page.getByText('550 of 700 records loaded').waitFor();
   noProblems(t);
+});
+
+t.test('heads of number columns stood at the left of their numbers', async (t) => {
+  const ends = async (cell: Locator): Promise<number> => {
+    const [text, box] = [await cell.locator('.cut').boundingBox(), await cell.boundingBox()];
+    const right = (of: typeof box) => (of?.x ?? 0) + (of?.width ?? 0);
+    t.equal(await cell.locator('.cut').evaluate((element) => getComputedStyle(element).textAlign), 'right');
+    return right(box) - right(text);
+  };
+  await grid.evaluate((element) => element.scrollTo({ left: 0 }));
+  const head = await ends(grid.getByRole('columnheader', { name: 'amount' }));
+  t.equal(head, await ends(grid.locator('.grid-body .grid-cell.number').first()));
 });
 
 t.test('several sorts, by mouse and by keyboard; pages follow each other in their order', async (t) => {

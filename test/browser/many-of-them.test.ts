@@ -30,6 +30,14 @@ t.test('Save on a record that is not right left the focus where it was', async (
   await dialog.getByRole('textbox', { name: 'n NUMBER' }).fill('');
   const placeholder = await dialog.getByRole('textbox', { name: 'n NUMBER' }).getAttribute('placeholder');
   t.equal(placeholder, 'no value', 'a number is no empty text');
+  const word = dialog.getByRole('textbox', { name: 'word TEXT' });
+  t.equal(await dialog.getByRole('button', { name: 'Clear n: it' }).count(), 0, 'it has none already');
+  await dialog.getByRole('textbox', { name: 'n NUMBER' }).fill('1');
+  const clear = dialog.getByRole('button', { name: 'Clear n: it then has no value' });
+  t.equal(await clear.textContent(), 'Clear');
+  await clear.click();
+  t.equal(await dialog.getByRole('textbox', { name: 'n NUMBER' }).inputValue(), '');
+  t.equal(await word.inputValue(), '');
 });
 
 t.test('Escape threw away what was written', async (t) => {
@@ -182,11 +190,29 @@ t.test('files came fifty by fifty, in one order, and nobody said how many there 
 });
 
 t.test('a project with files could be dropped when each of them was deleted by hand', async (t) => {
+  const token = await makeToken(server, page, 'more uploads');
+  for (const name of names.slice(0, 100))
+    await upload(server, token, { project: 'album', file: new File([name], name) });
+  let requests = 0;
+  let letGo = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  await page.route('**/_f_/album/_delete_', async (route) => {
+    if (requests++ > 0) await held;
+    await route.continue();
+  });
   await page.goto(server.url('/projects'));
   await page.getByRole('button', { name: 'Drop album' }).click();
   await dialog.getByLabel('Type album to confirm').fill('album');
   t.notMatch(await dialog.textContent(), /optional/, 'what has to be typed is not optional');
   await dialog.getByRole('button', { name: 'Drop the project' }).click();
+  await dialog.getByText('200 of 220').waitFor();
+  const bar = dialog.getByRole('progressbar');
+  t.strictSame([await bar.getAttribute('value'), await bar.getAttribute('max')], ['200', '220']);
+  letGo();
   await page.getByText('The project album is dropped.').waitFor();
+  t.equal(requests, 2);
+  await page.unroute('**/_f_/album/_delete_');
   t.match(await api('GET', '/_projects_'), { projects: [{ slug: project }] });
 });

@@ -5,6 +5,8 @@ declare const document: {
   getElementById(id: string): PageElement | null;
 };
 
+declare function getComputedStyle(element: unknown): { readonly textAlign: string };
+
 declare const window: { readonly innerWidth: number };
 
 interface PageElement {

@@ -15,6 +15,8 @@ await register(server, page);
 t.beforeEach(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
 
 const rows = page.getByRole('row');
+/** What 2026-11-25 and the button of the calendar take. Pixels. */
+const wholeDate = 125;
 const input = page.locator('input[type=file]').first();
 const text = (name: string, bytes = 10) => ({
   name,
@@ -79,15 +81,34 @@ t.test('three are under way at once', async (t) => {
     open -= 1;
     await route.continue();
   });
-  await input.setInputFiles(Array.from({ length: 8 }, (_, index) => text(`file-${index}.txt`)));
+  const names = Array.from({ length: 8 }, (_, index) => `file-${index}.txt`);
+  await input.setInputFiles(names.map((name) => text(name)));
+  const bars = () =>
+    page.locator('.bars progress').evaluateAll((all) => all.map((bar) => bar.getAttribute('aria-label')));
   for (let left = 8; left > 0; left -= 1) {
     await eventuallyEqual(t, () => waiting.length, Math.min(3, left));
-    waiting.shift()?.();
+    t.strictSame(await bars(), names, 'bars stay where they are');
+    // later ones are done before earlier ones
+    waiting.pop()?.();
   }
   await page.getByText('8 files uploaded to many.').waitFor();
   await page.unroute('**/upload');
+  t.strictSame(await bars(), names);
   t.equal(most, 3);
   await eventuallyEqual(t, () => rows.count(), 9, 'the head and eight files');
+});
+
+t.test('at 360 pixels the boxes of dates cut their text off', async (t) => {
+  const { width, height } = page.viewportSize() ?? { width: 1280, height: 720 };
+  t.teardown(() => page.setViewportSize({ width, height }));
+  await page.setViewportSize({ width: 360, height: 720 });
+  for (const label of ['Uploaded from', 'Uploaded until']) {
+    const box = await page.getByLabel(label).boundingBox();
+    t.ok(
+      box !== null && box.width >= wholeDate && box.x + box.width <= 360,
+      `${label}: ${box?.width} pixels`,
+    );
+  }
 });
 
 t.test('a folder, with what is in it', async (t) => {

@@ -21,7 +21,7 @@ export interface FilterCellProps {
 
 const settleMs = 500;
 const placeholders: Partial<Record<FilterOperator, string>> = {
-  ...{ in: 'a, b, …', nin: 'a, b, …', hasAny: 'a, b, …', hasAll: 'a, b, …', path: 'city=Paris' },
+  ...{ in: 'a, b, …', nin: 'a, b, …', hasAny: 'a, b, …', hasAll: 'a, b, …', path: 'path = value' },
 };
 
 /** The condition of a column: an operator of its type, and a value. It counts when Enter is pressed, or nobody types any more. */
