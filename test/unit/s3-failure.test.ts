@@ -125,6 +125,7 @@ t.test('what the operator has to put right is one sentence, and a 503 to clients
   const problems: readonly (readonly [unknown, RegExp])[] = [
     [ofSdk(403, 'InvalidAccessKeyId'), /^S3 refuses the access key/],
     [ofSdk(403, 'SignatureDoesNotMatch'), /^S3 refuses the secret key/],
+    [ofSdk(403, 'RequestTimeTooSkewed'), /^S3 refuses the time of this machine/],
     [ofSdk(404, 'NoSuchBucket'), /^the bucket does not exist/],
     [ofSdk(301, 'PermanentRedirect', { 'x-amz-bucket-region': 'eu-west-9' }), /the region eu-west-9/],
   ];
