@@ -64,7 +64,8 @@ export function roundedInteger(json: Uint8Array): string | null {
  */
 export function isRounded(number: string): boolean {
   if (number.length < fewestDigits) return false;
-  const digits = /^\s*[+-]?0*(\d+)\s*$/.exec(number)?.[1] ?? '';
+  // zeros are taken off by themselves: `0*\d+` would try a long row of them in all ways
+  const digits = (/^\s*[+-]?(\d+)\s*$/.exec(number)?.[1] ?? '').replace(/^0+/, '');
   if (digits.length > mostDigits) return true;
   const near = Number(digits);
   const shortest = String(near).replace(/e.*$/, '').replace('.', '');
