@@ -97,9 +97,11 @@ export class IndexBuilds<Entry extends Indexed> {
     if (dropped.signal.aborted || table.hasIndex(shape)) return;
     const [, ...indexes] = table.indexes;
     if (indexes.length >= mostIndexes) {
-      const oldest = indexes.find((index) => !lasting.has(shapeText(index)));
-      if (oldest === undefined) return;
-      table.dropIndex(oldest);
+      const [first, ...others] = indexes.filter((index) => !lasting.has(shapeText(index)));
+      if (first === undefined) return;
+      table.dropIndex(
+        others.reduce((least, index) => (index.lastUse < least.lastUse ? index : least), first),
+      );
     }
     if (!table.beginIndex(shape)) return;
     let began = performance.now();

@@ -10,6 +10,12 @@ export interface IndexShape {
   readonly order: RowOrder;
 }
 
+/** An index that there is. */
+export interface BuiltIndex extends IndexShape {
+  /** Number of the last request that it served, among those of its table. */
+  readonly lastUse: number;
+}
+
 /** Of an index by which records are looked up by a value. */
 export function lookupShape(slot: string): IndexShape {
   return { slots: [slot], order: idOrder };

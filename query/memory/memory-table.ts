@@ -2,7 +2,7 @@ import type { ReadPlan } from '../input/read-plan.ts';
 import { RowWriter, readRow } from '../sql/packed-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { RecordParts } from '../structure/record-parts.ts';
-import { type IndexShape, shapeText } from './index-shape.ts';
+import { type BuiltIndex, type IndexShape, shapeText } from './index-shape.ts';
 import { OrderedIndex } from './ordered-index.ts';
 import { PlanSearch } from './plan-search.ts';
 import { RowJson } from './row-json.ts';
@@ -55,7 +55,7 @@ export class MemoryTable {
     return bytes;
   }
 
-  get indexes(): readonly IndexShape[] {
+  get indexes(): readonly BuiltIndex[] {
     return this.#indexes;
   }
 
@@ -155,6 +155,7 @@ export class MemoryTable {
         build.index.add(number, this.#rows.bufferOf(number), this.#rows.offsetOf(number));
     }
     if (build.next < this.#rows.count) return false;
+    this.#search.used(build.index);
     this.#indexes.push(build.index);
     this.#build = null;
     return true;

@@ -1,6 +1,6 @@
 import { type Span, valueSpan } from '../sql/packed-row.ts';
 import { IndexBlock } from './index-block.ts';
-import type { IndexShape } from './index-shape.ts';
+import type { BuiltIndex, IndexShape } from './index-shape.ts';
 import { keyedWordHash } from './keyed-word-hash.ts';
 import type { Probe } from './probe.ts';
 import { compareFirst, compareTie, nameOf, orderKey, type RowOrder, sameValue } from './row-order.ts';
@@ -29,7 +29,7 @@ const span: Span = { start: 0, end: 0 };
  * The rows of a table by the values of some slots, and those of equal values in an order: a list of blocks that is sorted
  * by a hash of the values, then by the order. So it finds the rows of given values, a page of them, or all rows in order.
  */
-export class OrderedIndex implements IndexShape {
+export class OrderedIndex implements BuiltIndex {
   readonly slots: readonly string[];
   readonly order: RowOrder;
   readonly #rows: RowSlabs;
@@ -39,6 +39,7 @@ export class OrderedIndex implements IndexShape {
   readonly #shared = new Set<number>();
   bytes = overhead;
   size = 0;
+  lastUse = 0;
 
   /** @param key of the hashes, two words that nobody can guess */
   constructor({ slots, order }: IndexShape, rows: RowSlabs, key: Uint32Array) {

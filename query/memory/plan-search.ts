@@ -34,6 +34,7 @@ export class PlanSearch {
   readonly #indexes: readonly OrderedIndex[];
   readonly #numberOf: (id: string) => number;
   readonly #mostCompared: number;
+  #uses = 0;
 
   /** @param args.indexes as they are when it is asked @param args.numberOf of the record with an id; -1: there is none */
   constructor(args: {
@@ -48,6 +49,11 @@ export class PlanSearch {
     this.#indexes = args.indexes;
     this.#numberOf = args.numberOf;
     this.#mostCompared = args.mostCompared ?? usualCompared;
+  }
+
+  /** An index served a request, or is there for those to come. */
+  used(index: OrderedIndex): void {
+    index.lastUse = ++this.#uses;
   }
 
   /** Numbers of records that have a value in a slot, oldest first; null: memory is no help. */
@@ -94,16 +100,22 @@ export class PlanSearch {
     const exact = filters.tests.length > 0 ? undefined : this.#indexOf(values, order);
     if (exact !== undefined) {
       const hash = exact.hashOfValues(values.map(({ bytes }) => bytes));
-      return this.#scan(exact, hash, asked, values.length === wanted.length);
+      return this.#by(exact, this.#scan(exact, hash, asked, values.length === wanted.length));
     }
     if (this.#rows.live <= this.#mostCompared) return this.#compared(this.#ids, 0, asked);
     for (const index of this.#indexes) {
       const some = values.filter(({ slot }) => index.slots.includes(slot));
       if (some.length === 0 || some.length < index.slots.length) continue;
       const hash = index.hashOfValues(some.map(({ bytes }) => bytes));
-      if (!index.hasMore(hash, this.#mostCompared)) return this.#compared(index, hash, asked);
+      if (!index.hasMore(hash, this.#mostCompared))
+        return this.#by(index, this.#compared(index, hash, asked));
     }
     return filters.tests.length > 0 ? this.#filtered(asked, values) : null;
+  }
+
+  #by(index: OrderedIndex, found: readonly number[] | null): readonly number[] | null {
+    if (found !== null) this.used(index);
+    return found;
   }
 
   /** By an index of the bounded value, or by the values of a list. */
@@ -114,7 +126,7 @@ export class PlanSearch {
       const own = values.filter(({ slot }) => index.slots.includes(slot));
       if (bounds === null || own.length < index.slots.length) continue;
       const hash = index.hashOfValues(own.map(({ bytes }) => bytes));
-      const found = this.#between(index, hash, bounds, asked);
+      const found = this.#by(index, this.#between(index, hash, bounds, asked));
       if (found !== null) return found;
     }
     for (const { target, operator, values } of comparisons) {

@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
-import type { IndexShape } from '../../query/memory/index-shape.ts';
+import type { BuiltIndex } from '../../query/memory/index-shape.ts';
 import { MemoryTable } from '../../query/memory/memory-table.ts';
 import { MemoryTables, type TableLoad } from '../../query/memory/memory-tables.ts';
 import { OrderedIndex } from '../../query/memory/ordered-index.ts';
@@ -197,14 +197,14 @@ t.test('it is found when an index that is built misses what is written meanwhile
   t.teardown(() => {
     MemoryTable.prototype.continueIndex = continueIndex;
   });
-  const hidden = new WeakMap<MemoryTable, { readonly index: IndexShape; readonly since: number }>();
+  const hidden = new WeakMap<MemoryTable, { readonly index: BuiltIndex; readonly since: number }>();
   MemoryTable.prototype.continueIndex = function (rows) {
-    const indexes = this.indexes as IndexShape[];
+    const indexes = this.indexes as BuiltIndex[];
     const known = hidden.get(this);
     if (known === undefined) {
       // it has all rows of now, and is used a little later
       if (rows === 0 || !continueIndex.call(this, 1e9)) return continueIndex.call(this, rows);
-      hidden.set(this, { index: indexes.pop() as IndexShape, since: performance.now() });
+      hidden.set(this, { index: indexes.pop() as BuiltIndex, since: performance.now() });
       return false;
     }
     if (performance.now() - known.since < 400) return false;
