@@ -5,7 +5,8 @@ import type { MemoryTable } from './memory-table.ts';
 /** Indexes of one space beside that of ids, and shapes of requests whose number is counted. */
 const mostIndexes = 12;
 const mostShapes = 50;
-const mostSpaces = 1000;
+/** Bytes of a counted shape beside its text, and of a space with such shapes. */
+const overhead = 500;
 /** Indexes that wait to be built, of all spaces. */
 const mostWanted = 100;
 /** Building an index takes some two microseconds a row, a search by the engine eight thousand and more. */
@@ -34,15 +35,24 @@ interface Asked {
 /** Counts requests without an index, and builds the wanted ones: one after the other, while other work runs in between. */
 export class IndexBuilds<Entry extends Indexed> {
   /** By space, and then by the text of the shape. */
-  readonly #asked = new LRUCache<string, Map<string, Asked>>({ max: mostSpaces });
+  readonly #asked: LRUCache<string, Map<string, Asked>>;
   /** By space and shape: those that wait, and the one that is being built. */
   readonly #wanted = new Map<string, { readonly entry: Entry; readonly shape: IndexShape }>();
   readonly #grown: (entry: Entry) => void;
   readonly #failed: (entry: Entry) => void;
   #building = false;
 
-  /** @param args.grown its memory is to be counted @param args.failed what was built of it is good for nothing */
-  constructor(args: { readonly grown: (entry: Entry) => void; readonly failed: (entry: Entry) => void }) {
+  /**
+   * @param args.bytes of the shapes that are counted
+   * @param args.grown its memory is to be counted
+   * @param args.failed what was built of it is good for nothing
+   */
+  constructor(args: {
+    readonly bytes: number;
+    readonly grown: (entry: Entry) => void;
+    readonly failed: (entry: Entry) => void;
+  }) {
+    this.#asked = new LRUCache({ maxSize: Math.max(1, Math.floor(args.bytes)), sizeCalculation: bytesOf });
     this.#grown = args.grown;
     this.#failed = args.failed;
   }
@@ -59,7 +69,6 @@ export class IndexBuilds<Entry extends Indexed> {
   /** A request for records of a space was not answered from memory: indexes of these shapes would have helped. */
   missed(spaceId: string, shapes: readonly IndexShape[], entry: Entry | undefined): void {
     const asked = this.#asked.get(spaceId) ?? new Map<string, Asked>();
-    this.#asked.set(spaceId, asked);
     for (const shape of shapes) {
       const text = shapeText(shape);
       const known = asked.get(text) ?? { shape, times: 0 };
@@ -75,6 +84,9 @@ export class IndexBuilds<Entry extends Indexed> {
       this.#wanted.set(name, { entry, shape });
       if (!this.#building) void this.#buildAll();
     }
+    // one that stays is not measured again
+    this.#asked.delete(spaceId);
+    if (asked.size > 0) this.#asked.set(spaceId, asked);
   }
 
   async #buildAll(): Promise<void> {
@@ -113,4 +125,10 @@ export class IndexBuilds<Entry extends Indexed> {
     }
     this.#grown(entry);
   }
+}
+
+function bytesOf(asked: Map<string, Asked>): number {
+  let bytes = overhead;
+  for (const text of asked.keys()) bytes += overhead + 4 * text.length;
+  return bytes;
 }

@@ -10,6 +10,8 @@ const idleAfter = 60_000;
 /** Records that may be written while those of a space are read; with more the reading ends. */
 const mostWritten = 100_000;
 const rowsAtOnce = 100;
+/** The share of the memory in which requests without an index are counted. */
+const countsShare = 1 / 16;
 /** Bytes of a table beside its rows and indexes. */
 const overhead = 2000;
 
@@ -54,15 +56,17 @@ export class MemoryTables {
   readonly #entries = new Map<string, Entry>();
   /** Spaces whose rows are changed in the table of the engine, and by how many at once. */
   readonly #rewritten = new Map<string, number>();
-  readonly #builds = new IndexBuilds<Entry>({
-    grown: (entry) => this.#measure(entry),
-    failed: (entry) => this.#drop(entry, true),
-  });
+  readonly #builds: IndexBuilds<Entry>;
   #bytes = 0;
 
   /** @param options.mostCompared rows of a table that are compared one by one, where no index serves */
   constructor(bytes: number, options: { readonly now?: () => number; readonly mostCompared?: number } = {}) {
-    this.#limit = bytes;
+    this.#limit = bytes * (1 - countsShare);
+    this.#builds = new IndexBuilds({
+      bytes: bytes * countsShare,
+      grown: (entry) => this.#measure(entry),
+      failed: (entry) => this.#drop(entry, true),
+    });
     this.#now = options.now ?? Date.now;
     this.#mostCompared = options.mostCompared;
   }
@@ -77,6 +81,7 @@ export class MemoryTables {
     return [...this.#entries.values()].reduce((sum, { table }) => sum + table.indexes.length, 0);
   }
 
+  /** Of all tables. */
   get bytes(): number {
     return this.#bytes;
   }

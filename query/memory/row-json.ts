@@ -75,9 +75,11 @@ export class RowJson {
     return this.#at;
   }
 
-  /** A copy of the written bytes. */
+  /** A copy of the written bytes: not a piece of a larger buffer, which kept results would hold. */
   end(): Buffer {
-    return Buffer.from(this.#bytes.subarray(0, this.#at));
+    const copy = Buffer.allocUnsafeSlow(this.#at);
+    this.#bytes.copy(copy, 0, 0, this.#at);
+    return copy;
   }
 
   byte(byte: number): void {

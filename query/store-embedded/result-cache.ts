@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
-import type { KeptResults, ReadCache } from '../store/kept-results.ts';
+import { type KeptResults, ownBytes, type ReadCache } from '../store/kept-results.ts';
 import { RequestKeys } from '../store/request-keys.ts';
 import type { BeginWrite } from '../store/statement-writes.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -51,7 +51,7 @@ interface SpaceEntries {
 }
 
 /** What an entry takes beside its result and its key. */
-const overhead = 600;
+const overhead = 800;
 /** The share of the cache that one result may have. */
 const largestShare = 1 / 64;
 /** Field sets of one space that are kept apart; conditions on more are dropped with every write. */
@@ -198,7 +198,7 @@ export class ResultCache implements ReadCache, KeptResults {
   }
 
   #keep(entry: Entry, result: Uint8Array): void {
-    entry.result = result;
+    entry.result = ownBytes(result);
     entry.reading = null;
     this.#entries.set(entry, true);
   }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
-import type { KeptResults, ReadCache } from '../store/kept-results.ts';
+import { type KeptResults, ownBytes, type ReadCache } from '../store/kept-results.ts';
 import { RequestKeys } from '../store/request-keys.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { SpaceVersions } from './space-versions.ts';
@@ -87,7 +87,8 @@ export class VersionedCache implements ReadCache {
     this.#reading.set(name, reading);
     try {
       const bytes = await reading;
-      if (bytes !== null && bytes.byteLength <= this.#largest) this.#results.set(key, { version, bytes });
+      if (bytes !== null && bytes.byteLength <= this.#largest)
+        this.#results.set(key, { version, bytes: ownBytes(bytes) });
       return bytes;
     } finally {
       this.#reading.delete(name);

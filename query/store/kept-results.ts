@@ -21,6 +21,14 @@ export interface KeptResults {
   ): Promise<Uint8Array | null>;
 }
 
+/** A result to be kept: a small buffer is a piece of a larger one, all of which would stay in memory. */
+export function ownBytes(result: Uint8Array): Uint8Array {
+  if (result.byteLength === result.buffer.byteLength) return result;
+  const own = Buffer.allocUnsafeSlow(result.byteLength);
+  own.set(result);
+  return own;
+}
+
 export interface ReadCache {
   /** To be called when a read begins, and before it asks the database. A promise only where others have to be asked. */
   at(spaceId: string): KeptResults | Promise<KeptResults>;

@@ -14,8 +14,6 @@ const limit = 48 * mebibyte;
 const spaces = 1000;
 const records = 300;
 const requests = 1_000_000;
-/** What is remembered of the shapes of requests, whatever the limit. */
-const shapesTake = 40 * mebibyte;
 const orders = [
   { by: 'id', kind: 'id' },
   { by: 'createdAt', kind: 'time' },
@@ -76,7 +74,8 @@ t.test('1,000,000 requests of random shapes over 1,000 spaces', { timeout: 300_0
   t.ok(indexes > 1000, `${indexes} indexes at once`);
   const after = await allocated();
   const rows = after.arrayBuffers - before.arrayBuffers;
-  t.ok(rows < limit * 1.1, `${Math.round(rows / mebibyte)} MiB of rows and indexes`);
   const others = after.heapUsed - before.heapUsed;
-  t.ok(others < shapesTake, `${Math.round(others / mebibyte)} MiB beside them`);
+  const inMebibytes = `${Math.round(rows / mebibyte)} MiB of rows and indexes, ${Math.round(others / mebibyte)} beside them`;
+  t.ok(rows + others < limit * 1.15, inMebibytes);
+  t.comment(inMebibytes);
 });

@@ -155,6 +155,18 @@ t.test('a result from memory is kept until a write that it may show begins', (t)
   t.end();
 });
 
+t.test('a small result does not keep the larger buffer in memory that it is a piece of', async (t) => {
+  const cache = new ResultCache(mebibyte);
+  const piece = (text: string) => Buffer.from(`before ${text}`).subarray(7);
+  cache.keep(one, 'kept', byId('a'), piece('kept'));
+  await cache.load(one, 'read', byId('a'), async () => piece('read'));
+  for (const asked of ['kept', 'read']) {
+    const result = cache.get(one, asked) as Uint8Array;
+    t.equal(Buffer.from(result).toString(), asked);
+    t.equal(result.buffer.byteLength, 4);
+  }
+});
+
 t.test('a result that is still read when a write begins is neither kept nor shared', async (t) => {
   const cache = new ResultCache(limit);
   let answer = (_: Buffer): void => {};

@@ -96,6 +96,14 @@ t.test('requests of other views, spaces and texts have results of their own', as
   t.equal(await get(cache, 'find'), 'one');
 });
 
+t.test('a small result does not keep the larger buffer in memory that it is a piece of', async (t) => {
+  const cache = new VersionedCache({ versions: createLocalVersions(), bytes: mebibyte });
+  const view = viewOf('one');
+  const results = await cache.at('one');
+  await results.load(view, 'read', null, async () => Buffer.from('before read').subarray(7));
+  t.equal(results.get(view, 'read')?.buffer.byteLength, 4);
+});
+
 t.test('results are bounded in bytes, each and together; of 0 bytes nothing is kept or asked', async (t) => {
   const { caches, get, load } = open(mebibyte);
   const [cache] = caches;
