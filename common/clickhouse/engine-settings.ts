@@ -8,6 +8,8 @@ export const engineSettings: Readonly<Record<string, string | number>> = {
   async_insert: 0,
   // reads must be consistent with writes; this cache is not
   use_query_cache: 0,
+  // a statement that reads a table twice sees one state of it; servers before 25.12 have it off
+  enable_shared_storage_snapshot_in_query: 1,
   // the other parser of JSON refuses an array or object for a whole number beyond 64 bits
   allow_simdjson: 0,
   // conditions and unique checks carry values in the statement's text
