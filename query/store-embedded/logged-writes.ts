@@ -23,7 +23,6 @@ import type { PendingRecords, PendingWrite } from './pending-records.ts';
 import type { RecordEffect, ResultCache } from './result-cache.ts';
 
 const neverAborted = new AbortController().signal;
-const lookedUpAtOnce = 200;
 const nothingToInvalidate = Promise.resolve();
 
 interface Deps {
@@ -131,8 +130,8 @@ export class LoggedWrites implements RecordWrites {
       return found;
     }
     const ids = [...new Set(steps.map(({ id }) => id))];
-    for (let from = 0; from < ids.length; from += lookedUpAtOnce) {
-      const some = ids.slice(from, from + lookedUpAtOnce);
+    for (let from = 0; from < ids.length; from += manyRecords) {
+      const some = ids.slice(from, from + manyRecords);
       const rows = await Promise.all(some.map((id) => this.#deps.lookUp(space, { id }, signal)));
       for (const row of rows.flat()) found.set(row._id, row);
     }

@@ -17,13 +17,20 @@ import type { Changed, RecordChange, RecordWrites } from './record-store.ts';
  */
 export type BeginWrite = (spaceId: string) => Promise<() => Promise<void>>;
 
-/** Records that are worth an INSERT of their own, of just their columns: fewer share one with those of other structures. */
+/**
+ * Records that are worth an INSERT of their own, of just their columns: fewer share one with those of other structures.
+ * So many are the most of one UPDATE, too, and of what is done with records at once.
+ */
 export const manyRecords = 200;
 
 /** Bytes of rows: the most that wait in this process, and the most that are gathered for one INSERT. */
 const insertLimits = { pendingLimit: 128 * 1024 * 1024, insertLimit: 16 * 1024 * 1024 };
 /** Characters of changes that wait in this process, and characters and records of one UPDATE. */
-const changeLimits = { pendingLimit: 64 * 1024 * 1024, statementLimit: 4 * 1024 * 1024, recordLimit: 200 };
+const changeLimits = {
+  pendingLimit: 64 * 1024 * 1024,
+  statementLimit: 4 * 1024 * 1024,
+  recordLimit: manyRecords,
+};
 /**
  * In a cluster a statement lies in Keeper until all servers made it, and ZooKeeper takes a megabyte at most. Most values
  * stand in it twice: for their column, and for the map of all values.

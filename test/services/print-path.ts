@@ -10,8 +10,8 @@ import { structureOf } from './record-client.ts';
  */
 const root = new URL('../../', import.meta.url);
 const rooms = [
-  ...['query-service.ts', 'operations.ts', 'operations', 'login', 'space', 'records', 'store-shared'],
-  ...['store-embedded', 'store', 'unique', 'memory', 'sql', 'input', 'structure'],
+  ...['query-service.ts', 'operations.ts', 'projects', 'usage', 'operations', 'openapi', 'login', 'space'],
+  ...['records', 'store-shared', 'store-embedded', 'store', 'unique', 'memory', 'sql', 'input', 'structure'],
 ];
 
 /** Functions that are called while work is done, by file. */
