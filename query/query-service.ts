@@ -37,7 +37,7 @@ import { createOpenSpace, storesRecords } from './space/open-space.ts';
 import { sweepLeft } from './space/removals.ts';
 import { makeSpaceViews, type ViewsOrder } from './space/space-views.ts';
 import { Spaces } from './space/spaces.ts';
-import { freshnessOf, type SpacesDeps } from './space/spaces-deps.ts';
+import { freshnessOf, type SpacesDeps, unannounced } from './space/spaces-deps.ts';
 import type { RecordStore } from './store/record-store.ts';
 import { EmbeddedStore } from './store-embedded/embedded-store.ts';
 import { createLocalReservations, type UniqueReservations } from './unique/unique-reservations.ts';
@@ -71,7 +71,7 @@ export const queryService =
         ...queryRoutes({
           ...services,
           ...{ store, catalogue, reservations, throttle, events, hasher: createHasher(), now: Date.now },
-          freshness: freshnessOf(store),
+          freshness: freshnessOf(store, services.invalidation),
         }),
         ...events.routes,
       ],
@@ -115,7 +115,9 @@ async function openReservations(
 }
 
 export interface QueryDeps
-  extends Pick<SpacesDeps, 'store' | 'catalogue' | 'projects' | 'log' | 'freshness' | 'invalidation'> {
+  extends Pick<SpacesDeps, 'store' | 'catalogue' | 'projects' | 'log' | 'freshness'> {
+  /** Absent: nothing is announced. */
+  readonly invalidation?: SpacesDeps['invalidation'] | undefined;
   readonly config: Pick<
     Config,
     | 'maxSpaces'
@@ -144,6 +146,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const { config, store } = args;
   const deps = {
     ...args,
+    invalidation: args.invalidation ?? unannounced,
     structures: createStructureCache(scopes, args.metrics.cache('structures')),
     newId: createUuidV7(),
     writes: new InFlightWrites(),

@@ -117,7 +117,7 @@ export class CatalogueVersions {
   /** Ends everything that other processes and caches hold of a space. */
   async announce({ id, recordsId }: CatalogueEntry): Promise<void> {
     const { invalidation, store } = this.#deps;
-    await Promise.all([invalidation?.publish(id), store.invalidate(recordsId)]);
+    await Promise.all([invalidation.publish(id), store.invalidate(recordsId)]);
   }
 
   /**

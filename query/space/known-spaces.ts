@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { Invalidation, StreamPosition } from '../../common/redis/invalidation.ts';
+import type { StreamPosition } from '../../common/redis/invalidation.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
+import type { Announcements } from './spaces-deps.ts';
 import { structureView } from './structure-view.ts';
 
 /** Characters of stored structures that are kept, with the overhead of a space; and the share of one account. */
@@ -46,14 +47,14 @@ export class KnownSpaces {
   readonly #freshFor: number;
   readonly #staleAfter: number;
   readonly #now: () => number;
-  readonly #invalidation: Invalidation | undefined;
+  readonly #invalidation: Announcements;
 
   /** @param args times in milliseconds */
   constructor(args: {
     freshFor: number;
     staleAfter: number;
     now?: () => number;
-    invalidation?: Invalidation | undefined;
+    invalidation: Announcements;
   }) {
     this.#invalidation = args.invalidation;
     this.#freshFor = args.freshFor;
@@ -63,7 +64,7 @@ export class KnownSpaces {
 
   /** To be made before the catalogue is asked. */
   look(): Look {
-    return { began: this.#now(), position: this.#invalidation?.position() ?? null };
+    return { began: this.#now(), position: this.#invalidation.position() };
   }
 
   /**
@@ -179,10 +180,7 @@ export class KnownSpaces {
     // its end has to be seen at once: by then others write values where this version does not have them
     if (known.space.stored.typeChange !== null) return null;
     if (this.#now() - began > this.#staleAfter) return null;
-    const invalidation = this.#invalidation;
-    return invalidation === undefined ||
-      (invalidation.isCurrent() && !invalidation.changedSince(id, position))
-      ? known
-      : null;
+    const hasChanged = this.#invalidation.changedSince(id, position);
+    return this.#invalidation.isCurrent() && !hasChanged ? known : null;
   }
 }

@@ -44,6 +44,11 @@ export async function deleteAll(
   await db.command({ ...table.clearKeys(id, keys), signal });
 }
 
+/** The same, with all keys: nobody writes to the space any more. */
+function deleteLeft(store: RecordStore, id: string, signal: AbortSignal): Promise<void> {
+  return store.rewrite(id, () => deleteAll(store, id, 'all', signal));
+}
+
 /**
  * Deletes the records of a space that is dropped, which nobody finds any more. Where that fails, or a write that began
  * before still goes on, the next start does it again.
@@ -59,7 +64,7 @@ export async function deleteDropped(
       () => true,
       () => false,
     );
-    await store.rewrite(recordsId, () => deleteAll(store, recordsId, 'all', signal));
+    await deleteLeft(store, recordsId, signal);
     // of writes of other processes nothing is known
     if (store.alone && idle) await catalogue.swept(dropped, signal);
   } catch (error) {
@@ -103,7 +108,7 @@ export async function sweepLeft(deps: RemovalDeps, signal: AbortSignal): Promise
     // no process writes any more to a space that was dropped before
     const before = new Date(Date.now() - (store.alone ? 0 : outdatedAfter));
     for (const dropped of await catalogue.leftBehind(before, sweptAtOnce, signal)) {
-      await deleteAll(store, droppedRecordsId(dropped.id, dropped.version), 'all', signal);
+      await deleteLeft(store, droppedRecordsId(dropped.id, dropped.version), signal);
       await catalogue.swept(dropped, signal);
     }
     for (const retired of await catalogue.retiredSlots(signal)) await clearSlot(deps, retired, signal);

@@ -14,16 +14,37 @@ export const outdatedAfter = 120_000;
 export interface Freshness {
   readonly freshFor: number;
   readonly staleAfter: number;
+  /** When every process goes by a change that was announced. */
+  readonly heardAfter: number;
   /** When no request that began with a structure goes on any more after it was replaced. */
   readonly outdatedAfter: number;
 }
 
+/** Announces changes of spaces to other processes. */
+export type Announcements = Pick<Invalidation, 'position' | 'changedSince' | 'isCurrent' | 'publish'>;
+
+/** Nothing is announced: others read the catalogue again once their entry is stale. */
+export const unannounced: Announcements = {
+  position: () => null,
+  changedSince: () => false,
+  isCurrent: () => true,
+  publish: async () => true,
+};
+
+/** After this no process uses an entry whose change was announced, even if it missed the message. Milliseconds. */
+const announcedAfter = 1_000;
+
 /** What docs/api.md promises. */
-export function freshnessOf({ alone }: Pick<RecordStore, 'alone'>): Freshness {
+export function freshnessOf(
+  { alone }: Pick<RecordStore, 'alone'>,
+  announcements: Announcements | undefined,
+): Freshness {
   const forever = Number.POSITIVE_INFINITY;
   // nobody else changes the catalogue
-  if (alone) return { freshFor: forever, staleAfter: forever, outdatedAfter };
-  return { freshFor: 5_000, staleAfter: 10_000, outdatedAfter };
+  if (alone) return { freshFor: forever, staleAfter: forever, heardAfter: 0, outdatedAfter };
+  const staleAfter = 10_000;
+  const heardAfter = announcements === undefined ? staleAfter : announcedAfter;
+  return { freshFor: 5_000, staleAfter, heardAfter, outdatedAfter };
 }
 
 /** Dependencies of everything that finds, makes and changes spaces. */
@@ -37,8 +58,7 @@ export interface SpacesDeps {
   /** Spaces that an account may have. */
   readonly maxSpaces: number;
   readonly log: Pick<Log, 'warn'>;
-  /** Announces changes to other processes; absent: they read the catalogue again once their entry is stale. */
-  readonly invalidation?: Invalidation | undefined;
+  readonly invalidation: Announcements;
   readonly freshness: Freshness;
   readonly metrics: Pick<Metrics, 'cache'>;
 }

@@ -21,8 +21,6 @@ const deadline = 30_000;
 const keptIds = 20_000;
 /** How long a request waits for the types of fields to change. */
 const patience = 20_000;
-/** After this no process uses an invalidated entry (common/redis/), even if it missed the message. */
-const heardAfter = 1_000;
 
 /** Finds, makes and changes record spaces: each is a row of the catalogue. */
 export class Spaces {
@@ -131,11 +129,8 @@ export class Spaces {
 
   /** Resolves when no process begins anything by an older version. */
   async untilHeard(signal: AbortSignal): Promise<void> {
-    const { store, invalidation, freshness } = this.#deps;
-    if (store.alone) return;
-    const { staleAfter } = freshness;
-    const time = invalidation === undefined ? staleAfter : Math.min(staleAfter, heardAfter);
-    await sleep(time, undefined, { signal });
+    const { staleAfter, heardAfter } = this.#deps.freshness;
+    await sleep(Math.min(staleAfter, heardAfter), undefined, { signal });
   }
 
   #idOf({ ownerId, projectSlug, slug }: SpaceRequest): string {

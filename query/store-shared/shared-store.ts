@@ -1,6 +1,7 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
+import type { ReadCache } from '../store/kept-results.ts';
 import type { RecordStore, RecordWrites, StoredKeys } from '../store/record-store.ts';
 import { SharedReads } from '../store/shared-reads.ts';
 import { type BeginWrite, createStatementWrites, whileWriting } from '../store/statement-writes.ts';
@@ -15,10 +16,10 @@ const anyKeys: StoredKeys = { mayHave: () => true, add() {}, async addSpace() {}
  * process share. Versions of spaces keep the results of one process right when others write.
  */
 export class SharedStore implements RecordStore {
-  readonly alone = false;
+  readonly alone: boolean = false;
   readonly db: Database;
   readonly table: RecordStore['table'];
-  readonly results: VersionedCache;
+  readonly results: ReadCache;
   readonly keys = anyKeys;
   readonly insert: RecordWrites['insert'];
   readonly change: RecordWrites['change'];

@@ -119,7 +119,7 @@ async function open(
 function byStatements(engine: { db: Database; database: string }, results: ResultCache): RecordStore {
   const versions = { read: async () => null, begin: results.beginWrite };
   const store = new SharedStore({ ...engine, versions, cacheBytes: 0, metrics: unmeasured });
-  return Object.assign(store, { results, alone: true }) as unknown as RecordStore;
+  return Object.assign(store, { results, alone: true });
 }
 
 const attempts = 12;

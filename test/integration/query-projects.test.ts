@@ -4,7 +4,6 @@ import { fileColumns, fileRow } from '../../common/metadata/file-row.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { sweepLeft } from '../../query/space/removals.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
-import type { RecordStore } from '../../query/store/record-store.ts';
 import { newFile } from '../services/new-file.ts';
 import { plainStore } from '../services/plain-store.ts';
 import { projectsOf } from '../services/projects-client.ts';
@@ -211,7 +210,7 @@ t.test(
     const log = silentLog();
     const store = plainStore(harness.db);
     const args = { store, catalogue, log };
-    const own = { ...args, store: { ...store, alone: true } as unknown as RecordStore };
+    const own = { ...args, store: Object.assign(plainStore(harness.db), { alone: true }) };
     await sweepLeft(args, signal);
     t.equal(await rowsOf('cut', 's'), 2, 'other processes may write by what they know');
     await sweepLeft(own, signal);

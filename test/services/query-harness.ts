@@ -14,6 +14,7 @@ import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { createProjects } from '../../common/metadata/projects.ts';
 import { UsageCounts } from '../../common/metadata/usage-counts.ts';
+import type { Invalidation } from '../../common/redis/invalidation.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import { unmeasured } from '../../common/telemetry/unmeasured.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
@@ -126,7 +127,7 @@ export async function openQueryHarness(
     /** Opens another engine than the usual one, on a directory of its own. */
     open?: (dataDir: string) => Promise<Database>;
     /** What the routes, and each of `another`, know of each other; absent: nothing. */
-    invalidation?: () => QueryDeps['invalidation'];
+    invalidation?: () => Invalidation | undefined;
     /** What the routes, and each of `another`, know of each other's writes; absent: nothing, and they keep no results. */
     versions?: (db: Database) => SpaceVersions;
     metrics?: Pick<Metrics, 'batch' | 'cache'>;
@@ -183,7 +184,7 @@ export async function openQueryHarness(
         ...{ metrics, log, invalidation, throttle: new LoginThrottle() },
         hasher: options.hasher ?? createHasher(),
         reservations: options.reservations?.() ?? createLocalReservations(),
-        freshness: { ...freshnessOf(by), ...options.freshness },
+        freshness: { ...freshnessOf(by, invalidation), ...options.freshness },
         now: options.now ?? Date.now,
         usage: new UsageCounts({ db, database: testDatabase }),
       }),

@@ -129,7 +129,7 @@ export async function serveEverything(options: {
       ...{ store: records, catalogue: new TableCatalogue({ db, database }), database, projects },
       ...{ authenticate, hasher: quickHasher(), events: webhooks, log, metrics: unmeasured },
       ...{ throttle: new LoginThrottle(), reservations: createLocalReservations(), now: Date.now },
-      ...{ freshness: freshnessOf(records), usage: usage ?? new UsageCounts({ db, database }) },
+      ...{ freshness: freshnessOf(records, undefined), usage: usage ?? new UsageCounts({ db, database }) },
     }),
     ...webhookRoutes({ webhooks, authenticate }),
     ...gatewayRoutes({

@@ -1,9 +1,10 @@
 import t from 'tap';
 import { KnownSpaces } from '../../query/space/known-spaces.ts';
+import { unannounced } from '../../query/space/spaces-deps.ts';
 import { createStructure } from '../../query/structure/structure.ts';
 
 t.test('an account with many spaces does not push out those of another', async (t) => {
-  const known = new KnownSpaces({ freshFor: 60_000, staleAfter: 60_000 });
+  const known = new KnownSpaces({ freshFor: 60_000, staleAfter: 60_000, invalidation: unannounced });
   const stored = createStructure({
     projectSlug: 'p',
     slug: 's',

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { ChangeLimit } from '../../query/space/change-limit.ts';
 import { KnownSpaces } from '../../query/space/known-spaces.ts';
+import { unannounced } from '../../query/space/spaces-deps.ts';
 import { agrees, structureView } from '../../query/space/structure-view.ts';
 import type { Field } from '../../query/structure/field.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
@@ -60,7 +61,10 @@ t.test('what agrees needs no change', async (t) => {
 
 function spaces() {
   const clock = { now: 0 };
-  const known = new KnownSpaces({ freshFor: 5, staleAfter: 10, now: () => clock.now });
+  const known = new KnownSpaces({
+    ...{ freshFor: 5, staleAfter: 10, invalidation: unannounced },
+    now: () => clock.now,
+  });
   const stored = structure([a]);
   const space: RecordSpace = {
     id: 's',
