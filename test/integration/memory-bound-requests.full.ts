@@ -1,6 +1,6 @@
 /**
  * RECORD_CACHE_BYTES holds for a whole store: rows, indexes, what counts shapes of requests, and kept results, while
- * requests of random shapes over many spaces are all different. The usual run has 12,000 over 120 spaces.
+ * requests of random shapes over many spaces are all different. The usual run has 9,000 over 100 spaces.
  *
  *   MEMORY_REQUESTS=1000000 npm test -- test/integration/memory-bound-requests.full.ts
  */
@@ -22,10 +22,10 @@ import { seededRandom } from '../services/s3-stub/seeded-random.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { seed } from '../services/test-size.ts';
 
-const requests = Number(process.env.MEMORY_REQUESTS ?? 12_000);
+const requests = Number(process.env.MEMORY_REQUESTS ?? 9_000);
 const mebibyte = 1024 * 1024;
 const limit = 16 * mebibyte;
-const spaces = requests < 1_000_000 ? 120 : 1000;
+const spaces = requests < 1_000_000 ? 100 : 1000;
 const accounts = 20;
 /** So few are compared one by one; a space in forty has more, and needs indexes. */
 const records = (space: number): number => (space % 40 === 0 ? 600 : 400);

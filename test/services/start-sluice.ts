@@ -66,11 +66,15 @@ export async function runToEnd(
   return { status, stdout: output.stdout, stderr: output.stderr };
 }
 
+/** `npm test` with SLUICE_TEST_CACHE=0: servers keep no records and no results, unless a test says otherwise. */
+const cacheBytes = process.env.SLUICE_TEST_CACHE;
+const cache: Record<string, string> = cacheBytes === undefined ? {} : { RECORD_CACHE_BYTES: cacheBytes };
+
 /** Starts the server and waits until it listens; it is killed when the test process ends. */
 export async function startSluice(options: StartOptions = {}): Promise<Sluice> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-test-')));
   const contract = await listenForContract();
-  const env = { PORT: '0', DATA_DIR: dataDir, BOOTSTRAP_TOKEN: acceptanceToken, ...options.env };
+  const env = { PORT: '0', DATA_DIR: dataDir, BOOTSTRAP_TOKEN: acceptanceToken, ...cache, ...options.env };
   const script = options.script ?? 'main.ts';
   const child = runScript(script, [], { ...env, ...contract.env }, contract.nodeArgs);
   const { output, ended, end, untilWritten } = watchChild(child, script);
