@@ -6,8 +6,8 @@ import { Catch, ProblemNote } from './parts/problem-note.tsx';
 import { Shell } from './parts/shell.tsx';
 import { Toasts } from './parts/toast.tsx';
 import { type Problem, toProblem } from './problem.ts';
-import { matchPath, navigate, place, to } from './router.ts';
-import { type Route, routes } from './routes.tsx';
+import { matchPath, navigate, place, type Route, to } from './router.ts';
+import { routes } from './routes.tsx';
 import { loadSession, session } from './session.ts';
 
 export function App(): JSX.Element {

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import type { ComponentType } from 'preact';
 
 export const base = '/_console_';
 
@@ -50,6 +51,20 @@ export function setQuery(
 }
 
 export type Params = Readonly<Record<string, string>>;
+
+export interface PageProps {
+  readonly params: Params;
+}
+
+export interface Route {
+  /** Below /_console_; `:name` is one segment, decoded in `params`. */
+  readonly pattern: string;
+  readonly page: ComponentType<PageProps>;
+  /** The entry of the navigation that it belongs to. */
+  readonly section: 'projects' | 'tokens' | 'webhooks' | 'usage' | 'account' | null;
+  /** Shown without a session, and only without one. */
+  readonly outside?: true;
+}
 
 /** @param pattern `/projects/:project/files`. null when the path is another one */
 export function matchPath(pattern: string, path: string): Params | null {

@@ -1,4 +1,3 @@
-import type { ComponentType } from 'preact';
 import { AccountPage } from './account/account-page.tsx';
 import { LoginPage } from './account/login-page.tsx';
 import { RegisterPage } from './account/register-page.tsx';
@@ -8,24 +7,10 @@ import { SpacesPage } from './projects/spaces-page.tsx';
 import { StructurePage } from './projects/structure-page.tsx';
 import { RecordsPage } from './records/records-page.tsx';
 import { SummaryPage } from './records/summary-page.tsx';
-import type { Params } from './router.ts';
+import type { Route } from './router.ts';
 import { TokensPage } from './tokens/tokens-page.tsx';
 import { UsagePage } from './usage/usage-page.tsx';
 import { WebhooksPage } from './webhooks/webhooks-page.tsx';
-
-export interface PageProps {
-  readonly params: Params;
-}
-
-export interface Route {
-  /** Below /_console_; `:name` is one segment, decoded in `params`. */
-  readonly pattern: string;
-  readonly page: ComponentType<PageProps>;
-  /** The entry of the navigation that it belongs to. */
-  readonly section: 'projects' | 'tokens' | 'webhooks' | 'usage' | 'account' | null;
-  /** Shown without a session, and only without one. */
-  readonly outside?: true;
-}
 
 /** All pages. */
 export const routes: readonly Route[] = [

@@ -46,7 +46,7 @@ function importsIn(folder: string): Import[] {
     return [];
   }
   return names
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) => join(folder, name))
     .flatMap((from) => {
       const text = readFileSync(join(root, from), 'utf8');

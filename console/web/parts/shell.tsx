@@ -1,7 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { UploadStatus } from '../files/upload-panel.tsx';
-import { navigate, to } from '../router.ts';
-import type { Route } from '../routes.tsx';
+import { navigate, type Route, to } from '../router.ts';
 import { callConsole, forgetSession, session } from '../session.ts';
 import { type Theme, theme } from '../theme.ts';
 import { Button } from './button.tsx';

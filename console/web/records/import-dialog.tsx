@@ -7,7 +7,7 @@ import { ProblemNote } from '../parts/problem-note.tsx';
 import { type Problem, toProblem } from '../problem.ts';
 import { changeStructure, type Space } from '../projects/projects-api.ts';
 import { ImportChoices } from './import-choices.tsx';
-import { type ImportReport, importRecords } from './import-records.ts';
+import { type ImportReport, type ImportState, importRecords } from './import-records.ts';
 import { ImportReportView } from './import-report.tsx';
 import { type ImportRow, type RowReader, readRow } from './import-rows.ts';
 import { filePieces, type ImportPreview, previewFile, sourceRows } from './import-source.ts';
@@ -24,13 +24,6 @@ export interface ImportDialogProps {
 interface ChosenFile {
   readonly file: File;
   readonly preview: ImportPreview;
-}
-
-export interface ImportState {
-  readonly report: ImportReport;
-  /** Bytes of the file. */
-  readonly read: number;
-  readonly over: boolean;
 }
 
 const stop = {

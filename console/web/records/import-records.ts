@@ -24,6 +24,13 @@ export interface ImportReport {
   readonly stopped: { readonly problem: string; readonly unsure: readonly [number, number] | null } | null;
 }
 
+export interface ImportState {
+  readonly report: ImportReport;
+  /** Bytes of the file. */
+  readonly read: number;
+  readonly over: boolean;
+}
+
 export interface ImportRecordsInput {
   readonly rows: AsyncIterable<ImportRow>;
   /** Stores all records of the body, a JSON array, or none. */

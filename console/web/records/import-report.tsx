@@ -5,8 +5,7 @@ import { countOf, formatNumber } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { ProgressBar } from '../parts/progress.tsx';
 import { csvLine, guardFormula } from './csv-writer.ts';
-import type { ImportState } from './import-dialog.tsx';
-import type { BadRow, ImportReport } from './import-records.ts';
+import type { BadRow, ImportReport, ImportState } from './import-records.ts';
 import { saveFile } from './save-file.ts';
 
 export interface ImportReportProps {

@@ -7,24 +7,8 @@ import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
-import type { Field } from '../projects/structure.ts';
 import { JsonView } from './json-view.tsx';
-import type { ReadRecord } from './record-form.ts';
-import { RecordFormView } from './record-form-view.tsx';
-import type { RecordsApi } from './records-api.ts';
-
-export interface RecordDialogProps {
-  readonly api: RecordsApi;
-  readonly fields: readonly Field[];
-  /** Null: a new record. */
-  readonly id: string | null;
-  /** The field whose cell was opened. */
-  readonly focus: string | null;
-  readonly onClose: () => void;
-  readonly onAdded: () => void;
-  readonly onChanged: (record: ReadRecord) => void;
-  readonly onDelete: (id: string) => void;
-}
+import { type RecordDialogProps, RecordFormView } from './record-form-view.tsx';
 
 /** One record: as a form, and as JSON. The table has only what its cells show, so it is read anew. */
 export function RecordDialog(props: RecordDialogProps): JSX.Element {

@@ -6,10 +6,24 @@ import { formatTime } from '../parts/format.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { announce, toast } from '../parts/toast.tsx';
 import { Problem } from '../problem.ts';
+import type { Field } from '../projects/structure.ts';
 import { fieldProblems } from './field-problems.ts';
-import type { RecordDialogProps } from './record-dialog.tsx';
 import { RecordField } from './record-field.tsx';
 import { type FormEntry, formOf, type ReadRecord, readForm } from './record-form.ts';
+import type { RecordsApi } from './records-api.ts';
+
+export interface RecordDialogProps {
+  readonly api: RecordsApi;
+  readonly fields: readonly Field[];
+  /** Null: a new record. */
+  readonly id: string | null;
+  /** The field whose cell was opened. */
+  readonly focus: string | null;
+  readonly onClose: () => void;
+  readonly onAdded: () => void;
+  readonly onChanged: (record: ReadRecord) => void;
+  readonly onDelete: (id: string) => void;
+}
 
 interface RecordFormProps extends RecordDialogProps {
   readonly record: ReadRecord | null;

@@ -9,15 +9,11 @@ import { ProblemNote } from '../parts/problem-note.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
 import { getSpace, type Space } from '../projects/projects-api.ts';
 import { SpaceTabs } from '../projects/tabs.tsx';
-import { place, to } from '../router.ts';
-import type { PageProps } from '../routes.tsx';
+import { type PageProps, place, to } from '../router.ts';
 import { ImportDialog } from './import-dialog.tsx';
 import { queryOfView, viewOfQuery } from './record-view.ts';
 import { RecordsApi } from './records-api.ts';
-import { RecordsTable } from './records-table.tsx';
-
-/** The panel or dialog above the table. */
-export type OpenDialog = 'add' | 'import' | 'export' | 'code' | null;
+import { type OpenDialog, RecordsTable } from './records-table.tsx';
 
 /** The records of a space. */
 export function RecordsPage({ params: { project = '', space = '' } }: PageProps): JSX.Element {

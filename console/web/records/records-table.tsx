@@ -23,12 +23,14 @@ import {
 } from './record-view.ts';
 import type { RecordsApi } from './records-api.ts';
 import { RecordsFooter } from './records-footer.tsx';
-import type { OpenDialog } from './records-page.tsx';
 import { RecordsToolbar } from './records-toolbar.tsx';
 import { removeRecords } from './remove-records.tsx';
 import type { Selected } from './selection.ts';
 import { showView } from './show-view.ts';
 import { SnippetsDialog } from './snippets-dialog.tsx';
+
+/** The panel or dialog above the table. */
+export type OpenDialog = 'add' | 'import' | 'export' | 'code' | null;
 
 export interface RecordsTableProps {
   readonly project: string;
