@@ -12,7 +12,7 @@ import { toast } from '../parts/toast.tsx';
 import { ProjectTabs } from '../projects/tabs.tsx';
 import { type PageProps, to } from '../router.ts';
 import { ChooseFiles, DropZone } from './choose-files.tsx';
-import { deleteFiles, deleteNamed, listFiles, type StoredFile } from './file-api.ts';
+import { deleteFiles, deleteNamed, type FileFilter, listFiles, type StoredFile } from './file-api.ts';
 import { clearFilter, currentFilter, currentOrder, FilterRow, isFiltered } from './file-filter.tsx';
 import { FileTable, type Selected } from './file-table.tsx';
 import { PreviewDialog } from './preview-dialog.tsx';
@@ -27,14 +27,11 @@ export function FilesPage({ params }: PageProps): JSX.Element {
   const filter = currentFilter();
   const filtered = isFiltered(filter);
   const order = currentOrder();
-  const inputs = [order, ...Object.values(filter)];
-  const files = usePages(
-    (after, signal) => listFiles(project, filter, { after, order, signal }),
-    [project, ...inputs],
-  );
+  const inputs = [project, order, ...Object.values(filter)];
+  const files = usePages((after, signal) => listFiles(project, filter, { after, order, signal }), inputs);
   const [selected, setSelected] = useState<Selected>(nothing);
   const [open, setOpen] = useState<StoredFile | null>(null);
-  useEffect(() => setSelected(nothing), [project, ...inputs]);
+  useEffect(() => setSelected(nothing), inputs);
   useEffect(
     () =>
       onStored((where, file) => {
@@ -54,23 +51,8 @@ export function FilesPage({ params }: PageProps): JSX.Element {
     setSelected(next);
   };
   const remove = async (doomed: Selected): Promise<void> => {
-    const gone = new Set<string>();
-    const count = doomed === 'all' ? (files.total ?? 0) : doomed.size;
-    const first = items.find(({ name }) => doomed !== 'all' && doomed.has(name));
-    await confirmed({
-      title: `Delete ${count === 1 && first ? first.originalName : countOf(count, 'file')}?`,
-      body: 'The stored bytes are removed, and every link stops working. This can’t be undone.',
-      confirm: `Delete ${countOf(count, 'file')}`,
-      async run(signal, progress) {
-        const work = { signal, progress, gone: (name: string) => void gone.add(name) };
-        if (doomed === 'all') return deleteFiles(project, filter, work);
-        const left = [...doomed].filter((name) => !gone.has(name));
-        await deleteNamed(project, left, work);
-      },
-    });
-    // some may be gone where it was stopped
+    const gone = await removeFiles(project, filter, files, doomed);
     if (gone.size === 0) return;
-    toast(`${countOf(gone.size, 'file')} deleted.`);
     setSelected(nothing);
     setOpen(null);
     if (items.every(({ name }) => gone.has(name))) files.reload();
@@ -121,6 +103,31 @@ export function FilesPage({ params }: PageProps): JSX.Element {
       )}
     </Page>
   );
+}
+
+/** Deletes files once that is confirmed. @returns the names of those that are gone: some, where it was stopped */
+async function removeFiles(
+  project: string,
+  filter: FileFilter,
+  { items, total = 0 }: Pages<StoredFile>,
+  doomed: Selected,
+): Promise<ReadonlySet<string>> {
+  const gone = new Set<string>();
+  const count = doomed === 'all' ? total : doomed.size;
+  const first = items?.find(({ name }) => doomed !== 'all' && doomed.has(name));
+  await confirmed({
+    title: `Delete ${count === 1 && first ? first.originalName : countOf(count, 'file')}?`,
+    body: 'The stored bytes are removed, and every link stops working. This can’t be undone.',
+    confirm: `Delete ${countOf(count, 'file')}`,
+    async run(signal, progress) {
+      const work = { signal, progress, gone: (name: string) => void gone.add(name) };
+      if (doomed === 'all') return deleteFiles(project, filter, work);
+      const left = [...doomed].filter((name) => !gone.has(name));
+      await deleteNamed(project, left, work);
+    },
+  });
+  if (gone.size > 0) toast(`${countOf(gone.size, 'file')} deleted.`);
+  return gone;
 }
 
 interface SelectionBarProps {

@@ -32,8 +32,6 @@ const stop = {
   confirm: 'Stop the import',
 };
 
-const nothingYet: ImportReport = { stored: 0, badCount: 0, bad: [], stopped: null };
-
 /** From a file to records: choose it, map its columns, and see the outcome of its rows. */
 export function ImportDialog(props: ImportDialogProps): JSX.Element {
   const { project, api, space, onClose, onImported } = props;
@@ -58,36 +56,13 @@ export function ImportDialog(props: ImportDialogProps): JSX.Element {
   const start = async ({ file, preview }: ChosenFile, reader: RowReader): Promise<void> => {
     const controller = new AbortController();
     abort.current = controller;
-    const { signal } = controller;
     try {
       setProblem(null);
       if (space.fields.length === 0) await changeStructure(project, space, reader.fields);
     } catch (thrown) {
       return setProblem(toProblem(thrown));
     }
-    let read = 0;
-    let report = nothingYet;
-    const show = (over = false): void => setState({ report, read, over });
-    show();
-    const rows = async function* (): AsyncGenerator<ImportRow> {
-      const progress = (bytes: number): void => {
-        read = bytes;
-      };
-      for await (const row of sourceRows(filePieces(file), preview.format, progress))
-        yield readRow(row, reader);
-    };
-    report = await importRecords({
-      rows: rows(),
-      send: (body, signal) => api.insert(body, signal),
-      signal,
-      progress: (next) => {
-        report = next;
-        show();
-      },
-      wait: (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000)),
-      batchRecords: batchRecords(reader),
-    });
-    show(true);
+    const report = await runImport({ file, preview, reader, api, signal: controller.signal, show: setState });
     if (report.stored > 0 || space.fields.length === 0) onImported();
   };
   return (
@@ -115,6 +90,41 @@ export function ImportDialog(props: ImportDialogProps): JSX.Element {
       </div>
     </Dialog>
   );
+}
+
+/** Sends the rows of a file, and shows how far it is. */
+async function runImport(args: {
+  readonly file: File;
+  readonly preview: ImportPreview;
+  readonly reader: RowReader;
+  readonly api: RecordsApi;
+  readonly signal: AbortSignal;
+  readonly show: (state: ImportState) => void;
+}): Promise<ImportReport> {
+  const { file, preview, reader, api, signal, show } = args;
+  let read = 0;
+  let report: ImportReport = { stored: 0, badCount: 0, bad: [], stopped: null };
+  show({ report, read, over: false });
+  const rows = async function* (): AsyncGenerator<ImportRow> {
+    const progress = (bytes: number): void => {
+      read = bytes;
+    };
+    for await (const row of sourceRows(filePieces(file), preview.format, progress))
+      yield readRow(row, reader);
+  };
+  report = await importRecords({
+    rows: rows(),
+    send: (body, signal) => api.insert(body, signal),
+    signal,
+    progress: (next) => {
+      report = next;
+      show({ report, read, over: false });
+    },
+    wait: (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000)),
+    batchRecords: batchRecords(reader),
+  });
+  show({ report, read, over: true });
+  return report;
 }
 
 /** A request may have a thousand hashed values, and each takes some milliseconds. */

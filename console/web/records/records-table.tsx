@@ -10,6 +10,7 @@ import { ExportDialog } from './export-dialog.tsx';
 import type { Filter } from './filters.ts';
 import { gridColumns } from './grid-columns.ts';
 import { RecordDialog } from './record-dialog.tsx';
+import type { ReadRecord } from './record-form.ts';
 import { RecordGrid } from './record-grid.tsx';
 import { RecordPages } from './record-pages.ts';
 import {
@@ -47,33 +48,23 @@ const nothing: Selected = new Set();
 const openKey = 'record';
 
 export function RecordsTable(props: RecordsTableProps): JSX.Element {
-  const { project, space, api, dialog, setDialog, reload } = props;
-  const { fields } = space;
-  const query = new URLSearchParams(place.value.query);
-  const opened = query.get(openKey);
-  query.delete(openKey);
-  const address = query.toString();
-  const view = useMemo(() => viewOfQuery(new URLSearchParams(address)), [address]);
-  const problems = useMemo(() => filterProblems(view, fields), [view, fields]);
-  const columns = useMemo(() => gridColumns(fields), [fields]);
-  const pages = usePagesOfView(view, space, api, problems.size > 0);
+  const { space, api, setDialog, reload } = props;
+  const { view, opened, problems, refused } = useViewOfAddress(space);
+  const columns = useMemo(() => gridColumns(space.fields), [space]);
+  const pages = usePagesOfView(view, space, api, refused);
   const [selected, setSelected] = useState<Selected>(nothing);
   const [jumps, setJumps] = useState(0);
   const [sums, setSums] = useState(false);
-  const [changes, setChanges] = useState(0);
+  const [changes, countChange] = useReducer<number, void>((count) => count + 1, 0);
   const [openField, setOpenField] = useState<string | null>(null);
   useEffect(() => setSelected(nothing), [view]);
 
-  const open = (id: string, column: string): void => {
-    setOpenField(column);
-    setQuery({ [openKey]: id }, { replace: false });
-  };
   const remove = async (doomed: Selected): Promise<void> => {
     const gone = await removeRecords({ api, space, view }, doomed);
     if (doomed === 'all') reload();
     if (doomed !== 'all' && gone.size === 0) return;
     pages.remove(gone);
-    setChanges((last) => last + 1);
+    countChange();
     setSelected(nothing);
     if (opened !== null && gone.has(opened)) setQuery({ [openKey]: null });
   };
@@ -82,11 +73,7 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
   return (
     <>
       <RecordsToolbar
-        space={space}
-        view={view}
-        pages={pages}
-        problems={problems}
-        selected={selected}
+        {...{ space, view, pages, problems, selected }}
         onSelectAll={() => setSelected('all')}
         onClear={() => setSelected(nothing)}
         onExport={() => setDialog('export')}
@@ -96,80 +83,103 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
       />
       {pages.error !== null && <ProblemNote problem={toProblem(pages.error)} onRetry={() => pages.retry()} />}
       {none && bare ? (
-        <EmptyState icon="text" title="No records yet">
-          <p>Add the first one, import a file of JSON or CSV, or send one from a program.</p>
-          <div class="row">
-            <Button kind="primary" onClick={() => setDialog('add')}>
-              Add a record
-            </Button>
-            <Button onClick={() => setDialog('import')}>Import a file</Button>
-            <Button onClick={() => setDialog('code')}>Show the code</Button>
-          </div>
-        </EmptyState>
+        <NoRecords setDialog={setDialog} />
       ) : (
         <RecordGrid
+          {...{ pages, columns, view, problems, selected, jumps }}
           label={`Records of ${space.slug}`}
-          pages={pages}
-          columns={columns}
-          view={view}
-          problems={problems}
           onSort={(column, adds) =>
             showView((last) => ({ ...last, sorts: nextSorts(last.sorts, column, adds) }))
           }
           onFilter={(column, filter) => showView((last) => withFilter(last, column, filter))}
-          selected={selected}
           onSelect={setSelected}
-          onOpen={open}
+          onOpen={(id, column) => {
+            setOpenField(column);
+            setQuery({ [openKey]: id }, { replace: false });
+          }}
           onDelete={(ids) => void remove(new Set(ids))}
           total={bare ? space.records : null}
-          jumps={jumps}
         />
       )}
-      {none && !bare && (
-        <div class="row" role="status">
-          <span>No record matches.</span>
-          <Button small onClick={() => showView(({ sorts }) => ({ ...emptyView, sorts }))}>
-            Show all records
-          </Button>
-        </div>
-      )}
+      {none && !bare && <NoMatch />}
       {!(none && bare) && (
         <RecordsFooter
-          {...{ space, api, view, pages, changes, sums, setSums }}
+          {...{ space, api, view, pages, changes, sums, setSums, refused }}
           known={pages.known}
           complete={pages.complete}
-          refused={problems.size > 0}
         />
       )}
+      <RecordsDialogs
+        {...{ ...props, view, opened, openField, selected }}
+        onClose={() => setQuery({ [openKey]: null })}
+        onChanged={(record) => {
+          pages.replace(record);
+          countChange();
+        }}
+        onDelete={(id) => void remove(new Set([id]))}
+      />
+    </>
+  );
+}
+
+interface RecordsDialogsProps extends RecordsTableProps {
+  readonly view: RecordView;
+  readonly opened: string | null;
+  readonly openField: string | null;
+  readonly selected: Selected;
+  readonly onClose: () => void;
+  readonly onChanged: (record: ReadRecord) => void;
+  readonly onDelete: (id: string) => void;
+}
+
+/** What is open above the table: a record, or a dialog of the toolbar. */
+function RecordsDialogs(props: RecordsDialogsProps): JSX.Element {
+  const { project, space, api, view, selected, dialog, setDialog, opened } = props;
+  const close = (): void => setDialog(null);
+  return (
+    <>
       {(dialog === 'add' || opened !== null) && (
         <RecordDialog
           key={opened}
           api={api}
-          fields={fields}
+          fields={space.fields}
           id={dialog === 'add' ? null : opened}
-          focus={openField}
-          onClose={() => (dialog === 'add' ? setDialog(null) : setQuery({ [openKey]: null }))}
-          onAdded={reload}
-          onChanged={(record) => {
-            pages.replace(record);
-            setChanges((last) => last + 1);
-          }}
-          onDelete={(id) => void remove(new Set([id]))}
+          focus={props.openField}
+          onClose={dialog === 'add' ? close : props.onClose}
+          onAdded={props.reload}
+          onChanged={props.onChanged}
+          onDelete={props.onDelete}
         />
       )}
-      {dialog === 'export' && (
-        <ExportDialog
-          api={api}
-          space={space}
-          view={view}
-          selected={selected}
-          onClose={() => setDialog(null)}
-        />
-      )}
-      {dialog === 'code' && (
-        <SnippetsDialog project={project} space={space} view={view} onClose={() => setDialog(null)} />
-      )}
+      {dialog === 'export' && <ExportDialog {...{ api, space, view, selected }} onClose={close} />}
+      {dialog === 'code' && <SnippetsDialog {...{ project, space, view }} onClose={close} />}
     </>
+  );
+}
+
+function NoRecords({ setDialog }: Pick<RecordsTableProps, 'setDialog'>): JSX.Element {
+  return (
+    <EmptyState icon="text" title="No records yet">
+      <p>Add the first one, import a file of JSON or CSV, or send one from a program.</p>
+      <div class="row">
+        <Button kind="primary" onClick={() => setDialog('add')}>
+          Add a record
+        </Button>
+        <Button onClick={() => setDialog('import')}>Import a file</Button>
+        <Button onClick={() => setDialog('code')}>Show the code</Button>
+      </div>
+    </EmptyState>
+  );
+}
+
+function NoMatch(): JSX.Element {
+  return (
+    <div class="row" role="status">
+      <span>No record matches.</span>
+      <Button small onClick={() => showView(({ sorts }) => ({ ...emptyView, sorts }))}>
+        Show all records
+      </Button>
+    </div>
   );
 }
 
@@ -178,6 +188,17 @@ function withFilter(view: RecordView, column: string, filter: Filter | null): Re
   if (filter === null) filters.delete(column);
   else filters.set(column, filter);
   return { ...view, filters };
+}
+
+/** The view, and the record that is open. */
+function useViewOfAddress({ fields }: Space) {
+  const query = new URLSearchParams(place.value.query);
+  const opened = query.get(openKey);
+  query.delete(openKey);
+  const address = query.toString();
+  const view = useMemo(() => viewOfQuery(new URLSearchParams(address)), [address]);
+  const problems = useMemo(() => filterProblems(view, fields), [view, fields]);
+  return { view, opened, problems, refused: problems.size > 0 };
 }
 
 /** Pages of a view, from their beginning when it changes. A filter that the API would refuse is not sent. */

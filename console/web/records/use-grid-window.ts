@@ -1,0 +1,113 @@
+import type { RefObject } from 'preact';
+import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
+import type { GridColumn } from './grid-columns.ts';
+import { selectWidth } from './grid-row.tsx';
+import type { RecordPages } from './record-pages.ts';
+import { columnSpan, columnStarts, placedRows, placeRows, rowSpan, scrollToRow } from './row-window.ts';
+import { useViewport } from './use-viewport.ts';
+
+export const rowHeight = 34;
+/** Of the two rows of the head; they stay in sight. */
+const headHeight = 76;
+const overscan = 8;
+/** Rows that stand for those that are not read yet. */
+const expectedRows = 30;
+
+export interface GridPlace {
+  readonly row: number;
+  readonly column: number;
+}
+
+export interface GridWindowProps {
+  readonly pages: RecordPages;
+  readonly columns: readonly GridColumn[];
+  /** How many records there are; null when that is not known. */
+  readonly total: number | null;
+  /** Grows when the last record is to be shown. */
+  readonly jumps: number;
+}
+
+export type GridWindow = ReturnType<typeof useGridWindow>;
+
+/** The rows and columns that are drawn, the active cell, and the ways to another one. */
+export function useGridWindow(grid: RefObject<HTMLDivElement | null>, props: GridWindowProps) {
+  const { pages, columns } = props;
+  const { width, height, scrollTop, scrollLeft, read } = useViewport(grid);
+  const [base, setBase] = useState(0);
+  const [active, setActive] = useState<GridPlace>({ row: 0, column: 0 });
+  const [jumping, setJumping] = useState(false);
+  const starts = useMemo(() => columnStarts(columns.map(({ width }) => width)), [columns]);
+  const rows = pages.known + (pages.complete || pages.error !== null ? 0 : expectedRows);
+  const placed = Math.min(rows - base, placedRows);
+  const bodyHeight = Math.max(rowHeight, height - headHeight);
+  const span = rowSpan({ scrollTop, height: bodyHeight, rowHeight, rows: placed, overscan });
+  const [first, end] = [base + span.first, base + span.end];
+  const shown = columnSpan(starts, scrollLeft, Math.max(0, width - selectWidth));
+
+  useEffect(() => pages.want({ first, end }), [pages, first, end]);
+  useEffect(() => {
+    setJumping(false);
+    setBase(0);
+    setActive((last) => ({ ...last, row: 0 }));
+    grid.current?.scrollTo({ top: 0 });
+  }, [pages]);
+  useLayoutEffect(() => {
+    const next = placeRows({ base, scrollTop, rowHeight, rows });
+    if (next.base === base || jumping) return;
+    // both at once, so that the rows are drawn again where they were
+    grid.current?.scrollBy({ top: next.scrollBy });
+    read();
+    setBase(next.base);
+  }, [base, scrollTop, rows]);
+
+  const moveTo = (place: GridPlace): void => {
+    const row = Math.max(0, Math.min(place.row, pages.known - 1));
+    const column = Math.max(0, Math.min(place.column, columns.length - 1));
+    setActive({ row, column });
+    const element = grid.current;
+    if (element === null) return;
+    const down = scrollToRow({ row, base, scrollTop: element.scrollTop, height: bodyHeight, rowHeight });
+    const [left, right] = [starts[column] ?? 0, starts[column + 1] ?? 0];
+    const across =
+      left < element.scrollLeft ? left : Math.max(element.scrollLeft, right - width + selectWidth);
+    element.scrollTo({ top: element.scrollTop + down, left: across });
+  };
+  const place = { base, rows, active, jumping };
+  const jump = useJump(props, place, { setBase, setJumping, moveTo });
+  return { base, placed, bodyHeight, first, end, starts, shown, active, setActive, moveTo, jump };
+}
+
+/** Leads to the last record, over several renderings: it has to be read, and to have a place. */
+function useJump(
+  { pages, total, jumps }: GridWindowProps,
+  now: {
+    readonly base: number;
+    readonly rows: number;
+    readonly active: GridPlace;
+    readonly jumping: boolean;
+  },
+  change: {
+    readonly setBase: (base: number) => void;
+    readonly setJumping: (jumping: boolean) => void;
+    readonly moveTo: (place: GridPlace) => void;
+  },
+): () => void {
+  const { base, rows, active, jumping } = now;
+  const jump = (): void => {
+    pages.toEnd(total);
+    change.setJumping(true);
+  };
+  useEffect(() => {
+    if (jumps > 0) jump();
+  }, [jumps]);
+  useLayoutEffect(() => {
+    if (!jumping || !(pages.complete || pages.error !== null)) return;
+    const last = pages.known - 1;
+    const lastBase = Math.max(0, rows - placedRows);
+    // the rows around the last one have to have a place before it can be scrolled to
+    if (base !== lastBase) change.setBase(lastBase);
+    else if (active.row !== last) change.moveTo({ row: last, column: active.column });
+    else if (pages.row(last) !== null || pages.error !== null) change.setJumping(false);
+  });
+  return jump;
+}
