@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { ProcessServices } from '../common/lifecycle/service.ts';
 import { type CloudFiles, createCloudFiles } from '../common/metadata/cloud-files.ts';
-import { openLoggedFiles } from '../common/metadata/logged-files.ts';
+import { LoggedFiles } from '../common/metadata/logged-files.ts';
 import type { ObjectStore } from '../common/object-store/object-store.ts';
 import { type OpenedObjectStore, openObjectStore } from '../common/object-store/open-object-store.ts';
 import { SmallFiles } from './download/small-files.ts';
@@ -25,7 +25,7 @@ export async function openStores(services: ProcessServices): Promise<GatewayStor
   const alone = config.clickhouse === undefined;
   const table = createCloudFiles({ db, database, alone, metrics });
   const wal = alone
-    ? await openLoggedFiles({ table, directory: join(config.dataDir, 'file-log'), log })
+    ? await LoggedFiles.open({ table, directory: join(config.dataDir, 'file-log'), log })
     : null;
   const counts = metrics.cache('file_bytes');
   const smallFiles = new SmallFiles({ bytes: config.fileCacheBytes, alone, invalidation, counts });

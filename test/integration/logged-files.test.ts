@@ -2,7 +2,7 @@ import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { createCloudFiles, type FileTable } from '../../common/metadata/cloud-files.ts';
-import { openLoggedFiles } from '../../common/metadata/logged-files.ts';
+import { LoggedFiles } from '../../common/metadata/logged-files.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { newFile } from '../services/new-file.ts';
 import { silentLog } from '../services/silent-log.ts';
@@ -23,7 +23,7 @@ const flushAfter = 3_600_000;
 t.test('a file is there when its insert is acknowledged, and in the table later', async (t) => {
   const directory = newDirectory();
   const log = silentLog();
-  const files = await openLoggedFiles({ table: freshTable(), directory, log, flushAfter });
+  const files = await LoggedFiles.open({ table: freshTable(), directory, log, flushAfter });
   const file = newFile({ originalName: `'"\\ \n \u{1F600}` });
   t.equal(await files.findByName(file.name, never), null);
   await files.insert(file, never);
@@ -38,7 +38,7 @@ t.test('a file is there when its insert is acknowledged, and in the table later'
 
 t.test('it comes into the table by itself', async (t) => {
   const directory = newDirectory();
-  const files = await openLoggedFiles({
+  const files = await LoggedFiles.open({
     table: freshTable(),
     directory,
     log: silentLog(),
@@ -53,11 +53,11 @@ t.test('it comes into the table by itself', async (t) => {
 
 t.test('what a process left is brought into the table when the next one starts', async (t) => {
   const directory = newDirectory();
-  const first = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), flushAfter });
+  const first = await LoggedFiles.open({ table: freshTable(), directory, log: silentLog(), flushAfter });
   const file = newFile();
   await first.insert(file, never);
   // killed: not closed
-  const next = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), flushAfter });
+  const next = await LoggedFiles.open({ table: freshTable(), directory, log: silentLog(), flushAfter });
   t.strictSame(await inTable(file.name), file);
   t.strictSame(await readdir(directory), []);
   await next.close();
@@ -65,7 +65,7 @@ t.test('what a process left is brought into the table when the next one starts',
 
 t.test('a flipped bit costs the row that it hits, and no other', async (t) => {
   const directory = newDirectory();
-  const first = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), flushAfter });
+  const first = await LoggedFiles.open({ table: freshTable(), directory, log: silentLog(), flushAfter });
   const some = Array.from({ length: 5 }, () => newFile());
   for (const file of some) await first.insert(file, never);
   const [name] = await readdir(directory);
@@ -74,7 +74,7 @@ t.test('a flipped bit costs the row that it hits, and no other', async (t) => {
   bytes[20] = (bytes[20] as number) ^ 4;
   await writeFile(path, bytes);
   const log = silentLog();
-  const next = await openLoggedFiles({ table: freshTable(), directory, log, flushAfter });
+  const next = await LoggedFiles.open({ table: freshTable(), directory, log, flushAfter });
   const found = await Promise.all(some.map(({ name }) => inTable(name)));
   t.strictSame(
     found.map((file) => file !== null),
@@ -84,7 +84,7 @@ t.test('a flipped bit costs the row that it hits, and no other', async (t) => {
   t.strictSame(await readdir(directory), ['1.damaged']);
   await next.close();
   const later = silentLog();
-  await (await openLoggedFiles({ table: freshTable(), directory, log: later })).close();
+  await (await LoggedFiles.open({ table: freshTable(), directory, log: later })).close();
   t.strictSame(later.failures, [], 'it is reported once');
   t.strictSame(await readdir(directory), ['1.damaged']);
 });
@@ -92,13 +92,13 @@ t.test('a flipped bit costs the row that it hits, and no other', async (t) => {
 t.test('a process that died between the table and the write-ahead log leaves no row twice', async (t) => {
   const directory = newDirectory();
   const copy = newDirectory();
-  const files = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), flushAfter });
+  const files = await LoggedFiles.open({ table: freshTable(), directory, log: silentLog(), flushAfter });
   const some = Array.from({ length: 20 }, () => newFile());
   await Promise.all(some.map((file) => files.insert(file, never)));
   await cp(directory, copy, { recursive: true });
   await files.close();
   t.ok((await readdir(copy)).length > 0);
-  await (await openLoggedFiles({ table: freshTable(), directory: copy, log: silentLog() })).close();
+  await (await LoggedFiles.open({ table: freshTable(), directory: copy, log: silentLog() })).close();
   for (const { name } of some) t.equal(await rowsOf(name), 1);
 });
 
@@ -116,7 +116,7 @@ t.test('a table that takes nothing loses nothing, and gets no row twice', async 
     };
     const log = silentLog();
     const directory = newDirectory();
-    const files = await openLoggedFiles({ table: faulty, directory, log, flushAfter });
+    const files = await LoggedFiles.open({ table: faulty, directory, log, flushAfter });
     const early = newFile();
     await files.insert(early, never);
     await t.rejects(files.namesWithRow([early.name], never), { message: /injected/ });
@@ -139,7 +139,7 @@ t.test('a name that was never stored costs no statement; one that was is found',
   const inserted = newFile();
   await table.insert(inserted, never);
   const directory = newDirectory();
-  const before = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), flushAfter });
+  const before = await LoggedFiles.open({ table: freshTable(), directory, log: silentLog(), flushAfter });
   const left = newFile();
   await before.insert(left, never);
   // killed: not closed
@@ -152,7 +152,7 @@ t.test('a name that was never stored costs no statement; one that was is found',
     },
   };
   const log = silentLog();
-  const files = await openLoggedFiles({ table: counted, directory, log, flushAfter });
+  const files = await LoggedFiles.open({ table: counted, directory, log, flushAfter });
   // while the filter is filled in the background
   const early = newFile();
   await files.insert(early, never);
@@ -177,7 +177,7 @@ t.test('a name that was never stored costs no statement; one that was is found',
 t.test('a query of the table sees what was acknowledged before', async (t) => {
   const directory = newDirectory();
   const table = freshTable();
-  const files = await openLoggedFiles({ table, directory, log: silentLog(), flushAfter });
+  const files = await LoggedFiles.open({ table, directory, log: silentLog(), flushAfter });
   const [one, two] = [
     newFile({ createdAt: new Date('2031-01-01') }),
     newFile({ createdAt: new Date('2031-01-02') }),
@@ -200,7 +200,7 @@ t.test('a query of the table sees what was acknowledged before', async (t) => {
 
 t.test('rows that wait are limited, and an aborted one is not written', async (t) => {
   const directory = newDirectory();
-  const files = await openLoggedFiles({
+  const files = await LoggedFiles.open({
     table: freshTable(),
     directory,
     log: silentLog(),
@@ -221,7 +221,7 @@ t.test('rows that wait are limited, and an aborted one is not written', async (t
 
 t.test('a file whose line could not be written is not there', async (t) => {
   const directory = newDirectory();
-  const files = await openLoggedFiles({ table: freshTable(), directory, log: silentLog(), flushAfter });
+  const files = await LoggedFiles.open({ table: freshTable(), directory, log: silentLog(), flushAfter });
   await rm(directory, { recursive: true });
   const file = newFile();
   await t.rejects(files.insert(file, never), { code: 'ENOENT' });

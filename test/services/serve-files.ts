@@ -5,8 +5,8 @@ import { unauthorized } from '../../common/errors/catalogue.ts';
 import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
-import { openLoggedFiles } from '../../common/metadata/logged-files.ts';
-import { createProjects } from '../../common/metadata/projects.ts';
+import { LoggedFiles } from '../../common/metadata/logged-files.ts';
+import { Projects } from '../../common/metadata/projects.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { FileDigests } from '../../gateway/digest/file-digests.ts';
@@ -49,7 +49,7 @@ export async function serveFiles(
   const directory = join(folder, 'file-log');
   const { flushAfter = 3_600_000 } = options;
   const smallFiles = new SmallFiles({ bytes: 1_000_000, alone: true });
-  const cloudFiles = smallFiles.over(await openLoggedFiles({ table, directory, log, flushAfter }));
+  const cloudFiles = smallFiles.over(await LoggedFiles.open({ table, directory, log, flushAfter }));
   const fileUrl = (file: CloudFile): string => `http://files.test/_f_/${file.projectSlug}/${file.name}`;
   const quota =
     options.quotaFiles === undefined
@@ -70,7 +70,7 @@ export async function serveFiles(
         if (userId !== ada && userId !== eve) throw unauthorized('not good');
         return { userId, tokenId: 't' };
       },
-      ...{ projects: createProjects({ db, database }), cloudFiles, store, quota, log },
+      ...{ projects: new Projects({ db, database }), cloudFiles, store, quota, log },
       ...{ fileUrl, downloadUrl: fileUrl, filesUrl: (slug) => `http://files.test/_f_/${slug}` },
       ...{ memory, digests, maxUploadBytes },
       resumable: resumableUploadsOn({ store, cloudFiles, memory, digests, quota, maxUploadBytes }),
