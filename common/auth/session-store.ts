@@ -36,22 +36,6 @@ export interface SessionToken {
 /** A session that nobody uses for so long is over. Milliseconds. */
 export const idleTimeout = 12 * 3_600_000;
 
-/** Sessions, and the access tokens that end with them. Nothing is kept in memory: what is stored counts at once, everywhere. */
-export interface SessionStore {
-  /** Stores a session, or when it was last used; one that has ended stays so. */
-  put(session: Session): Promise<void>;
-  end(session: Session): Promise<void>;
-  /** Null: there is none, or it is over. */
-  find(hash: string, now: Date, signal?: AbortSignal): Promise<LiveSession | null>;
-  /** Those of an account that have not ended, the one that was used last first. */
-  ofUser(userId: string, now: Date, signal?: AbortSignal): Promise<readonly Session[]>;
-  putToken(token: SessionToken): Promise<void>;
-  /** When the tokens of a session expire that have not yet, the first one first. */
-  tokenExpiries(session: string, now: Date, signal?: AbortSignal): Promise<readonly Date[]>;
-  /** As an access token, while its session lives. */
-  findToken(hash: string, now?: Date, signal?: AbortSignal): Promise<AccessToken | null>;
-}
-
 interface SessionRow {
   hash: string;
   user_id: string;
@@ -77,88 +61,106 @@ const selection = `hash, user_id, toFloat64(user_version) AS user_version, ${mil
 /** Of the row of a session that has ended, which wins over every other one. */
 const lastVersion = Number.MAX_SAFE_INTEGER;
 
-export function createSessionStore({
-  db,
-  database,
-  users,
-}: {
-  readonly db: Database;
-  readonly database: string;
-  readonly users: Pick<Users, 'findById'>;
-}): SessionStore {
-  const table = `${database}.console_sessions`;
-  const tokens = `${database}.session_tokens`;
+/** Sessions, and the access tokens that end with them. Nothing is kept in memory: what is stored counts at once, everywhere. */
+export class SessionStore {
+  readonly #db: Database;
+  readonly #table: string;
+  readonly #tokens: string;
+  readonly #users: Pick<Users, 'findById'>;
 
-  const write = (session: Session, ended: boolean): Promise<void> =>
-    db.insert({
-      table,
-      columns,
-      lines: rowLine([
-        session.hash,
-        session.userId,
-        session.userVersion,
-        timestampText(session.createdAt),
-        timestampText(session.usedAt),
-        timestampText(session.expiresAt),
-        ended ? 1 : 0,
-        ended ? lastVersion : session.usedAt.getTime(),
-      ]),
-    });
+  constructor(args: {
+    readonly db: Database;
+    readonly database: string;
+    readonly users: Pick<Users, 'findById'>;
+  }) {
+    const { db, database, users } = args;
+    this.#db = db;
+    this.#table = `${database}.console_sessions`;
+    this.#tokens = `${database}.session_tokens`;
+    this.#users = users;
+  }
 
-  const select = async (condition: string, now: Date, signal?: AbortSignal): Promise<Session[]> => {
-    const sql = `SELECT ${selection} FROM ${table} FINAL WHERE ${condition} AND NOT ended ORDER BY used_at DESC`;
-    const rows = await db.rows<SessionRow>({ sql, signal });
-    return rows.map(sessionOf).filter((session) => !isOver(session, now));
-  };
+  /** Stores a session, or when it was last used; one that has ended stays so. */
+  put(session: Session): Promise<void> {
+    return this.#write(session, false);
+  }
 
-  const find: SessionStore['find'] = async (hash, now, signal) => {
-    const [session] = await select(`hash = ${textLiteral(hash)}`, now, signal);
+  end(session: Session): Promise<void> {
+    return this.#write(session, true);
+  }
+
+  /** Null: there is none, or it is over. */
+  async find(hash: string, now: Date, signal?: AbortSignal): Promise<LiveSession | null> {
+    const [session] = await this.#select(`hash = ${textLiteral(hash)}`, now, signal);
     if (session === undefined) return null;
-    const account = await users.findById(session.userId, signal);
+    const account = await this.#users.findById(session.userId, signal);
     return account?.version === session.userVersion ? { session, account } : null;
-  };
+  }
 
-  return {
-    put: (session) => write(session, false),
-    end: (session) => write(session, true),
-    find,
-    ofUser: (userId, now, signal) => select(`user_id = ${textLiteral(userId)}`, now, signal),
-    async putToken({ hash, session, createdAt, expiresAt }) {
-      await db.insert({
-        table: tokens,
-        columns: ['hash', 'session', 'created_at', 'expires_at'],
-        lines: rowLine([hash, session, timestampText(createdAt), timestampText(expiresAt)]),
-      });
-    },
-    async tokenExpiries(session, now, signal) {
-      const rows = await db.rows<{ expires: number }>({
-        sql: `SELECT ${milliseconds('expires_at')} AS expires FROM ${tokens}
-         WHERE session = ${textLiteral(session)} ORDER BY expires_at`,
-        signal,
-      });
-      return rows.map(({ expires }) => new Date(expires)).filter((expiry) => expiry > now);
-    },
-    async findToken(hash, now = new Date(), signal) {
-      const [row] = await db.rows<{ session: string; created: number; expires: number }>({
-        sql: `SELECT session, ${milliseconds('created_at')} AS created, ${milliseconds('expires_at')} AS expires
-         FROM ${tokens} WHERE hash = ${textLiteral(hash)} LIMIT 1`,
-        signal,
-      });
-      const live = row === undefined ? null : await find(row.session, now, signal);
-      if (row === undefined || live === null) return null;
-      return {
-        // one for all tokens of a session, so that its limits are those of one
-        id: `session-${row.session.slice(0, 16)}`,
-        hash,
-        userId: live.account.id,
-        name: 'session',
-        createdAt: new Date(row.created),
-        expiresAt: new Date(row.expires),
-        revokedAt: null,
-        ofSession: true,
-      };
-    },
-  };
+  /** Those of an account that have not ended, the one that was used last first. */
+  ofUser(userId: string, now: Date, signal?: AbortSignal): Promise<readonly Session[]> {
+    return this.#select(`user_id = ${textLiteral(userId)}`, now, signal);
+  }
+
+  async putToken({ hash, session, createdAt, expiresAt }: SessionToken): Promise<void> {
+    await this.#db.insert({
+      table: this.#tokens,
+      columns: ['hash', 'session', 'created_at', 'expires_at'],
+      lines: rowLine([hash, session, timestampText(createdAt), timestampText(expiresAt)]),
+    });
+  }
+
+  /** When the tokens of a session expire that have not yet, the first one first. */
+  async tokenExpiries(session: string, now: Date, signal?: AbortSignal): Promise<readonly Date[]> {
+    const rows = await this.#db.rows<{ expires: number }>({
+      sql: `SELECT ${milliseconds('expires_at')} AS expires FROM ${this.#tokens}
+       WHERE session = ${textLiteral(session)} ORDER BY expires_at`,
+      signal,
+    });
+    return rows.map(({ expires }) => new Date(expires)).filter((expiry) => expiry > now);
+  }
+
+  /** As an access token, while its session lives. */
+  async findToken(hash: string, now = new Date(), signal?: AbortSignal): Promise<AccessToken | null> {
+    const [row] = await this.#db.rows<{ session: string; created: number; expires: number }>({
+      sql: `SELECT session, ${milliseconds('created_at')} AS created, ${milliseconds('expires_at')} AS expires
+       FROM ${this.#tokens} WHERE hash = ${textLiteral(hash)} LIMIT 1`,
+      signal,
+    });
+    const live = row === undefined ? null : await this.find(row.session, now, signal);
+    if (row === undefined || live === null) return null;
+    return {
+      // one for all tokens of a session, so that its limits are those of one
+      id: `session-${row.session.slice(0, 16)}`,
+      hash,
+      userId: live.account.id,
+      name: 'session',
+      createdAt: new Date(row.created),
+      expiresAt: new Date(row.expires),
+      revokedAt: null,
+      ofSession: true,
+    };
+  }
+
+  #write(session: Session, ended: boolean): Promise<void> {
+    const lines = rowLine([
+      session.hash,
+      session.userId,
+      session.userVersion,
+      timestampText(session.createdAt),
+      timestampText(session.usedAt),
+      timestampText(session.expiresAt),
+      ended ? 1 : 0,
+      ended ? lastVersion : session.usedAt.getTime(),
+    ]);
+    return this.#db.insert({ table: this.#table, columns, lines });
+  }
+
+  async #select(condition: string, now: Date, signal?: AbortSignal): Promise<Session[]> {
+    const sql = `SELECT ${selection} FROM ${this.#table} FINAL WHERE ${condition} AND NOT ended ORDER BY used_at DESC`;
+    const rows = await this.#db.rows<SessionRow>({ sql, signal });
+    return rows.map(sessionOf).filter((session) => !isOver(session, now));
+  }
 }
 
 function sessionOf(row: SessionRow): Session {

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { upTo } from '../limits/up-to.ts';
 import type { Log } from '../log/log.ts';
-import type { Invalidation, StreamPosition } from '../redis/invalidation.ts';
+import { Freshness, type ReadMoment } from '../redis/freshness.ts';
+import type { Invalidation } from '../redis/invalidation.ts';
 import { CacheCounts } from '../telemetry/cache-counts.ts';
 import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
 import { isOfKind } from './sealed-token.ts';
@@ -27,38 +28,34 @@ export interface TokenCheck {
   close(): Promise<void>;
 }
 
-/** How processes that share a store tell each other of tokens. */
+/** How processes that share a store announce changes of tokens, and share what they read. */
 export interface TokenSharing {
   readonly invalidation: Invalidation;
   readonly tokens: SharedTokens;
 }
 
-/** Milliseconds for which a look at the store is good. */
+/** Milliseconds for which what the store says of a token is trusted. */
 export const tokenTrust = {
   /** The only process of its store: whatever revokes a token does so through it. */
   alone: 5000,
-  /** Others may revoke, and nothing tells of it at the moment: a revoked token stops everywhere within a second. */
+  /** Others may revoke, and nothing announces it at the moment: a revoked token stops everywhere within a second. */
   polled: 800,
-  /** Others may revoke, and would tell. */
+  /** Others may revoke, and would announce it. */
   subscribed: 5000,
-  /** Of a session that ends, nothing tells. Its tokens are few, and a browser sends few requests. */
+  /** The end of a session is not announced. Its tokens are few, and a browser sends few requests. */
   session: 800,
 } as const;
 
 const cachedTokens = 65_536;
 const unknownFor = 2_000;
 
-/** What a look at the store, or at Redis, found. */
+/** What the store, or Redis, said of a token. */
 interface Seen {
   /** Null: there is no such token. */
   readonly token: AccessToken | null;
-  /** Before the look; null: nothing would tell of a change. */
-  readonly position: StreamPosition | null;
-  /** When the store was looked at: not before. Milliseconds, as the others. */
-  readonly lookedAt: number;
-  /** How long the look is good where nothing tells of a change. */
-  readonly goodFor: number;
-  readonly keptAt: number;
+  readonly read: ReadMoment;
+  /** How long it is trusted where nothing announces a change. Milliseconds. */
+  readonly trustedFor: number;
 }
 
 export interface AccessTokenCheckDeps {
@@ -68,7 +65,7 @@ export interface AccessTokenCheckDeps {
   readonly log: Log;
   /** Whether no other process can revoke tokens of this store. */
   readonly alone: boolean;
-  /** Absent: nobody tells this process of what others revoke. */
+  /** Absent: what others revoke is not announced to this process. */
   readonly sharing?: TokenSharing | undefined;
   readonly gate: TokenGate;
   readonly counts?: CacheCounts;
@@ -79,18 +76,22 @@ export class AccessTokenCheck implements TokenCheck {
   readonly #deps: AccessTokenCheckDeps;
   readonly #counts: CacheCounts;
   readonly #trustFor: number;
+  readonly #freshness: Freshness;
   readonly #uses: TokenUses;
   readonly #known = new LRUCache<string, Seen>({ ...upTo(cachedTokens) });
   /** Apart, so that guessing tokens can't push out the good ones. */
   readonly #unknown = new LRUCache<string, Seen>({ ...upTo(cachedTokens) });
   readonly #lookups = new Map<string, { readonly seen: Promise<Seen>; readonly until: number }>();
-  /** Counts revocations: a lookup that began before one must not be cached after it. */
-  #revocations = 0;
 
   constructor(deps: AccessTokenCheckDeps) {
     this.#deps = deps;
     this.#counts = deps.counts ?? new CacheCounts();
     this.#trustFor = deps.alone ? tokenTrust.alone : tokenTrust.polled;
+    this.#freshness = new Freshness({
+      invalidation: deps.sharing?.invalidation,
+      announcedFor: tokenTrust.subscribed,
+      otherwiseFor: this.#trustFor,
+    });
     this.#uses = new TokenUses(deps.tokens, deps.log);
   }
 
@@ -113,11 +114,10 @@ export class AccessTokenCheck implements TokenCheck {
   }
 
   async invalidate(hash: string): Promise<boolean> {
-    this.#revocations++;
     this.#known.delete(hash);
     this.#unknown.delete(hash);
     this.#lookups.delete(hash);
-    return this.#deps.sharing?.invalidation.publish(hash) ?? true;
+    return this.#freshness.changed(hash);
   }
 
   async close(): Promise<void> {
@@ -134,14 +134,9 @@ export class AccessTokenCheck implements TokenCheck {
     return null;
   }
 
-  #trusts(hash: string, { token, position, lookedAt, goodFor, keptAt }: Seen): boolean {
-    const { sharing } = this.#deps;
-    const now = performance.now();
-    if (token === null && now - lookedAt > unknownFor) return false;
-    if (sharing === undefined || position === null) return now - lookedAt <= goodFor;
-    const { invalidation } = sharing;
-    if (invalidation.changedSince(hash, position)) return false;
-    return now - lookedAt <= goodFor || (invalidation.isCurrent() && now - keptAt <= tokenTrust.subscribed);
+  #trusts(hash: string, { token, read, trustedFor }: Seen): boolean {
+    if (token === null && performance.now() - read.began > unknownFor) return false;
+    return this.#freshness.isFresh(hash, read, trustedFor);
   }
 
   #lookUp(hash: string, ofSession: boolean): Promise<Seen> {
@@ -149,12 +144,12 @@ export class AccessTokenCheck implements TokenCheck {
     const now = performance.now();
     // what a slow one finds may be over by now
     if (underWay !== undefined && now <= underWay.until) return underWay.seen;
-    const before = this.#revocations;
+    const begun = this.#freshness.begin();
     const lookup = {
       until: now + (ofSession ? tokenTrust.session : this.#trustFor),
-      seen: (ofSession ? this.#lookAtSession(hash) : this.#look(hash))
+      seen: (ofSession ? this.#readSession(hash) : this.#read(hash))
         .then((seen) => {
-          if (before === this.#revocations)
+          if (this.#freshness.mayKeep(begun))
             (seen.token === null ? this.#unknown : this.#known).set(hash, seen);
           return seen;
         })
@@ -166,30 +161,32 @@ export class AccessTokenCheck implements TokenCheck {
     return lookup.seen;
   }
 
-  async #look(hash: string): Promise<Seen> {
+  async #read(hash: string): Promise<Seen> {
     const { tokens, log, sharing } = this.#deps;
-    const keptAt = performance.now();
+    const begun = this.#freshness.begin();
     const shared = sharing?.invalidation.isCurrent() ? await sharing.tokens.get(hash) : null;
     if (shared !== null && sharing?.invalidation.changedSince(hash, shared.position) === false) {
-      return { ...shared, keptAt, lookedAt: Number.NEGATIVE_INFINITY, goodFor: this.#trustFor };
+      // the store itself was read at an unknown time: only announcements vouch for it
+      const { token, position } = shared;
+      return { token, read: { ...begun, position }, trustedFor: Number.NEGATIVE_INFINITY };
     }
-    const position = sharing?.invalidation.position() ?? null;
-    const lookedAt = performance.now();
-    const before = this.#revocations;
+    const read = this.#freshness.begin();
+    const { position } = read;
     const token = await tokens.findByHash(hash);
     // nobody waits for it; what is not there was never looked for, so guessing fills nothing
-    if (token !== null && position !== null && before === this.#revocations) {
+    if (token !== null && position !== null && this.#freshness.mayKeep(read)) {
       sharing?.tokens.put(token, position).catch((error: unknown) => {
         log.warn({ err: error }, 'an access token could not be put into Redis');
       });
     }
-    return { token, position, lookedAt, keptAt: lookedAt, goodFor: this.#trustFor };
+    return { token, read, trustedFor: this.#trustFor };
   }
 
-  async #lookAtSession(hash: string): Promise<Seen> {
-    const lookedAt = performance.now();
+  async #readSession(hash: string): Promise<Seen> {
+    // the end of a session is not announced
+    const read = { ...this.#freshness.begin(), position: null };
     const token = await this.#deps.sessions.findToken(hash);
-    return { token, position: null, lookedAt, keptAt: lookedAt, goodFor: tokenTrust.session };
+    return { token, read, trustedFor: tokenTrust.session };
   }
 
   #judge(hash: string, { token }: Seen): CheckedToken {

@@ -31,39 +31,54 @@ export interface Rows {
   readonly lines: Uint8Array;
 }
 
-export interface GroupCommit {
-  /**
-   * Stores the rows together with those of other requests: one INSERT for a home runs at a time, and the next ones
-   * gather meanwhile. Settles with the outcome of these rows and not before it is known, whatever the signal says:
-   * an INSERT that has begun is not interrupted. Rejects with 503 when too many bytes wait.
-   */
-  write(batch: RowBatch): Promise<void>;
-}
-
 type Entry = Waiting<RowBatch & Queued, void>;
 
 /** Milliseconds for the search for rows of a failed INSERT. */
 const checkTimeout = 10_000;
 
-/**
- * @param args.pendingLimit bytes of rows that may wait or be written at once in this process
- * @param args.insertLimit bytes that are gathered for one INSERT; a request's rows stay together even beyond it
- */
-export function createGroupCommit(args: {
-  db: Database;
-  pendingLimit: number;
-  insertLimit: number;
-  /** Shared with others that change the same rows; absent: there are none. */
-  lock?: ReadWriteLock;
-  /** Absent: rows that come while an INSERT is under way are the next one. */
-  gather?: Gather;
-  /** Called with the number of requests that share an INSERT. */
-  onStatement?: ((requests: number) => void) | undefined;
-}): GroupCommit {
-  const { db, pendingLimit, insertLimit, lock, gather } = args;
+/** Stores the rows of several requests in one INSERT. */
+export class GroupCommit {
+  readonly #db: Database;
+  readonly #queues: StatementQueues<RowBatch & Queued, void>;
+
+  /**
+   * @param args.pendingLimit bytes of rows that may wait or be written at once in this process
+   * @param args.insertLimit bytes that are gathered for one INSERT; a request's rows stay together even beyond it
+   */
+  constructor(args: {
+    readonly db: Database;
+    readonly pendingLimit: number;
+    readonly insertLimit: number;
+    /** Shared with others that change the same rows; absent: there are none. */
+    readonly lock?: ReadWriteLock;
+    /** Absent: rows that come while an INSERT is under way are the next one. */
+    readonly gather?: Gather;
+    /** Called with the number of requests that share an INSERT. */
+    readonly onStatement?: ((requests: number) => void) | undefined;
+  }) {
+    const { db, insertLimit, ...rest } = args;
+    this.#db = db;
+    this.#queues = new StatementQueues({
+      ...rest,
+      full: 'too many rows wait to be stored',
+      sizeLimit: insertLimit,
+      run: (gathered) => this.#store(gathered),
+    });
+  }
+
+  /**
+   * Stores the rows together with those of other requests: one INSERT for a home runs at a time, and the next ones
+   * gather meanwhile. Settles with the outcome of these rows and not before it is known, whatever the signal says:
+   * an INSERT that has begun is not interrupted. Rejects with 503 when too many bytes wait.
+   */
+  write(batch: RowBatch): Promise<void> {
+    const { home, table, columns = [], lines, before } = batch;
+    const size = lines.byteLength + (before?.lines.byteLength ?? 0);
+    return this.#queues.add({ ...batch, queue: home, shape: `${table} ${columns.join()}`, size });
+  }
 
   /** Never rejects; every entry is settled by its own outcome. */
-  const store = async (gathered: readonly Entry[]): Promise<void> => {
+  async #store(gathered: readonly Entry[]): Promise<void> {
     const entries = permitted(gathered, ({ reject }, reason) => reject(reason));
     const [first] = entries;
     if (first === undefined) return;
@@ -72,16 +87,16 @@ export function createGroupCommit(args: {
     try {
       const before = entries.flatMap(({ before }) => before ?? []);
       // no request's signal: others wait for this INSERT too, and its outcome must be known
-      if (before.length > 0) await db.insert({ ...joined(before), home, permit });
-      await db.insert({ ...joined(entries), home, permit });
+      if (before.length > 0) await this.#db.insert({ ...joined(before), home, permit });
+      await this.#db.insert({ ...joined(entries), home, permit });
     } catch (error) {
-      await settleFailure(entries, error);
+      await this.#settleFailure(entries, error);
       return;
     }
     for (const { resolve } of entries) resolve();
-  };
+  }
 
-  const settleFailure = async (entries: readonly Entry[], error: unknown): Promise<void> => {
+  async #settleFailure(entries: readonly Entry[], error: unknown): Promise<void> {
     const failAll = (): void => {
       const reason = error instanceof StatementTimeout ? deadlineExceeded(error.timeLimit) : error;
       for (const { reject } of entries) reject(reason);
@@ -90,13 +105,13 @@ export function createGroupCommit(args: {
     if (error instanceof ApiError) {
       const left = permitted(entries, ({ reject }, reason) => reject(reason));
       // a permit ran out while the INSERT waited for the engine: the rest is written
-      return left.length < entries.length ? store(left) : failAll();
+      return left.length < entries.length ? this.#store(left) : failAll();
     }
     // in a cluster the rows lie on several shards, and one row proves nothing about the others
-    if (error instanceof UnknownOutcome && db.cluster !== undefined) return failAll();
+    if (error instanceof UnknownOutcome && this.#db.cluster !== undefined) return failAll();
     try {
       // a connection that breaks does not say whether the rows are there; they are one block, so one row is proof
-      if (await isStored(entries[0] as Entry)) {
+      if (await this.#isStored(entries[0] as Entry)) {
         for (const { resolve } of entries) resolve();
         return;
       }
@@ -107,29 +122,13 @@ export function createGroupCommit(args: {
     if (entries.length === 1 || error instanceof UnknownOutcome) return failAll();
     // one request's rows may have failed the others: halves find it in few steps
     const middle = entries.length >> 1;
-    await store(entries.slice(0, middle));
-    await store(entries.slice(middle));
-  };
+    await this.#store(entries.slice(0, middle));
+    await this.#store(entries.slice(middle));
+  }
 
-  const isStored = async ({ proof, home }: Entry): Promise<boolean> =>
-    (await db.rows({ sql: proof, signal: AbortSignal.timeout(checkTimeout), home })).length > 0;
-
-  const queues = new StatementQueues<RowBatch & Queued, void>({
-    pendingLimit,
-    full: 'too many rows wait to be stored',
-    sizeLimit: insertLimit,
-    lock,
-    gather,
-    onStatement: args.onStatement,
-    run: store,
-  });
-  return {
-    write(batch) {
-      const { home, table, columns = [], lines, before } = batch;
-      const size = lines.byteLength + (before?.lines.byteLength ?? 0);
-      return queues.add({ ...batch, queue: home, shape: `${table} ${columns.join()}`, size });
-    },
-  };
+  async #isStored({ proof, home }: Entry): Promise<boolean> {
+    return (await this.#db.rows({ sql: proof, signal: AbortSignal.timeout(checkTimeout), home })).length > 0;
+  }
 }
 
 function joined(batches: readonly Rows[]): Rows {

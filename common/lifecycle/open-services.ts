@@ -1,6 +1,6 @@
-import { type AccessTokens, createAccessTokens } from '../auth/access-tokens.ts';
+import { AccessTokens } from '../auth/access-tokens.ts';
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts';
-import { createSessionStore, type SessionStore } from '../auth/session-store.ts';
+import { SessionStore } from '../auth/session-store.ts';
 import { createSharedTokens } from '../auth/shared-tokens.ts';
 import { createStoredKeys } from '../auth/signing-keys.ts';
 import { AccessTokenCheck, type TokenCheck } from '../auth/token-check.ts';
@@ -14,9 +14,9 @@ import { databaseName } from '../metadata/database-name.ts';
 import { type Deployment, openDeployment } from '../metadata/deployment.ts';
 import { migrate } from '../metadata/migrate.ts';
 import { migrations } from '../metadata/migrations.ts';
-import { createProjects, type Projects } from '../metadata/projects.ts';
+import { Projects } from '../metadata/projects.ts';
 import { UsageCounts } from '../metadata/usage-counts.ts';
-import { createUsers, type Users } from '../metadata/users.ts';
+import { Users } from '../metadata/users.ts';
 import { openLimiters, type RequestLimiters } from '../rate-limits/open-limiters.ts';
 import type { Invalidation } from '../redis/invalidation.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
@@ -67,7 +67,7 @@ export async function openServices(
     log.info({ version, name }, 'migrated');
   }
   const deployment = await openDeployment({ db, database });
-  const tokens = createAccessTokens({ db, database, deployment });
+  const tokens = new AccessTokens({ db, database, deployment });
   const redis = config.redis === undefined ? undefined : await connectRedis(config.redis, log, observeCall);
   // the embedded engine serves one process
   const alone = config.clickhouse === undefined;
@@ -79,8 +79,8 @@ export async function openServices(
           invalidation,
           tokens: createSharedTokens({ redis, invalidation, keys: createStoredKeys({ db, database }), log }),
         };
-  const users = createUsers({ db, database });
-  const sessions = createSessionStore({ db, database, users });
+  const users = new Users({ db, database });
+  const sessions = new SessionStore({ db, database, users });
   const gate = createTokenGate({ tokens, deployment, alone });
   const counts = cache && { counts: cache('tokens') };
   const tokenCheck = new AccessTokenCheck({ ...{ tokens, sessions, log, alone, sharing, gate }, ...counts });
@@ -99,7 +99,7 @@ export async function openServices(
     sessions,
     limiters,
     authenticate: createAuthenticate(tokenCheck, limiters.token),
-    projects: createProjects({ db, database, maxProjects: config.maxProjects, alone, invalidation }),
+    projects: new Projects({ db, database, maxProjects: config.maxProjects, alone, invalidation }),
     usage,
     redis,
     invalidation,

@@ -1,5 +1,5 @@
 import type { Database } from '../clickhouse/database.ts';
-import { createGroupCommit } from '../clickhouse/group-commit.ts';
+import { GroupCommit } from '../clickhouse/group-commit.ts';
 import { IdFilter } from '../clickhouse/id-filter.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
 import type { Log } from '../log/log.ts';
@@ -80,7 +80,7 @@ export function createCloudFiles({
   const onInsert = metrics?.batch('file_inserts');
   // one INSERT costs milliseconds and a part, however few its rows: uploads that end together share one
   const gather = { expected: () => announced.count, wait: gatherWait };
-  const groupCommit = createGroupCommit({ db, pendingLimit, insertLimit, gather, onStatement: onInsert });
+  const groupCommit = new GroupCommit({ db, pendingLimit, insertLimit, gather, onStatement: onInsert });
   const { table, list, home } = statements;
   return {
     announce: () => announced.add(),

@@ -21,20 +21,6 @@ export interface Account extends User {
   readonly version: number;
 }
 
-export interface Users {
-  findByEmail(email: string, signal?: AbortSignal): Promise<Account | null>;
-  findById(id: string, signal?: AbortSignal): Promise<Account | null>;
-  /** Makes an account that can not be logged in to. Several processes that do so at once make one. */
-  create(args: { email: string; name: string; id?: string }): Promise<Account>;
-  /**
-   * Stores an account as its next version, or its first, which is 0. False: another process, or another request, was first
-   * with that version, and nothing was stored.
-   */
-  store(account: Account, signal?: AbortSignal): Promise<boolean>;
-  /** Whether there is an account with another e-mail address. */
-  anyBeside(email: string, signal?: AbortSignal): Promise<boolean>;
-}
-
 /** The id of an account that is registered with an e-mail address: the same in every process, so there can be only one. */
 export function userIdOf(email: string): string {
   return uuidV5('user', email.toLowerCase());
@@ -53,35 +39,54 @@ const columns = ['id', 'email', 'name', 'password_hash', 'created_at', 'updated_
 const selection = `id, email, name, password_hash, toFloat64(toUnixTimestamp64Milli(created_at)) AS created,
   toFloat64(version) AS version`;
 
-export function createUsers({ db, database }: { db: Database; database: string }): Users {
-  const table = `${database}.users`;
+export class Users {
+  readonly #db: Database;
+  readonly #table: string;
 
-  const find = async (condition: string, signal?: AbortSignal): Promise<Account | null> => {
-    const sql = `SELECT ${selection} FROM ${table} FINAL WHERE ${condition} ORDER BY created_at LIMIT 1`;
-    const [row] = await db.rows<Row>({ sql, signal });
-    if (row === undefined) return null;
-    const { id, email, name, password_hash: passwordHash, created, version } = row;
-    return { id, email, name, passwordHash, createdAt: new Date(created), version };
-  };
-  const findById: Users['findById'] = (id, signal) => find(`id = ${textLiteral(id)}`, signal);
-  const findByEmail: Users['findByEmail'] = async (email, signal) =>
-    email === '' ? null : find(`email = ${textLiteral(email.toLowerCase())}`, signal);
+  constructor({ db, database }: { readonly db: Database; readonly database: string }) {
+    this.#db = db;
+    this.#table = `${database}.users`;
+  }
 
-  const store: Users['store'] = async (account, signal) => {
+  async findByEmail(email: string, signal?: AbortSignal): Promise<Account | null> {
+    return email === '' ? null : this.#find(`email = ${textLiteral(email.toLowerCase())}`, signal);
+  }
+
+  findById(id: string, signal?: AbortSignal): Promise<Account | null> {
+    return this.#find(`id = ${textLiteral(id)}`, signal);
+  }
+
+  /** Makes an account that can not be logged in to. Several processes that do so at once make one. */
+  async create(args: { email: string; name: string; id?: string }): Promise<Account> {
+    const { email, name, id = userIdOf(email) } = args;
+    const account = {
+      ...{ id, email: email.toLowerCase(), name, passwordHash: '' },
+      ...{ createdAt: new Date(), version: 0 },
+    };
+    await this.store(account);
+    return account;
+  }
+
+  /**
+   * Stores an account as its next version, or its first, which is 0. False: another process, or another request, was first
+   * with that version, and nothing was stored.
+   */
+  async store(account: Account, signal?: AbortSignal): Promise<boolean> {
     const { id, email, name, passwordHash, createdAt, version } = account;
     // the first of two INSERTs with one token counts; its window holds only the newest
-    const before = await findById(id, signal);
+    const before = await this.findById(id, signal);
     if ((before?.version ?? -1) >= version) return false;
     const now = timestampText(new Date());
     const lines = rowLine([id, email, name, passwordHash, timestampText(createdAt), now, version]);
-    const unknown = await db.insert({ table, columns, lines, token: `${id}:${version}`, signal }).then(
+    const insert = { table: this.#table, columns, lines, token: `${id}:${version}`, signal };
+    const unknown = await this.#db.insert(insert).then(
       () => null,
       (error: unknown) => {
         if (error instanceof UnknownOutcome) return error;
         throw error;
       },
     );
-    const after = await findById(id, signal);
+    const after = await this.findById(id, signal);
     if (unknown !== null && (after === null || after.version < version)) throw unknown;
     // equal values: they are what was to be stored, whichever process stored them
     return (
@@ -90,23 +95,19 @@ export function createUsers({ db, database }: { db: Database; database: string }
       after.name === name &&
       after.passwordHash === passwordHash
     );
-  };
+  }
 
-  return {
-    findById,
-    findByEmail,
-    store,
-    async create({ email, name, id = userIdOf(email) }) {
-      const account = {
-        ...{ id, email: email.toLowerCase(), name, passwordHash: '' },
-        ...{ createdAt: new Date(), version: 0 },
-      };
-      await store(account);
-      return account;
-    },
-    async anyBeside(email, signal) {
-      const sql = `SELECT 1 AS one FROM ${table} FINAL WHERE email NOT IN ('', ${textLiteral(email)}) LIMIT 1`;
-      return (await db.rows({ sql, signal })).length > 0;
-    },
-  };
+  /** Whether there is an account with another e-mail address. */
+  async anyBeside(email: string, signal?: AbortSignal): Promise<boolean> {
+    const sql = `SELECT 1 AS one FROM ${this.#table} FINAL WHERE email NOT IN ('', ${textLiteral(email)}) LIMIT 1`;
+    return (await this.#db.rows({ sql, signal })).length > 0;
+  }
+
+  async #find(condition: string, signal?: AbortSignal): Promise<Account | null> {
+    const sql = `SELECT ${selection} FROM ${this.#table} FINAL WHERE ${condition} ORDER BY created_at LIMIT 1`;
+    const [row] = await this.#db.rows<Row>({ sql, signal });
+    if (row === undefined) return null;
+    const { id, email, name, password_hash: passwordHash, created, version } = row;
+    return { id, email, name, passwordHash, createdAt: new Date(created), version };
+  }
 }

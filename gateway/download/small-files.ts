@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
-import type { Invalidation, StreamPosition } from '../../common/redis/invalidation.ts';
+import { Freshness, type ReadMoment } from '../../common/redis/freshness.ts';
+import type { Invalidation } from '../../common/redis/invalidation.ts';
 import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 
 /** The largest file that is kept. */
@@ -29,13 +30,7 @@ export interface ServedFile {
 interface Kept {
   readonly served: ServedFile;
   readonly bytes: Buffer;
-  readonly position: StreamPosition | null;
-}
-
-/** A moment before a file is looked for, by which one can tell later whether it may have been removed since. */
-interface Ticket {
-  readonly removals: number;
-  readonly position: StreamPosition | null;
+  readonly read: ReadMoment;
 }
 
 /**
@@ -45,15 +40,13 @@ interface Ticket {
  */
 export class SmallFiles {
   readonly #kept: LRUCache<string, Kept> | null;
-  readonly #invalidation: Invalidation | undefined;
+  readonly #freshness: Freshness;
   readonly #counts: CacheCounts;
-  /** A file that was looked for before the last removal must not be kept after it. */
-  #removals = 0;
 
   /**
    * @param args.bytes memory for all of them; 0: none are kept
    * @param args.alone no other process deletes files
-   * @param args.invalidation how others tell of it; where they can not, none are kept
+   * @param args.invalidation how others announce it; where they can not, none are kept
    */
   constructor(args: {
     readonly bytes: number;
@@ -70,50 +63,45 @@ export class SmallFiles {
           sizeCalculation: (kept) => kept.bytes.byteLength + entryBytes,
         })
       : null;
-    this.#invalidation = alone ? undefined : invalidation;
+    this.#freshness = new Freshness({
+      invalidation: alone ? undefined : invalidation,
+      announcedFor: keptFor.shared,
+      otherwiseFor: alone ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY,
+    });
     this.#counts = counts;
   }
 
   get(name: string): Kept | undefined {
     const kept = this.#kept?.get(name);
-    if (kept === undefined) return undefined;
-    if (this.#invalidation !== undefined) {
-      if (!this.#invalidation.isCurrent()) return undefined;
-      if (this.#invalidation.changedSince(idOf(name), kept.position)) {
-        this.#kept?.delete(name);
-        return undefined;
-      }
-    }
+    if (kept === undefined || !this.#freshness.isFresh(idOf(name), kept.read)) return undefined;
     this.#counts.hits++;
     return kept;
   }
 
   /** To be called before a file is looked for. */
-  begin(): Ticket {
-    return { removals: this.#removals, position: this.#invalidation?.position() ?? null };
+  begin(): ReadMoment {
+    return this.#freshness.begin();
   }
 
   /** Keeps a file that was found after `begin`, unless one was removed meanwhile. */
-  keep(served: ServedFile, bytes: Buffer, { removals, position }: Ticket): void {
+  keep(served: ServedFile, bytes: Buffer, read: ReadMoment): void {
     this.#counts.misses++;
-    if (removals !== this.#removals || (this.#invalidation !== undefined && position === null)) return;
-    this.#kept?.set(served.file.name, { served, bytes, position });
+    if (this.#freshness.mayKeep(read)) this.#kept?.set(served.file.name, { served, bytes, read });
   }
 
-  /** The same files. A removed one is gone from here as well before the removal is answered. */
+  /** The same files. From now on a removed one is gone from here as well before the removal is answered. */
   over<Files extends CloudFiles>(files: Files): Files {
-    return {
-      ...files,
-      remove: async (name, signal) => {
+    const remove = files.remove.bind(files);
+    return Object.assign(files, {
+      remove: async (name: string, signal: AbortSignal) => {
         try {
-          return await files.remove(name, signal);
+          return await remove(name, signal);
         } finally {
-          this.#removals++;
           this.#kept?.delete(name);
-          await this.#invalidation?.publish(idOf(name));
+          await this.#freshness.changed(idOf(name));
         }
       },
-    };
+    });
   }
 }
 

@@ -1,10 +1,11 @@
 import { overloaded } from '../../common/errors/catalogue.ts';
+import type { ReadMoment } from '../../common/redis/freshness.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
 import { addKeys } from './add-keys.ts';
 import { areToBeStored, begun, storeInitialRecords } from './initial-records.ts';
-import type { KnownSpaces, Look } from './known-spaces.ts';
+import type { KnownSpaces } from './known-spaces.ts';
 import { type CatalogueEntry, type RetiredSlot, storedSpace } from './space-catalogue.ts';
 import { generationOf } from './space-generation.ts';
 import { outdatedAfter, type SpacesDeps } from './spaces-deps.ts';
@@ -28,7 +29,7 @@ export class CatalogueVersions {
   }
 
   /** Initial records are stored by any request that finds them missing: only then is the space used. */
-  async remember(found: CatalogueEntry, look: Look, signal: AbortSignal): Promise<RecordSpace> {
+  async remember(found: CatalogueEntry, read: ReadMoment, signal: AbortSignal): Promise<RecordSpace> {
     let entry = found;
     const space = storedSpace(entry);
     if (areToBeStored(entry.initialRecords) && this.#deps.known.versionOf(entry.id) !== entry.version) {
@@ -37,28 +38,28 @@ export class CatalogueVersions {
       const after = { ...entry, version: entry.version + 1, initialRecords: begun };
       if (await this.#deps.catalogue.store(after, signal)) entry = after;
     }
-    return this.#deps.known.remember(space, entry.version, look);
+    return this.#deps.known.remember(space, entry.version, read);
   }
 
   /** Stores a version that follows the one that is known; null when another process was first. */
   async store(entry: CatalogueEntry, signal: AbortSignal): Promise<RecordSpace | null> {
     const { store, catalogue } = this.#deps;
-    const look = this.#deps.known.look();
+    const read = this.#deps.known.begin();
     const next = store.alone ? await this.#withKeys(entry, signal) : entry;
     if (!(await catalogue.store(next, signal))) return null;
     await this.announce(entry);
-    return this.remember(next, look, signal);
+    return this.remember(next, read, signal);
   }
 
   /** Reads a space from the catalogue, and notes it; null when it does not exist. */
   async read(id: string, signal: AbortSignal): Promise<RecordSpace | null> {
-    const look = this.#deps.known.look();
+    const read = this.#deps.known.begin();
     const entry = await this.#deps.catalogue.find(id, signal);
     if (entry === null) {
       this.#deps.known.forget(id);
       return null;
     }
-    const known = await this.remember(entry, look, signal);
+    const known = await this.remember(entry, read, signal);
     const lacksKeys = entry.structure.fields.some(({ unique, keyed }) => unique && !keyed);
     if (!lacksKeys || Date.now() - entry.updatedAt.getTime() < outdatedAfter) return known;
     // by now every process knows of the unique field, and writes its keys

@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { StreamPosition } from '../../common/redis/invalidation.ts';
+import { type Announcements, Freshness, type ReadMoment } from '../../common/redis/freshness.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
-import type { Announcements } from './spaces-deps.ts';
 import { structureView } from './structure-view.ts';
 
 /** Characters of stored structures that are kept, with the overhead of a space; and the share of one account. */
@@ -10,19 +9,11 @@ const keptCharacters = 16 * 1024 * 1024;
 const accountShare = keptCharacters / 4;
 const overhead = 500;
 
-/** One read of the catalogue. */
-export interface Look {
-  /** When it began, by `performance.now()` or a test's clock. */
-  readonly began: number;
-  /** Null: a later change would not be announced. */
-  readonly position: StreamPosition | null;
-}
-
 interface KnownSpace {
   /** With the stored structure. */
   readonly space: RecordSpace;
   readonly version: number;
-  readonly look: Look;
+  readonly read: ReadMoment;
   /** Structures that were compared with this version, as requests with them see the space. */
   readonly views: WeakMap<Structure, { readonly space: RecordSpace; readonly merged: boolean }>;
   /** Structures that the stored one took in, in this version or an earlier one. */
@@ -32,8 +23,8 @@ interface KnownSpace {
 
 /**
  * What a process knows of record spaces, so that a request whose structure was seen before asks nobody. Another
- * process may change a space: what is older than `freshFor` is looked up again while it is still used, and what is
- * older than `staleAfter` is not used. With `invalidation`, what may have changed is not used at all without a look.
+ * process may change a space: what is older than `freshFor` is read again while it is still used, and what is
+ * older than `staleAfter` is not used. With `invalidation`, what may have changed is read again before it is used.
  */
 export class KnownSpaces {
   readonly #spaces = new LRUCache<string, KnownSpace>({
@@ -41,13 +32,12 @@ export class KnownSpaces {
     sizeCalculation: ({ size }) => size,
     dispose: ({ space, size }, id) => this.#leave(space.ownerId, id, size),
   });
-  /** The kept spaces of an account, the one that was looked up longest ago first. */
+  /** The kept spaces of an account, the one that was read longest ago first. */
   readonly #accounts = new Map<string, { size: number; readonly ids: Set<string> }>();
   readonly #closed = new Set<string>();
   readonly #freshFor: number;
-  readonly #staleAfter: number;
   readonly #now: () => number;
-  readonly #invalidation: Announcements;
+  readonly #freshness: Freshness;
 
   /** @param args times in milliseconds */
   constructor(args: {
@@ -56,15 +46,16 @@ export class KnownSpaces {
     now?: () => number;
     invalidation: Announcements;
   }) {
-    this.#invalidation = args.invalidation;
-    this.#freshFor = args.freshFor;
-    this.#staleAfter = args.staleAfter;
-    this.#now = args.now ?? (() => performance.now());
+    const { freshFor, staleAfter, now = () => performance.now(), invalidation } = args;
+    this.#freshFor = freshFor;
+    this.#now = now;
+    const otherwiseFor = Number.NEGATIVE_INFINITY;
+    this.#freshness = new Freshness({ invalidation, announcedFor: staleAfter, otherwiseFor, now });
   }
 
-  /** To be made before the catalogue is asked. */
-  look(): Look {
-    return { began: this.#now(), position: this.#invalidation.position() };
+  /** To be called before the catalogue is read. */
+  begin(): ReadMoment {
+    return this.#freshness.begin();
   }
 
   /**
@@ -88,10 +79,10 @@ export class KnownSpaces {
     return view !== undefined && (view.merged || !mutate) ? view.space : null;
   }
 
-  /** Whether the space should be looked up again. */
-  needsLook(id: string): boolean {
+  /** Whether the space should be read again. */
+  needsRead(id: string): boolean {
     const known = this.#spaces.peek(id);
-    return known !== undefined && this.#now() - known.look.began > this.#freshFor;
+    return known !== undefined && this.#now() - known.read.began > this.#freshFor;
   }
 
   /** The newest version that was seen; undefined: none is remembered. */
@@ -105,7 +96,7 @@ export class KnownSpaces {
   }
 
   /** Keeps a space as it was read from the catalogue. */
-  remember(space: RecordSpace, version: number, look: Look): RecordSpace {
+  remember(space: RecordSpace, version: number, read: ReadMoment): RecordSpace {
     const id = space.catalogueId;
     const before = this.#spaces.peek(id);
     const same = before?.version === version;
@@ -114,7 +105,7 @@ export class KnownSpaces {
     this.#spaces.set(id, {
       space: known,
       version,
-      look,
+      read,
       views: same ? before.views : new WeakMap(),
       merged: before?.merged ?? new WeakSet(),
       size,
@@ -175,12 +166,9 @@ export class KnownSpaces {
   #usable(id: string, since = Number.POSITIVE_INFINITY): KnownSpace | null {
     const known = this.#spaces.get(id);
     if (known === undefined) return null;
-    const { began, position } = known.look;
-    if (began >= since) return known;
+    if (known.read.began >= since) return known;
     // its end has to be seen at once: by then others write values where this version does not have them
     if (known.space.stored.typeChange !== null) return null;
-    if (this.#now() - began > this.#staleAfter) return null;
-    const hasChanged = this.#invalidation.changedSince(id, position);
-    return this.#invalidation.isCurrent() && !hasChanged ? known : null;
+    return this.#freshness.isFresh(id, known.read) ? known : null;
   }
 }

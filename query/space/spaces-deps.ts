@@ -1,7 +1,7 @@
 import type { Hasher } from '../../common/auth/hasher.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { Projects } from '../../common/metadata/projects.ts';
-import type { Invalidation } from '../../common/redis/invalidation.ts';
+import type { Announcements } from '../../common/redis/freshness.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
@@ -20,12 +20,9 @@ export interface Freshness {
   readonly outdatedAfter: number;
 }
 
-/** Announces changes of spaces to other processes. */
-export type Announcements = Pick<Invalidation, 'position' | 'changedSince' | 'isCurrent' | 'publish'>;
-
 /** Nothing is announced: others read the catalogue again once their entry is stale. */
 export const unannounced: Announcements = {
-  position: () => null,
+  position: () => ({ generation: 0, message: 0 }),
   changedSince: () => false,
   isCurrent: () => true,
   publish: async () => true,

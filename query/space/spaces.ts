@@ -75,7 +75,7 @@ export class Spaces {
     const id = this.#idOf(request);
     const patient = AbortSignal.timeout(patience);
     for (;;) {
-      const { began } = this.#known.look();
+      const { began } = this.#known.begin();
       const work = async (own: AbortSignal): Promise<RecordSpace | HeldUp> => {
         const opened = await this.#open(id, request, began, own);
         if ('id' in opened) request.onOpened?.(opened.id);
@@ -92,7 +92,7 @@ export class Spaces {
   async find(id: string, signal: AbortSignal): Promise<RecordSpace | null> {
     const space = this.#known.lastStored(id);
     if (space === null) {
-      const { began } = this.#known.look();
+      const { began } = this.#known.begin();
       return this.#locked(
         id,
         async (own) => this.#known.lastStored(id, began) ?? this.#versions.read(id, own),
@@ -163,17 +163,17 @@ export class Spaces {
     signal: AbortSignal,
   ): Promise<RecordSpace | HeldUp> {
     if (this.#isHeldUp(id, request, since)) return this.#types.over(id);
-    const again = this.#known.needsLook(id) ? null : this.#seen(id, request, since);
+    const again = this.#known.needsRead(id) ? null : this.#seen(id, request, since);
     if (again !== null) return again;
     for (let attempt = 0; attempt < attempts; attempt++) {
-      const look = this.#known.look();
+      const read = this.#known.begin();
       const found = await findOrAllow(this.#deps, id, request, signal);
       if (found.entry === null && !request.makes && request.structure?.initialData.length === 0)
         return missingSpace(id, request, request.structure);
       if (found.entry === null) await this.#limit.admit(request.ownerId, signal);
       const entry = found.entry ?? (await makeSpace(this.#deps, id, request, found.version, signal));
       if (entry === null) continue;
-      const stored = await this.#versions.remember(entry, look, signal);
+      const stored = await this.#versions.remember(entry, read, signal);
       const held = this.#types.before(entry, request);
       if (held !== null) return held;
       const space = await this.#changes.reconcile(entry, stored, request, signal);
@@ -184,7 +184,7 @@ export class Spaces {
 
   /** Looks a space up again when it is time, for later requests. */
   #keepFresh(id: string): void {
-    if (!this.#known.needsLook(id) || this.#refreshing.has(id)) return;
+    if (!this.#known.needsRead(id) || this.#refreshing.has(id)) return;
     this.#refreshing.add(id);
     // a failure here comes again, and then a request gets it
     this.#locked(id, (own) => this.#versions.read(id, own), AbortSignal.timeout(deadline))

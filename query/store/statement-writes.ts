@@ -1,5 +1,5 @@
 import type { Database } from '../../common/clickhouse/database.ts';
-import { createGroupCommit } from '../../common/clickhouse/group-commit.ts';
+import { GroupCommit } from '../../common/clickhouse/group-commit.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import { idsSql } from '../sql/conditions-sql.ts';
@@ -47,7 +47,7 @@ export function createStatementWrites(deps: {
   readonly metrics: Pick<Metrics, 'batch'>;
 }): RecordWrites {
   const { db, table, beginWrite, metrics } = deps;
-  const groupCommit = createGroupCommit({
+  const groupCommit = new GroupCommit({
     ...{ ...deps, ...insertLimits },
     onStatement: metrics.batch('record_inserts'),
   });

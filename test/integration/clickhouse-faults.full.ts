@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import t from 'tap';
 import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { createGroupCommit } from '../../common/clickhouse/group-commit.ts';
+import { GroupCommit } from '../../common/clickhouse/group-commit.ts';
 import { StatementError } from '../../common/clickhouse/statement-error.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
@@ -43,7 +43,7 @@ const allOf = async (chunks: AsyncIterable<Uint8Array>): Promise<number> => {
   return bytes;
 };
 const commitOf = (database: Database) =>
-  createGroupCommit({ db: database, pendingLimit: 1e6, insertLimit: 1e6 });
+  new GroupCommit({ db: database, pendingLimit: 1e6, insertLimit: 1e6 });
 const write = (commit: ReturnType<typeof commitOf>, i: number): Promise<void> =>
   commit.write({
     table: 'faults.rows',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { createAccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
+import { AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
 import { AccessTokenCheck } from '../../common/auth/token-check.ts';
 import { createTokenGate } from '../../common/auth/token-gate.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
@@ -22,7 +22,7 @@ async function openProcess(t: Test, { alone = false } = {}) {
     },
   };
   const deployment = await openDeployment({ db: counted, database });
-  const tokens = createAccessTokens({ db: counted, database, deployment });
+  const tokens = new AccessTokens({ db: counted, database, deployment });
   const gate = createTokenGate({ tokens, deployment, alone });
   const check = new AccessTokenCheck({ ...everyToken, tokens, log: silentLog(), alone: true, gate });
   t.teardown(() => check.close());

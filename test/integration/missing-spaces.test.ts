@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createProjects } from '../../common/metadata/projects.ts';
+import { Projects } from '../../common/metadata/projects.ts';
 import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
 
@@ -70,7 +70,7 @@ t.test('an account has so many spaces and no more', async (t) => {
 });
 
 t.test('an account has so many projects and no more', async (t) => {
-  const projects = createProjects({ db: harness.db, database: testDatabase, maxProjects: 2 });
+  const projects = new Projects({ db: harness.db, database: testDatabase, maxProjects: 2 });
   const { signal } = new AbortController();
   const owner = '00000000-0000-4000-8000-000000000001';
   const other = '00000000-0000-4000-8000-000000000002';

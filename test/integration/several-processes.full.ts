@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { createAccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
+import { AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
 import { bootstrap } from '../../common/auth/bootstrap.ts';
 import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
@@ -11,7 +11,7 @@ import { sendCommand, serveControlSocket } from '../../common/lifecycle/control-
 import { openDeployment } from '../../common/metadata/deployment.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
-import { createUsers } from '../../common/metadata/users.ts';
+import { Users } from '../../common/metadata/users.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 
@@ -58,8 +58,8 @@ t.test('the first account that several make at once is one account with one toke
     const made = await Promise.all(
       processes.map((each) =>
         bootstrap({
-          users: createUsers({ db: each, database }),
-          tokens: createAccessTokens({ db: each, database, deployment }),
+          users: new Users({ db: each, database }),
+          tokens: new AccessTokens({ db: each, database, deployment }),
           token,
         }),
       ),
@@ -67,7 +67,7 @@ t.test('the first account that several make at once is one account with one toke
     t.ok(made.includes(token));
     const users = await db.rows<{ id: string }>({ sql: `SELECT DISTINCT id FROM ${database}.users` });
     t.equal(users.length, 1);
-    const tokens = createAccessTokens({ db, database, deployment });
+    const tokens = new AccessTokens({ db, database, deployment });
     t.match(await tokens.findByHash(hashToken(token)), { userId: users[0]?.id });
     t.equal((await tokens.list(users[0]?.id as string)).length, 1);
   }

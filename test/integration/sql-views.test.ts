@@ -1,13 +1,13 @@
 /** Views for people with SQL: columns by the names of fields, whatever these are. */
 import t from 'tap';
-import { createUsers } from '../../common/metadata/users.ts';
+import { Users } from '../../common/metadata/users.ts';
 import { makeSpaceViews } from '../../query/space/space-views.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 
 const harness = await openQueryHarness({ alone: false });
 t.teardown(() => harness.close());
-const users = createUsers({ db: harness.db, database: 'sluice' });
+const users = new Users({ db: harness.db, database: 'sluice' });
 await users.create({ id: 'owner', email: 'ada@example.com', name: '' });
 await users.create({ id: 'other', email: 'bob@example.com', name: '' });
 

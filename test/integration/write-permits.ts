@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { createGroupCommit } from '../../common/clickhouse/group-commit.ts';
+import { GroupCommit } from '../../common/clickhouse/group-commit.ts';
 import { topologyOf } from '../../common/clickhouse/topology.ts';
 import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import { unavailable } from '../../common/errors/catalogue.ts';
@@ -42,7 +42,7 @@ const change = (id: string, value: string, permit: WritePermit | null) => ({
   permit,
 });
 const inserts = (database: Database) =>
-  createGroupCommit({ db: database, pendingLimit: 1e9, insertLimit: 1e9 });
+  new GroupCommit({ db: database, pendingLimit: 1e9, insertLimit: 1e9 });
 const updates = (database: Database) =>
   createChangeCommit({
     db: database,

@@ -3,12 +3,12 @@ import { BlockList } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { createAccessTokens } from '../../common/auth/access-tokens.ts';
+import { AccessTokens } from '../../common/auth/access-tokens.ts';
 import { createAuthenticate } from '../../common/auth/authenticate.ts';
 import { bootstrap } from '../../common/auth/bootstrap.ts';
 import type { Hasher } from '../../common/auth/hasher.ts';
 import { LoginThrottle, loginThrottleDefaults } from '../../common/auth/login-throttle.ts';
-import { createSessionStore } from '../../common/auth/session-store.ts';
+import { SessionStore } from '../../common/auth/session-store.ts';
 import { AccessTokenCheck } from '../../common/auth/token-check.ts';
 import { createTokenGate } from '../../common/auth/token-gate.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
@@ -16,7 +16,7 @@ import type { Config } from '../../common/config/read-config.ts';
 import { startHttpServer } from '../../common/http/http-server.ts';
 import type { Route } from '../../common/http/http-types.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
-import { createUsers } from '../../common/metadata/users.ts';
+import { Users } from '../../common/metadata/users.ts';
 import type { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
 import { Passwords } from '../../console/accounts/passwords.ts';
 import { Registration } from '../../console/accounts/registration.ts';
@@ -67,9 +67,9 @@ export async function serveConsole(
   options: ConsoleOptions = {},
 ) {
   const deployment = await openDeployment({ db, database });
-  const users = createUsers({ db, database });
-  const tokens = createAccessTokens({ db, database, deployment });
-  const store = createSessionStore({ db, database, users });
+  const users = new Users({ db, database });
+  const tokens = new AccessTokens({ db, database, deployment });
+  const store = new SessionStore({ db, database, users });
   const log = silentLog();
   const gate = createTokenGate({ tokens, deployment });
   const tokenCheck = new AccessTokenCheck({ tokens, sessions: store, log, alone: false, gate });

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { createAccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
+import { AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
 import { bootstrap } from '../../common/auth/bootstrap.ts';
 import { createTokenCommands } from '../../common/auth/issue-token.ts';
 import { createTokenGate } from '../../common/auth/token-gate.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { createGroupCommit } from '../../common/clickhouse/group-commit.ts';
+import { GroupCommit } from '../../common/clickhouse/group-commit.ts';
 import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
 import { fileRow } from '../../common/metadata/file-row.ts';
-import { createProjects } from '../../common/metadata/projects.ts';
+import { Projects } from '../../common/metadata/projects.ts';
 import { timestampText } from '../../common/metadata/row-values.ts';
 import { UsageCounts } from '../../common/metadata/usage-counts.ts';
-import { createUsers } from '../../common/metadata/users.ts';
+import { Users } from '../../common/metadata/users.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { DeliveryTable } from '../../events/delivery-table.ts';
 import { sweepReceipts } from '../../query/records/insert-receipts.ts';
@@ -306,14 +306,14 @@ async function driveOutages({ db }: QueryHarness): Promise<void> {
 }
 
 async function driveViews(harness: QueryHarness): Promise<void> {
-  await createUsers({ db: harness.db, database }).create({ id: 'owner', email: 'owner@x', name: '' });
+  await new Users({ db: harness.db, database }).create({ id: 'owner', email: 'owner@x', name: '' });
   await makeSpaceViews({ ...harness, database }, { project: 'p' });
 }
 
 async function driveControl(db: Database): Promise<void> {
-  const users = createUsers({ db, database });
+  const users = new Users({ db, database });
   const deployment = await openDeployment({ db, database });
-  const tokens = createAccessTokens({ db, database, deployment });
+  const tokens = new AccessTokens({ db, database, deployment });
   await createTokenGate({ tokens, deployment }).admits('unknown', '');
   await bootstrap({ users, tokens, token: undefined });
   const tokenCommands = createTokenCommands({ users, tokens, tokenCheck: { invalidate: async () => true } });
@@ -324,7 +324,7 @@ async function driveControl(db: Database): Promise<void> {
   await tokenCommands.execute({ action: 'revoke', token });
   await tokens.noteUses(new Map([[hashToken(token), new Date()]]));
   await new TableCatalogue({ db, database }).isEmpty(signal);
-  await createProjects({ db, database, maxProjects: 5 }).ensure('somebody', 'limited', signal);
+  await new Projects({ db, database, maxProjects: 5 }).ensure('somebody', 'limited', signal);
 }
 
 async function driveUsage(db: Database): Promise<void> {
@@ -380,7 +380,7 @@ async function driveFiles(db: Database): Promise<void> {
 /** A group commit that failed looks for its rows. */
 async function driveLookAfterFailure(db: Database, name: string): Promise<void> {
   const failing: Database = { ...db, insert: () => Promise.reject(new Error('as if the engine failed')) };
-  const commit = createGroupCommit({ db: failing, pendingLimit: 1e6, insertLimit: 1e6 });
+  const commit = new GroupCommit({ db: failing, pendingLimit: 1e6, insertLimit: 1e6 });
   const table = `${database}.cloud_files`;
   const proof = `SELECT 1 FROM ${table} WHERE name = '${name}' LIMIT 1`;
   const rows = { table, columns: ['name'], lines: Buffer.from('["x"]\n') };

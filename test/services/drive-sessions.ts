@@ -1,17 +1,17 @@
-import { createAccessTokens } from '../../common/auth/access-tokens.ts';
-import { createSessionStore } from '../../common/auth/session-store.ts';
+import { AccessTokens } from '../../common/auth/access-tokens.ts';
+import { SessionStore } from '../../common/auth/session-store.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
-import { createUsers } from '../../common/metadata/users.ts';
+import { Users } from '../../common/metadata/users.ts';
 import { Sessions } from '../../console/sessions/sessions.ts';
 
 const { signal } = new AbortController();
 
 /** Does everything once that emits statements about accounts, their sessions, and the tokens of those. */
 export async function driveSessions(db: Database, database: string): Promise<void> {
-  const users = createUsers({ db, database });
+  const users = new Users({ db, database });
   const deployment = await openDeployment({ db, database });
-  const store = createSessionStore({ db, database, users });
+  const store = new SessionStore({ db, database, users });
   const sessions = new Sessions({ store, gate: { admits: async () => true }, deployment });
   const account = await users.create({ email: 'session@x', name: '' });
   if (!(await users.anyBeside('nobody@x'))) throw new Error('there is no account');
@@ -20,7 +20,7 @@ export async function driveSessions(db: Database, database: string): Promise<voi
   await sessions.issueToken(session, signal);
   await store.findToken('unknown');
   await sessions.end(session);
-  const tokens = createAccessTokens({ db, database, deployment });
+  const tokens = new AccessTokens({ db, database, deployment });
   await tokens.create({ userId: account.id, name: 'n', expiresAt: null });
   await tokens.lastUses(await tokens.list(account.id));
 }

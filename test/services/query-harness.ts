@@ -12,7 +12,7 @@ import { parseQueryString } from '../../common/http/query-string.ts';
 import { Router } from '../../common/http/router.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
-import { createProjects } from '../../common/metadata/projects.ts';
+import { Projects } from '../../common/metadata/projects.ts';
 import { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import type { Invalidation } from '../../common/redis/invalidation.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
@@ -162,7 +162,7 @@ export async function openQueryHarness(
   };
   const openRouter = (by: RecordStore): Router => {
     const invalidation = options.invalidation?.();
-    const projects = createProjects({
+    const projects = new Projects({
       ...{ db, database: testDatabase, alone, invalidation },
       ...(options.freshness?.staleAfter === undefined ? {} : { knownFor: options.freshness.staleAfter }),
     });

@@ -19,7 +19,7 @@ import { createRunningUploads } from '../../common/lifecycle/workers/running-upl
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { FileQuery } from '../../common/metadata/file-list.ts';
-import { createProjects } from '../../common/metadata/projects.ts';
+import { Projects } from '../../common/metadata/projects.ts';
 import { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import { descriptionRoutes } from '../../common/process-routes/description-routes.ts';
@@ -88,7 +88,7 @@ export async function serveEverything(options: {
   const counted = usage === undefined ? {} : { usage };
   const root = await mkdtemp(join(tmpdir(), 'sluice-everything-'));
   const store = await createFileSystemStore({ root: join(root, 'files') });
-  const projects = createProjects({ db, database });
+  const projects = new Projects({ db, database });
   const log = silentLog();
   const rows = new Map<string, CloudFile>();
   projects.askForFiles(async ({ slug }) =>

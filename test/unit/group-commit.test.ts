@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Database, ReadStatement } from '../../common/clickhouse/database.ts';
-import { createGroupCommit, type GroupCommit, type RowBatch } from '../../common/clickhouse/group-commit.ts';
+import { GroupCommit, type RowBatch } from '../../common/clickhouse/group-commit.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
 
@@ -54,7 +54,7 @@ function stubDatabase(stored: (id: string) => boolean = () => false) {
 }
 
 const create = (db: Database, limits: { pendingLimit?: number; insertLimit?: number } = {}): GroupCommit =>
-  createGroupCommit({ db, pendingLimit: 1000, insertLimit: 100, ...limits });
+  new GroupCommit({ db, pendingLimit: 1000, insertLimit: 100, ...limits });
 const idle = new AbortController().signal;
 const row = (id: string, more: Partial<Omit<RowBatch, 'lines'>> & { lines?: string } = {}): RowBatch => ({
   home: 'h',
@@ -110,7 +110,7 @@ t.test('an INSERT waits for the writes that are expected, and for no others', as
   let expected = 3;
   // the time alone would not let it go within this test
   const gather = { expected: () => expected, wait: 2 ** 30 };
-  const group = createGroupCommit({ db, pendingLimit: 1000, insertLimit: 100, gather });
+  const group = new GroupCommit({ db, pendingLimit: 1000, insertLimit: 100, gather });
   const states = outcomes(['1', '2'].map((id) => group.write(row(id))));
   await turn();
   t.equal(inserts.length, 0);
@@ -135,7 +135,7 @@ t.test('an expected write that does not come is waited for a while only', async 
   const stub = stubDatabase();
   stub.answer(() => null);
   const gather = { expected: () => 5, wait: 1 };
-  const group = createGroupCommit({ db: stub.db, pendingLimit: 1000, insertLimit: 100, gather });
+  const group = new GroupCommit({ db: stub.db, pendingLimit: 1000, insertLimit: 100, gather });
   await Promise.all([group.write(row('1')), group.write(row('2'))]);
   t.strictSame(
     stub.inserts.map(({ text }) => text),

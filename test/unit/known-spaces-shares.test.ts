@@ -14,7 +14,7 @@ t.test('an account with many spaces does not push out those of another', async (
   } as unknown as Parameters<typeof createStructure>[0]);
   const remember = (id: string, ownerId: string): void => {
     const space = { id, catalogueId: id, ownerId, projectId: 'p', structure: stored, stored };
-    known.remember(space, 1, known.look());
+    known.remember(space, 1, known.begin());
   };
   remember('small', 'small');
   for (let i = 0; i < 10_000; i++) remember(`big ${i}`, 'big');

@@ -80,24 +80,24 @@ function spaces() {
 t.test('what is known is used until it is stale', async (t) => {
   const { clock, known, space } = spaces();
   t.equal(known.stored('s'), null);
-  known.remember(space, 1, known.look());
+  known.remember(space, 1, known.begin());
   t.equal(known.stored('s'), space);
-  t.equal(known.needsLook('s'), false);
+  t.equal(known.needsRead('s'), false);
   clock.now = 6;
   t.equal(known.stored('s'), space);
-  t.equal(known.needsLook('s'), true);
+  t.equal(known.needsRead('s'), true);
   clock.now = 11;
   t.equal(known.stored('s'), null);
-  known.remember(space, 1, known.look());
+  known.remember(space, 1, known.begin());
   t.equal(known.stored('s'), space);
-  t.equal(known.needsLook('s'), false);
+  t.equal(known.needsRead('s'), false);
 });
 
 t.test('views belong to a version, and what was merged is remembered', async (t) => {
   const { known, space } = spaces();
   const one = structure([a], { description: 'one' });
   const two = structure([a], { description: 'two' });
-  known.remember(space, 1, known.look());
+  known.remember(space, 1, known.begin());
   t.equal(known.view('s', one, true), null);
   const view = known.addView(space, one, true);
   t.equal(known.view('s', one, true), view);
@@ -105,9 +105,9 @@ t.test('views belong to a version, and what was merged is remembered', async (t)
   known.addView(space, two, false);
   t.equal(known.view('s', two, true), null, 'seen with mutate false only');
   t.ok(known.view('s', two, false));
-  known.remember(space, 1, known.look());
+  known.remember(space, 1, known.begin());
   t.equal(known.view('s', one, true), view, 'the same version');
-  known.remember(space, 2, known.look());
+  known.remember(space, 2, known.begin());
   t.equal(known.view('s', one, true), null);
   t.equal(known.hasMerged('s', one), true);
   t.equal(known.hasMerged('s', two), false);
@@ -116,7 +116,7 @@ t.test('views belong to a version, and what was merged is remembered', async (t)
 
 t.test('nobody gets a space that is closed, except to read', async (t) => {
   const { known, space } = spaces();
-  known.remember(space, 1, known.look());
+  known.remember(space, 1, known.begin());
   known.addView(space, space.stored, true);
   await known.whileClosed('s', async () => {
     t.equal(known.stored('s'), null);

@@ -1,7 +1,7 @@
 /** What is known of projects while one of them is removed. */
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { createProjects } from '../../common/metadata/projects.ts';
+import { Projects } from '../../common/metadata/projects.ts';
 import { LocalInvalidation } from '../services/local-invalidation.ts';
 
 const { signal } = new AbortController();
@@ -22,8 +22,9 @@ function open(amount: number, { alone = false } = {}) {
     },
   } as unknown as Database;
   const invalidation = new LocalInvalidation();
-  const processes = Array.from({ length: amount }, () =>
-    createProjects({ db, database: 'd', alone, invalidation }),
+  const processes = Array.from(
+    { length: amount },
+    () => new Projects({ db, database: 'd', alone, invalidation }),
   );
   return { table, processes, invalidation, find: (at: number) => processes[at]?.find('owner', 'p', signal) };
 }
