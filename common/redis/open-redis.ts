@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisConfig } from '../config/read-redis.ts';
 import type { Log } from '../log/log.ts';
 import { type ObserveCall, unobserved } from '../telemetry/observe-call.ts';
-import { createRedisClient, isReplyError, type RedisTimes } from './redis-client.ts';
+import { createRedisClient, isReplyError, type RedisClient, type RedisTimes } from './redis-client.ts';
 import {
   type RedisConnection,
   RedisFailure,
@@ -27,98 +27,137 @@ export async function openRedis(
   times: RedisTimes = usualTimes,
   observe: ObserveCall = unobserved,
 ): Promise<RedisConnection> {
-  const outage = new RedisOutage(log);
-  const client = createRedisClient(config, times);
-  const onReady: (() => void)[] = [];
-  const channels = new Set<RedisListener>();
-  let waiting = 0;
-  let leaving = false;
+  const connection = new ReconnectingRedis(config, log, times, observe);
+  await connection.connect();
+  return connection;
+}
 
-  client.on('ready', () => {
-    outage.end();
-    for (const listener of onReady) listener();
-  });
-  client.on('error', (error: Error & { command?: { name?: string } }) => {
-    outage.begin(reasonOf(error, config));
-    // it would go on in the wrong database
-    if (error.command?.name === 'select') client.disconnect(true);
-  });
-  // what other nodes of a cluster hold goes on, and other Sentinels know as much
-  client.on('node error', (error: Error, server: string) => {
-    outage.serverFailed(server, reasonOf(error, config));
-  });
-  client.on('close', () => {
-    leaving = false;
-    outage.begin('the connection was closed');
-  });
-  const failedOrReady = new Promise<void>((resolve) => {
-    for (const event of ['ready', 'error', 'close']) client.once(event, resolve);
-  });
-  // with Sentinels, and on a cluster, it does not settle before there is a connection
-  const connected = client.connect().catch((error: unknown) => outage.begin(reasonOf(error, config)));
-  await Promise.race([connected, failedOrReady, sleep(times.connect, undefined, { ref: false })]);
+class ReconnectingRedis implements RedisConnection {
+  readonly #config: RedisConfig;
+  readonly #times: RedisTimes;
+  readonly #observe: ObserveCall;
+  readonly #outage: RedisOutage;
+  readonly #client: RedisClient;
+  readonly #onReady: (() => void)[] = [];
+  readonly #channels = new Set<RedisListener>();
+  /** Commands that wait for their answers. */
+  #waiting = 0;
+  /** The connection is being closed because it does not answer. */
+  #leaving = false;
 
-  const send = <Answer>(call: string, command: () => Promise<Answer>): Promise<Answer> =>
-    observe('redis', call, () => sendNow(command));
-  const sendNow = async <Answer>(command: () => Promise<Answer>): Promise<Answer> => {
-    if (client.status !== 'ready') throw new RedisFailure('Redis is away', false);
-    if (waiting >= commandLimit) throw new RedisFailure('too many commands wait for Redis', false);
-    waiting++;
+  constructor(config: RedisConfig, log: Log, times: RedisTimes, observe: ObserveCall) {
+    this.#config = config;
+    this.#times = times;
+    this.#observe = observe;
+    this.#outage = new RedisOutage(log);
+    this.#client = createRedisClient(config, times);
+  }
+
+  /** Resolves after the first success or failure, or when its time is over. */
+  async connect(): Promise<void> {
+    const [client, outage, config] = [this.#client, this.#outage, this.#config];
+    client.on('ready', () => {
+      outage.end();
+      for (const listener of this.#onReady) listener();
+    });
+    client.on('error', (error: Error & { command?: { name?: string } }) => {
+      outage.begin(reasonOf(error, config));
+      // it would go on in the wrong database
+      if (error.command?.name === 'select') client.disconnect(true);
+    });
+    // what other nodes of a cluster hold goes on, and other Sentinels know as much
+    client.on('node error', (error: Error, server: string) => {
+      outage.serverFailed(server, reasonOf(error, config));
+    });
+    client.on('close', () => {
+      this.#leaving = false;
+      outage.begin('the connection was closed');
+    });
+    const failedOrReady = new Promise<void>((resolve) => {
+      for (const event of ['ready', 'error', 'close']) client.once(event, resolve);
+    });
+    // with Sentinels, and on a cluster, it does not settle before there is a connection
+    const connected = client.connect().catch((error: unknown) => outage.begin(reasonOf(error, config)));
+    await Promise.race([connected, failedOrReady, sleep(this.#times.connect, undefined, { ref: false })]);
+  }
+
+  run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    return this.#send('script', () => this.#evaluate(script, [keys.length, ...keys, ...args]));
+  }
+
+  get(key: string): Promise<string | null> {
+    return this.#send('get', () => this.#client.get(key));
+  }
+
+  async set(key: string, value: string, lifetime: number): Promise<void> {
+    await this.#send('set', () => this.#client.set(key, value, 'PX', lifetime));
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.#send('remove', () => this.#client.del(key));
+  }
+
+  listen(channel: string, onMessage: (message: string) => void): RedisListener {
+    const listener = createRedisListener(createRedisClient(this.#config, this.#times), channel, onMessage);
+    this.#channels.add(listener);
+    return listener;
+  }
+
+  onConnected(listener: () => void): void {
+    this.#onReady.push(listener);
+    if (this.#client.status === 'ready') listener();
+  }
+
+  async close(): Promise<void> {
+    for (const listener of this.#channels) listener.close();
+    const client = this.#client;
+    client.removeAllListeners('close');
+    // rejects when there is no connection that could be ended in good order
+    if (client.status === 'ready') await withDeadline(client.quit(), this.#times.command).catch(() => {});
+    client.disconnect();
+  }
+
+  #send<Answer>(call: string, command: () => Promise<Answer>): Promise<Answer> {
+    return this.#observe('redis', call, () => this.#sendNow(command));
+  }
+
+  async #sendNow<Answer>(command: () => Promise<Answer>): Promise<Answer> {
+    if (this.#client.status !== 'ready') throw new RedisFailure('Redis is away', false);
+    if (this.#waiting >= commandLimit) throw new RedisFailure('too many commands wait for Redis', false);
+    this.#waiting++;
     try {
-      return await withDeadline(command(), times.command * 3);
+      return await withDeadline(command(), this.#times.command * 3);
     } catch (error) {
-      const reason = reasonOf(error, config);
-      if (isReplyError(error)) {
-        outage.refused(reason.split(' ', 1)[0] ?? '', reason);
-        throw new RedisFailure(reason, false);
-      }
-      // what is still under way on this connection would be waited for by nobody, and without a bound
-      if (reason === 'Command timed out' && config.mode !== 'cluster' && !leaving) {
-        outage.begin('it does not answer in time');
-        leaving = true;
-        client.disconnect(true);
-      }
-      throw new RedisFailure(reason, true);
+      throw this.#failure(error);
     } finally {
-      waiting--;
+      this.#waiting--;
     }
-  };
-  const evaluate = async (script: RedisScript, tail: readonly (string | number)[]): Promise<unknown> => {
+  }
+
+  #failure(error: unknown): RedisFailure {
+    const reason = reasonOf(error, this.#config);
+    if (isReplyError(error)) {
+      this.#outage.refused(reason.split(' ', 1)[0] ?? '', reason);
+      return new RedisFailure(reason, false);
+    }
+    // what is still under way on this connection would be waited for by nobody, and without a bound
+    if (reason === 'Command timed out' && this.#config.mode !== 'cluster' && !this.#leaving) {
+      this.#outage.begin('it does not answer in time');
+      this.#leaving = true;
+      this.#client.disconnect(true);
+    }
+    return new RedisFailure(reason, true);
+  }
+
+  async #evaluate(script: RedisScript, tail: readonly (string | number)[]): Promise<unknown> {
     try {
-      return await client.evalsha(script.sha1, ...(tail as [number, ...string[]]));
+      return await this.#client.evalsha(script.sha1, ...(tail as [number, ...string[]]));
     } catch (error) {
       // Redis does not know it (any more); then it did not run either
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      return await client.eval(script.source, ...(tail as [number, ...string[]]));
+      return await this.#client.eval(script.source, ...(tail as [number, ...string[]]));
     }
-  };
-
-  return {
-    run: (script, keys, args) => send('script', () => evaluate(script, [keys.length, ...keys, ...args])),
-    get: (key) => send('get', () => client.get(key)),
-    async set(key, value, lifetime) {
-      await send('set', () => client.set(key, value, 'PX', lifetime));
-    },
-    async remove(key) {
-      await send('remove', () => client.del(key));
-    },
-    listen(channel, onMessage) {
-      const listener = createRedisListener(createRedisClient(config, times), channel, onMessage);
-      channels.add(listener);
-      return listener;
-    },
-    onConnected(listener) {
-      onReady.push(listener);
-      if (client.status === 'ready') listener();
-    },
-    async close() {
-      for (const listener of channels) listener.close();
-      client.removeAllListeners('close');
-      // rejects when there is no connection that could be ended in good order
-      if (client.status === 'ready') await withDeadline(client.quit(), times.command).catch(() => {});
-      client.disconnect();
-    },
-  };
+  }
 }
 
 /** The error's text without a password: Redis repeats the arguments of commands that it does not know. */

@@ -36,12 +36,21 @@ export function createRedisClient(config: RedisConfig, times: RedisTimes): Redis
 }
 
 function newClient(config: RedisConfig, times: RedisTimes, report: Report): RedisClient {
-  const retry = (attempt: number): number => {
-    const pause = Math.min(firstBackoff * 2 ** Math.min(attempt - 1, 20), times.backoff);
-    return pause / 2 + (Math.random() * pause) / 2;
-  };
-  const { username, password } = config;
-  const common = {
+  const common = commonOptions(config, times);
+  if (config.mode === 'cluster') return clusterClient(config, common, times, report);
+  if (config.mode === 'sentinel') return sentinelClient(config, common, times, report);
+  const { host, port, ca, db } = config;
+  // RFC 6066 section 3: a server name can't be an address
+  const tls = { ...(isIP(host) === 0 ? { servername: host } : {}), ...(ca === undefined ? {} : { ca }) };
+  // why there is no connection is an 'error' of the client itself
+  const secure = { tls, Connector: serverConnector(() => {}) };
+  return new Redis({ ...common, db, host, port, ...(config.tls ? secure : {}) });
+}
+
+type CommonOptions = ReturnType<typeof commonOptions>;
+
+function commonOptions({ username, password }: RedisConfig, times: RedisTimes) {
+  return {
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
     // the older protocol: every server and proxy speaks it, and scripts answer the same in both
@@ -56,76 +65,77 @@ function newClient(config: RedisConfig, times: RedisTimes, report: Report): Redi
     maxRetriesPerRequest: 0,
     // a replica that was a master: the name may lead to another server by now
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
-  } satisfies RedisOptions;
-
-  if (config.mode === 'cluster') {
-    const { ca } = config;
-    return new RefreshedCluster(
-      config.nodes.map((node) => ({ ...node })),
-      {
-        redisOptions: {
-          ...common,
-          ...(config.tls ? { tls: ca === undefined ? {} : { ca } } : {}),
-          Connector: serverConnector(report),
-          // without it a command under way to a node that does not answer would wait without a bound
-          socketTimeout: times.command,
-        } satisfies RedisOptions,
-        lazyConnect: true,
-        enableAutoPipelining: true,
-        enableOfflineQueue: false,
-        clusterRetryStrategy: retry,
-        clusterNodeRetryStrategy: retry,
-        maxRedirections: redirections,
-        // such commands may have run
-        retryDelayOnFailover: 0,
-        retryDelayOnClusterDown: 0,
-        slotsRefreshTimeout: times.connect,
-        // certificates are of names, and not of the addresses that they lead to
-        ...(config.tls ? { dnsLookup: (address, callback) => callback(null, address) } : {}),
-      },
-      slotsFor,
-    );
-  }
-  const { ca, db } = config;
-  const single = {
-    ...common,
-    db,
     enableAutoPipelining: true,
     // a failure rejects for its caller at once
     enableOfflineQueue: false,
-    retryStrategy: retry,
+    retryStrategy: retryWithin(times.backoff),
   } satisfies RedisOptions;
-  if (config.mode === 'sentinel') {
-    const { sentinels, name, sentinelUsername, sentinelPassword } = config;
-    const tls = ca === undefined ? {} : { ca };
-    return new Redis({
-      ...single,
-      sentinels: sentinels.map((sentinel) => ({ ...sentinel })),
-      name,
-      ...(sentinelUsername === undefined ? {} : { sentinelUsername }),
-      ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
-      ...(config.tls ? { tls, sentinelTLS: tls, enableTLSForSentinelMode: true } : {}),
-      Connector: sentinelConnector(report),
-      sentinelCommandTimeout: times.command,
-      sentinelRetryStrategy: retry,
-      // not failoverDetector: in ioredis 6.0.0 one client in nine stayed without a connection after a failover.
-      // Sentinels close the connections to a server that is no master any more, and it refuses to write
-    });
-  }
-  const { host, port } = config;
+}
+
+type ConfigOf<Mode extends RedisConfig['mode']> = Extract<RedisConfig, { readonly mode: Mode }>;
+
+function sentinelClient(
+  config: ConfigOf<'sentinel'>,
+  common: CommonOptions,
+  times: RedisTimes,
+  report: Report,
+): Redis {
+  const { sentinels, name, sentinelUsername, sentinelPassword, ca, db } = config;
+  const tls = ca === undefined ? {} : { ca };
   return new Redis({
-    ...single,
-    host,
-    port,
-    // RFC 6066 section 3: a server name can't be an address
-    ...(config.tls
-      ? {
-          tls: { ...(isIP(host) === 0 ? { servername: host } : {}), ...(ca === undefined ? {} : { ca }) },
-          // why there is no connection is an 'error' of the client itself
-          Connector: serverConnector(() => {}),
-        }
-      : {}),
+    ...common,
+    db,
+    sentinels: sentinels.map((sentinel) => ({ ...sentinel })),
+    name,
+    ...(sentinelUsername === undefined ? {} : { sentinelUsername }),
+    ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
+    ...(config.tls ? { tls, sentinelTLS: tls, enableTLSForSentinelMode: true } : {}),
+    Connector: sentinelConnector(report),
+    sentinelCommandTimeout: times.command,
+    sentinelRetryStrategy: retryWithin(times.backoff),
+    // not failoverDetector: in ioredis 6.0.0 one client in nine stayed without a connection after a failover.
+    // Sentinels close the connections to a server that is no master any more, and it refuses to write
   });
+}
+
+function clusterClient(
+  { nodes, tls, ca }: ConfigOf<'cluster'>,
+  { enableAutoPipelining, enableOfflineQueue, retryStrategy, ...common }: CommonOptions,
+  times: RedisTimes,
+  report: Report,
+): Cluster {
+  return new RefreshedCluster(
+    nodes.map((node) => ({ ...node })),
+    {
+      redisOptions: {
+        ...common,
+        ...(tls ? { tls: ca === undefined ? {} : { ca } } : {}),
+        Connector: serverConnector(report),
+        // without it a command under way to a node that does not answer would wait without a bound
+        socketTimeout: times.command,
+      } satisfies RedisOptions,
+      lazyConnect: true,
+      enableAutoPipelining,
+      enableOfflineQueue,
+      clusterRetryStrategy: retryStrategy,
+      clusterNodeRetryStrategy: retryStrategy,
+      maxRedirections: redirections,
+      // such commands may have run
+      retryDelayOnFailover: 0,
+      retryDelayOnClusterDown: 0,
+      slotsRefreshTimeout: times.connect,
+      // certificates are of names, and not of the addresses that they lead to
+      ...(tls ? { dnsLookup: (address, callback) => callback(null, address) } : {}),
+    },
+    slotsFor,
+  );
+}
+
+function retryWithin(longest: number): (attempt: number) => number {
+  return (attempt) => {
+    const pause = Math.min(firstBackoff * 2 ** Math.min(attempt - 1, 20), longest);
+    return pause / 2 + (Math.random() * pause) / 2;
+  };
 }
 
 /** Whether Redis itself refused: then the command did nothing. */
