@@ -1,5 +1,5 @@
 /**
- * Question: is anything a fifth slower than it was? `npm run bench:guard`, a minute and a half; `--write` makes what it
+ * Question: is anything a fifth slower than it was? `npm run bench -- guard`, a minute and a half; `--write` makes what it
  * measures the baseline.
  *
  * Only ratios are compared, against baselines that run beside Sluice in the same minute: absolute figures are those of

@@ -1,6 +1,6 @@
 /**
  * Question: can accounts that do their worst, all at once, hold up one that does no harm?
- * `npm run bench:hostile -- [--minutes N] [--only CASE,CASE] [--rows N] [--rounds N] [--root FOLDER]`; goals: none of its
+ * `npm run bench -- hostile [--minutes N] [--only CASE,CASE] [--rows N] [--rounds N] [--root FOLDER]`; goals: none of its
  * requests fails, the p99 stays under four times the control's beside all cases for ten minutes and within three times
  * beside one case of requests in flight, and the process does not go on growing.
  *

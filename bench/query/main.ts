@@ -49,7 +49,7 @@ const measures: readonly QueryMeasure[] = [
   cacheMemory,
 ];
 
-const usage = `npm run bench:query -- [--only Q1,Q5,find] [--long] [--rounds N] [--seconds N] [--rows N] [--root FOLDER]
+const usage = `npm run bench -- query [--only Q1,Q5,find] [--long] [--rounds N] [--seconds N] [--rows N] [--root FOLDER]
 
   --only    measures (Q1 - Q16, FILTERS, MEMORY) and kinds (find, insertOne ...; "kinds" is all of them); absent: all but those that take long
   --long    Q7 (10,000,000 records), Q11 and MEMORY as well
@@ -121,7 +121,7 @@ async function main(): Promise<void> {
       ? { lines: [], results: [] }
       : await runKinds({ ...options, chosen: options.kinds, rows: options.rows ?? 100_000 });
   const findings = await runMeasures(options);
-  const command = `npm run bench:query ${['--', ...process.argv.slice(2)].join(' ')}`.replace(/ --$/, '');
+  const command = `npm run bench -- ${['query', ...process.argv.slice(2)].join(' ')}`;
   const folder = join(repositoryRoot, 'bench/results');
   await mkdir(folder, { recursive: true });
   const file = join(folder, `query-${begun.toISOString().replace(/[:.]/g, '-')}.json`);

@@ -47,7 +47,7 @@ async function main(): Promise<void> {
       findings.push(failed(id, error));
     }
   }
-  const command = `npm run bench:upload ${['--', ...process.argv.slice(2)].join(' ')}`.replace(/ --$/, '');
+  const command = `npm run bench -- ${['upload', ...process.argv.slice(2)].join(' ')}`;
   const file = await save({
     begun,
     ended: new Date(),

@@ -10,7 +10,7 @@ export interface Options {
   readonly store: StoreName;
 }
 
-export const usage = `npm run bench:upload -- [--only U1,U6] [--rounds N] [--quick] [--store s3|fs]
+export const usage = `npm run bench -- upload [--only U1,U6] [--rounds N] [--quick] [--store s3|fs]
 
   --only    the measures to run, all unless given
   --rounds  rounds of each comparison, of which the median is taken (5; 1 with --quick)

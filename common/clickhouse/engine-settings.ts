@@ -31,7 +31,7 @@ export const wholeBlockSettings: Readonly<Record<string, number>> = {
  * Settings of results that are streamed. One thread and small blocks are as fast as the defaults when rows leave in
  * order, and hold a fifth of the memory (docs/decisions/002-embedded-sessions.md). Reading ahead is bounded by bytes, and
  * parts that come later in the order are not read before it is their turn, so that records of a megabyte take little
- * more than small ones (npm run bench:query -- --only Q4).
+ * more than small ones (npm run bench -- query --only Q4).
  */
 export const streamSettings: Readonly<Record<string, number>> = {
   max_threads: 1,

@@ -1,4 +1,4 @@
-/** A client that does no harm beside accounts that do their worst, all at once: npm run bench:hostile, small and short. */
+/** A client that does no harm beside accounts that do their worst, all at once: npm run bench -- hostile, small and short. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -28,7 +28,7 @@ async function collect(): Promise<void> {
 /** What a request of this number asks, and what it is answered. */
 interface Shape {
   readonly name: string;
-  /** Distinct requests: `npm run bench:query -- --only MEMORY` sends a million to a process. */
+  /** Distinct requests: `npm run bench -- query --only MEMORY` sends a million to a process. */
   readonly amount: number;
   readonly request: (number: number) => string;
   readonly conditions: (number: number) => Conditions | null;

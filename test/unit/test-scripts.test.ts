@@ -37,3 +37,23 @@ t.test('each file that a suite names is there', async (t) => {
     .filter((file) => !files.includes(file));
   t.strictSame(missing, []);
 });
+
+t.test('each npm script has a line for those who need it', async (t) => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const names = Object.keys(scripts).filter((name) => !/^(?:pre|post)/.test(name));
+  t.ok(Object.keys(scripts).length <= 18, 'few are kept in mind');
+  const pages = [
+    'README.md',
+    'CONTRIBUTING.md',
+    ...readdirSync(join(root, 'docs')).map((name) => join('docs', name)),
+  ];
+  const text = pages
+    .filter((page) => page.endsWith('.md'))
+    .map((page) => readFileSync(join(root, page), 'utf8'));
+  const isNamed = (name: string): boolean =>
+    new RegExp(`(?:npm|npm run|sluice) ${name}\\b`).test(text.join('\n'));
+  t.strictSame(
+    names.filter((name) => !isNamed(name)),
+    [],
+  );
+});
