@@ -19,7 +19,7 @@ export interface AccessToken {
   readonly ofSession?: true;
 }
 
-/** SHA-256 in hex. A fast hash is enough for 256 random bits. */
+/** SHA-256 in hex. A fast hash will do for 256 random bits. */
 export function hashToken(token: string): string {
   return oneShotHash('sha256', token);
 }

@@ -6,7 +6,7 @@ import { hash, verify } from './argon2.ts';
 /** What can be hashed: a password of an account, or the value of a hashed field. */
 export type Hashable = string | number | boolean;
 
-/** Makes and checks stored hashes. Accounts take turns. */
+/** Makes and checks stored hashes. Accounts share the threads fairly. */
 export interface Hasher {
   /** Hashes in the order of the values; each with a salt of its own. */
   hashValues(values: readonly Hashable[], signal: AbortSignal, account?: string): Promise<readonly string[]>;
@@ -21,7 +21,7 @@ const concurrency = Math.min(4, availableParallelism());
 const queueLimit = 1000;
 
 export function createHasher(): Hasher {
-  const turns = new FairShare({
+  const slots = new FairShare({
     capacity: concurrency,
     queueLimit,
     full: 'too many values wait to be hashed',
@@ -31,12 +31,12 @@ export function createHasher(): Hasher {
       const hashes: string[] = [];
       // a request never has more in the queue than can run, so that others are not kept behind a long list
       await forEachAtOnce(values, concurrency, async (value, index) => {
-        hashes[index] = await turns.run(() => hash(hashedText(value), owasp), signal, account);
+        hashes[index] = await slots.run(() => hash(hashedText(value), owasp), signal, account);
       });
       return hashes;
     },
     verifyValue: (stored, value, signal, account) =>
-      turns.run(() => verify(stored, hashedText(value)), signal, account),
+      slots.run(() => verify(stored, hashedText(value)), signal, account),
   };
 }
 

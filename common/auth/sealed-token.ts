@@ -10,7 +10,7 @@ const pattern = /^(sluice_(?:web_|session_)?[A-Za-z0-9_-]{43})([A-Za-z0-9_-]{8})
 const randomCharacters = 43;
 const checksumBytes = 6;
 
-/** A new access token whose checksum tells it from made-up ones without a look into the store. */
+/** A new access token whose checksum tells it from made-up ones without a read of the store. */
 export function sealedToken(secret: string, kind: TokenKind = 'access'): string {
   const text = `${prefixes[kind]}${randomBytes(32).toString('base64url')}`;
   return text + checksum(text, secret).toString('base64url');

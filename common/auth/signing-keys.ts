@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { Database } from '../clickhouse/database.ts';
-import { pacedLook } from '../limits/paced-look.ts';
+import { pacedRefresh } from '../limits/paced-refresh.ts';
 import { rowLine, timestampText } from '../metadata/row-values.ts';
 
 /** A secret that signs login tokens; it is never logged and never answered. */
@@ -26,8 +26,8 @@ export function createConfiguredKeys(secret: string): SigningKeys {
 }
 
 const keyBytes = 32;
-/** Milliseconds between two looks into the store for keys that are not known, however many are asked for. */
-const lookInterval = 1000;
+/** Milliseconds between two reads of the store for keys that are not known, however many are asked for. */
+const refreshInterval = 1000;
 
 /**
  * Keys in the store. Two processes that start on an empty store may make one each: both sign with the older one as
@@ -44,7 +44,7 @@ export function createStoredKeys({ db, database }: { db: Database; database: str
     });
     known = new Map(rows.map(({ id, secret }) => [id, { id, secret: Buffer.from(secret, 'base64') }]));
   };
-  const look = pacedLook(load, lookInterval);
+  const refresh = pacedRefresh(load, refreshInterval);
   const oldest = (): SigningKey | null => known.values().next().value ?? null;
 
   const make = async (): Promise<SigningKey> => {
@@ -76,7 +76,7 @@ export function createStoredKeys({ db, database }: { db: Database; database: str
       const key = known.get(id);
       if (key !== undefined) return key;
       // another process may have made it a moment ago
-      await look();
+      await refresh();
       return known.get(id) ?? null;
     },
   };

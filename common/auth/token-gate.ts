@@ -1,4 +1,4 @@
-import { pacedLook } from '../limits/paced-look.ts';
+import { pacedRefresh } from '../limits/paced-refresh.ts';
 import type { Deployment } from '../metadata/deployment.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import { isSealed } from './sealed-token.ts';
@@ -9,8 +9,8 @@ export interface TokenGate {
   admits(token: string, hash: string): Promise<boolean>;
 }
 
-/** Milliseconds between two looks into the store, however many tokens are made up. */
-const lookInterval = 250;
+/** Milliseconds between two reads of the store, however many tokens are made up. */
+const refreshInterval = 250;
 /** Tokens without a checksum that are remembered; where there are more, every token is looked up. */
 export const mostUnsealed = 100_000;
 
@@ -28,18 +28,18 @@ export function createTokenGate(args: {
   let secrets: readonly string[] = [deployment.secret];
   let unsealed: ReadonlySet<string> = new Set();
   let loaded = false;
-  const look = pacedLook(async () => {
+  const refresh = pacedRefresh(async () => {
     const [keys, hashes] = await Promise.all([deployment.keys(), tokens.unsealedHashes(mostUnsealed)]);
     secrets = keys.map(({ secret }) => secret);
     unsealed = new Set(hashes);
     loaded = true;
-  }, lookInterval);
+  }, refreshInterval);
   const known = (token: string, hash: string): boolean =>
     unsealed.has(hash) || secrets.some((secret) => isSealed(token, secret));
   return {
     async admits(token, hash) {
       if (known(token, hash)) return true;
-      if (!alone || !loaded) await look();
+      if (!alone || !loaded) await refresh();
       return unsealed.size >= mostUnsealed || known(token, hash);
     },
   };

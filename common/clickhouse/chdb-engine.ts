@@ -9,7 +9,7 @@ import type { ReadStatement, StreamStatement } from './database.ts';
 import { engineSettings, pausingSettings, streamSettings, wholeResult } from './engine-settings.ts';
 import { settingsText, textLiteral } from './literal.ts';
 import { ReadPriorities } from './read-priorities.ts';
-import { StreamTurns } from './stream-turns.ts';
+import { StreamSlots } from './stream-slots.ts';
 import type { WritePermit } from './write-permit.ts';
 
 /**
@@ -38,7 +38,7 @@ export class ChdbEngine {
   readonly #own: SessionPool;
   readonly #reading: SessionPool;
   readonly #streaming: SessionPool;
-  readonly #streamTurns: StreamTurns;
+  readonly #streamSlots: StreamSlots;
   readonly #computing: FairShare;
   readonly #priorities = new ReadPriorities();
   /** The priority that a session for reads is set to. */
@@ -61,7 +61,7 @@ export class ChdbEngine {
     this.#streaming = new SessionPool({
       ...{ name: 'stream', open: opener(streamed), capacity: streamSessions, queueLimit },
     });
-    this.#streamTurns = new StreamTurns({ limit: streamSessions, queueLimit, limits });
+    this.#streamSlots = new StreamSlots({ limit: streamSessions, queueLimit, limits });
     this.#computing = new FairShare({ capacity: computedStreams, ...common, full: 'too many reads wait' });
     this.#own.warm();
   }
@@ -126,7 +126,7 @@ export class ChdbEngine {
   }
 
   async stream(statement: StreamStatement): Promise<AsyncIterable<Uint8Array>> {
-    const place = await this.#streamTurns.take(statement.signal, statement.account);
+    const place = await this.#streamSlots.take(statement.signal, statement.account);
     try {
       const whole = statement.fewRows === true ? await this.#whole(statement) : null;
       if (whole !== null) {
@@ -141,7 +141,7 @@ export class ChdbEngine {
   }
 
   async close(): Promise<void> {
-    this.#streamTurns.close();
+    this.#streamSlots.close();
     for (const pool of [this.#own, this.#reading, this.#streaming]) pool.close();
     await this.#chdb.drainPending();
   }

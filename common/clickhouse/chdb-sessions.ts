@@ -42,7 +42,7 @@ interface NamedSession {
 export class SessionPool {
   readonly #name: string;
   readonly #open: (name: string) => Session;
-  readonly #turns: FairShare;
+  readonly #slots: FairShare;
   readonly #all = new Set<Session>();
   readonly #idle: NamedSession[] = [];
   #opened = 0;
@@ -51,7 +51,7 @@ export class SessionPool {
   constructor(args: Omit<FairShareOptions, 'full'> & { name: string; open: (name: string) => Session }) {
     this.#name = args.name;
     this.#open = args.open;
-    this.#turns = new FairShare({ ...args, full: 'too many statements wait' });
+    this.#slots = new FairShare({ ...args, full: 'too many statements wait' });
   }
 
   /** Opens the first session now, so that what is wrong with the directory shows at start. */
@@ -63,7 +63,7 @@ export class SessionPool {
   async acquire(signal: AbortSignal | undefined, account?: string): Promise<SessionTurn> {
     signal?.throwIfAborted();
     this.#checkOpen();
-    const release = await this.#turns.take(signal, account);
+    const release = await this.#slots.take(signal, account);
     try {
       this.#checkOpen();
       return this.#turn(this.#idle.pop() ?? this.#fresh(), release);
@@ -75,7 +75,7 @@ export class SessionPool {
 
   close(): void {
     this.#closed = true;
-    this.#turns.failAll(new Error('the database is closed'));
+    this.#slots.failAll(new Error('the database is closed'));
     for (const session of this.#all) session.close();
   }
 

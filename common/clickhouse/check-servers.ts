@@ -2,7 +2,7 @@ import { ApiError } from '../errors/api-error.ts';
 import type { Database } from './database.ts';
 import { textLiteral } from './literal.ts';
 
-interface Look {
+interface ServerFacts {
   readonly url: string;
   readonly server: string;
   /** Empty when there is no such table. */
@@ -18,7 +18,7 @@ interface Look {
 /**
  * Whether the addresses can be used together: with a cluster every server must know it, and several servers without
  * one must share their tables in another way. Rows would get lost between them otherwise. A server that does not answer
- * is not looked at. Throws an Error with one clear sentence.
+ * is left out. Throws an Error with one clear sentence.
  * @param open one address alone
  */
 export async function checkServers(
@@ -35,10 +35,10 @@ export async function checkServers(
     (SELECT toFloat64(uniqExact(shard_num)) FROM system.clusters WHERE ${ofCluster}) AS shards,
     (SELECT toFloat64(uniqExactIf(shard_num, internal_replication)) FROM system.clusters WHERE ${ofCluster}) AS replicating,
     (SELECT groupArray(macro) FROM system.macros WHERE macro IN ('shard', 'replica')) AS macros`;
-  const look = async (url: string): Promise<Look | null> => {
+  const factsOf = async (url: string): Promise<ServerFacts | null> => {
     const db = open(url);
     try {
-      const [row] = await db.rows<Omit<Look, 'url'>>({ sql, signal });
+      const [row] = await db.rows<Omit<ServerFacts, 'url'>>({ sql, signal });
       return row === undefined ? null : { url, ...row };
     } catch (error) {
       if (error instanceof ApiError || signal.aborted) return null;
@@ -47,9 +47,9 @@ export async function checkServers(
       await db.close();
     }
   };
-  const looks = (await Promise.all(urls.map(look))).filter((found) => found !== null);
+  const servers = (await Promise.all(urls.map(factsOf))).filter((found) => found !== null);
   if (cluster !== undefined) {
-    for (const { url, shards, replicating, macros } of looks) {
+    for (const { url, shards, replicating, macros } of servers) {
       if (shards === 0)
         throw new Error(`the server at ${url} knows no cluster ${cluster} (CLICKHOUSE_CLUSTER)`);
       if (replicating < shards) {
@@ -61,9 +61,9 @@ export async function checkServers(
     }
     return;
   }
-  const servers = new Set(looks.map(({ server }) => server));
-  const shared = looks.every(({ engine }) => /^(Replicated|Shared)/.test(engine));
-  if (servers.size > 1 && !shared) {
+  const ids = new Set(servers.map(({ server }) => server));
+  const shared = servers.every(({ engine }) => /^(Replicated|Shared)/.test(engine));
+  if (ids.size > 1 && !shared) {
     throw new Error(
       'CLICKHOUSE_URL names several servers, which share no tables: CLICKHOUSE_CLUSTER makes them share, or name one',
     );

@@ -16,7 +16,7 @@ import { engineFailure, statementFailure } from './engine-failure.ts';
 import { textLiteral } from './literal.ts';
 import { ServerSilent } from './server-silent.ts';
 import { StatementError } from './statement-error.ts';
-import { StreamTurns } from './stream-turns.ts';
+import { StreamSlots } from './stream-slots.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { withoutException } from './without-exception.ts';
 import type { WritePermit } from './write-permit.ts';
@@ -75,9 +75,9 @@ export class ClickhouseServer {
   readonly #streams: ClickHouseClient;
   /** The others may all be held by statements that take long. */
   readonly #probes: ClickHouseClient;
-  readonly #statementTurns: FairShare;
-  readonly #readTurns: FairShare;
-  readonly #streamTurns: StreamTurns;
+  readonly #statementSlots: FairShare;
+  readonly #readSlots: FairShare;
+  readonly #streamSlots: StreamSlots;
 
   constructor(options: ServerOptions) {
     this.url = options.url;
@@ -85,12 +85,12 @@ export class ClickhouseServer {
     this.#streams = openClient(options, streamConnections);
     this.#probes = openClient(options, 1);
     const common = { queueLimit, full };
-    this.#statementTurns = new FairShare({ capacity: statementConnections - readConnections, ...common });
-    this.#readTurns = new FairShare({
+    this.#statementSlots = new FairShare({ capacity: statementConnections - readConnections, ...common });
+    this.#readSlots = new FairShare({
       ...{ capacity: readConnections, share: accountShare, reserve: 1 },
       ...common,
     });
-    this.#streamTurns = new StreamTurns({ limit: streamConnections, queueLimit, limits: options.reads });
+    this.#streamSlots = new StreamSlots({ limit: streamConnections, queueLimit, limits: options.reads });
   }
 
   /** Runs a statement to its end. Answers the bytes of its result. Throws as `Database` says. */
@@ -99,8 +99,8 @@ export class ClickhouseServer {
     let sent = false;
     try {
       const { account } = statement;
-      const turns = account === undefined ? this.#statementTurns : this.#readTurns;
-      const release = await turns.take(signal, account);
+      const slots = account === undefined ? this.#statementSlots : this.#readSlots;
+      const release = await slots.take(signal, account);
       try {
         permit?.check();
         sent = true;
@@ -129,7 +129,7 @@ export class ClickhouseServer {
     const queryId = randomUUID();
     let release = (): void => {};
     try {
-      const place = await this.#streamTurns.take(signal, statement.account);
+      const place = await this.#streamSlots.take(signal, statement.account);
       release = place.release;
       const answer = await send(this.#streams, queryId, statement, signal);
       // the client no longer heeds the signal once the head is there
@@ -159,14 +159,14 @@ export class ClickhouseServer {
       await whole(await send(this.#probes, randomUUID(), statement, signal), signal);
       return 'well';
     } catch (error) {
-      const told = error instanceof ApiError ? error.cause : error;
-      if (told instanceof StatementError) return 'busy';
+      const reason = error instanceof ApiError ? error.cause : error;
+      if (reason instanceof StatementError) return 'busy';
       throw error;
     }
   }
 
   async close(): Promise<void> {
-    this.#streamTurns.close();
+    this.#streamSlots.close();
     await this.#probes.close();
     await this.#statements.close();
     await this.#streams.close();

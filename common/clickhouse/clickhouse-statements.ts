@@ -170,8 +170,8 @@ const wrongStatement: ReadonlySet<number> = new Set([
 /** Whether some of an INSERT's rows may be stored in spite of its failure. */
 function mayBeStored(error: unknown): boolean {
   if (error instanceof UnknownOutcome) return true;
-  const told = error instanceof ApiError || error instanceof StatementTimeout ? error.cause : error;
-  const engine = told instanceof ApiError ? told.cause : told;
+  const reason = error instanceof ApiError || error instanceof StatementTimeout ? error.cause : error;
+  const engine = reason instanceof ApiError ? reason.cause : reason;
   return engine instanceof StatementError && !wrongStatement.has(engine.engineCode);
 }
 

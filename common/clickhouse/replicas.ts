@@ -133,11 +133,11 @@ export class Replicas {
     work: (until: Until) => Promise<Result>,
   ): Promise<Result> {
     const controller = new AbortController();
-    const look = async (): Promise<void> => {
-      if ((await health.look()) !== 'away') return;
+    const check = async (): Promise<void> => {
+      if ((await health.check()) !== 'away') return;
       controller.abort(new ServerSilent(url));
     };
-    const timer = setInterval(() => void look(), this.#patience);
+    const timer = setInterval(() => void check(), this.#patience);
     const signal = AbortSignal.any([until.signal, controller.signal]);
     try {
       return await work({ signal, caller: until.caller });

@@ -58,7 +58,7 @@ export class ServerHealth {
   }
 
   /** The server's state now; `busy` is an answer, too. All callers at once share one probe. */
-  look(): Promise<'well' | 'busy' | 'away'> {
+  check(): Promise<'well' | 'busy' | 'away'> {
     this.#probing ??= this.#probe(AbortSignal.timeout(this.#times.probeLimit))
       .catch(() => 'away' as const)
       .finally(() => {
@@ -75,11 +75,11 @@ export class ServerHealth {
   #plan(): void {
     const { firstPause, longestPause } = this.#times;
     const pause = Math.min(longestPause, firstPause * 2 ** this.#failures++);
-    this.#timer = setTimeout(() => void this.#lookAgain(), pause).unref();
+    this.#timer = setTimeout(() => void this.#checkAgain(), pause).unref();
   }
 
-  async #lookAgain(): Promise<void> {
-    const state = await this.look();
+  async #checkAgain(): Promise<void> {
+    const state = await this.check();
     if (this.#closed) return;
     if (state !== 'well') return this.#plan();
     this.#usable = true;

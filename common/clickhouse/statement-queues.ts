@@ -143,7 +143,7 @@ export class StatementQueues<Item extends Queued, Result> {
   }
 }
 
-/** Items by account. The account that was served longest ago comes first, and each statement takes from all in turn. */
+/** Items by account. The account that was served longest ago comes first, and each statement takes from all in queue. */
 class FairQueue<Item extends Queued & { readonly reject: (error: unknown) => void }> {
   /** Its order is the order of service. */
   readonly #accounts = new Map<string, Item[]>();
@@ -170,16 +170,16 @@ class FairQueue<Item extends Queued & { readonly reject: (error: unknown) => voi
     /** Whether it goes with those that are taken already. */
     const fits = (item: Item): boolean =>
       (shapes.first ?? item.shape) === item.shape && !isLocked(item) && !(item.key && keys.has(item.key));
-    const turns = [...this.#accounts].map(([account, items]) => ({
+    const queues = [...this.#accounts].map(([account, items]) => ({
       account,
       items,
       next: 0,
       left: [] as Item[],
     }));
-    let open = turns;
+    let open = queues;
     while (open.length > 0) {
-      for (const turn of open) {
-        const item = turn.items[turn.next++] as Item;
+      for (const queue of open) {
+        const item = queue.items[queue.next++] as Item;
         if (item.signal.aborted) {
           item.reject(item.signal.reason);
           this.size--;
@@ -187,12 +187,12 @@ class FairQueue<Item extends Queued & { readonly reject: (error: unknown) => voi
         }
         const full = taken.length === countLimit || (taken.length > 0 && size + item.size > sizeLimit);
         if (full || !fits(item)) {
-          turn.left.push(item);
+          queue.left.push(item);
           // a later change of the same record must not come before this one
           if (item.key !== undefined) keys.add(item.key);
           if (full) {
-            turn.left = turn.left.concat(turn.items.slice(turn.next));
-            turn.next = turn.items.length;
+            queue.left = queue.left.concat(queue.items.slice(queue.next));
+            queue.next = queue.items.length;
           }
           continue;
         }
@@ -204,7 +204,7 @@ class FairQueue<Item extends Queued & { readonly reject: (error: unknown) => voi
       open = open.filter(({ items, next }) => next < items.length);
     }
     const served = new Set(taken.map(({ account }) => account));
-    for (const { account, left } of turns) {
+    for (const { account, left } of queues) {
       // one that is put in again comes last, and one that is replaced keeps its place
       if (served.has(account) || left.length === 0) this.#accounts.delete(account);
       if (left.length > 0) this.#accounts.set(account, left);

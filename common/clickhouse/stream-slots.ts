@@ -6,13 +6,13 @@ import { FairShare } from '../limits/fair-share.ts';
 const pieceSize = 64 * 1024;
 
 /**
- * Places for streams. An account has half of them at most, and the one that holds least comes first. While one waits, a
- * reader that takes less than the minimum rate is cut, so that its place, and the engine behind it, is free.
+ * Slots for streams. An account has half of them at most, and the one that holds least comes first. While one waits, a
+ * reader that takes less than the minimum rate is cut, so that its slot, and the engine behind it, is free.
  */
-export class StreamTurns {
-  readonly #places: FairShare;
+export class StreamSlots {
+  readonly #slots: FairShare;
   readonly #limits: Pick<ReadLimits, 'minRate' | 'minRatePeriod'>;
-  readonly #held = new Set<StreamTurn>();
+  readonly #held = new Set<StreamSlot>();
   #timer: NodeJS.Timeout | null = null;
 
   constructor(args: {
@@ -22,7 +22,7 @@ export class StreamTurns {
   }) {
     const { limit, queueLimit, limits } = args;
     const share = Math.max(1, Math.floor(limit / 2));
-    this.#places = new FairShare({
+    this.#slots = new FairShare({
       ...{ capacity: limit, share, reserve: 1, queueLimit },
       full: 'too many reads wait',
     });
@@ -30,26 +30,26 @@ export class StreamTurns {
   }
 
   /** @param account absent: the service itself reads */
-  async take(signal: AbortSignal | undefined, account = ''): Promise<StreamTurn> {
-    const waiting = this.#places.take(signal, account);
-    if (this.#places.waiters > 0) this.#watch();
+  async take(signal: AbortSignal | undefined, account = ''): Promise<StreamSlot> {
+    const waiting = this.#slots.take(signal, account);
+    if (this.#slots.waiters > 0) this.#watch();
     const release = await waiting;
-    const turn = new StreamTurn(account, () => {
-      this.#held.delete(turn);
+    const slot = new StreamSlot(account, () => {
+      this.#held.delete(slot);
       release();
     });
-    this.#held.add(turn);
-    return turn;
+    this.#held.add(slot);
+    return slot;
   }
 
   close(): void {
     this.#unwatch();
-    this.#places.failAll(new Error('the database is closed'));
+    this.#slots.failAll(new Error('the database is closed'));
   }
 
   #watch(): void {
     if (this.#timer !== null) return;
-    for (const turn of this.#held) turn.beginWindow();
+    for (const slot of this.#held) slot.beginWindow();
     this.#timer = setInterval(() => this.#cutSlow(), this.#limits.minRatePeriod);
     this.#timer.unref();
   }
@@ -62,19 +62,19 @@ export class StreamTurns {
   #cutSlow(): void {
     const { minRate, minRatePeriod } = this.#limits;
     const least = (minRate * minRatePeriod) / 1000;
-    for (const turn of [...this.#held]) {
-      if (this.#places.waiters === 0) break;
+    for (const slot of [...this.#held]) {
+      if (this.#slots.waiters === 0) break;
       // whose account alone is at its limit keeps nobody else waiting
-      const concerned = this.#places.exhausted || this.#places.waiting.has(turn.account);
-      if (concerned && turn.isSlow(least)) turn.cut();
-      else turn.beginWindow();
+      const concerned = this.#slots.exhausted || this.#slots.waiting.has(slot.account);
+      if (concerned && slot.isSlow(least)) slot.cut();
+      else slot.beginWindow();
     }
-    if (this.#places.waiters === 0) this.#unwatch();
+    if (this.#slots.waiters === 0) this.#unwatch();
   }
 }
 
 /** The place of one stream. */
-export class StreamTurn {
+export class StreamSlot {
   readonly account: string;
   /** Gives the place back; it does no harm when it is called again. */
   readonly release: () => void;

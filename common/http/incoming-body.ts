@@ -47,7 +47,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
   #rateReceived = 0;
   /** It brought too little in the last whole period. */
   #slow = false;
-  /** Told when what it waits for is not wanted any more. */
+  /** Called when what it waits for is not wanted any more. */
   #onFailed: ((error: Error) => void) | null = null;
   /** All bytes have arrived from the socket. */
   complete: boolean;

@@ -37,7 +37,7 @@ export interface HttpServerOptions {
   readonly routes: readonly Route[];
   /** Absent: an address may send what it likes. */
   readonly addressLimiter?: RequestLimiter | undefined;
-  /** Told of every request that is over. */
+  /** Called with every request that is over. */
   readonly observer?: HttpObserver;
   /** Absent: nothing is traced. */
   readonly tracing?: RequestTracing | undefined;

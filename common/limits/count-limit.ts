@@ -27,7 +27,7 @@ export class CountLimit {
 
   /** To be called before one more is made. */
   async admit(account: string, signal: AbortSignal): Promise<void> {
-    const known = this.#counts.get(account) ?? (await this.#look(account, signal));
+    const known = this.#counts.get(account) ?? (await this.#ask(account, signal));
     if (known.count >= this.#limit) throw this.#full(this.#limit);
     known.count++;
   }
@@ -39,9 +39,9 @@ export class CountLimit {
     else if (known !== undefined) known.count = Math.max(0, known.count - some);
   }
 
-  async #look(account: string, signal: AbortSignal): Promise<{ count: number }> {
+  async #ask(account: string, signal: AbortSignal): Promise<{ count: number }> {
     const count = await this.#count(account, signal);
-    // another one may have looked meanwhile, and been let in
+    // another one may have asked meanwhile, and been let in
     const known = this.#counts.get(account) ?? { count };
     this.#counts.set(account, known, { noUpdateTTL: true });
     return known;

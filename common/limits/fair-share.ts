@@ -40,7 +40,7 @@ export interface FairShareOptions {
  * A limited resource that accounts share: connections, sessions, memory. When nothing is left the
  * others wait. The account that holds least comes first; of accounts that hold the same, the one that was served longest
  * ago. The claims of an account keep their order. An account that has its share is passed over, but nobody overtakes a
- * claim for which there is not enough left: a large one would wait for ever behind small ones.
+ * claim that is larger than what is left: a large one would wait for ever behind small ones.
  */
 export class FairShare {
   readonly #options: FairShareOptions;
@@ -160,7 +160,7 @@ export class FairShare {
     throw overloaded(full);
   }
 
-  /** A claim that is held, if there is enough, and otherwise waits. */
+  /** A claim that is held if it fits, and otherwise waits. */
   #join(account: string, amount: number): Entry {
     const release = (): void => this.#release(entry);
     const entry: Entry = { account, amount, granted: false, onGranted: nothing, onFailed: nothing, release };

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Shares a check between all callers. Each gets the result of a check that began after its call. One runs at a time, with
+ * Shares a refresh between all callers. Each gets the result of one that began after its call. One runs at a time, with
  * a pause between two.
  * @param pause milliseconds
  */
-export function pacedLook(look: () => Promise<void>, pause: number): () => Promise<void> {
+export function pacedRefresh(refresh: () => Promise<void>, pause: number): () => Promise<void> {
   let last: Promise<void> = Promise.resolve();
   let lastBegan = Number.NEGATIVE_INFINITY;
   let upcoming: Promise<void> | null = null;
@@ -16,7 +16,7 @@ export function pacedLook(look: () => Promise<void>, pause: number): () => Promi
       await last.catch(() => {});
       upcoming = null;
       lastBegan = performance.now();
-      last = look();
+      last = refresh();
       return last;
     })();
     return upcoming;

@@ -8,18 +8,18 @@ const missingFor = 1000;
 
 /** Finds files by their names. A missing file is missing for a second, however often it is asked for. */
 export class FileLookup<File> {
-  readonly #looks: GatheredNames<ReadonlyMap<string, File>>;
+  readonly #lookups: GatheredNames<ReadonlyMap<string, File>>;
   readonly #missing = new LRUCache<string, true>({ ...upTo(missingNames), ttl: missingFor });
 
   /** @param find one statement for all names */
   constructor(find: (names: readonly string[], signal: AbortSignal) => Promise<ReadonlyMap<string, File>>) {
-    this.#looks = new GatheredNames(find);
+    this.#lookups = new GatheredNames(find);
   }
 
   async find(name: string, signal: AbortSignal): Promise<File | null> {
     signal.throwIfAborted();
     if (this.#missing.has(name)) return null;
-    const file = (await this.#looks.run(name, signal)).get(name);
+    const file = (await this.#lookups.run(name, signal)).get(name);
     if (file !== undefined) return file;
     this.#missing.set(name, true);
     return null;

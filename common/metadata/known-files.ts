@@ -7,7 +7,7 @@ import { FileLookup } from './file-lookup.ts';
 import type { FileStatements } from './file-statements.ts';
 
 const cachedFiles = 10_000;
-/** How long a file is known without another look where other processes may delete it. Milliseconds. */
+/** How long a file is known without another read where other processes may delete it. Milliseconds. */
 const knownFor = 60_000;
 
 /** The files that this process has met, before the table. They never change, but for their end. */
@@ -16,7 +16,7 @@ export class KnownFiles {
   readonly #counts: CacheCounts;
   readonly #lookup: FileLookup<CloudFile>;
   readonly #known: LRUCache<string, CloudFile>;
-  /** A look that began before the removal may end after it. Names never come again. */
+  /** A lookup that began before the removal may end after it. Names never come again. */
   readonly #removed = new LRUCache<string, true>({ ...upTo(cachedFiles) });
 
   /** @param args.alone whether no other process deletes files */

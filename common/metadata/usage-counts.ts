@@ -39,8 +39,8 @@ const dayMilliseconds = 24 * 60 * 60 * 1000;
 const mostCounts = 10_000;
 /** Rows of an answer, which are some 10 MB. */
 const mostRows = 100_000;
-/** Times that a look is repeated because counts were written meanwhile. */
-const mostLooks = 3;
+/** Times that a read is repeated because counts were written meanwhile. */
+const mostReads = 3;
 
 const columns = [
   ...['owner_id', 'date', 'project'],
@@ -189,13 +189,13 @@ export class UsageCounts {
     const sql = `SELECT toString(date) AS day, project, ${sums} FROM ${database}.usage_days
       WHERE owner_id = ${textLiteral(account)} AND date BETWEEN toDate32(${textLiteral(from)}) AND toDate32(${textLiteral(to)})
       GROUP BY date, project ORDER BY date, project LIMIT ${mostRows + 1}`;
-    for (let looks = 1; ; looks++) {
+    for (let reads = 1; ; reads++) {
       await this.#writing;
       const before = this.#written;
       const rows = await db.rows<{ day: string } & Omit<UsageDay, 'date'>>({ sql, signal, account });
       // what is written in between would count twice, or not at all
       const settled = before === this.#written && this.#writing === null;
-      if (!settled && looks < mostLooks) continue;
+      if (!settled && reads < mostReads) continue;
       const stored = rows.map(({ day, ...figures }): UsageDay => ({ date: day, ...figures }));
       const days = this.#withUnwritten(stored, account, from, to);
       return days.length > mostRows ? null : days;

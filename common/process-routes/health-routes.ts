@@ -16,7 +16,7 @@ export interface ReadinessCheck {
 
 const checkTimeout = 2000;
 /** Stores are asked no more often, however many ask for `/readyz`. Milliseconds. */
-const lookInterval = 1000;
+const checkInterval = 1000;
 const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
 /** Errors of what every process answers of itself over plain HTTP, too. */
@@ -86,25 +86,25 @@ function probe(
   };
 }
 
-/** What is wrong with the stores: found out once in a while, for all that ask meanwhile. */
+/** What is wrong with the stores: checked once in a while, for all that ask meanwhile. */
 function failedChecks(checks: readonly ReadinessCheck[]): () => Promise<readonly string[]> {
-  let look: Promise<readonly string[]> | null = null;
+  let results: Promise<readonly string[]> | null = null;
   let began = 0;
-  const lookNow = async (): Promise<readonly string[]> => {
+  const checkAll = async (): Promise<readonly string[]> => {
     const signal = AbortSignal.timeout(checkTimeout);
-    const results = await Promise.allSettled(checks.map(({ check }) => untilAborted(check(signal), signal)));
+    const settled = await Promise.allSettled(checks.map(({ check }) => untilAborted(check(signal), signal)));
     return checks.flatMap(({ name }, i) => {
-      const result = results[i];
+      const result = settled[i];
       return result?.status === 'rejected' ? [problemOf(name, result.reason)] : [];
     });
   };
   return () => {
     const now = performance.now();
-    if (look === null || now - began > lookInterval) {
-      look = lookNow();
+    if (results === null || now - began > checkInterval) {
+      results = checkAll();
       began = now;
     }
-    return look;
+    return results;
   };
 }
 

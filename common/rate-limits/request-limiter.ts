@@ -13,8 +13,8 @@ interface Bucket {
 
 /** A sender that is not remembered has a full bucket: with more senders than these, the limit gets looser, never stricter. */
 const rememberedSenders = 65_536;
-/** How long a sender with too many requests in flight should wait, and waits for the others' word. Milliseconds. */
-const inFlightWait = { told: 1000, shared: 100 };
+/** How long a sender with too many requests in flight should wait: by this process' count, and by that of all. Milliseconds. */
+const inFlightWait = { own: 1000, shared: 100 };
 /** How often the requests in flight here are reported to other processes. Milliseconds. */
 const reportEvery = 15_000;
 
@@ -63,7 +63,7 @@ export class RequestLimiter {
     const now = this.#now();
     const bucket = this.#buckets.get(sender);
     if (bucket !== undefined && bucket.refusedUntil > now) return bucket.refusedUntil - now;
-    if (inFlight > 0 && (this.#inFlight.get(sender) ?? 0) >= inFlight) return inFlightWait.told;
+    if (inFlight > 0 && (this.#inFlight.get(sender) ?? 0) >= inFlight) return inFlightWait.own;
     if (rate === 0) return 0;
     const filled = bucket ?? { requests: burst, filledAt: now, refusedUntil: 0 };
     filled.requests = Math.min(burst, filled.requests + ((now - filled.filledAt) * rate) / 1000);
@@ -74,7 +74,7 @@ export class RequestLimiter {
     return 0;
   }
 
-  /** @returns what tells, once, that the request is over */
+  /** @returns to be called once when the request is over */
   #begin(sender: string): () => void {
     if (this.#limits.inFlight === 0) return () => {};
     this.#inFlight.set(sender, (this.#inFlight.get(sender) ?? 0) + 1);

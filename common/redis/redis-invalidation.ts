@@ -11,13 +11,13 @@ import { type RedisConnection, RedisFailure, type RedisListener } from './redis-
 
 /** Milliseconds. */
 export interface InvalidationTimes {
-  /** Between two looks at what was published. */
-  readonly look: number;
+  /** Between two requests for the number of the last message. */
+  readonly poll: number;
   /** Something that was published so long ago is known, or nothing is trusted. */
   readonly trustFor: number;
 }
 
-const usualTimes: InvalidationTimes = { look: 200, trustFor: 800 };
+const usualTimes: InvalidationTimes = { poll: 200, trustFor: 800 };
 /** Ids that were invalidated: how many, and for how long. Longer than anything is kept that was looked up before. */
 const idLimits = { max: 65_536, ttl: 180_000 };
 /** Ids that are not published yet. */
@@ -55,7 +55,7 @@ export class RedisInvalidation implements Invalidation {
   #provenAt = Number.NEGATIVE_INFINITY;
   /** The number at the last check, if its message had not arrived. */
   #missing: number | null = null;
-  #looking: Promise<void> | null = null;
+  #polling: Promise<void> | null = null;
 
   constructor({ redis, log, times = usualTimes, idLimit = idLimits.max }: RedisInvalidationDeps) {
     this.#redis = redis;
@@ -64,7 +64,7 @@ export class RedisInvalidation implements Invalidation {
     this.#idLimit = idLimit;
     this.#invalidated = new LRUCache({ max: idLimit, ttl: idLimits.ttl, ttlResolution: 1000 });
     this.#listener = redis.listen(invalidationChannel, (message) => this.#hear(message));
-    this.#timer = setInterval(() => this.#keep(), times.look);
+    this.#timer = setInterval(() => this.#keep(), times.poll);
     this.#timer.unref();
     redis.onConnected(() => this.#keep());
   }
@@ -113,7 +113,7 @@ export class RedisInvalidation implements Invalidation {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#listener.close();
-    await this.#looking;
+    await this.#polling;
   }
 
   /** Nothing that was learnt before may be kept. */
@@ -145,7 +145,7 @@ export class RedisInvalidation implements Invalidation {
     } else this.#invalidated.set(id, Math.max(at, this.#invalidated.get(id) ?? 0));
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const sent = performance.now();
     const [server, count] = (await this.#redis.run(positionScript, [invalidationKey], [])) as [
       string,
@@ -166,7 +166,7 @@ export class RedisInvalidation implements Invalidation {
   }
 
   #keep(): void {
-    this.#looking ??= this.#look()
+    this.#polling ??= this.#poll()
       .then(async () => {
         await Promise.all([...this.#unsent].map((id) => this.publish(id)));
       })
@@ -176,7 +176,7 @@ export class RedisInvalidation implements Invalidation {
           this.#log.error({ err: error }, 'invalidations could not be read');
       })
       .finally(() => {
-        this.#looking = null;
+        this.#polling = null;
       });
   }
 }

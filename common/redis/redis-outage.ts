@@ -4,11 +4,11 @@ import type { Log } from '../log/log.ts';
 const kindLimit = 20;
 const quietFor = 60_000;
 
-/** Tells the log of an outage once, and not with every command that fails in it. */
+/** Logs an outage once, and not with every command that fails in it. */
 export class RedisOutage {
   readonly #log: Log;
   readonly #now: () => number;
-  readonly #told = new Map<string, number>();
+  readonly #loggedAt = new Map<string, number>();
   #away = false;
 
   constructor(log: Log, now: () => number = () => performance.now()) {
@@ -38,10 +38,10 @@ export class RedisOutage {
   }
 
   #tell(kind: string, what: string, facts: Record<string, string>): void {
-    const last = this.#told.get(kind);
+    const last = this.#loggedAt.get(kind);
     if (last !== undefined && this.#now() - last < quietFor) return;
-    if (last === undefined && this.#told.size >= kindLimit) return;
-    this.#told.set(kind, this.#now());
+    if (last === undefined && this.#loggedAt.size >= kindLimit) return;
+    this.#loggedAt.set(kind, this.#now());
     this.#log.error(facts, what);
   }
 }

@@ -17,7 +17,7 @@ export interface RegistrationState {
 export type NewAccount = Credentials & { readonly name: string };
 
 /** One answer of the store is good for so long, however many strangers ask. Milliseconds. */
-const lookInterval = 1000;
+const readInterval = 1000;
 /** Of the row of the first registered account, where only one may register. */
 const firstId = uuidV5('first account');
 
@@ -31,7 +31,7 @@ export class Registration {
   readonly #hasher: Hasher;
   readonly #tokenCheck: Pick<TokenCheck, 'check'>;
   readonly #mode: Config['registration'];
-  #look: { readonly state: Promise<RegistrationState>; readonly began: number } | null = null;
+  #lastRead: { readonly state: Promise<RegistrationState>; readonly began: number } | null = null;
 
   constructor(args: {
     readonly users: Users;
@@ -48,14 +48,14 @@ export class Registration {
   /** As it was a second ago at most. */
   state(): Promise<RegistrationState> {
     const now = performance.now();
-    if (this.#look === null || now - this.#look.began > lookInterval) {
-      const look = { state: this.#read(), began: now };
-      look.state.catch(() => {
-        if (this.#look === look) this.#look = null;
+    if (this.#lastRead === null || now - this.#lastRead.began > readInterval) {
+      const read = { state: this.#read(), began: now };
+      read.state.catch(() => {
+        if (this.#lastRead === read) this.#lastRead = null;
       });
-      this.#look = look;
+      this.#lastRead = read;
     }
-    return this.#look.state;
+    return this.#lastRead.state;
   }
 
   /** @param sender whose turn it is to have a password hashed */
@@ -68,7 +68,7 @@ export class Registration {
     if (this.#mode === 'first' && !(await this.#reserve(firstId, row.id))) throw registrationRefused();
     // from here on nothing hangs on whether the client is still there
     if (!(await this.#users.store(row))) throw registrationRefused();
-    this.#look = null;
+    this.#lastRead = null;
     return row;
   }
 
@@ -91,7 +91,7 @@ export class Registration {
     await this.#reserve(firstId, claimed.id);
     const row = { ...claimed, email, name, passwordHash, version: claimed.version + 1 };
     if (!(await this.#users.store(row))) throw registrationRefused();
-    this.#look = null;
+    this.#lastRead = null;
     return row;
   }
 

@@ -28,7 +28,7 @@ export async function adoptObject(
   }
   const prefix = keyPrefixOf(known);
   if (prefix !== null && (await cloudFiles.findByPrefixes([prefix], signal)).length > 0) {
-    // nobody was told of this one, and the next request with its Idempotency-Key stored the file
+    // this one was never acknowledged, and the next request with its Idempotency-Key stored the file
     if (!dryRun) await store.delete(key, signal);
     return 'nothing there';
   }

@@ -9,7 +9,7 @@ export interface RowDeps {
   readonly store: Pick<ObjectStore, 'head'>;
   readonly cloudFiles: Pick<CloudFiles, 'madeBetween' | 'remove'>;
   readonly log: Log;
-  /** Milliseconds for which a row is left alone, and between the two looks that find its object missing. */
+  /** Milliseconds for which a row is left alone, and between the two requests that find its object missing. */
   readonly grace: number;
 }
 

@@ -89,7 +89,7 @@ export const createUpload: OperationDefinition<ResumableDeps> = {
     linkParameter,
     ...chunkParameters,
     headerParameter('Upload-Length', 'Bytes in all', count),
-    headerParameter('Upload-Defer-Length', '1: the length is told later'),
+    headerParameter('Upload-Defer-Length', '1: the length follows later'),
     headerParameter(
       'Upload-Concat',
       '`partial`, or `final;` and the addresses of partial uploads that become one file',

@@ -40,7 +40,7 @@ export class RestThenBody implements Body {
     return true;
   }
 
-  /** Reads no more: whoever took it has ended. */
+  /** Reads no more: its reader has ended. */
   close(): void {
     this.#state = 'over';
     this.#resumed?.();

@@ -133,7 +133,7 @@ export class ResumableUploads {
       ...chunk
     }: Chunk & {
       readonly offset: number;
-      /** Of an upload whose length was not told; null: it still is not. */
+      /** Of an upload whose length was deferred; null: it still is. */
       readonly length: number | null;
       readonly signal: AbortSignal;
     },
@@ -149,7 +149,7 @@ export class ResumableUploads {
     });
   }
 
-  /** Where the upload is. Whoever writes to it is ended, so that it stays there. */
+  /** Where the upload is. A request that writes to it is ended, so that it stays there. */
   find(whose: Whose, signal: AbortSignal): Promise<Progress> {
     return this.#alone(whose, (lease) => this.#find(whose, lease, signal));
   }

@@ -46,7 +46,7 @@ export interface SittingArgs {
   readonly isLast?: boolean;
   /** Where the length is not known. */
   readonly maxBytes: number;
-  /** Told of every offset that is saved. @returns why no more may come */
+  /** Called with every offset that is saved. @returns why no more may come */
   readonly onSaved: (offset: number) => Error | null;
 }
 

@@ -20,7 +20,7 @@ const readAtOnce = 16;
 const nothingToSay = { contentType: 'application/octet-stream', metadata: {} };
 
 /**
- * Keeps what is known of uploads as objects beside their bytes, so that whoever finds the one finds the other. Saving a
+ * Keeps what is known of uploads as objects beside their bytes, so that the finder of one finds the other. Saving a
  * state is one atomic write: an offset counts from then on.
  */
 export class StateStore {

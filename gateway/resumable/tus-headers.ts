@@ -49,7 +49,7 @@ export function readCount(request: Headers, name: 'Upload-Offset' | 'Upload-Leng
   return count;
 }
 
-/** null: it is told later. */
+/** null: it is deferred. */
 export function readLength(request: Headers): number | null {
   const length = readCount(request, 'Upload-Length');
   const deferred = request.header('upload-defer-length');

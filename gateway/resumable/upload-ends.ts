@@ -115,7 +115,7 @@ export class UploadEnds {
     return { state: whole, file: null };
   }
 
-  /** The state goes last, so that whoever finds it finds what there is. */
+  /** The state goes last, so that the finder of it finds the rest. */
   async drop(state: UploadState, signal: AbortSignal): Promise<void> {
     const { file, written, rest } = state;
     await this.#deps.store.dropWritten(file.objectKey, written, signal);

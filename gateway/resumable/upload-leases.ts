@@ -18,7 +18,7 @@ const pollEvery = 100;
 /** States that are kept for the next request, and the parts that they list: some 10 MB. */
 const leftStates = { max: 5_000, maxSize: 50_000, ttl: lifetime };
 
-/** Taken from whoever has it, or had it last, unless that one completes the upload. */
+/** Taken from its holder, or its last one, unless that one completes the upload. */
 const takeScript = redisScript(`
 local holder = redis.call('GET', KEYS[1])
 if holder and string.sub(holder, 1, 1) == '!' then return 0 end
@@ -97,7 +97,7 @@ export class UploadLease {
 /**
  * One writer of an upload at a time: the newest. Within a process the one before has ended when the next begins; another
  * gateway's finds out before it saves anything. While Redis is away gateways do not know of each other: then the parts,
- * which lie at the same places whoever writes them, and the checksum of the whole keep the bytes right.
+ * which lie at the same places in every gateway, and the checksum of the whole keep the bytes right.
  */
 export class UploadLeases {
   readonly #redis: RedisConnection | null | undefined;

@@ -19,7 +19,7 @@ export interface UploadState {
   readonly length: number | null;
   /** Absent: MAX_UPLOAD_BYTES. */
   readonly maxBytes?: number;
-  /** The size of every part but the last: parts lie at the same places, whoever writes them. */
+  /** The size of every part but the last: parts lie at the same places in every gateway. */
   readonly partBytes: number;
   readonly written: WrittenBytes | null;
   readonly rest: Remainder | null;

@@ -65,11 +65,14 @@ export function assignSlots(
   });
 }
 
-/** In place of a field's slug, which is not empty: the slots of those that were dropped. */
+/**
+ * A key of the stored map in place of a field's slug, which is not empty: the slots of fields that were dropped. Part of
+ * the format of the catalogue (docs/decisions/022-one-records-table.md), as is the next one.
+ */
 const retiredKey = '';
 /** In the text of a space with such slots. */
 export const retiredPart = `${JSON.stringify(retiredKey)}:`;
-/** The same, as no slug has a line break: the change of types that is under way. */
+/** The same, as no slug has a line break: the change of type that is under way. */
 const typeChangeKey = '\n';
 
 /** The catalogue's map beside the text of a structure: a field's slug to its slot, and whether it is keyed. */

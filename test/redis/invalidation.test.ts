@@ -10,7 +10,7 @@ import { silentLog } from '../services/silent-log.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
 
 const quick = { connect: 1000, command: 400, backoff: 50 };
-const times = { look: 100, trustFor: 600 };
+const times = { poll: 100, trustFor: 600 };
 
 async function openServer(t: Test): Promise<RedisServer> {
   const server = await startRedis();

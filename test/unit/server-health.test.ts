@@ -44,7 +44,7 @@ t.test('however many ask whether it answers, it is asked once', async (t) => {
     },
   });
   t.teardown(() => health.close());
-  t.strictSame(await Promise.all([health.look(), health.look(), health.look()]), ['busy', 'busy', 'busy']);
+  t.strictSame(await Promise.all([health.check(), health.check(), health.check()]), ['busy', 'busy', 'busy']);
   t.equal(probes, 1);
 });
 

@@ -60,7 +60,7 @@ export class FileSystemWriter implements ResumableWriter {
     const before = written ?? { size: 0, crc32: 0 };
     const file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     try {
-      // also what nobody was told of: what comes now is written in its place
+      // also what was never acknowledged: what comes now is written in its place
       const { size } = await file.stat();
       if (size < before.size) throw new Error(`${before.size - size} bytes of an unfinished object are gone`);
       await file.truncate(before.size);

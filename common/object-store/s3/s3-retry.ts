@@ -10,7 +10,7 @@ export interface RetryLimits {
   readonly attempt: number;
   /**
    * How long an attempt may go on after the signal's abort, because its outcome must be known: an answer that comes is
-   * worth more than a look at the store, which the request may reach later than that look. Milliseconds.
+   * worth more than a read of the store, which the request may reach later than that read. Milliseconds.
    */
   readonly grace?: number;
 }

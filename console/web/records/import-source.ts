@@ -90,13 +90,13 @@ const previewCharacters = 1_000_000;
 /** The beginning of a file; more is read if its first record is large. */
 export async function previewFile(pieces: Pieces): Promise<ImportPreview> {
   let text = '';
-  let enough = previewCharacters;
+  let tryAt = previewCharacters;
   for await (const piece of pieces) {
     text += piece.text;
-    if (text.length <= enough) continue;
+    if (text.length <= tryAt) continue;
     const preview = previewText(text, false);
     if (preview.rows.length > 0) return preview;
-    enough *= 4;
+    tryAt *= 4;
   }
   return previewText(text, true);
 }

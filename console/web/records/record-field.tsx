@@ -98,8 +98,8 @@ function Control({ field, entry, common, onChange }: ControlProps): JSX.Element 
     return <input {...shown} type="text" inputMode="decimal" autocomplete="off" placeholder="no value" />;
   }
   const placeholder = entry.none ? 'no value' : 'empty text';
-  const look = plainText ? { rows: lines(entry.text) } : { rows: 4, class: 'mono', spellcheck: false };
-  return <textarea {...shown} {...look} placeholder={placeholder} />;
+  const style = plainText ? { rows: lines(entry.text) } : { rows: 4, class: 'mono', spellcheck: false };
+  return <textarea {...shown} {...style} placeholder={placeholder} />;
 }
 
 function lines(text: string): number {

@@ -15,7 +15,7 @@ const queueLimit = 65_536;
 export class Http1Pool {
   readonly #server: { readonly secure: boolean; readonly host: string; readonly port: number };
   readonly #connectTimeout: number;
-  readonly #turns: FairShare;
+  readonly #slots: FairShare;
   readonly #idle: Http1Connection[] = [];
   readonly #open = new Set<Socket>();
   /** Of an earlier connection: the next one needs no full handshake. */
@@ -36,7 +36,7 @@ export class Http1Pool {
       port: base.port === '' ? (secure ? 443 : 80) : Number(base.port),
     };
     this.#connectTimeout = args.connectTimeout;
-    this.#turns = new FairShare({
+    this.#slots = new FairShare({
       capacity: args.limit,
       queueLimit,
       full: 'too many requests wait for the object store',
@@ -46,7 +46,7 @@ export class Http1Pool {
   /** Sends a request once. See Http1Connection.exchange. */
   async exchange(request: Http1Request, limits: ExchangeLimits): Promise<Http1Answer> {
     limits.attempt.throwIfStopped();
-    const release = this.#turns.tryClaim('', 1)?.release ?? (await this.#turns.take(limits.attempt.signal));
+    const release = this.#slots.tryClaim('', 1)?.release ?? (await this.#slots.take(limits.attempt.signal));
     try {
       const connection = this.#takeIdle() ?? (await this.#connect(limits.attempt));
       const answer = await connection.exchange(request, limits);
