@@ -11,7 +11,6 @@ import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
-import { unmeasured } from '../../common/telemetry/unmeasured.ts';
 import { equals } from '../../query/input/parse-conditions.ts';
 import type { ReadPlan } from '../../query/input/read-plan.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
@@ -33,6 +32,7 @@ import type { RecordSpace } from '../../query/structure/record-space.ts';
 import { createLocalVersions } from '../services/local-versions.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
+import { unmeasured } from '../services/unmeasured.ts';
 
 const database = 'sluice';
 const root = await mkdtemp(join(tmpdir(), 'sluice-stores-'));

@@ -16,7 +16,6 @@ import { Projects } from '../../common/metadata/projects.ts';
 import { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import type { Invalidation } from '../../common/redis/invalidation.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
-import { unmeasured } from '../../common/telemetry/unmeasured.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { Webhooks, type WebhooksDeps } from '../../events/webhooks.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
@@ -39,6 +38,7 @@ import { fakeRequest, responseBytes } from './fake-request.ts';
 import { silentLog } from './silent-log.ts';
 import { guardSpaces } from './space-guard.ts';
 import { type ChdbServer, startChdbServer } from './start-chdb-server.ts';
+import { unmeasured } from './unmeasured.ts';
 
 export interface QueryAnswer {
   readonly status: number;

@@ -27,7 +27,6 @@ import { frontPageRoute } from '../../common/process-routes/front-page.ts';
 import { healthRoutes } from '../../common/process-routes/health-routes.ts';
 import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import type { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
-import { unmeasured } from '../../common/telemetry/unmeasured.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { draftFile } from '../../gateway/file-draft.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
@@ -48,6 +47,7 @@ import { testWebhooks } from './query-harness.ts';
 import { quickHasher } from './quick-hasher.ts';
 import { resumableUploadsOn } from './resumable-uploads.ts';
 import { silentLog } from './silent-log.ts';
+import { unmeasured } from './unmeasured.ts';
 
 /** A server of everything in this process, which fails when a request asks for it (header `test-fault`). */
 export interface FaultyServer {

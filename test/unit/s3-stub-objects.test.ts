@@ -6,7 +6,6 @@ import {
   HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
-  paginateListObjectsV2,
 } from '@aws-sdk/client-s3';
 import t, { type Test } from 'tap';
 import { rejectionOf } from '../services/rejection-of.ts';
@@ -74,37 +73,18 @@ t.test('what is put is got, with its description', async (t) => {
   t.equal(stub.openConnections(), 1, 'the connection is kept');
 });
 
-t.test('empty objects and strange keys', async (t) => {
+t.test('keys that the product never makes', async (t) => {
   const { stub, s3, at } = await setUp(t);
-  const keys = [
-    'plain',
-    'with space',
-    ' both ends ',
-    'a//b/../c/.',
-    "-_.!~*'()",
-    ';:@&=+$,/?#[]%',
-    '%2F%zz',
-    'ünïcödé/日本/😀',
-    'quote"<xml>&amp;',
-    'k'.repeat(1024),
-  ];
-  for (const key of keys) await s3.send(new PutObjectCommand({ ...at(key), Body: Buffer.alloc(0) }));
+  const keys = ['a//b/../c/.', 'k'.repeat(1024)];
+  for (const key of keys) await s3.send(new PutObjectCommand({ ...at(key), Body: '' }));
   t.strictSame(
     stub.objects().map(({ key, size }) => [key, size]),
-    keys.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map((key) => [key, 0]),
+    keys.map((key) => [key, 0]),
   );
-  for (const key of keys) {
-    const got = await s3.send(new GetObjectCommand(at(key)));
-    t.equal(await got.Body?.transformToString(), '', key.slice(0, 20));
-  }
-  const listed = await s3.send(new ListObjectsV2Command({ Bucket: stub.bucket }));
-  t.strictSame(new Set(listed.Contents?.map(({ Key }) => Key)), new Set(keys));
   for (const key of keys) await s3.send(new DeleteObjectCommand(at(key)));
   t.strictSame(stub.objects(), []);
-  t.equal(
-    (await rejectionOf(s3.send(new PutObjectCommand({ ...at('k'.repeat(1025)), Body: 'x' })))).name,
-    'KeyTooLongError',
-  );
+  const tooLong = s3.send(new PutObjectCommand({ ...at('k'.repeat(1025)), Body: 'x' }));
+  t.equal((await rejectionOf(tooLong)).name, 'KeyTooLongError');
 });
 
 t.test('ranges', async (t) => {
@@ -143,30 +123,11 @@ t.test('missing things are missing by their names', async (t) => {
   t.match(stub.requests.at(-1), { operation: 'HeadBucket', status: 404, code: 'NoSuchBucket' });
 });
 
-t.test('an object is replaced and deleted whole', async (t) => {
-  const { stub, s3, at } = await setUp(t);
-  await s3.send(new PutObjectCommand({ ...at('a'), Body: 'one', Metadata: { v: '1' } }));
-  await s3.send(new PutObjectCommand({ ...at('a'), Body: 'two!' }));
-  t.strictSame(
-    stub.objects().map((object) => [object.bytes?.toString(), object.metadata]),
-    [['two!', {}]],
-  );
-  await s3.send(new DeleteObjectCommand(at('a')));
-  t.strictSame(stub.objects(), []);
-});
-
-t.test('lists go in pages, and by prefix', async (t) => {
-  const { stub, s3, at } = await setUp(t, { pageSize: 10 });
-  const keys = Array.from({ length: 25 }, (_, index) => `a/${`${index}`.padStart(2, '0')}`);
-  for (const key of ['A', 'b/1', ...keys]) await s3.send(new PutObjectCommand({ ...at(key), Body: key }));
-  const pages: (string | undefined)[][] = [];
-  for await (const page of paginateListObjectsV2({ client: s3 }, { Bucket: stub.bucket, Prefix: 'a/' })) {
-    pages.push((page.Contents ?? []).map(({ Key }) => Key));
-  }
-  t.strictSame(pages, [keys.slice(0, 10), keys.slice(10, 20), keys.slice(20)]);
-
+t.test('a list says what it has', async (t) => {
+  const { stub, s3, at } = await setUp(t, { pageSize: 2 });
+  for (const key of ['A', 'a/1', 'a/2']) await s3.send(new PutObjectCommand({ ...at(key), Body: key }));
   const first = await s3.send(new ListObjectsV2Command({ Bucket: stub.bucket }));
-  t.match(first, { Name: stub.bucket, KeyCount: 10, MaxKeys: 10, IsTruncated: true, Prefix: '' });
+  t.match(first, { Name: stub.bucket, KeyCount: 2, MaxKeys: 2, IsTruncated: true, Prefix: '' });
   t.match(first.Contents?.[0], { Key: 'A', Size: 1, ETag: /^"\w+"$/, StorageClass: 'STANDARD' });
   t.type(first.Contents?.[0]?.LastModified, Date);
   const none = await s3.send(new ListObjectsV2Command({ Bucket: stub.bucket, Prefix: 'zzz' }));
