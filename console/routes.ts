@@ -2,7 +2,7 @@ import { unauthorized } from '../common/errors/catalogue.ts';
 import { addressOwner } from '../common/http/address-owner.ts';
 import type { Handler, HttpRequest, Route } from '../common/http/http-types.ts';
 import { readJson } from '../common/http/read-json.ts';
-import type { RequestLimiter } from '../common/rate-limits/request-limiter.ts';
+import type { Limiter } from '../common/rate-limits/request-limiter.ts';
 import { type WebAppDeps, webAppRoutes } from './assets/web-app-routes.ts';
 import type { ConsoleCall, ConsoleDeps } from './operations/console-call.ts';
 import { type ConsoleOperation, consoleOperations } from './operations.ts';
@@ -12,8 +12,8 @@ import type { OpenSession } from './sessions/sessions.ts';
 export interface ConsoleRouteDeps extends ConsoleDeps, WebAppDeps {
   /** Where clients see the process, if that is configured. */
   readonly publicUrl: string | undefined;
-  /** Of the requests of one session, which counts as one access token. Absent: it may send what it likes. */
-  readonly limiter?: RequestLimiter | undefined;
+  /** Of the requests of one session, which counts as one access token. */
+  readonly limiter: Limiter;
 }
 
 const maxBodyBytes = 16 * 1024;
@@ -55,6 +55,6 @@ async function sessionOf(
   const session = value === null ? null : await sessions.find(value, request.signal);
   if (session === null) return null;
   request.body.identify(session.account.id);
-  await limiter?.admit(`session-${session.session.hash.slice(0, 16)}`, (end) => request.onOver(end));
+  await limiter.admit(`session-${session.session.hash.slice(0, 16)}`, (end) => request.onOver(end));
   return session;
 }

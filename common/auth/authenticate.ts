@@ -1,6 +1,6 @@
 import { unauthorized } from '../errors/catalogue.ts';
 import type { HttpRequest } from '../http/http-types.ts';
-import type { RequestLimiter } from '../rate-limits/request-limiter.ts';
+import { type Limiter, unlimited } from '../rate-limits/request-limiter.ts';
 import type { AccessToken } from './access-tokens.ts';
 import type { CheckedToken, TokenCheck } from './token-check.ts';
 
@@ -25,14 +25,14 @@ const refusals = {
   revoked: 'The access token has been revoked',
 } as const;
 
-/** @param limiter absent: a token may send what it likes */
-export function createAuthenticate(tokenCheck: TokenCheck, limiter?: RequestLimiter): Authenticate {
+/** @param limiter of tokens */
+export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = unlimited): Authenticate {
   const admit = (
     request: HttpRequest,
     { userId, id: tokenId }: AccessToken,
   ): Principal | Promise<Principal> => {
     request.body.identify(userId);
-    const admission = limiter?.admit(tokenId, (end) => request.onOver(end));
+    const admission = limiter.admit(tokenId, (end) => request.onOver(end));
     return admission === undefined ? { userId, tokenId } : admission.then(() => ({ userId, tokenId }));
   };
   return (request) => {

@@ -35,6 +35,8 @@ export interface Gather {
   readonly wait: number;
 }
 
+const nothingExpected: Gather = { expected: () => 0, wait: 0 };
+
 export interface StatementQueuesOptions<Item, Result> {
   /** Sizes of items that may wait or be made at once in this process; an account has half of it at most. */
   readonly pendingLimit: number;
@@ -46,7 +48,7 @@ export interface StatementQueuesOptions<Item, Result> {
   readonly countLimit?: number;
   /** Shared with others that change the same rows; absent: there are none. */
   readonly lock?: ReadWriteLock | undefined;
-  /** Absent: items that come while a statement is under way are the next one. */
+  /** Usually nothing is expected: items that come while a statement is under way are the next one. */
   readonly gather?: Gather | undefined;
   /** Called with the number of items that share a statement. */
   readonly onStatement?: ((items: number) => void) | undefined;
@@ -94,17 +96,17 @@ export class StatementQueues<Item extends Queued, Result> {
   }
 
   async #drain(name: string, queue: FairQueue<Waiting<Item, Result>>): Promise<void> {
-    const { gather, run, onStatement } = this.#options;
+    const { gather = nothingExpected, run, onStatement = () => {} } = this.#options;
     const isLocked = (item: Item): boolean => this.#isLocked(item);
     while (queue.size > 0) {
-      if (gather !== undefined && queue.size < gather.expected()) await this.#gathered(name, queue, gather);
+      if (queue.size < gather.expected()) await this.#gathered(name, queue, gather);
       const items = queue.take({ ...this.#options, isLocked });
       if (items.length === 0) {
         if (queue.size > 0) await this.#unlockedOrJoined(name);
         continue;
       }
       const lockKeys = items.flatMap(({ lockKey }) => lockKey ?? []);
-      onStatement?.(items.length);
+      onStatement(items.length);
       // of the requests that share it, one has it in its trace
       const [{ span } = {}] = items;
       await this.#lock.shared(lockKeys, () => withActiveSpan(span, () => run(items)));

@@ -7,7 +7,7 @@ import {
   shuttingDown,
   unknownHost,
 } from '../errors/catalogue.ts';
-import type { RequestLimiter } from '../rate-limits/request-limiter.ts';
+import { type Limiter, unlimited } from '../rate-limits/request-limiter.ts';
 import { addressOwner } from './address-owner.ts';
 import { CorsPolicy } from './cors.ts';
 import type { Exchange } from './exchange.ts';
@@ -22,7 +22,7 @@ export class Dispatcher {
   readonly #router: Router;
   readonly #cors: CorsPolicy;
   readonly #transport: { readonly tls: boolean; readonly trustedProxies: BlockList | undefined };
-  readonly #addressLimiter: RequestLimiter | undefined;
+  readonly #addressLimiter: Limiter;
   /** Null with TLS: the certificate says that the name is ours. */
   readonly #isKnownHost: ((host: string) => boolean) | null;
   /** Everything is refused from now on. */
@@ -35,12 +35,12 @@ export class Dispatcher {
     trustedProxies: BlockList | undefined;
     publicUrl?: string | undefined;
     allowedHosts?: readonly string[];
-    addressLimiter?: RequestLimiter | undefined;
+    addressLimiter?: Limiter | undefined;
   }) {
     this.#router = new Router(args.routes);
     this.#cors = new CorsPolicy(args.corsOrigins);
     this.#transport = args;
-    this.#addressLimiter = args.addressLimiter;
+    this.#addressLimiter = args.addressLimiter ?? unlimited;
     const { publicUrl, allowedHosts = [] } = args;
     const names = publicUrl === undefined ? allowedHosts : [...allowedHosts, new URL(publicUrl).hostname];
     this.#isKnownHost = args.tls ? null : createKnownHosts(names);
@@ -61,7 +61,8 @@ export class Dispatcher {
     if (route.allowPlainHttp !== true && !isSecure(exchange, this.#transport)) throw httpsRequired();
     exchange.params = params;
     exchange.transfersBytes = route.transfersBytes === true;
-    if (this.#addressLimiter === undefined || route.allowPlainHttp === true) return route.handler(exchange);
+    // an address is read and parsed for a limit alone
+    if (this.#addressLimiter === unlimited || route.allowPlainHttp === true) return route.handler(exchange);
     const sender = addressOwner(exchange.address);
     const admission = this.#addressLimiter.admit(sender, (end) => exchange.onOver(end));
     return admission === undefined ? route.handler(exchange) : admission.then(() => route.handler(exchange));

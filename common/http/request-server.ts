@@ -2,7 +2,7 @@ import type * as Uws from 'uWebSockets.js';
 import type { BlockList } from 'node:net';
 import { shuttingDown } from '../errors/catalogue.ts';
 import type { Log } from '../log/log.ts';
-import type { RequestLimiter } from '../rate-limits/request-limiter.ts';
+import type { Limiter } from '../rate-limits/request-limiter.ts';
 import { withActiveSpan } from '../telemetry/active-span.ts';
 import type { FinishedRequest, HttpObserver } from '../telemetry/http-observer.ts';
 import type { RequestTracing } from '../telemetry/tracing.ts';
@@ -35,8 +35,7 @@ export interface HttpServerOptions {
   /** Milliseconds from a request's last byte to its answer's head, except on routes that transfer bytes. */
   readonly requestTimeout: number;
   readonly routes: readonly Route[];
-  /** Absent: an address may send what it likes. */
-  readonly addressLimiter?: RequestLimiter | undefined;
+  readonly addressLimiter?: Limiter | undefined;
   /** Called with every request that is over. */
   readonly observer?: HttpObserver;
   /** Absent: nothing is traced. */

@@ -104,8 +104,8 @@ export async function openServices(
     redis,
     invalidation,
     async close() {
-      limiters.address?.close();
-      limiters.token?.close();
+      limiters.address.close();
+      limiters.token.close();
       await tokenCheck.close();
       await usage.close();
       await invalidation?.close();

@@ -2,13 +2,12 @@ import type { Config } from '../config/read-config.ts';
 import type { RequestLimits } from '../config/settings.ts';
 import type { Log } from '../log/log.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
-import { RequestLimiter } from './request-limiter.ts';
+import { type Limiter, RequestLimiter, unlimited } from './request-limiter.ts';
 import { createSharedLimiter } from './shared-limiter.ts';
 
-/** Absent: there is no limit. */
 export interface RequestLimiters {
-  readonly token: RequestLimiter | undefined;
-  readonly address: RequestLimiter | undefined;
+  readonly token: Limiter;
+  readonly address: Limiter;
 }
 
 /** The limiters that the configuration asks for. */
@@ -16,8 +15,8 @@ export function openLimiters(
   { tokenLimits, addressLimits }: Pick<Config, 'tokenLimits' | 'addressLimits'>,
   { redis, log }: { redis: RedisConnection | undefined; log: Log },
 ): RequestLimiters {
-  const open = (kind: string, limits: RequestLimits): RequestLimiter | undefined => {
-    if (limits.rate === 0 && limits.inFlight === 0) return undefined;
+  const open = (kind: string, limits: RequestLimits): Limiter => {
+    if (limits.rate === 0 && limits.inFlight === 0) return unlimited;
     const shared = redis === undefined ? undefined : createSharedLimiter({ redis, kind, limits, log });
     return new RequestLimiter({ limits, shared });
   };

@@ -18,6 +18,11 @@ const inFlightWait = { own: 1000, shared: 100 };
 /** How often the requests in flight here are reported to other processes. Milliseconds. */
 const reportEvery = 15_000;
 
+export type Limiter = Pick<RequestLimiter, 'admit' | 'close'>;
+
+/** For senders that may send what they like. */
+export const unlimited: Limiter = { admit: () => undefined, close() {} };
+
 /** Limits the requests of each sender, such as an access token or an address. */
 export class RequestLimiter {
   readonly #limits: RequestLimits;

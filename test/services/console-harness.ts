@@ -17,7 +17,7 @@ import { startHttpServer } from '../../common/http/http-server.ts';
 import type { Route } from '../../common/http/http-types.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
 import { Users } from '../../common/metadata/users.ts';
-import type { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
+import { type RequestLimiter, unlimited } from '../../common/rate-limits/request-limiter.ts';
 import { Passwords } from '../../console/accounts/passwords.ts';
 import { Registration } from '../../console/accounts/registration.ts';
 import { consoleRoutes } from '../../console/routes.ts';
@@ -103,7 +103,7 @@ export async function serveConsole(
         ...{ tokens, tokenCheck, mode },
         apiUrl: '',
         publicUrl: undefined,
-        limiter: options.limiter,
+        limiter: options.limiter ?? unlimited,
         webApp: options.webApp ?? join(tmpdir(), 'sluice-has-no-such-folder'),
         origins: () => ({ api: ['https://api.test'], files: ['https://files.test'] }),
       }),
