@@ -51,7 +51,7 @@ export class GroupCommit {
     readonly insertLimit: number;
     /** Shared with others that change the same rows; absent: there are none. */
     readonly lock?: ReadWriteLock;
-    /** Absent: rows that come while an INSERT is under way are the next one. */
+    /** Usually nothing is expected: rows that come while an INSERT is under way are the next one. */
     readonly gather?: Gather;
     /** Called with the number of requests that share an INSERT. */
     readonly onStatement?: ((requests: number) => void) | undefined;
