@@ -13,40 +13,32 @@ export interface ReadMoment {
   readonly changes: number;
 }
 
+export interface FreshnessLimits {
+  /** Absent: no other process announces changes. */
+  readonly invalidation: Announcements | undefined;
+  /** Milliseconds while changes are announced. */
+  readonly announcedFor: number;
+  /** Milliseconds in any case. */
+  readonly otherwiseFor: number;
+  readonly now?: (() => number) | undefined;
+}
+
 /**
  * For how long data counts that was read from the store: until this process changes it, or another one announces a
  * change, and never longer than its time.
  */
 export class Freshness {
-  readonly #invalidation: Announcements | undefined;
-  readonly #announcedFor: number;
-  readonly #otherwiseFor: number;
-  readonly #now: () => number;
+  readonly #limits: FreshnessLimits;
   #changes = 0;
 
-  /**
-   * @param args.announcedFor while changes are announced @param args.otherwiseFor in any case. Milliseconds
-   * @param args.invalidation absent: no other process announces changes
-   */
-  constructor(args: {
-    readonly invalidation: Announcements | undefined;
-    readonly announcedFor: number;
-    readonly otherwiseFor: number;
-    readonly now?: (() => number) | undefined;
-  }) {
-    this.#invalidation = args.invalidation;
-    this.#announcedFor = args.announcedFor;
-    this.#otherwiseFor = args.otherwiseFor;
-    this.#now = args.now ?? (() => performance.now());
+  constructor(limits: FreshnessLimits) {
+    this.#limits = limits;
   }
 
   /** To be called before the store is read. */
   begin(): ReadMoment {
-    return {
-      began: this.#now(),
-      position: this.#invalidation?.position() ?? null,
-      changes: this.#changes,
-    };
+    const position = this.#limits.invalidation?.position() ?? null;
+    return { began: this.#now(), position, changes: this.#changes };
   }
 
   /** Whether what was read since may be kept: this process made no change meanwhile. */
@@ -55,16 +47,21 @@ export class Freshness {
   }
 
   /** Whether what was read at that moment counts. @param otherwiseFor instead of the usual time */
-  isFresh(id: string, { began, position }: ReadMoment, otherwiseFor = this.#otherwiseFor): boolean {
+  isFresh(id: string, { began, position }: ReadMoment, otherwiseFor = this.#limits.otherwiseFor): boolean {
+    const { invalidation, announcedFor } = this.#limits;
     const age = this.#now() - began;
-    if (this.#invalidation === undefined || position === null) return age <= otherwiseFor;
-    if (this.#invalidation.changedSince(id, position)) return false;
-    return age <= otherwiseFor || (age <= this.#announcedFor && this.#invalidation.isCurrent());
+    if (invalidation === undefined || position === null) return age <= otherwiseFor;
+    if (invalidation.changedSince(id, position)) return false;
+    return age <= otherwiseFor || (age <= announcedFor && invalidation.isCurrent());
   }
 
   /** Announces a change that is stored. Resolves with false when other processes could not be reached. */
   async changed(id: string): Promise<boolean> {
     this.#changes++;
-    return this.#invalidation?.publish(id) ?? true;
+    return this.#limits.invalidation?.publish(id) ?? true;
+  }
+
+  #now(): number {
+    return this.#limits.now?.() ?? performance.now();
   }
 }

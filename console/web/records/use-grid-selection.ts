@@ -16,16 +16,10 @@ export interface GridSelectionProps {
   readonly onDelete: (ids: readonly string[]) => void;
 }
 
-export interface GridSelection {
-  readonly selected: ReadonlySet<string>;
-  /** @param range from the row that was selected last on */
-  readonly select: (row: number, range: boolean) => void;
-  readonly open: (row: number, column: number) => void;
-  readonly run: (key: GridKey) => void;
-}
+export type GridSelection = ReturnType<typeof useGridSelection>;
 
 /** The selected records, and the effects of keys and clicks. */
-export function useGridSelection(props: GridSelectionProps, drawn: GridWindow): GridSelection {
+export function useGridSelection(props: GridSelectionProps, drawn: GridWindow) {
   const { pages, columns, onSelect } = props;
   const { active, moveTo } = drawn;
   const anchor = useRef(0);
@@ -35,6 +29,7 @@ export function useGridSelection(props: GridSelectionProps, drawn: GridWindow): 
     const found = pages.row(row);
     return found === null || found === 'gone' ? null : found.id;
   };
+  /** @param range from the row that was selected last on */
   const select = (row: number, range: boolean): void => {
     const id = idAt(row);
     if (id === null) return;

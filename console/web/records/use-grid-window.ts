@@ -72,30 +72,26 @@ export function useGridWindow(grid: RefObject<HTMLDivElement | null>, props: Gri
       left < element.scrollLeft ? left : Math.max(element.scrollLeft, right - width + selectWidth);
     element.scrollTo({ top: element.scrollTop + down, left: across });
   };
-  const place = { base, rows, active, jumping };
-  const jump = useJump(props, place, { setBase, setJumping, moveTo });
+  const jump = useJump(props, { base, rows, active, jumping, setBase, setJumping, moveTo });
   return { base, placed, bodyHeight, first, end, starts, shown, active, setActive, moveTo, jump };
 }
 
+interface JumpState {
+  readonly base: number;
+  readonly rows: number;
+  readonly active: GridPlace;
+  readonly jumping: boolean;
+  readonly setBase: (base: number) => void;
+  readonly setJumping: (jumping: boolean) => void;
+  readonly moveTo: (place: GridPlace) => void;
+}
+
 /** Leads to the last record, over several renderings: it has to be read, and to have a place. */
-function useJump(
-  { pages, total, jumps }: GridWindowProps,
-  now: {
-    readonly base: number;
-    readonly rows: number;
-    readonly active: GridPlace;
-    readonly jumping: boolean;
-  },
-  change: {
-    readonly setBase: (base: number) => void;
-    readonly setJumping: (jumping: boolean) => void;
-    readonly moveTo: (place: GridPlace) => void;
-  },
-): () => void {
-  const { base, rows, active, jumping } = now;
+function useJump({ pages, total, jumps }: GridWindowProps, state: JumpState): () => void {
+  const { base, rows, active, jumping } = state;
   const jump = (): void => {
     pages.toEnd(total);
-    change.setJumping(true);
+    state.setJumping(true);
   };
   useEffect(() => {
     if (jumps > 0) jump();
@@ -105,9 +101,9 @@ function useJump(
     const last = pages.known - 1;
     const lastBase = Math.max(0, rows - placedRows);
     // the rows around the last one have to have a place before it can be scrolled to
-    if (base !== lastBase) change.setBase(lastBase);
-    else if (active.row !== last) change.moveTo({ row: last, column: active.column });
-    else if (pages.row(last) !== null || pages.error !== null) change.setJumping(false);
+    if (base !== lastBase) state.setBase(lastBase);
+    else if (active.row !== last) state.moveTo({ row: last, column: active.column });
+    else if (pages.row(last) !== null || pages.error !== null) state.setJumping(false);
   });
   return jump;
 }
