@@ -127,6 +127,8 @@ export const uploadConflict = (message: string, offset?: number) =>
   new ApiError('upload_conflict', message, {
     ...(offset !== undefined && { headers: { 'upload-offset': `${offset}` } }),
   });
+export const finalUpload = () =>
+  new ApiError('final_upload', 'This file is made of partial uploads: it takes no bytes of its own');
 export const uploadExpired = () =>
   new ApiError('upload_expired', 'No bytes of this upload came for too long: begin it again');
 /** @param version that is supported */

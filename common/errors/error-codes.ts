@@ -38,6 +38,7 @@ export const errorCodes = {
     status: 403,
     title: 'The account has reached its number of uploads that are not complete',
   },
+  final_upload: { status: 403, title: 'The upload is made of others, and takes no bytes' },
   quota_exceeded: { status: 403, title: 'The account has reached its quota' },
   not_found: { status: 404, title: 'There is nothing at this address' },
   project_not_found: { status: 404, title: 'The project does not exist' },

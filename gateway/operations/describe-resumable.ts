@@ -153,7 +153,7 @@ export const append: OperationDefinition<ResumableDeps> = {
       headers: { ...tusAnswer, ...complete, ...expires, ...offsetAnswer },
     },
   },
-  errors: chunkErrors,
+  errors: [...chunkErrors, 'final_upload'],
   sample: (base) =>
     atUpload(base, 'PATCH', [
       `-H 'Upload-Offset: 0' -H 'Content-Type: ${chunkType}'`,

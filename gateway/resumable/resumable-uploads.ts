@@ -1,4 +1,5 @@
 import {
+  finalUpload,
   notFound,
   payloadTooLarge,
   tooManyUploads,
@@ -13,14 +14,15 @@ import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import type { FileDraft } from '../file-draft.ts';
 import { readFileKey } from '../file-key.ts';
 import { isStoredName } from '../file-name.ts';
-import type { UploadMemory } from '../memory/upload-memory.ts';
 import { bodyOfParts } from './body-of-parts.ts';
-import { type Chunk, type Sat, Sitting, type SittingDeps } from './sitting.ts';
-import { finishTimeout, type Progress, UploadEnds, type UploadEndsDeps } from './upload-ends.ts';
+import { type ReceiveChunkDeps, receiveChunk } from './receive-chunk.ts';
+import type { Chunk } from './sitting.ts';
+import { finishTimeout, type Progress, UploadEnds } from './upload-ends.ts';
 import { type UploadLease, UploadLeases } from './upload-leases.ts';
 import {
   type About,
   goesOnAt,
+  isFinal,
   isWhole,
   isWholePart,
   offsetOf,
@@ -31,11 +33,9 @@ import {
   withLength,
 } from './upload-state.ts';
 
-export interface ResumableUploadsDeps extends UploadEndsDeps {
+export interface ResumableUploadsDeps extends ReceiveChunkDeps {
   readonly deploymentId: string;
-  readonly store: UploadEndsDeps['store'] & SittingDeps['store'] & Pick<ObjectStore, 'partBytes'>;
-  readonly memory: UploadMemory;
-  readonly maxUploadBytes: number;
+  readonly store: ReceiveChunkDeps['store'] & Pick<ObjectStore, 'partBytes'>;
   /** Uploads of an account that are not complete. */
   readonly maxOpenUploads: number;
   /** Milliseconds without new bytes after which an upload is over. */
@@ -125,7 +125,7 @@ export class ResumableUploads {
   }
 
   /** Takes more bytes. Throws 409 when they do not begin where the upload is. */
-  append(
+  async append(
     whose: Whose,
     {
       offset,
@@ -138,6 +138,11 @@ export class ResumableUploads {
       readonly signal: AbortSignal;
     },
   ): Promise<Progress> {
+    if (isFinal(whose.name)) {
+      await this.#find(whose, null, chunk.signal);
+      // "The Server MUST respond with the 403 Forbidden status to PATCH requests against a final upload URL"
+      throw finalUpload();
+    }
     return this.#alone(whose, async (lease) => {
       const known = goesOnAt(lease.found, whose, offset);
       const progress = await this.#find(whose, lease, chunk.signal, known);
@@ -149,8 +154,9 @@ export class ResumableUploads {
     });
   }
 
-  /** Where the upload is. A request that writes to it is ended, so that it stays there. */
+  /** Where the upload is. A request that writes to it is ended, so that it stays there; partial ones are joined on. */
   find(whose: Whose, signal: AbortSignal): Promise<Progress> {
+    if (isFinal(whose.name)) return this.#find(whose, null, signal);
     return this.#alone(whose, (lease) => this.#find(whose, lease, signal));
   }
 
@@ -239,9 +245,16 @@ export class ResumableUploads {
     return done;
   }
 
-  async #find(whose: Whose, lease: UploadLease, signal: AbortSignal, known?: UploadState): Promise<Progress> {
+  /** @param lease null: it only looks; else it completes what is whole */
+  async #find(
+    whose: Whose,
+    lease: UploadLease | null,
+    signal: AbortSignal,
+    known?: UploadState,
+  ): Promise<Progress> {
     const state = await this.#load(whose, signal, known);
-    if (state !== null) return isWhole(state) ? this.#ends.finish(state, lease) : { state, file: null };
+    if (state !== null)
+      return lease !== null && isWhole(state) ? this.#ends.finish(state, lease) : { state, file: null };
     const file = await this.#stored(whose, signal);
     if (file === null) throw noUpload();
     return { file };
@@ -259,35 +272,8 @@ export class ResumableUploads {
     return file?.ownerId === ownerId && file.projectSlug === projectSlug ? file : null;
   }
 
-  async #receive(state: UploadState, lease: UploadLease, chunk: Chunk): Promise<Progress> {
-    const { maxUploadBytes, quota } = this.#deps;
-    const maxBytes = state.maxBytes ?? maxUploadBytes;
-    const before = offsetOf(state);
-    // without a length what comes is counted as it is saved, where it is
-    const most = chunk.body.contentLength ?? (chunk.check === null ? 0 : (state.length ?? maxBytes) - before);
-    const signal = AbortSignal.timeout(finishTimeout);
-    // bytes of partial uploads count already
-    const claimed = state.concat === 'final' ? undefined : quota;
-    const counted = await claimed?.claimBytes(state.file.ownerId, most, signal);
-    let end = before;
-    const onSaved = (offset: number): Error | null => {
-      end = offset;
-      return counted?.(end - before, false) ?? null;
-    };
-    let sat: Sat;
-    try {
-      sat = await new Sitting(this.#deps, { ...chunk, state, lease, maxBytes, onSaved }).run();
-      if (sat.stored !== null) end = sat.state.length ?? 0;
-    } finally {
-      counted?.(end - before, true);
-    }
-    // it is part of what came
-    if (state.rest !== null && sat.state.rest !== state.rest) this.#ends.removeRest(state.rest);
-    if (sat.stored !== null) return this.#ends.store(sat.state, sat.stored.crc32, sat.sha256);
-    if (isWhole(sat.state)) return this.#ends.finish(sat.state, lease, sat.sha256);
-    if (sat.failure !== null) throw sat.failure;
-    if (end > before) lease.left = sat.state;
-    return { state: sat.state, file: null };
+  #receive(state: UploadState, lease: UploadLease, chunk: Chunk): Promise<Progress> {
+    return receiveChunk(this.#deps, { ends: this.#ends, state, lease, chunk });
   }
 
   #addressOf(whose: Whose): UploadAddress {

@@ -39,6 +39,11 @@ export function isWholePart({ concat, rest, file }: UploadState): boolean {
   return concat === 'partial' && rest?.key === file.objectKey;
 }
 
+/** An upload of partial ones: its id follows from theirs (UUIDv5), and other files have another kind of id. */
+export function isFinal(name: string): boolean {
+  return name[14] === '5';
+}
+
 /** Bytes that survive whatever happens to a process. */
 export function offsetOf({ written, rest }: UploadState): number {
   return (written?.size ?? 0) + (rest?.size ?? 0);

@@ -3,13 +3,17 @@ import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { createJanitor } from '../../gateway/janitor/janitor.ts';
+import { StateStore } from '../../gateway/resumable/state-store.ts';
+import { isFinal, offsetOf } from '../../gateway/resumable/upload-state.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
+import { testOwner } from '../services/gateway-on-s3.ts';
 import { testDeployment } from '../services/new-file.ts';
 import { resumableUploadsOn } from '../services/resumable-uploads.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { serveTus, tusStores } from '../services/tus-gateway.ts';
 import { patternBytes } from './object-store-contract.ts';
 
+const never = new AbortController().signal;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 type Gateway = Awaited<ReturnType<typeof serveTus>>;
@@ -131,10 +135,23 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     // else each of them would be bytes that count to no quota
     t.match(await concatenate(gateway, paths, 'b.png'), { status: 409, text: /belongs to another file/ });
     t.match(await concatenate(gateway, paths.slice(1)), { status: 409, text: /belongs to another file/ });
+    const name = (await gateway.left()).map((key) => key.split('/').at(-1) ?? '').find(isFinal) ?? '';
+    const final = `/_f_/demo/resumable/${name}`;
+    const states = new StateStore({ store, deploymentId: testDeployment });
+    const whose = { ownerId: testOwner, projectSlug: 'demo', name };
+    const begun = await states.load(states.addressOf(whose), never);
+    const at = begun === null ? Number.NaN : offsetOf(begun);
+    const takesNone = { status: 403, text: /final_upload/ };
+    t.match(await gateway.patch(final, at, Buffer.alloc(200_000 - at)), takesNone);
+    t.match(await gateway.patch(final, at, Buffer.alloc(1)), takesNone);
+    t.strictSame(await states.load(states.addressOf(whose), never), begun, 'nothing has changed');
+    const stranger = { 'test-owner': '1b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6b' };
+    t.equal((await gateway.patch(final, at, Buffer.alloc(1), stranger)).status, 404);
     readable = Number.POSITIVE_INFINITY;
     read = 0;
     t.equal((await concatenate(gateway, paths)).status, 201);
     t.ok(read < 100_000, `${read} bytes were read again`);
+    t.match(await gateway.patch(final, 200_000, Buffer.alloc(1)), takesNone);
     t.ok((await gateway.stored())[0]?.equals(bytes));
     await eventuallyEqual(t, gateway.left, []);
   });
