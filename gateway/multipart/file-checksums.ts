@@ -56,6 +56,11 @@ export class FileChecksums {
     }
   }
 
+  /** Whether there is anything to check. */
+  get any(): boolean {
+    return this.#announced.length > 0 || this.#crc32s.length > 0;
+  }
+
   /** The bytes of the file follow. */
   begin(): void {
     this.#begun = true;

@@ -65,6 +65,7 @@ const chunkParameters: readonly ApiParameter[] = [
   tusHeader,
   completeHeader,
   headerParameter('Content-Digest', 'RFC 9530: sha-256 or sha-512 of the body'),
+  headerParameter('Repr-Digest', 'RFC 9530: sha-256 or sha-512 of the whole file'),
   headerParameter('Upload-Checksum', 'sha1, sha256 or crc32 of the body, and the checksum in base64'),
 ];
 const chunkBody = { [chunkType]: { schema: bytes }, [partialType]: { schema: bytes } };
@@ -124,7 +125,14 @@ export const uploadState: OperationDefinition<ResumableDeps> = {
   pathParameters: uploadName,
   parameters: [uploadParameter],
   answers: { 200: jsonAnswer('What is known of the file', cloudFile) },
-  errors: [...tusErrors, 'not_found', 'upload_expired', 'too_many_projects', 'quota_exceeded'],
+  errors: [
+    ...tusErrors,
+    'not_found',
+    'upload_expired',
+    'checksum_mismatch',
+    'too_many_projects',
+    'quota_exceeded',
+  ],
   head: { summary: 'How many bytes of an upload are stored', statuses: [200, 204] },
   handler: uploadStateOperation,
 };

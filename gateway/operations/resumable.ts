@@ -21,6 +21,7 @@ import {
   readCount,
   readLength,
   readMetadata,
+  readReprDigest,
   requireChunkType,
   requireTus,
   tusVersion,
@@ -51,6 +52,8 @@ export function createUploadOperation(deps: ResumableDeps): Handler {
     const projectSlug = readProjectSlug(request);
     const concat = isDraft ? undefined : readConcat(request, projectSlug);
     const { metadata, sent } = readFileSent(request, isDraft);
+    const reprDigest = readReprDigest(request);
+    const about = { metadata, ...(reprDigest && { reprDigest }) };
     const isFinal = typeof concat === 'object';
     const { length, isLast } = isDraft
       ? readDraftLength(request, 0)
@@ -66,12 +69,12 @@ export function createUploadOperation(deps: ResumableDeps): Handler {
     const { deploymentId } = resumable;
     const file = draftFile(sent, { id, deploymentId, ownerId, projectSlug });
     if (isFinal) {
-      const made = await resumable.concatenate(file, concat, metadata, request.signal);
+      const made = await resumable.concatenate(file, concat, about, request.signal);
       return answer(201, made, deps, { location: addressOf(file) });
     }
     mustFit(grant, file.contentType, Math.max(length ?? 0, chunk?.body.contentLength ?? 0));
-    const about = { length, metadata, ...(concat && { concat }), ...(link && { maxBytes }) };
-    const progress = await resumable.create(file, about, request.signal, chunk);
+    const more = { length, ...(concat && { concat }), ...(link && { maxBytes }) };
+    const progress = await resumable.create(file, { ...about, ...more }, request.signal, chunk);
     const location = addressOf(file) + (await access.addressQuery(grant, file.name));
     const offset = chunk === null ? {} : { 'upload-offset': `${offsetAfter(progress)}` };
     return answer(201, progress, deps, { location, ...offset });
@@ -123,10 +126,11 @@ export function appendOperation(deps: ResumableDeps): Handler {
     const { maxUploadBytes } = resumable;
     const end = offset + (request.body.contentLength ?? 0);
     if (Math.max(length ?? 0, end) > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'The upload');
-    const check = readChunkCheck(request);
+    const [check, reprDigest] = [readChunkCheck(request), readReprDigest(request)];
     const whose = await whoseUpload(access, request);
     const { body, signal } = request;
-    const progress = await resumable.append(whose, { offset, length, isLast, body, check, signal });
+    const chunk = { body, check, isLast };
+    const progress = await resumable.append(whose, { offset, length, reprDigest, signal, ...chunk });
     const headers = { 'upload-offset': `${offsetAfter(progress)}` };
     return answer(progress.file === null ? 204 : 200, progress, deps, headers);
   });

@@ -99,7 +99,7 @@ export class ResumableUploads {
   async concatenate(
     draft: FileDraft,
     names: readonly string[],
-    metadata: string,
+    sent: Pick<About, 'metadata' | 'reprDigest'>,
     signal: AbortSignal,
   ): Promise<Progress> {
     const file = await this.#stored(draft, signal);
@@ -111,7 +111,7 @@ export class ResumableUploads {
     if (length > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'The upload');
     for (const { into, file } of parts) if (into === undefined) await this.#join(file, draft.name, signal);
     const done = await this.#alone(draft, async (lease) => {
-      const about = { length, metadata, concat: 'final' } as const;
+      const about = { ...sent, length, concat: 'final' } as const;
       const state = (await this.#load(draft, signal)) ?? (await this.#begin(draft, about, signal));
       if (isWhole(state)) return this.#ends.finish(state, lease);
       const body = bodyOfParts(parts, offsetOf(state), (part, start) => states.readRest(part, signal, start));
@@ -130,11 +130,14 @@ export class ResumableUploads {
     {
       offset,
       length,
+      reprDigest,
       ...chunk
     }: Chunk & {
       readonly offset: number;
       /** Of an upload whose length was deferred; null: it still is. */
       readonly length: number | null;
+      /** undefined: what was announced before holds. */
+      readonly reprDigest: string | undefined;
       readonly signal: AbortSignal;
     },
   ): Promise<Progress> {
@@ -150,7 +153,8 @@ export class ResumableUploads {
         throw uploadConflict('The upload is complete');
       const at = offsetOf(progress.state);
       if (offset !== at) throw uploadConflict(`The upload has ${at} bytes, and not ${offset}`, at);
-      return this.#receive(withLength(progress.state, length), lease, chunk);
+      const state = withLength(progress.state, length);
+      return this.#receive(reprDigest === undefined ? state : { ...state, reprDigest }, lease, chunk);
     });
   }
 

@@ -140,6 +140,15 @@ function readContentDigest(request: Headers): ChunkCheck | null {
   return { update: (bytes) => checksums.update(bytes), finish: () => checksums.finish(0) };
 }
 
+/** Repr-Digest: of all bytes of the upload, to be checked once they have come. undefined: there is none to check. */
+export function readReprDigest(request: Headers): string | undefined {
+  const text = request.header('repr-digest');
+  if (text === undefined) return undefined;
+  const checksums = new FileChecksums();
+  checksums.expect('repr-digest', text);
+  return checksums.any ? text : undefined;
+}
+
 function readUploadChecksum(request: Headers): ChunkCheck | null {
   const text = request.header('upload-checksum');
   if (text === undefined) return null;

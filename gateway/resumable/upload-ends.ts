@@ -8,6 +8,7 @@ import type { Projects } from '../../common/metadata/projects.ts';
 import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { FileDigests } from '../digest/file-digests.ts';
+import { FileChecksums } from '../multipart/file-checksums.ts';
 import { objectDescription } from '../object-description.ts';
 import type { CountedFile, StorageQuota } from '../storage-quota.ts';
 import type { StateStore } from './state-store.ts';
@@ -70,13 +71,16 @@ export class UploadEnds {
    */
   async store(state: UploadState, crc32: number, taken?: string): Promise<Progress> {
     let signal = finishDeadline();
-    if (state.concat === 'partial') return this.#keepPart(state, signal);
-    const { ownerId, projectSlug, name, objectKey } = state.file;
+    if (state.concat === 'partial') {
+      await this.#digestOf(state, crc32);
+      return this.#keepPart(state, finishDeadline());
+    }
+    const { ownerId, projectSlug, name } = state.file;
     await this.#deps.projects.ensure(ownerId, projectSlug, signal);
     const size = state.length ?? 0;
     let file = await this.#deps.cloudFiles.findByName(name, signal);
     if (file === null) {
-      const sha256 = taken ?? (await this.#digestOf(state));
+      const sha256 = await this.#digestOf(state, crc32, taken);
       // that may have taken longer
       signal = finishDeadline();
       const now = new Date();
@@ -87,8 +91,7 @@ export class UploadEnds {
         counted = await this.#deps.quota?.claim(ownerId, 0, signal);
       } catch (error) {
         // other files have come meanwhile
-        await this.#deps.store.delete(objectKey, signal);
-        await this.#forget(state, signal);
+        await this.#takeBack(state, signal);
         throw error;
       }
       await this.#insert(file, counted, signal);
@@ -100,11 +103,36 @@ export class UploadEnds {
     return { file };
   }
 
-  /** However large it is: a deadline that all of it must meet would be met by no retry either. */
-  async #digestOf({ file, length }: UploadState): Promise<string | undefined> {
+  /**
+   * The SHA-256 if it is wanted. Throws 400 when the bytes are not those that the client announced: then none is left. They
+   * are read once for both, however many there are: a deadline that all must meet would be met by no retry either.
+   */
+  async #digestOf(state: UploadState, crc32: number, taken?: string): Promise<string | undefined> {
     const { digests, store } = this.#deps;
+    const { file, length, reprDigest, concat } = state;
+    const checksums = new FileChecksums();
+    if (reprDigest !== undefined) checksums.expect('repr-digest', reprDigest);
+    checksums.begin();
+    const taking = taken === undefined && concat !== 'partial' ? digests : undefined;
+    if (taking === undefined && !checksums.any) return taken;
     const signal = AbortSignal.timeout(finishTimeout + Math.ceil((length ?? 0) / slowestRead));
-    return digests?.of(store.read(file.objectKey, null, signal));
+    const bytes = checking(store.read(file.objectKey, null, signal), checksums);
+    let sha256 = taken;
+    if (taking !== undefined) sha256 = await taking.of(bytes);
+    else for await (const _ of bytes);
+    try {
+      checksums.finish(crc32);
+    } catch (error) {
+      await this.#takeBack(state, finishDeadline());
+      throw error;
+    }
+    return sha256;
+  }
+
+  /** An object that must not become a file. */
+  async #takeBack(state: UploadState, signal: AbortSignal): Promise<void> {
+    await this.#deps.store.delete(state.file.objectKey, signal);
+    await this.#forget(state, signal);
   }
 
   async #keepPart(state: UploadState, signal: AbortSignal): Promise<Progress> {
@@ -159,5 +187,15 @@ export class UploadEnds {
     if (concat !== 'final') this.#open.removed(file.ownerId, 1);
     // its bytes are a file's now, or gone: what the store said before may count them twice
     quota?.freed(file.ownerId);
+  }
+}
+
+async function* checking(
+  chunks: AsyncIterable<Uint8Array>,
+  checksums: FileChecksums,
+): AsyncIterable<Uint8Array> {
+  for await (const chunk of chunks) {
+    checksums.update(chunk);
+    yield chunk;
   }
 }

@@ -25,6 +25,8 @@ export interface UploadState {
   readonly rest: Remainder | null;
   /** Milliseconds of the epoch. */
   readonly savedAt: number;
+  /** Repr-Digest as it was sent last: of all bytes. */
+  readonly reprDigest?: string;
   /** Its bytes become some of a file, or are those of such uploads. */
   readonly concat?: 'partial' | 'final';
   /** Of a partial upload: the name of the file that it is joined to. Of no other one, so that its bytes count once. */
@@ -32,7 +34,7 @@ export interface UploadState {
 }
 
 /** What is known of an upload that begins. */
-export type About = Pick<UploadState, 'length' | 'maxBytes' | 'metadata' | 'concat'>;
+export type About = Pick<UploadState, 'length' | 'maxBytes' | 'metadata' | 'reprDigest' | 'concat'>;
 
 /** All bytes of a partial upload have come: they are an object, and what is left of the upload. */
 export function isWholePart({ concat, rest, file }: UploadState): boolean {

@@ -6,6 +6,7 @@ import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
+import type { FileDigests } from '../../gateway/digest/file-digests.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
 import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
@@ -41,6 +42,7 @@ export async function serveGatewayOn(
     uploadLinks?: UploadLinks;
     /** 401 without the header `test-token`. */
     needToken?: boolean;
+    digests?: FileDigests;
     /** Makes a quota that asks the stores. */
     limits?: { files: number; bytes: number };
   } = {},
@@ -88,6 +90,7 @@ export async function serveGatewayOn(
     ...(options.redis && { redis: options.redis }),
     ...(options.maxOpenUploads && { maxOpenUploads: options.maxOpenUploads }),
     ...(quota && { quota }),
+    ...(options.digests && { digests: options.digests }),
   });
   t.teardown(async () => {
     if (!(await running.untilIdle(20_000))) throw new Error('an upload is not over');
@@ -113,6 +116,7 @@ export async function serveGatewayOn(
       maxUploadBytes,
       resumable,
       ...(quota && { quota }),
+      ...(options.digests && { digests: options.digests }),
       fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
       uploads: running,
       downloads: plentyOfSlots(),

@@ -81,5 +81,10 @@ export async function serveTus(
     Promise.all(
       [...gateway.rows.values()].map(({ objectKey }) => collect(store.read(objectKey, null, never))),
     );
-  return { ...gateway, ask, begin, patch, left, stored };
+  const objects = async (): Promise<string[]> => {
+    const found: string[] = [];
+    for await (const { key } of store.list('', never)) found.push(key);
+    return found;
+  };
+  return { ...gateway, ask, begin, patch, left, stored, objects };
 }
