@@ -106,9 +106,14 @@ export const noSuchProject = (slug: string) =>
   new ApiError('project_not_found', `Project ${JSON.stringify(slug.slice(0, 80))} does not exist`);
 export const recordSpaceNotFound = (slug: string, reason: string) =>
   new ApiError('record_space_not_found', `Record space '${slug}' does not exist${reason}`);
-export const methodNotAllowed = (method: string, allow: readonly string[]) =>
+/** @param more headers of answers at this path */
+export const methodNotAllowed = (
+  method: string,
+  allow: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+) =>
   new ApiError('method_not_allowed', `${method} is not allowed here; use ${allow.join(', ')}`, {
-    headers: { allow: allow.join(', ') },
+    headers: { ...more, allow: allow.join(', ') },
   });
 /** @param limit bytes */
 export const headersTooLarge = (size: number, limit: number) =>

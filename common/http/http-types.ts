@@ -102,7 +102,7 @@ export interface Route {
   readonly localOnly?: boolean;
   /** Its answers are for pages of its own origin: CORS allows no other one. */
   readonly withoutCors?: boolean;
-  /** What OPTIONS answers of its path besides the methods. */
+  /** What OPTIONS and a 405 of its path answer besides the methods. */
   readonly optionsHeaders?: Headers;
   /** Not bounded by the request timeout, because bytes flow for as long as they flow. */
   readonly transfersBytes?: boolean;

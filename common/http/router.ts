@@ -76,7 +76,7 @@ export class Router {
     const group = this.#find(segments);
     if (group === undefined) throw nothingHere();
     const route = group.methods.get(method === 'HEAD' ? 'GET' : method);
-    if (route === undefined) throw methodNotAllowed(method, allowedMethods(group));
+    if (route === undefined) throw methodNotAllowed(method, allowedMethods(group), optionsHeadersOf(group));
     return { route, params: readParams(group.segments, segments) };
   }
 
@@ -84,9 +84,7 @@ export class Router {
   options(path: string): { readonly allow: readonly string[]; readonly optionsHeaders: Headers } {
     const group = this.#find(this.#withoutDoubledSlash(path).split('/'));
     if (group === undefined) throw nothingHere();
-    const routes = [...group.methods.values()];
-    const optionsHeaders = Object.assign({}, ...routes.map((route) => route.optionsHeaders));
-    return { allow: allowedMethods(group), optionsHeaders };
+    return { allow: allowedMethods(group), optionsHeaders: optionsHeadersOf(group) };
   }
 
   /** Whether what is at a path is not for web pages of other origins. */
@@ -138,6 +136,10 @@ function allowedMethods(group: PathGroup): string[] {
   if (methods.includes('GET')) methods.push('HEAD');
   methods.push('OPTIONS');
   return methods;
+}
+
+function optionsHeadersOf(group: PathGroup): Headers {
+  return Object.assign({}, ...[...group.methods.values()].map((route) => route.optionsHeaders));
 }
 
 /** `segments` of a path begin with the empty text before its first slash. */

@@ -27,7 +27,7 @@ import {
   tusVersion,
 } from '../resumable/tus-headers.ts';
 import type { Progress } from '../resumable/upload-ends.ts';
-import { offsetOf } from '../resumable/upload-state.ts';
+import { offsetOf, type UploadState } from '../resumable/upload-state.ts';
 import { mustFit, type UploadAccess } from '../upload-access.ts';
 import { readProjectSlug } from './operation.ts';
 
@@ -93,7 +93,7 @@ function readFileSent(request: HttpRequest, isDraft: boolean) {
   return { metadata, sent };
 }
 
-function addressOf({ projectSlug, name }: FileDraft): string {
+function addressOf({ projectSlug, name }: Pick<FileDraft, 'projectSlug' | 'name'>): string {
   return `/_f_/${projectSlug}/resumable/${name}`;
 }
 
@@ -141,14 +141,7 @@ export function uploadStateOperation(deps: ResumableDeps): Handler {
   const { access, resumable } = deps;
   const offset = spoken(deps, async (request, isDraft) => {
     const progress = await resumable.find(await whoseUpload(access, request), request.signal);
-    const length = progress.file === null ? progress.state.length : progress.file.size;
-    const metadata = progress.file === null ? progress.state.metadata : '';
-    const headers = {
-      'upload-offset': `${offsetAfter(progress)}`,
-      ...(length === null ? { 'upload-defer-length': '1' } : { 'upload-length': `${length}` }),
-      ...(metadata === '' ? {} : { 'upload-metadata': metadata }),
-      ...(progress.file === null && progress.state.concat && { 'upload-concat': progress.state.concat }),
-    };
+    const headers = progress.file === null ? stateHeaders(progress.state) : fileHeaders(progress.file);
     if (!isDraft) return answer(200, progress, deps, headers);
     const { headers: answered } = answer(204, progress, deps, headers);
     return { status: 204, headers: { ...answered } };
@@ -170,6 +163,24 @@ export function dropUploadOperation(deps: ResumableDeps): Handler {
   });
 }
 
+function stateHeaders(state: UploadState): Record<string, string> {
+  const { file, length, metadata, concat, parts = [] } = state;
+  const addresses = parts.map((name) => addressOf({ ...file, name }));
+  return {
+    // "SHOULD NOT contain the Upload-Offset header unless the concatenation has been successfully finished"
+    ...(concat !== 'final' && { 'upload-offset': `${offsetOf(state)}` }),
+    ...(length === null ? { 'upload-defer-length': '1' } : { 'upload-length': `${length}` }),
+    ...(metadata !== '' && { 'upload-metadata': metadata }),
+    ...(concat && { 'upload-concat': concat === 'final' ? `final;${addresses.join(' ')}` : concat }),
+  };
+}
+
+/** What is known once the upload's state is gone. */
+function fileHeaders({ size, originalName, contentType }: CloudFile): Record<string, string> {
+  const metadata = `filename ${base64(originalName)},filetype ${base64(contentType)}`;
+  return { 'upload-offset': `${size}`, 'upload-length': `${size}`, 'upload-metadata': metadata };
+}
+
 async function whoseUpload(access: UploadAccess, request: HttpRequest): Promise<Whose> {
   const projectSlug = readProjectSlug(request);
   const { name = '' } = request.params;
@@ -179,6 +190,8 @@ async function whoseUpload(access: UploadAccess, request: HttpRequest): Promise<
 function offsetAfter(progress: Progress): number {
   return progress.file === null ? offsetOf(progress.state) : progress.file.size;
 }
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 const jsonType = { 'content-type': 'application/json; charset=utf-8' };
 

@@ -111,7 +111,7 @@ export class ResumableUploads {
     if (length > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'The upload');
     for (const { into, file } of parts) if (into === undefined) await this.#join(file, draft.name, signal);
     const done = await this.#alone(draft, async (lease) => {
-      const about = { ...sent, length, concat: 'final' } as const;
+      const about = { ...sent, length, concat: 'final', parts: names } as const;
       const state = (await this.#load(draft, signal)) ?? (await this.#begin(draft, about, signal));
       if (isWhole(state)) return this.#ends.finish(state, lease);
       const body = bodyOfParts(parts, offsetOf(state), (part, start) => states.readRest(part, signal, start));

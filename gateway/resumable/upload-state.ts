@@ -29,12 +29,14 @@ export interface UploadState {
   readonly reprDigest?: string;
   /** Its bytes become some of a file, or are those of such uploads. */
   readonly concat?: 'partial' | 'final';
+  /** Of a file of partial uploads: their names. */
+  readonly parts?: readonly string[];
   /** Of a partial upload: the name of the file that it is joined to. Of no other one, so that its bytes count once. */
   readonly into?: string;
 }
 
 /** What is known of an upload that begins. */
-export type About = Pick<UploadState, 'length' | 'maxBytes' | 'metadata' | 'reprDigest' | 'concat'>;
+export type About = Omit<UploadState, 'file' | 'partBytes' | 'written' | 'rest' | 'savedAt' | 'into'>;
 
 /** All bytes of a partial upload have come: they are an object, and what is left of the upload. */
 export function isWholePart({ concat, rest, file }: UploadState): boolean {

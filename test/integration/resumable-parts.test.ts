@@ -141,6 +141,10 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     const whose = { ownerId: testOwner, projectSlug: 'demo', name };
     const begun = await states.load(states.addressOf(whose), never);
     const at = begun === null ? Number.NaN : offsetOf(begun);
+    const head = await gateway.ask(final);
+    t.match(head, { status: 200, offset: null });
+    t.equal(head.headers.get('upload-length'), '200000');
+    t.equal(head.headers.get('upload-concat'), `final;${paths.join(' ')}`);
     const takesNone = { status: 403, text: /final_upload/ };
     t.match(await gateway.patch(final, at, Buffer.alloc(200_000 - at)), takesNone);
     t.match(await gateway.patch(final, at, Buffer.alloc(1)), takesNone);
@@ -151,6 +155,7 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     read = 0;
     t.equal((await concatenate(gateway, paths)).status, 201);
     t.ok(read < 100_000, `${read} bytes were read again`);
+    t.match(await gateway.ask(final), { status: 200, offset: '200000' });
     t.match(await gateway.patch(final, 200_000, Buffer.alloc(1)), takesNone);
     t.ok((await gateway.stored())[0]?.equals(bytes));
     await eventuallyEqual(t, gateway.left, []);

@@ -61,7 +61,10 @@ for (const [name, openStore] of Object.entries(tusStores)) {
           t.strictSame(JSON.parse((await ask(begun.path, { method: 'GET' })).text), file);
         } else t.ok(Date.parse(answer.headers.get('upload-expires') as string) > Date.now());
       }
-      t.match(await ask(begun.path), { status: 200, offset: `${at}` });
+      const last = await ask(begun.path);
+      t.match(last, { status: 200, offset: `${at}` });
+      t.equal(last.headers.get('upload-length'), `${bytes.byteLength}`);
+      t.equal(last.headers.get('upload-metadata'), metadata.replace(',empty', ''));
       const [file, ...others] = rows.values();
       t.strictSame(others, []);
       t.match(file, { size: bytes.byteLength, contentType: 'image/png', originalName: 'Größe 1.png' });
@@ -406,6 +409,11 @@ t.test('OPTIONS says what is spoken, and pages of other origins may read it', as
   t.equal(answer.headers.get('tus-version'), '1.0.0');
   t.equal(answer.headers.get('tus-max-size'), '1000000');
   t.match(answer.headers.get('tus-extension'), /creation,.*termination/);
+  for (const path of ['/_f_/demo/resumable', '/_f_/demo/resumable/x']) {
+    const refused = await fetch(baseUrl + path, { method: 'PUT' });
+    t.equal(refused.status, 405);
+    t.equal(refused.headers.get('tus-resumable'), '1.0.0');
+  }
   const preflight = await fetch(`${baseUrl}/_f_/demo/resumable/x`, {
     method: 'OPTIONS',
     headers: {
