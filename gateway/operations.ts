@@ -1,7 +1,13 @@
 import type { Route } from '../common/http/http-types.ts';
 import { type DeleteFileDeps, deleteFile } from './operations/delete-file.ts';
 import { deleteFiles } from './operations/delete-files.ts';
-import { append, createUpload, dropUpload, uploadState } from './operations/describe-resumable.ts';
+import {
+  append,
+  createUpload,
+  dropUpload,
+  overridden,
+  uploadState,
+} from './operations/describe-resumable.ts';
 import { type DownloadDeps, download } from './operations/download.ts';
 import { type LinkDeps, link } from './operations/link.ts';
 import { type ListFilesDeps, listFiles } from './operations/list-files.ts';
@@ -38,6 +44,7 @@ export const gatewayOperations: readonly GatewayOperation[] = [
   { name: 'createUpload', method: 'POST', path: resumable, transfersBytes, ...createUpload },
   { name: 'uploadState', method: 'GET', path: `${resumable}/:name`, ...uploadState },
   { name: 'append', method: 'PATCH', path: `${resumable}/:name`, transfersBytes, ...append },
+  { name: 'appendByPost', method: 'POST', path: `${resumable}/:name`, transfersBytes, ...overridden },
   { name: 'dropUpload', method: 'DELETE', path: `${resumable}/:name`, ...dropUpload },
   { name: 'deleteFiles', method: 'POST', path: `${project}/_delete_`, ...deleteFiles },
   { name: 'listFiles', method: 'GET', path: project, ...listFiles },

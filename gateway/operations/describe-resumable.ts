@@ -19,6 +19,7 @@ import {
   appendOperation,
   createUploadOperation,
   dropUploadOperation,
+  overriddenOperation,
   type ResumableDeps,
   uploadStateOperation,
 } from './resumable.ts';
@@ -35,6 +36,7 @@ const completeHeader: ApiParameter = headerParameter(
   'Of the draft: ?1 when the upload ends where the body does, else ?0',
   { type: 'string', enum: ['?0', '?1'] },
 );
+const overrides = { type: 'string', enum: ['PATCH', 'HEAD', 'DELETE'] } as const;
 const uploadName = {
   name: { description: 'The last segment of the upload’s address', schema: { type: 'string', minLength: 1 } },
 } as const;
@@ -179,4 +181,27 @@ export const dropUpload: OperationDefinition<ResumableDeps> = {
   errors: [...tusErrors, 'not_found', 'upload_conflict'],
   sample: (base) => atUpload(base, 'DELETE'),
   handler: dropUploadOperation,
+};
+
+export const overridden: OperationDefinition<ResumableDeps> = {
+  ...append,
+  summary: 'PATCH, HEAD or DELETE an upload from where only POST is possible',
+  description: 'The header X-HTTP-Method-Override of tus says which.',
+  parameters: [
+    { ...headerParameter('X-HTTP-Method-Override', 'PATCH, HEAD or DELETE', overrides), required: true },
+    uploadParameter,
+    ...chunkParameters,
+    headerParameter('Upload-Offset', 'For PATCH: where the bytes begin', count),
+    headerParameter('Upload-Length', 'Bytes in all, if that was deferred', count),
+  ],
+  answers: {
+    200: { ...append.answers[200], description: 'As the method answers' },
+    204: { ...append.answers[204], description: 'As the method answers' },
+  },
+  sample: (base) =>
+    atUpload(base, 'POST', [
+      `-H 'X-HTTP-Method-Override: PATCH' -H 'Upload-Offset: 0' -H 'Content-Type: ${chunkType}'`,
+      `--data-binary 'hello!'`,
+    ]),
+  handler: overriddenOperation,
 };

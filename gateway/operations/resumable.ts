@@ -136,16 +136,22 @@ export function appendOperation(deps: ResumableDeps): Handler {
   });
 }
 
-/** HEAD /_f_/{project_slug}/resumable/{name} says where the upload is, and GET which file it became. */
-export function uploadStateOperation(deps: ResumableDeps): Handler {
+/** HEAD /_f_/{project_slug}/resumable/{name}: where the upload is. */
+export function uploadOffsetOperation(deps: ResumableDeps): Handler {
   const { access, resumable } = deps;
-  const offset = spoken(deps, async (request, isDraft) => {
+  return spoken(deps, async (request, isDraft) => {
     const progress = await resumable.find(await whoseUpload(access, request), request.signal);
     const headers = progress.file === null ? stateHeaders(progress.state) : fileHeaders(progress.file);
     if (!isDraft) return answer(200, progress, deps, headers);
     const { headers: answered } = answer(204, progress, deps, headers);
     return { status: 204, headers: { ...answered } };
   });
+}
+
+/** GET /_f_/{project_slug}/resumable/{name}: which file the upload became. */
+export function uploadStateOperation(deps: ResumableDeps): Handler {
+  const { access, resumable } = deps;
+  const offset = uploadOffsetOperation(deps);
   return async (request) => {
     if (request.method === 'HEAD') return offset(request);
     if (request.header('tus-resumable') !== undefined) requireTus(request);
@@ -179,6 +185,23 @@ function stateHeaders(state: UploadState): Record<string, string> {
 function fileHeaders({ size, originalName, contentType }: CloudFile): Record<string, string> {
   const metadata = `filename ${base64(originalName)},filetype ${base64(contentType)}`;
   return { 'upload-offset': `${size}`, 'upload-length': `${size}`, 'upload-metadata': metadata };
+}
+
+/** POST /_f_/{project_slug}/resumable/{name}: https://tus.io/protocols/resumable-upload#x-http-method-override */
+export function overriddenOperation(deps: ResumableDeps): Handler {
+  const handlers = new Map([
+    ['PATCH', appendOperation(deps)],
+    ['HEAD', uploadOffsetOperation(deps)],
+    ['DELETE', dropUploadOperation(deps)],
+  ]);
+  return spoken(deps, async (request) => {
+    const handler = handlers.get(request.header('x-http-method-override') ?? '');
+    if (handler === undefined)
+      throw invalidHeader([
+        `The header X-HTTP-Method-Override should be ${[...handlers.keys()].join(' or ')}`,
+      ]);
+    return handler(request);
+  });
 }
 
 async function whoseUpload(access: UploadAccess, request: HttpRequest): Promise<Whose> {

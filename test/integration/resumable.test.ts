@@ -198,6 +198,32 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     }
   });
 
+  t.test(`${name}: a client that can only POST names its method in a header`, async (t) => {
+    const { begin, ask, rows, stored, left } = await serveTus(t, await openStore(t));
+    const bytes = patternBytes(100_000);
+    const post = (path: string, method: string, headers: Record<string, string> = {}, body?: Uint8Array) =>
+      ask(path, {
+        method: 'POST',
+        headers: { 'x-http-method-override': method, 'content-type': chunkType, ...headers },
+        ...(body && { body }),
+      });
+    const { path } = await begin(bytes.byteLength);
+    const first = bytes.subarray(0, 70_000);
+    t.match(await post(path, 'PATCH', { 'upload-offset': '0' }, first), { status: 204, offset: '70000' });
+    t.match(await post(path, 'HEAD'), { status: 200, offset: '70000', text: '' });
+    for (const method of ['', 'PUT', 'patch', 'constructor'])
+      t.match(await post(path, method), { status: 400, text: /invalid_header.*X-HTTP-Method-Override/ });
+    t.equal((await post(path, 'DELETE', { 'tus-resumable': '0.2.2' })).status, 412);
+    const last = await post(path, 'PATCH', { 'upload-offset': '70000' }, bytes.subarray(70_000));
+    t.match(last, { status: 200, offset: '100000' });
+    t.ok((await stored())[0]?.equals(bytes));
+    const { path: dropped } = await begin(10);
+    t.equal((await post(dropped, 'DELETE')).status, 204);
+    t.equal((await ask(dropped)).status, 404);
+    t.equal(rows.size, 1);
+    await eventuallyEqual(t, left, []);
+  });
+
   t.test(`${name}: what is wrong gets a clear answer, and changes nothing`, async (t) => {
     const { begin, patch, ask, rows, left } = await serveTus(t, await openStore(t));
     const other = { 'test-owner': '1b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6b' };

@@ -46,6 +46,7 @@ const tusHeaders: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   uploadState: tus,
   uploadStateHead: tus,
   append: { ...tus, 'upload-offset': '0' },
+  appendByPost: { ...tus, 'upload-offset': '0', 'x-http-method-override': 'PATCH' },
   dropUpload: tus,
 };
 const structureHeader = { structure: JSON.stringify(exampleStructure) };
@@ -88,7 +89,11 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
 async function nameFor(id: string, known: Known): Promise<string> {
   if (id === 'deleteFile') return known.newFile();
   if (id === 'putFile') return 'hello.txt';
-  return id === 'append' || id === 'dropUpload' ? known.newUpload() : known.file;
+  return isAppend(id) || id === 'dropUpload' ? known.newUpload() : known.file;
+}
+
+function isAppend(id: string): boolean {
+  return id === 'append' || id === 'appendByPost';
 }
 
 async function queryOf(names: ReadonlySet<string>, known: Known): Promise<string> {
@@ -106,7 +111,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
   const elsewhere = good.target.replace(/^\/demo\/(?:people|user)/, '/demo/nowhere');
   switch (status) {
     case 204:
-      return id === 'append' ? { ...good, body: 'hel' } : good;
+      return isAppend(id) ? { ...good, body: 'hel' } : good;
     case 200:
     case 201:
       return good;
@@ -128,7 +133,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
       return { ...withHeaders({ 'content-length': '500' }), body: '' };
     case 409:
       if (id === 'upload' || id === 'putFile') return withHeaders({ 'idempotency-key': 'busy' });
-      if (id === 'append') return withHeaders({ 'upload-offset': '3' });
+      if (isAppend(id)) return withHeaders({ 'upload-offset': '3' });
       if (id === 'createUpload') return withHeaders(finalOf(await known.newUpload()));
       if (id === 'dropUpload') return elsewhereIn(good, known.file);
       return { ...good, target: '/_projects_/demo' };
