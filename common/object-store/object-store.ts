@@ -18,6 +18,8 @@ export interface ObjectDescription {
   readonly metadata: Readonly<Record<string, string>>;
   /** What the store tells those who read the object from it without us. Absent: `contentType`, and no disposition. */
   readonly served?: { readonly contentType: string; readonly contentDisposition: string };
+  /** There may be an object of this key, which a write that fails leaves as it was, or as it should be. */
+  readonly replaces?: true;
 }
 
 export interface StoredObject extends ObjectInfo, ObjectDescription {}

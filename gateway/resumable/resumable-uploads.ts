@@ -112,7 +112,8 @@ export class ResumableUploads {
     for (const { into, file } of parts) if (into === undefined) await this.#join(file, draft.name, signal);
     const done = await this.#alone(draft, async (lease) => {
       const about = { ...sent, length, concat: 'final', parts: names } as const;
-      const state = (await this.#load(draft, signal)) ?? (await this.#begin(draft, about, signal));
+      const state =
+        (await this.#load(draft, signal)) ?? (await lease.save((until) => this.#begin(draft, about, until)));
       if (isWhole(state)) return this.#ends.finish(state, lease);
       const body = bodyOfParts(parts, offsetOf(state), (part, start) => states.readRest(part, signal, start));
       return this.#receive(state, lease, { body, check: null }).finally(() => body.close());
@@ -234,8 +235,7 @@ export class ResumableUploads {
   #join(whose: Whose, into: string, signal: AbortSignal): Promise<void> {
     return this.#alone(whose, async (lease) => {
       const part = await this.#part(whose, into, signal);
-      if (!(await lease.maySave())) throw uploadConflict('Another request went on with the upload');
-      await this.#deps.states.save({ ...part, into, savedAt: Date.now() }, signal);
+      await lease.save((until) => this.#deps.states.save({ ...part, into, savedAt: Date.now() }, until));
     });
   }
 

@@ -18,7 +18,7 @@ import {
 import { RestThenBody } from './rest-then-body.ts';
 import type { StateStore } from './state-store.ts';
 import type { ChunkCheck } from './tus-headers.ts';
-import type { UploadLease } from './upload-leases.ts';
+import { takenOver, type UploadLease } from './upload-leases.ts';
 import { offsetOf, type Remainder, type UploadState } from './upload-state.ts';
 
 /** While bytes come, what is stored of them counts at least so often. Milliseconds. */
@@ -265,13 +265,10 @@ export class Sitting {
   }
 
   async #save(progress: Pick<UploadState, 'written' | 'rest'>): Promise<void> {
-    if (!(await this.#args.lease.maySave())) throw takenOver();
     const state = { ...this.#state, ...progress, savedAt: Date.now() };
-    await this.#deps.states.save(state, AbortSignal.timeout(endTimeout));
+    await this.#args.lease.save((signal) => this.#deps.states.save(state, signal));
     this.#state = state;
     const refused = this.#args.onSaved(offsetOf(state));
     if (refused !== null) this.#whole?.stop(refused);
   }
 }
-
-const takenOver = () => uploadConflict('Another request went on with the upload');

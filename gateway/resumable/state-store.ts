@@ -17,7 +17,7 @@ type Store = Pick<ObjectStore, 'create' | 'read' | 'head' | 'delete' | 'list'>;
 const largestState = 4 * 1024 * 1024;
 const readAtOnce = 16;
 /** The file system keeps no description of such an object. */
-const nothingToSay = { contentType: 'application/octet-stream', metadata: {} };
+const nothingToSay = { contentType: 'application/octet-stream', metadata: {}, replaces: true } as const;
 
 /**
  * Keeps what is known of uploads as objects beside their bytes, so that the finder of one finds the other. Saving a

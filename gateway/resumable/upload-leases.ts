@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { overloaded } from '../../common/errors/catalogue.ts';
+import { overloaded, unavailable, uploadConflict } from '../../common/errors/catalogue.ts';
 import { waitAtMost } from '../../common/limits/wait-at-most.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
@@ -15,6 +15,8 @@ const renewEvery = 1_500;
 /** How long the next one waits for who holds it. Milliseconds. */
 const patience = 10_000;
 const pollEvery = 100;
+/** What the store may take to save a state: less than the lease lasts, where other gateways wait for it. Milliseconds. */
+const saveTimeout = { alone: 60_000, shared: 4_000 };
 /** States that are kept for the next request, and the parts that they list: some 10 MB. */
 const leftStates = { max: 5_000, maxSize: 50_000, ttl: lifetime };
 
@@ -26,12 +28,13 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return holder or ''
 `);
 const renewScript = redisScript(`
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+local holder = redis.call('GET', KEYS[1])
+if holder ~= ARGV[1] and holder ~= '!' .. ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1
 `);
 const releaseScript = redisScript(`
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if redis.call('GET', KEYS[1]) ~= '!' .. ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])
 `);
 
@@ -50,6 +53,7 @@ export class UploadLease {
   #taken = false;
   #lost = false;
   #keeps = false;
+  #saving = false;
   #resolve: () => void = () => {};
 
   /** @internal of UploadLeases */
@@ -62,9 +66,27 @@ export class UploadLease {
     this.#timer = shared === null ? null : setInterval(() => void this.maySave(), renewEvery).unref();
   }
 
-  /** Whether no other gateway goes on: to be asked before anything is saved. One in this process waits for the end. */
+  /** Saves something, unless another gateway goes on. None does meanwhile: what comes late would undo what it saved. */
+  async save<Saved>(work: (signal: AbortSignal) => Promise<Saved>): Promise<Saved> {
+    let saved: Saved;
+    const signal = AbortSignal.timeout(this.#shared === null ? saveTimeout.alone : saveTimeout.shared);
+    this.#saving = true;
+    try {
+      if (!(await this.maySave())) throw takenOver();
+      saved = await work(signal);
+    } catch (error) {
+      throw signal.aborted ? unavailable('The object store does not take the upload’s state', error) : error;
+    } finally {
+      this.#saving = false;
+    }
+    // a process that stood still has lost it
+    if (!(await this.maySave())) throw takenOver();
+    return saved;
+  }
+
+  /** Whether no other gateway goes on. One in this process waits for the end. */
   async maySave(): Promise<boolean> {
-    if (!this.#lost && this.#shared !== null && !(await this.#shared.renew(this.#keeps))) {
+    if (!this.#lost && this.#shared !== null && !(await this.#shared.renew(this.#keeps || this.#saving))) {
       this.#lost = true;
       this.#keeps = false;
       this.take();
@@ -127,7 +149,7 @@ export class UploadLeases {
     const lease = new UploadLease(shared, () => {
       if (this.#held.get(upload) === lease) this.#held.delete(upload);
       if (lease.left !== undefined && this.#redis !== null)
-        this.#left.set(upload, { holder: shared?.value, state: lease.left });
+        this.#left.set(upload, { holder: shared?.id, state: lease.left });
     });
     this.#held.set(upload, lease);
     const left = this.#left.get(upload);
@@ -148,7 +170,8 @@ class SharedLease {
   readonly #redis: RedisConnection;
   readonly #key: string;
   readonly #log: Log;
-  value: string = randomUUID();
+  readonly id: string = randomUUID();
+  #kept = false;
 
   constructor(redis: RedisConnection, upload: string, log: Log) {
     this.#redis = redis;
@@ -160,22 +183,22 @@ class SharedLease {
   async take(): Promise<unknown> {
     const until = performance.now() + patience;
     for (;;) {
-      const before = await this.#run(takeScript, [this.value, lifetime]);
+      const before = await this.#run(takeScript, [this.id, lifetime]);
       if (before !== 0) return before;
       if (performance.now() > until) throw heldByAnother();
       await sleep(pollEvery);
     }
   }
 
+  /** @param keeps nobody may take it over */
   async renew(keeps: boolean): Promise<boolean> {
-    const before = this.value;
-    if (keeps && !before.startsWith('!')) this.value = `!${before}`;
-    return (await this.#run(renewScript, [before, this.value, lifetime])) !== 0;
+    this.#kept = keeps;
+    return (await this.#run(renewScript, [this.id, keeps ? `!${this.id}` : this.id, lifetime])) !== 0;
   }
 
-  /** Without `keep` anybody may take it anyway, and its value tells whether somebody has. */
+  /** One that is not kept anybody may take anyway, and its value tells whether somebody has. */
   release(): void {
-    if (this.value.startsWith('!')) void this.#run(releaseScript, [this.value]);
+    if (this.#kept) void this.#run(releaseScript, [this.id]);
   }
 
   #run(script: ReturnType<typeof redisScript>, args: (string | number)[]): Promise<unknown> {
@@ -185,4 +208,5 @@ class SharedLease {
   }
 }
 
+export const takenOver = () => uploadConflict('Another request went on with the upload');
 const heldByAnother = () => overloaded('another request completes this upload');

@@ -1,6 +1,6 @@
 /** What a gateway remembers of an upload between two requests. */
 import t from 'tap';
-import { stubPartBytes } from '../services/stub-store.ts';
+import { openStubStore, stubPartBytes } from '../services/stub-store.ts';
 import { serveTus, tusStores } from '../services/tus-gateway.ts';
 import { patternBytes } from './object-store-contract.ts';
 
@@ -56,3 +56,28 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     t.equal((await patch(path, 20, bytes.subarray(20))).status, 200);
   });
 }
+
+t.test('S3: a state that can not be saved leaves the one before', async (t) => {
+  const { stub, store } = await openStubStore(t, { timing: { request: 500 } });
+  const { begin, patch, ask, stored } = await serveTus(t, store);
+  const bytes = patternBytes(200_000);
+  const { path } = await begin(bytes.byteLength, {}, bytes.subarray(0, 50_000));
+  for (const stage of ['after-body', 'after-work'] as const) {
+    const head = await ask(path);
+    const at = Number(head.offset);
+    const fault = stub.fault({
+      operation: 'PutObject',
+      key: /_resumable[^!]*$/,
+      action: { kind: 'error', status: 500, code: 'InternalError', stage },
+    });
+    const { status } = await patch(path, at, bytes.subarray(at, at + 50_000));
+    t.equal(status, 503, stage);
+    fault.remove();
+    const after = await ask(path);
+    t.equal(after.status, 200);
+    t.ok(Number(after.offset) >= at, `${after.offset} bytes`);
+  }
+  const { offset } = await ask(path);
+  t.equal((await patch(path, Number(offset), bytes.subarray(Number(offset)))).status, 200);
+  t.ok((await stored())[0]?.equals(bytes));
+});

@@ -6,8 +6,10 @@ import { draftFile } from '../../gateway/file-draft.ts';
 import { UploadLeases } from '../../gateway/resumable/upload-leases.ts';
 import type { UploadState } from '../../gateway/resumable/upload-state.ts';
 import { patternBytes } from '../integration/object-store-contract.ts';
+import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
+import { openStubStore } from '../services/stub-store.ts';
 import { serveTus, tusStores } from '../services/tus-gateway.ts';
 
 const quick = { connect: 1000, command: 200, backoff: 50 };
@@ -122,6 +124,47 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     t.ok((await b.stored())[0]?.equals(bytes));
   });
 }
+
+t.test('a state that is saved late undoes nothing that another gateway has saved', async (t) => {
+  const { stub, store } = await openStubStore(t);
+  const [one, two] = [await gateway(t), await gateway(t)];
+  const a = await serveTus(t, store, { redis: one.redis });
+  const b = await serveTus(t, store, { redis: two.redis });
+  const bytes = patternBytes(200_000);
+  const { path } = await a.begin(bytes.byteLength);
+  const late = stub.fault({
+    operation: 'PutObject',
+    key: /_resumable[^!]*$/,
+    times: 1,
+    action: { kind: 'delay', ms: 1000, stage: 'after-body' },
+  });
+  const first = a.patch(path, 0, bytes.subarray(0, 50_000));
+  await eventuallyEqual(t, () => late.hits, 1, 'the state is on its way');
+  const at = Number((await b.ask(path)).offset);
+  t.match(await b.patch(path, at, bytes.subarray(at, 150_000)), { status: 204, offset: '150000' });
+  t.ok([204, 409].includes((await first).status));
+  t.match(await a.ask(path), { status: 200, offset: '150000' });
+  t.equal((await a.patch(path, 150_000, bytes.subarray(150_000))).status, 200);
+  t.ok((await a.stored())[0]?.equals(bytes));
+});
+
+t.test('a gateway whose state is not saved gives the upload up before its lease ends', async (t) => {
+  const { stub, store } = await openStubStore(t);
+  const [one, two] = [await gateway(t), await gateway(t)];
+  const a = await serveTus(t, store, { redis: one.redis });
+  const b = await serveTus(t, store, { redis: two.redis });
+  const bytes = patternBytes(200_000);
+  const { path } = await a.begin(bytes.byteLength);
+  const hanging = { operation: 'PutObject', key: /_resumable[^!]*$/, action: { kind: 'hang' } } as const;
+  const fault = stub.fault(hanging);
+  const first = a.patch(path, 0, bytes.subarray(0, 50_000));
+  await eventuallyEqual(t, () => fault.hits, 1, 'the state is on its way');
+  t.equal((await first).status, 503);
+  fault.remove();
+  t.match(await b.ask(path), { status: 200, offset: '0' });
+  t.equal((await b.patch(path, 0, bytes)).status, 200);
+  t.ok((await b.stored())[0]?.equals(bytes));
+});
 
 t.test('a gateway that knows of no other one remembers nothing', async (t) => {
   const leases = new UploadLeases({ redis: null, log: silentLog() });

@@ -126,7 +126,7 @@ export class FileSystemWriter implements ResumableWriter {
         await this.#file.close().catch(() => {});
         throw error;
       }
-      if (visible) await removeQuietly(object);
+      if (visible && this.#description.replaces !== true) await removeQuietly(object);
       if (described && !existsSync(object)) await removeQuietly(meta);
       await this.abort();
       throw error;

@@ -23,7 +23,8 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     async create(key, description, signal) {
       assertObjectKey(key);
       signal.throwIfAborted();
-      return new S3Writer(context, key, description, { signal });
+      const keeps = description.replaces === true;
+      return new S3Writer(context, key, description, { signal, ...(keeps && { before: null }) });
     },
     async resume(key, description, written, signal) {
       assertObjectKey(key);
