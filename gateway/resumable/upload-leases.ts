@@ -40,8 +40,6 @@ return redis.call('DEL', KEYS[1])
 
 /** The right to write to an upload. Who comes next takes it over. */
 export class UploadLease {
-  /** Another request goes on: called at most once. */
-  onTaken: (() => void) | null = null;
   readonly over: Promise<void>;
   /** What is stored, where the request before ran in this process and no other gateway has written since. */
   found: UploadState | undefined;
@@ -51,6 +49,7 @@ export class UploadLease {
   readonly #onRelease: () => void;
   readonly #timer: NodeJS.Timeout | null;
   #taken = false;
+  #onTaken: (() => void) | null = null;
   #lost = false;
   #keeps = false;
   #saving = false;
@@ -64,6 +63,12 @@ export class UploadLease {
       this.#resolve = resolve;
     });
     this.#timer = shared === null ? null : setInterval(() => void this.maySave(), renewEvery).unref();
+  }
+
+  /** Another request goes on: called at most once, and at once if one came before this. */
+  set onTaken(listener: () => void) {
+    this.#onTaken = listener;
+    if (this.#taken) listener();
   }
 
   /** Saves something, unless another gateway goes on. None does meanwhile: what comes late would undo what it saved. */
@@ -105,7 +110,7 @@ export class UploadLease {
   take(): void {
     if (this.#taken || this.#keeps) return;
     this.#taken = true;
-    this.onTaken?.();
+    this.#onTaken?.();
   }
 
   release(): void {

@@ -193,6 +193,8 @@ for (const [name, openStore] of Object.entries(tusStores)) {
       const answers = await Promise.all([0, 1, 2].map(() => patch(path, 0, bytes.subarray(0, 100_000))));
       for (const { status } of answers) t.ok([204, 409].includes(status), `${status}`);
       const offset = Number((await ask(path)).offset);
+      const [most] = answers.map(({ status }) => (status === 204 ? 100_000 : 1)).sort((a, b) => b - a);
+      t.ok(offset >= (most ?? 0), `${offset} bytes count, although all but the newest had to end`);
       t.equal((await patch(path, offset, bytes.subarray(offset))).status, 200);
       t.ok((await stored())[0]?.equals(bytes));
     }

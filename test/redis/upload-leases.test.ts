@@ -176,6 +176,19 @@ t.test('a gateway that knows of no other one remembers nothing', async (t) => {
   }
 });
 
+t.test('a request that is taken over before its first byte ends at once', async (t) => {
+  const leases = new UploadLeases({ log: silentLog() });
+  const first = await leases.take('early');
+  const second = leases.take('early');
+  let taken = 0;
+  first.onTaken = () => {
+    taken++;
+    first.release();
+  };
+  (await second).release();
+  t.equal(taken, 1);
+});
+
 t.test('within a gateway the next one waits for the end of the one before', async (t) => {
   const { leases } = await gateway(t);
   const first = await leases.take('here');
