@@ -10,10 +10,10 @@ import { DownloadSlots } from './download/download-slots.ts';
 import { gatewayExamples } from './examples.ts';
 import { fileAddresses } from './file-addresses.ts';
 import { createFileLinks } from './file-links.ts';
-import { createJanitor, type Janitor } from './janitor/janitor.ts';
+import { createJanitor, type Janitor, type JanitorOptions } from './janitor/janitor.ts';
 import { measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
-import { type GatewayStores, openStores } from './open-stores.ts';
+import { openStores } from './open-stores.ts';
 import { ResumableUploads } from './resumable/resumable-uploads.ts';
 import { StateStore } from './resumable/state-store.ts';
 import { gatewayRoutes } from './routes.ts';
@@ -54,7 +54,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     expireAfter: config.janitorStaleAfter,
     redis,
   });
-  const janitor = openJanitor(services, { store, cloudFiles, resumable });
+  const janitor = openJanitor(services, { store, cloudFiles, digests, resumable });
   return {
     routes: gatewayRoutes({
       deploymentId: deployment.id,
@@ -92,8 +92,8 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
         log.warn({ uploads: uploads.open }, 'the stop leaves uploads to the janitor');
       }
       await resumable.close(takeBackTimeout);
-      await digests?.close();
       await janitor.close();
+      await digests?.close();
       await closeRows();
       memory.close();
       downloads.close();
@@ -131,7 +131,7 @@ function quotaOf(
 
 function openJanitor(
   { config, deployment, redis, uploads, log }: ProcessServices,
-  stores: Pick<GatewayStores, 'store' | 'cloudFiles'> & { readonly resumable: ResumableUploads },
+  stores: Pick<JanitorOptions, 'store' | 'cloudFiles' | 'digests' | 'resumable'>,
 ): Janitor {
   return createJanitor({
     ...{ ...stores, deployment, uploads, log },

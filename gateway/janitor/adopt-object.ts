@@ -1,13 +1,16 @@
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import type { FileDigests } from '../digest/file-digests.ts';
 import { readFileKey } from '../file-key.ts';
 import { readObjectMetadata } from '../object-metadata.ts';
 import { keyPrefixOf } from '../upload-keys.ts';
 
-interface AdoptDeps {
-  readonly store: Pick<ObjectStore, 'head' | 'delete'>;
-  readonly cloudFiles: Pick<CloudFiles, 'insert' | 'findByPrefixes'>;
+export interface AdoptDeps {
+  readonly store: Pick<ObjectStore, 'head' | 'delete' | 'read'>;
+  readonly cloudFiles: Pick<CloudFiles, 'insert' | 'findByPrefixes' | 'namesWithRow'>;
+  /** Absent: files have no digest of their own. */
+  readonly digests?: FileDigests | undefined;
 }
 
 /**
@@ -15,7 +18,7 @@ interface AdoptDeps {
  * left as it is: its bytes may be all that somebody has.
  */
 export async function adoptObject(
-  { store, cloudFiles }: AdoptDeps,
+  { store, cloudFiles, digests }: AdoptDeps,
   key: string,
   { dryRun, signal }: { dryRun: boolean; signal: AbortSignal },
 ): Promise<'row made' | 'object left' | 'nothing there'> {
@@ -32,6 +35,7 @@ export async function adoptObject(
     if (!dryRun) await store.delete(key, signal);
     return 'nothing there';
   }
+  const sha256 = dryRun ? undefined : await digests?.of(store.read(key, null, signal));
   const file: CloudFile = {
     ...known,
     name: parts.name,
@@ -40,9 +44,13 @@ export async function adoptObject(
     size: stored.size,
     // it was not kept beside the object; the bytes are not read for it
     crc32: 0,
+    sha256,
     createdAt: stored.lastModified,
     updatedAt: stored.lastModified,
   };
+  // reading it may have taken long
+  if (sha256 !== undefined && (await cloudFiles.namesWithRow([parts.name], signal)).size > 0)
+    return 'nothing there';
   if (!dryRun) await cloudFiles.insert(file, signal);
   return 'row made';
 }

@@ -4,6 +4,7 @@ import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { Deployment } from '../../common/metadata/deployment.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { LockRefused, type ProcessLock } from '../../common/redis/process-lock.ts';
+import type { FileDigests } from '../digest/file-digests.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 import { abortStaleUploads } from './abort-stale-uploads.ts';
 import { expireUploads } from './expire-uploads.ts';
@@ -15,6 +16,8 @@ import { RowMatch } from './match-rows.ts';
 export interface JanitorOptions {
   readonly store: ObjectStore;
   readonly cloudFiles: CloudFiles;
+  /** Absent: files have no digest of their own. */
+  readonly digests?: FileDigests | undefined;
   readonly deployment: Pick<Deployment, 'keys'>;
   /** Those of this process are alive, whatever the store tells of them. */
   readonly uploads: Pick<RunningUploads, 'openKeys'>;

@@ -1,13 +1,11 @@
 import type { Log } from '../../common/log/log.ts';
-import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectInfo, ObjectStore } from '../../common/object-store/object-store.ts';
 import { nameOf, readFileKey } from '../file-key.ts';
-import { adoptObject } from './adopt-object.ts';
+import { type AdoptDeps, adoptObject } from './adopt-object.ts';
 import type { JanitorRun } from './janitor-run.ts';
 
-export interface ObjectDeps {
-  readonly store: Pick<ObjectStore, 'list' | 'head' | 'delete'>;
-  readonly cloudFiles: Pick<CloudFiles, 'namesWithRow' | 'insert' | 'findByPrefixes'>;
+export interface ObjectDeps extends AdoptDeps {
+  readonly store: AdoptDeps['store'] & Pick<ObjectStore, 'list'>;
   readonly log: Log;
   /** Milliseconds for which an object that has no row is left alone. */
   readonly grace: number;
@@ -71,7 +69,7 @@ export class ObjectMatch {
   }
 
   async #adoptAll(keys: readonly string[], run: JanitorRun): Promise<void> {
-    const { cloudFiles, store, log } = this.#deps;
+    const { cloudFiles, log } = this.#deps;
     const { report, dryRun, signal } = run;
     if (keys.length === 0) return;
     await run.attempt('look up rows', async () => {
@@ -79,7 +77,7 @@ export class ObjectMatch {
       for (const key of keys) {
         if (withRow.has(nameOf(key))) continue;
         await run.attempt('give an object its row', async () => {
-          const done = await adoptObject({ store, cloudFiles }, key, { dryRun, signal });
+          const done = await adoptObject(this.#deps, key, { dryRun, signal });
           if (done === 'row made') report.rowsMade++;
           if (done !== 'object left') return;
           if (report.objectsLeft++ === 0)

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,6 +10,7 @@ import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { FileDigests } from '../../gateway/digest/file-digests.ts';
 import { createJanitor, type JanitorOptions } from '../../gateway/janitor/janitor.ts';
 import { objectMetadata } from '../../gateway/object-metadata.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
@@ -91,6 +92,20 @@ t.test('an object without a row gets it, with the name that its client gave', as
     contentType: 'text/plain',
   });
   t.match(await janitor.run({ dryRun: false }), { rowsMade: 0 });
+});
+
+t.test('a row that is made of an object has the SHA-256, where files have one', async (t) => {
+  const digests = new FileDigests();
+  t.teardown(() => digests.close());
+  const { store, cloudFiles, janitor } = await setUp(t, { digests });
+  for (const content of ['orphan', 'x'.repeat(200_000)]) {
+    const file = fileOf(content);
+    await put(store, file.objectKey, content, objectMetadata(file));
+    t.match(await janitor.run({ dryRun: true }), { rowsMade: 1 });
+    t.match(await janitor.run({ dryRun: false }), { rowsMade: 1, failures: 0 });
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    t.match(await cloudFiles.findByName(file.name, signal), { id: file.id, sha256 });
+  }
 });
 
 t.test('a bucket that was restored without its metadata loses nothing', async (t) => {
