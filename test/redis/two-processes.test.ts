@@ -97,6 +97,31 @@ for (const [where, on] of [
   });
 }
 
+t.test('a link for one upload lets one in, at whichever gateway', async (t) => {
+  const c = await startSluice({ script: 'gateway/main.ts', env });
+  t.teardown(async () => {
+    await c.kill();
+    await removeData(c);
+  });
+  const headers = { authorization: `Bearer ${await token(null, '--name', 'links')}` };
+  for (const maker of [b, c]) {
+    const body = JSON.stringify({ expiresIn: 600, times: 1 });
+    const made = await fetch(`${maker.baseUrl}/_f_/p/upload-link`, { method: 'POST', headers, body });
+    t.equal(made.status, 200);
+    const { pathname, search } = new URL(((await made.json()) as { form: string }).form);
+    const use = async ({ baseUrl }: Sluice): Promise<number> => {
+      const form = new FormData();
+      form.append('file', new Blob(['x']), 'x.txt');
+      const response = await fetch(baseUrl + pathname + search, { method: 'POST', body: form });
+      await response.text();
+      return response.status;
+    };
+    const used = await Promise.all([b, c, b, c, b, c].map(use));
+    t.strictSame(used.sort(), [200, 403, 403, 403, 403, 403]);
+    t.strictSame([await use(b), await use(c)], [403, 403]);
+  }
+});
+
 t.test('a failed login is counted for all processes, until a success', async (t) => {
   const users = structureOf('p', 'people', [
     { name: 'email', type: 'TEXT', unique: true },
