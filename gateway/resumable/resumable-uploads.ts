@@ -87,9 +87,17 @@ export class ResumableUploads {
     await this.#open.admit(draft.ownerId, signal);
     const state = await this.#begin(draft, about, signal);
     if (about.length !== 0 && chunk === null) return { state, file: null };
-    return this.#alone(draft, (lease) =>
-      chunk === null ? this.#ends.finish(state, lease) : this.#receive(state, lease, chunk),
-    );
+    return this.#alone(draft, async (lease) => {
+      try {
+        return await (chunk === null ? this.#ends.finish(state, lease) : this.#receive(state, lease, chunk));
+      } catch (error) {
+        // nobody was told where it is, so nobody can go on
+        const until = AbortSignal.timeout(finishTimeout);
+        const left = await this.#deps.states.load(this.#addressOf(draft), until).catch(() => null);
+        if (left !== null && !isWhole(left)) await this.#ends.drop(left, until).catch(() => {});
+        throw error;
+      }
+    });
   }
 
   /**

@@ -119,7 +119,8 @@ t.test(
       }),
     ).toString('base64url');
     const changed = [
-      value.slice(0, -1) + (value.endsWith('A') ? 'B' : 'A'),
+      // the bits of the last letter that count are the same
+      value.slice(0, -1) + String.fromCharCode(value.charCodeAt(value.length - 1) + 1),
       value.replace(/^[^.]*/, more),
       ...[
         '',
