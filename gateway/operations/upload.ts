@@ -56,8 +56,7 @@ export interface UploadDeps {
   readonly maxUploadBytes: number;
   /** Absent: an account may store what it likes. */
   readonly quota?: StorageQuota | undefined;
-  /** Absent: nobody counts. */
-  readonly usage?: Pick<UsageCounts, 'add'>;
+  readonly usage: Pick<UsageCounts, 'add'>;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
   readonly uploads: RunningUploads;
@@ -200,7 +199,7 @@ export async function storeFile(
     const file: CloudFile = { ...draft, size, crc32, sha256, createdAt: now, updatedAt: now };
     await storeRow(deps, request, file);
     stored = true;
-    deps.usage?.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: size });
+    deps.usage.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: size });
     return answer(file, deps.fileUrl(file));
   } finally {
     rowIsOver();

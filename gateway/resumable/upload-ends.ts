@@ -23,7 +23,7 @@ export interface UploadEndsDeps {
   readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findByName'>;
   readonly projects: Pick<Projects, 'ensure'>;
   readonly quota?: StorageQuota | undefined;
-  readonly usage?: Pick<UsageCounts, 'add'>;
+  readonly usage: Pick<UsageCounts, 'add'>;
   readonly log: Log;
 }
 
@@ -169,7 +169,7 @@ export class UploadEnds {
     try {
       await cloudFiles.insert(file, signal);
       stored = true;
-      usage?.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: file.size });
+      usage.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: file.size });
     } finally {
       rowIsOver();
       counted?.(stored);

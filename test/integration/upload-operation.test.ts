@@ -19,6 +19,7 @@ import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { type FakeRequestArgs, fakeRequest, responseBytes } from '../services/fake-request.ts';
 import { type FormPart, formBody, inChunks, plentyOfMemory } from '../services/multipart-harness.ts';
 import { testDeployment } from '../services/new-file.ts';
+import { noUsage } from '../services/resumable-uploads.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { untilEmpty } from '../services/until-empty.ts';
 import { noUploadKeys } from '../services/upload-keys.ts';
@@ -52,6 +53,7 @@ async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
   });
   const upload = uploadOperation({
     deploymentId: testDeployment,
+    usage: noUsage,
     access,
     projects: {
       async ensure(ownerId, slug) {
@@ -357,6 +359,7 @@ t.test('an object that cannot be taken back is logged', async (t) => {
   const { upload, log, store } = await setUp(t, {});
   const failing = uploadOperation({
     deploymentId: testDeployment,
+    usage: noUsage,
     access,
     projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
     cloudFiles: { announce: () => () => {}, insert: () => Promise.reject(new Error('disk full')) },

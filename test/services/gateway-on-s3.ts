@@ -16,7 +16,7 @@ import { UploadKeys } from '../../gateway/upload-keys.ts';
 import { UploadLinks } from '../../gateway/upload-links.ts';
 import { testDeployment } from './new-file.ts';
 import { noSmallFiles, plentyOfSlots } from './plenty-of-slots.ts';
-import { resumableUploadsOn } from './resumable-uploads.ts';
+import { noUsage, resumableUploadsOn } from './resumable-uploads.ts';
 import { serveRoutes } from './serve-routes.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -101,6 +101,7 @@ export async function serveGatewayOn(
     t,
     gatewayRoutes({
       deploymentId: testDeployment,
+      usage: noUsage,
       async authenticate(request) {
         if (options.needToken && request.header('test-token') === undefined) throw unauthorized('no token');
         return { userId: request.header('test-owner') ?? testOwner, tokenId: 't' };

@@ -12,6 +12,9 @@ export const noResumableUploads = {
   isOpen: async () => false,
 };
 
+/** Of a gateway whose use nobody asks for. */
+export const noUsage = { add() {} };
+
 /** Uploads that can go on, over a store that a test brings. */
 export function resumableUploadsOn(
   deps: Partial<ResumableUploadsDeps> &
@@ -24,6 +27,7 @@ export function resumableUploadsOn(
     maxUploadBytes: 100_000_000,
     maxOpenUploads: 100,
     expireAfter: 86_400_000,
+    usage: noUsage,
     log: silentLog(),
     ...deps,
   });

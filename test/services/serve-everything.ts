@@ -45,7 +45,7 @@ import { testDeployment } from './new-file.ts';
 import { noSmallFiles, plentyOfSlots } from './plenty-of-slots.ts';
 import { testWebhooks } from './query-harness.ts';
 import { quickHasher } from './quick-hasher.ts';
-import { resumableUploadsOn } from './resumable-uploads.ts';
+import { noUsage, resumableUploadsOn } from './resumable-uploads.ts';
 import { silentLog } from './silent-log.ts';
 import { unmeasured } from './unmeasured.ts';
 
@@ -85,7 +85,7 @@ export async function serveEverything(options: {
   readonly usage?: UsageCounts;
 }): Promise<FaultyServer> {
   const { db, database, usage } = options;
-  const counted = usage === undefined ? {} : { usage };
+  const counted = { usage: usage ?? noUsage };
   const root = await mkdtemp(join(tmpdir(), 'sluice-everything-'));
   const store = await createFileSystemStore({ root: join(root, 'files') });
   const projects = new Projects({ db, database });

@@ -20,7 +20,7 @@ import { openMigratedChdb } from './migrated-chdb.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
 import { plentyOfSlots } from './plenty-of-slots.ts';
-import { resumableUploadsOn } from './resumable-uploads.ts';
+import { noUsage, resumableUploadsOn } from './resumable-uploads.ts';
 import { serveRoutes } from './serve-routes.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -65,6 +65,7 @@ export async function serveFiles(
     t,
     gatewayRoutes({
       deploymentId: testDeployment,
+      usage: noUsage,
       async authenticate(request) {
         const userId = (request.header('authorization') ?? '').replace('Bearer ', '');
         if (userId !== ada && userId !== eve) throw unauthorized('not good');
