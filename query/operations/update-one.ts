@@ -50,6 +50,6 @@ export const updateOne: OperationDefinition = {
   parameters: ({ conditions }) => conditions,
   options: true,
   ...changedRecord,
-  errors: [...conditionErrors, ...writeErrors, 'no_conditions', 'no_match'],
+  errors: [...conditionErrors, ...writeErrors, 'no_conditions', 'no_match', 'query_too_expensive'],
   sample: { first: makePerson, query: '?name=Ada' },
 };

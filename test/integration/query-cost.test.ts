@@ -42,6 +42,7 @@ t.test('what a find may read that can not end before it has read all', async (t)
   t.match(await many.find('number[gt]=3990'), refused);
   t.match(await many.find('', { ...page, ...sorted }), refused);
   t.match(await many.findOne('number[gt]=3990', sorted), refused);
+  t.match(await many.updateOne('number[gt]=3990', { number: 1 }, sorted), refused);
   // several share a statement
   const shared = await Promise.all([1, 2, 3, 4, 5].map((number) => many.find(`number=${number}`)));
   for (const answer of shared) t.match(answer, refused);
