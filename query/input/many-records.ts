@@ -19,13 +19,27 @@ export function manyKeys(body: unknown, keys: readonly string[]): Readonly<Recor
 
 /** The records to change. All of them only if that is said: `{"id": {"exists": true}}`. Throws a 400. */
 export function parseWhere(where: unknown, request: HttpRequest, structure: Structure): Conditions {
+  const conditions = parseAllWhere(where, request, structure);
+  const { plain, others, hashed } = conditions;
+  if (plain.length + others.length + hashed.length === 0) throw noConditions();
+  return conditions;
+}
+
+/** Conditions in the address and in `where` of a body, where all records that match are meant. Throws a 400. */
+export function parseAllWhere(
+  where: unknown,
+  request: Pick<HttpRequest, 'query' | 'header'>,
+  structure: Structure,
+): Conditions {
   const { paramRelationship, page, sort } = parseOptions(request.header('options'), structure);
   if (page !== null || sort !== null)
     throw invalidOptions(['Options: pagination and sort do not apply: all records that match are meant']);
-  const inQuery = givenInQuery(request.query, structure);
-  const given = [...inQuery, ...(where === undefined ? [] : givenInBody(where, structure))];
-  if (given.length === 0) throw noConditions();
-  return parseConditions(given, structure, paramRelationship);
+  const inBody = where === undefined ? [] : givenInBody(where, structure);
+  return parseConditions(
+    [...givenInQuery(request.query, structure), ...inBody],
+    structure,
+    paramRelationship,
+  );
 }
 
 /** Changes of many records: values of `set`, and increments of `inc`. Throws a 400. */

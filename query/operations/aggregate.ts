@@ -2,6 +2,7 @@ import { continueWith } from '../../common/limits/continue-with.ts';
 import { arrayOf } from '../../common/openapi/schema.ts';
 import { parseAggregate } from '../input/aggregate/parse-aggregate.ts';
 import { requireQueryType } from '../input/query-media-type.ts';
+import { conditionErrors } from '../openapi/describe-operation.ts';
 import { queryableHeaders, timingParameter } from '../openapi/filter-schemas.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
 import { cachedRecord } from './cached-answer.ts';
@@ -19,12 +20,12 @@ export const aggregate: OperationDefinition = {
       // its answer may be one row though there are no records
       if (space.missing)
         return jsonAnswer(
-          await reader.aggregate(space, parseAggregate(asked, space.structure), signal),
+          await reader.aggregate(space, parseAggregate(asked, request, space.structure), signal),
           headers,
         );
-      const key = `aggregate ${JSON.stringify(asked)}`;
+      const key = `aggregate ${request.rawQuery} ${JSON.stringify(asked)}`;
       return cachedRecord({ cache: store.results, space, request, asked: key, headers }, () => {
-        const plan = parseAggregate(asked, space.structure);
+        const plan = parseAggregate(asked, request, space.structure);
         const read = (): Promise<string> => reader.aggregate(space, plan, signal);
         return { conditions: plan.where, populate: null, total: null, now: () => null, read };
       });
@@ -32,6 +33,8 @@ export const aggregate: OperationDefinition = {
   summary: 'Count, sum and group records',
   description:
     'Groups of the records that match, and what is computed of each group. Without `groupBy` all are one group.',
+  parameters: ({ conditions }) => conditions,
+  options: true,
   headers: [timingParameter],
   body: ({ aggregation }) => aggregation,
   answerHeaders: queryableHeaders,
@@ -41,6 +44,6 @@ export const aggregate: OperationDefinition = {
       description: 'A group: the names in groupBy and values, with what it has; null without a value',
       additionalProperties: true,
     }),
-  errors: ['invalid_condition', 'query_too_expensive', 'too_many_attempts'],
+  errors: [...conditionErrors, 'query_too_expensive'],
   sample: { first: makePerson },
 };

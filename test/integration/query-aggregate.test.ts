@@ -94,6 +94,20 @@ t.test('groups', async (t) => {
   ]);
 });
 
+t.test('conditions in the address count as those in where', async (t) => {
+  const body = { values: { n: 'count' } };
+  const either = { options: JSON.stringify({ paramRelationship: 'Or' }) };
+  t.strictSame(await aggregate(body, { query: 'city=Paris' }), [{ n: 1 }]);
+  t.strictSame(await aggregate(body, { query: 'city=Rome' }), [{ n: 2 }], 'and have an answer of their own');
+  const both = { ...body, where: { amount: { gt: 10 } } };
+  t.strictSame(await aggregate(both, { query: 'city=Paris' }), [{ n: 1 }]);
+  t.strictSame(await aggregate(both, { query: 'city=Rome', headers: either }), [{ n: 3 }]);
+  const problems = await aggregate({}, { query: 'town=Rome&$limit=5' });
+  t.match(problems, { status: 400, problems: [/'town'/, /'\$limit'/] });
+  const paged = { headers: { options: JSON.stringify({ pagination: { limit: 1, page: 1 } }) } };
+  t.match(await aggregate(body, paged), { status: 400, problems: [/pagination and sort do not apply/] });
+});
+
 t.test('an answer that was kept is dropped by a write', async (t) => {
   const body = { where: { city: 'Kyiv' }, values: { n: 'count' } };
   for (const n of [0, 1, 2]) {

@@ -226,7 +226,7 @@ function guess(good: Ask, id: string): Ask {
     return {
       ...good,
       headers: { ...good.headers, structure: users },
-      target: good.target.replace('/people', '/user'),
+      target,
       body,
     };
   }

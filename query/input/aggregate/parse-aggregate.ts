@@ -1,6 +1,7 @@
 import { ApiError } from '../../../common/errors/api-error.ts';
 import { invalidBody, invalidCondition } from '../../../common/errors/catalogue.ts';
 import { shownName } from '../../../common/errors/shown-name.ts';
+import type { HttpRequest } from '../../../common/http/http-types.ts';
 import { longestName } from '../../../common/metadata/slug.ts';
 import { isObject } from '../../structure/is-object.ts';
 import type { Structure } from '../../structure/structure.ts';
@@ -8,6 +9,7 @@ import { type Comparison, kindOfValue } from '../filters/filter.ts';
 import { givenInBody } from '../filters/given-in-body.ts';
 import { nameOfSubject, subjectOf, targetOf } from '../filters/names.ts';
 import { kindWords } from '../filters/read-filter.ts';
+import { parseAllWhere } from '../many-records.ts';
 import { allRecords, type Conditions, parseConditions } from '../parse-conditions.ts';
 import { unknownCondition } from '../unknown-condition.ts';
 import { type AggregatePlan, aggregateLimits, type Group, type Value } from './aggregate-plan.ts';
@@ -18,10 +20,17 @@ import { readEvery, TimeZone } from './time-bucket.ts';
 const parts = ['where', 'groupBy', 'values', 'having', 'sort', 'limit'];
 const bucketParts = ['as', 'bucket', 'every', 'timeZone', 'fill'];
 
-/** Reads the body of an aggregation by the structure of the space. Throws a 400 that lists every problem. */
-export function parseAggregate(body: unknown, structure: Structure): AggregatePlan {
+/**
+ * Reads the body of an aggregation by the structure of the space, and conditions in its address. Throws a 400 that lists
+ * every problem.
+ */
+export function parseAggregate(
+  body: unknown,
+  request: Pick<HttpRequest, 'query' | 'header'>,
+  structure: Structure,
+): AggregatePlan {
   if (!isObject(body)) throw invalidBody('Request body should be a JSON object with groupBy, values or both');
-  return new AggregateReader(structure).read(body);
+  return new AggregateReader(structure).read(body, request);
 }
 
 type Subject = Pick<Comparison, 'target' | 'path'>;
@@ -36,9 +45,12 @@ class AggregateReader {
     this.#structure = structure;
   }
 
-  read(body: Readonly<Record<string, unknown>>): AggregatePlan {
+  read(
+    body: Readonly<Record<string, unknown>>,
+    request: Pick<HttpRequest, 'query' | 'header'>,
+  ): AggregatePlan {
     this.#checkParts('The body', body, parts);
-    const where = this.#conditions(() => givenInBody(body.where ?? {}, this.#structure), this.#structure);
+    const where = this.#conditions(() => parseAllWhere(body.where ?? {}, request, this.#structure));
     const groups = this.#groups(body.groupBy ?? []);
     const values = this.#values(body.values ?? {});
     if (groups.length + values.length === 0 && this.#problems.length === 0)
@@ -59,11 +71,11 @@ class AggregateReader {
         this.#problems.push(`${what} has no part ${shownName(key)}, but ${known.join(', ')}`);
   }
 
-  #conditions(given: () => ReturnType<typeof givenInBody>, structure: Structure): Conditions {
+  #conditions(read: () => Conditions): Conditions {
     try {
-      return parseConditions(given(), structure, 'And');
+      return read();
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
+      if (!(error instanceof ApiError) || error.code === 'invalid_options') throw error;
       this.#problems.push(...error.problems);
       return allRecords;
     }
@@ -157,14 +169,14 @@ class AggregateReader {
     return this.#conditions(() => {
       const read = givenInBody(given, structure);
       const unknown = namesIn(read).filter((name) => !structure.lookup.has(name));
-      if (unknown.length === 0) return read;
+      if (unknown.length === 0) return parseConditions(read, structure, 'And');
       const known = structure.fields.map(({ name }) => shownName(name)).join(', ') || 'none';
       throw invalidCondition(
         unknown.map(
           (name) => `having: ${shownName(name)} is not among the values that are numbers or texts: ${known}`,
         ),
       );
-    }, structure);
+    });
   }
 
   #sort(given: unknown, columns: ReadonlyMap<string, string>): AggregatePlan['sort'] {
