@@ -4,6 +4,7 @@ import { createLoginTokens } from '../common/auth/login-tokens.ts';
 import { openLoginThrottle } from '../common/auth/open-login-throttle.ts';
 import { createConfiguredKeys, createStoredKeys } from '../common/auth/signing-keys.ts';
 import type { Config } from '../common/config/read-config.ts';
+import { readLimitDefaults } from '../common/config/settings.ts';
 import type { Route } from '../common/http/http-types.ts';
 import type { ProcessServices, Service, ServiceFactory } from '../common/lifecycle/service.ts';
 import type { UsageCounts } from '../common/metadata/usage-counts.ts';
@@ -127,7 +128,7 @@ export interface QueryDeps
     | 'loginTokenSecret'
     | 'loginTokenTtl'
   > &
-    Partial<Pick<Config, 'publicUrl' | 'maxStoredRecordBytes' | 'readMaxRows'>>;
+    Partial<Pick<Config, 'publicUrl' | 'maxStoredRecordBytes' | 'readMaxRows' | 'readLimits'>>;
   /** Name of the database that holds all tables. */
   readonly database: string;
   readonly authenticate: Authenticate;
@@ -159,10 +160,12 @@ export function queryRoutes(args: QueryDeps): Route[] {
     }),
   };
   const candidates = new Candidates({ store, checks: new HashChecks(args) });
+  const { readMaxRows: maxRows = 0, readLimits = readLimitDefaults } = config;
+  const cost = { maxRows, timeout: readLimits.timeout };
   const reading = {
     ...deps,
     candidates,
-    reader: new RecordReader({ store, candidates, maxRows: config.readMaxRows }),
+    reader: new RecordReader({ store, candidates, cost }),
   };
   const spaces = new Spaces({ ...deps, maxSpaces: config.maxSpaces });
   const { maxStoredRecordBytes: limit = 0 } = config;

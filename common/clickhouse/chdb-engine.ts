@@ -120,7 +120,9 @@ export class ChdbEngine {
       },
       (error: unknown) => {
         turn.replace();
-        throw account !== undefined && tookTooLong(error) ? deadlineExceeded(this.#limits.timeout) : error;
+        throw account !== undefined && tookTooLong(error)
+          ? deadlineExceeded(this.#limits.timeout, error)
+          : error;
       },
     );
   }
@@ -235,11 +237,14 @@ async function withinTime<Result>(
   } finally {
     clearTimeout(timer);
   }
-  throw deadlineExceeded(limit);
+  throw deadlineExceeded(limit, new Error(timeoutExceeded));
 }
 
+/** The engine's name of the error. */
+const timeoutExceeded = 'TIMEOUT_EXCEEDED';
+
 export function tookTooLong(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('TIMEOUT_EXCEEDED');
+  return error instanceof Error && error.message.includes(timeoutExceeded);
 }
 
 function openSession(chdb: typeof import('chdb'), path: string, settings: Settings, name: string): Session {

@@ -35,7 +35,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
       const statement = { ...readStatement(sql, settings, limit), account };
       const run = (server: ClickhouseServer, until: Until) => server.run(statement, until);
       const bytes = await statements.within({ home, signal }, run).catch((error: unknown) => {
-        throw account !== undefined && tookTooLong(error) ? deadlineExceeded(limit) : error;
+        throw account !== undefined && tookTooLong(error) ? deadlineExceeded(limit, error) : error;
       });
       const text = bytes.toString('utf8').trimEnd();
       return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as Row);

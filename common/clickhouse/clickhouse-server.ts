@@ -56,6 +56,8 @@ const accountShare = 8;
 const streamConnections = 64;
 const queueLimit = 10_000;
 const full = 'too many statements wait';
+/** The engine's name of the error, for one that ends here: the readers of a stream may have it wait. */
+const timeoutExceeded = 'TIMEOUT_EXCEEDED';
 
 /**
  * The server closes a connection that nobody used for keep_alive_timeout: 10 s by default, 3 s before 23.11. One that
@@ -128,9 +130,11 @@ export class ClickhouseServer {
   ): Promise<AsyncIterable<Uint8Array>> {
     const queryId = randomUUID();
     let release = (): void => {};
+    let sent = false;
     try {
       const place = await this.#streamSlots.take(signal, statement.account);
       release = place.release;
+      sent = true;
       const answer = await send(this.#streams, queryId, statement, signal);
       // the client no longer heeds the signal once the head is there
       const giveUp = (): void => void answer.body.destroy(signal.reason as Error);
@@ -146,7 +150,8 @@ export class ClickhouseServer {
       if (ended) this.#kill(queryId);
       caller?.throwIfAborted();
       // a read that takes long says nothing of the server
-      if (ended && !(signal.reason instanceof ServerSilent)) throw deadlineExceeded(args.timeout);
+      if (ended && !(signal.reason instanceof ServerSilent))
+        throw deadlineExceeded(args.timeout, sent ? new Error(timeoutExceeded) : undefined);
       throw statementFailure(signal.aborted ? signal.reason : error, statement);
     }
   }

@@ -1,26 +1,45 @@
-/** Which limit of its own (`SETTINGS`) ended a statement, in words; null: none did. Both engines say it in their messages. */
-export function exceededLimit(error: unknown): string | null {
+/** A limit of its own (`SETTINGS`) that ended a statement. */
+export interface ExceededLimit {
+  readonly of: 'rows' | 'time' | 'groups' | 'memory' | 'answer';
+  /** What it would have taken and what it may take, as the engine writes them; null: it does not say. */
+  readonly found: string | null;
+  readonly most: string | null;
+}
+
+/** The limit that ended a statement; null: none did. Both engines say it in their messages. */
+export function exceededLimit(error: unknown): ExceededLimit | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const { message } = cause;
-    const rows = /rows .*to[_ ]read.* max rows: ([^,]+), current rows: ([\d.]+(?: \w+)?)/.exec(message);
-    if (rows !== null) return `would read ${rounded(rows[2])} records, and may read ${rounded(rows[1])}`;
-    const found = limits.find(({ pattern }) => pattern.test(message));
-    if (found !== undefined) return found.words;
+    for (const { of, pattern } of limits) {
+      const { groups = {} } = pattern.exec(cause.message) ?? { groups: null };
+      if (groups !== null) return { of, found: rounded(groups.found), most: rounded(groups.most) };
+    }
   }
   return null;
 }
 
 /** https://github.com/ClickHouse/ClickHouse/blob/master/src/QueryPipeline/SizeLimits.cpp */
-const limits: readonly { readonly pattern: RegExp; readonly words: string }[] = [
-  { pattern: /Limit for rows to GROUP BY exceeded/, words: 'has too many groups' },
-  { pattern: /Limit for result exceeded/, words: 'has too large an answer' },
+const limits: readonly { readonly of: ExceededLimit['of']; readonly pattern: RegExp }[] = [
   {
-    pattern: /\(?\bquery\)? memory limit exceeded|memory limit \(for query\) exceeded/i,
-    words: 'takes too much memory',
+    of: 'rows',
+    pattern: /rows .*to[_ ]read.* max rows: (?<most>[^,]+), current rows: (?<found>[\d.]+(?: \w+)?)/,
   },
+  {
+    of: 'groups',
+    pattern: /Limit for rows to GROUP BY exceeded(?:: has (?<found>\d+) rows, maximum: (?<most>\d+))?/,
+  },
+  {
+    of: 'answer',
+    pattern: /Limit for result exceeded(?:, max bytes: (?<most>[^,]+), current bytes: (?<found>[\d.]+ \w+))?/,
+  },
+  {
+    of: 'memory',
+    pattern:
+      /(?:\(?\bquery\)? memory limit|memory limit \(for query\)) exceeded(?:: would use (?<found>[\d.]+ \w+).* maximum: (?<most>[\d.]+ \w+))?/i,
+  },
+  { of: 'time', pattern: /TIMEOUT_EXCEEDED/ },
 ];
 
 /** The engine writes `100.00` and `1.00 million`. */
-function rounded(amount = ''): string {
-  return amount.replace(/\.00\b/, '');
+function rounded(amount: string | undefined): string | null {
+  return amount?.replace(/\.00\b/, '') ?? null;
 }

@@ -181,7 +181,7 @@ export const readLimitDefaults = { timeout: 30_000, minRate: 16_384, minRatePeri
 
 const readLimits = {
   timeout: integer('READ_TIMEOUT_MS', readLimitDefaults.timeout, [100, hour]).means(
-    'how long the engine may work on one read, or on the next bytes of a list; then 503 `deadline_exceeded`',
+    'how long the engine may work on one read, or on the next bytes of a list; then 422 `query_too_expensive`',
   ),
   minRate: integer('READ_MIN_RATE', readLimitDefaults.minRate, [0, gibibyte]).means(
     'bytes a second: a list that its client reads more slowly over READ_MIN_RATE_PERIOD_MS is cut while others wait',

@@ -145,16 +145,9 @@ export const unsupportedMediaType = (wanted: string, headers?: Readonly<Record<s
   new ApiError('unsupported_media_type', `Content-Type should be ${wanted}`, {
     ...(headers !== undefined && { headers }),
   });
-/**
- * @param problem which limit, such as "has too many groups"
- * @param indexed fields that few records are found by
- */
-export const queryTooExpensive = (problem: string, indexed: readonly string[], cause?: unknown) =>
-  new ApiError(
-    'query_too_expensive',
-    `The query ${problem}: add a condition, or ask for fewer or larger groups; by ${indexed.join(', ')} the fewest records are read`,
-    { cause },
-  );
+/** @param problem which limit, and what would help */
+export const queryTooExpensive = (problem: string, cause?: unknown) =>
+  new ApiError('query_too_expensive', `The query ${problem}`, { cause });
 export const chunkChecksumMismatch = () =>
   new ApiError(
     'chunk_checksum_mismatch',
@@ -203,8 +196,8 @@ export const overloaded = (what: string, cause?: unknown) =>
 export const unavailable = (what: string, cause?: unknown) =>
   new ApiError('unavailable', `${what}; try again`, { cause });
 /** @param limit milliseconds */
-export const deadlineExceeded = (limit: number) =>
-  new ApiError('deadline_exceeded', `The request was not done within ${limit} ms`);
+export const deadlineExceeded = (limit: number, cause?: unknown) =>
+  new ApiError('deadline_exceeded', `The request was not done within ${limit} ms`, { cause });
 export const databaseUnavailable = (cause: unknown) =>
   new ApiError('not_ready', 'The database does not answer; try again', { cause });
 /** There is no room for the request's write, or for earlier writes that come into the table first. */

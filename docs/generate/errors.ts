@@ -51,7 +51,9 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   chunkChecksumMismatch: catalogue.chunkChecksumMismatch(),
   payloadTooLarge: catalogue.payloadTooLarge(100_000_000, 'File'),
   rangeNotSatisfiable: catalogue.rangeNotSatisfiable(1000),
-  queryTooExpensive: catalogue.queryTooExpensive('has too many groups', ["'id'"]),
+  queryTooExpensive: catalogue.queryTooExpensive(
+    "would read 250 million records, and READ_MAX_ROWS allows 100000000: with eq or in on 'id' or 'email' the fewest records are read",
+  ),
   idempotencyKeyInUse: catalogue.idempotencyKeyInUse(),
   idempotencyKeyReused: catalogue.idempotencyKeyReused(),
   tooManyAttempts: catalogue.tooManyAttempts(4),
@@ -118,7 +120,8 @@ export const remedies: Readonly<Record<string, string>> = {
   project_has_files: 'Delete the files of the project first.',
   upload_conflict: 'Ask for the offset with HEAD, and go on there.',
   idempotency_key_in_use: 'Wait for as long as `Retry-After` says, and send the same request again.',
-  query_too_expensive: 'Ask for fewer records by `where`, for larger buckets, or for fewer groups.',
+  query_too_expensive:
+    'Ask for fewer records by the condition that the message names, for larger buckets, or for fewer groups.',
   upload_expired: 'Begin the upload again.',
   final_upload: 'Send the bytes to a partial upload, before the request that joins them.',
   unsupported_version: 'Use a client of tus 1.0.',

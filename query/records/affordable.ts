@@ -1,11 +1,20 @@
-import { exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
+import { type ExceededLimit, exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
 import { queryTooExpensive } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 
+/** What one read may take of the engine. */
+export interface ReadCost {
+  /** Records; 0: any number. */
+  readonly maxRows: number;
+  /** Milliseconds. */
+  readonly timeout: number;
+}
+
 /** A read by a statement with limits of its own. Throws a 422 when it would cost more than they let it. */
 export async function affordable<Result>(
   { structure }: RecordSpace,
+  cost: ReadCost,
   read: () => Promise<Result>,
 ): Promise<Result> {
   try {
@@ -14,6 +23,25 @@ export async function affordable<Result>(
     const limit = exceededLimit(error);
     if (limit === null) throw error;
     const keyed = structure.fields.filter((field) => field.keyed).map(({ name }) => shownName(name));
-    throw queryTooExpensive(limit, ["'id'", ...keyed], error);
+    const help =
+      limit.of === 'rows' || limit.of === 'time'
+        ? `with eq or in on ${["'id'", ...keyed].join(' or ')} the fewest records are read`
+        : 'add a condition, or ask for fewer or larger groups';
+    throw queryTooExpensive(`${problemOf(limit, cost)}: ${help}`, error);
+  }
+}
+
+function problemOf({ of, found, most }: ExceededLimit, { maxRows, timeout }: ReadCost): string {
+  switch (of) {
+    case 'rows':
+      return `would read ${found} records, and READ_MAX_ROWS allows ${maxRows}`;
+    case 'time':
+      return `takes the engine longer than the ${timeout} ms that READ_TIMEOUT_MS allows`;
+    case 'groups':
+      return `has ${found} groups, and may have ${most}`;
+    case 'memory':
+      return `takes ${found} of memory, and may take ${most}`;
+    case 'answer':
+      return `has an answer of ${found}, and it may have ${most}`;
   }
 }

@@ -14,7 +14,7 @@ import type { StoredValue, Target } from '../structure/field.ts';
 import { type RecordParts, wholeRecord } from '../structure/record-parts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
-import { affordable } from './affordable.ts';
+import { affordable, type ReadCost } from './affordable.ts';
 import type { Candidates, Narrowed } from './candidates.ts';
 import { emptyRow, type GroupRow, groupsJson, wantedRows } from './group-rows.ts';
 import { asJsonArray } from './json-array.ts';
@@ -30,13 +30,13 @@ export const oldest: ReadPlan = { conditions: allRecords, sort: null, page: null
 export class RecordReader {
   readonly #store: RecordStore;
   readonly #candidates: Candidates;
-  readonly #maxRows: number;
+  readonly #cost: ReadCost;
 
-  /** @param args.maxRows that one statement may read; 0: any number */
-  constructor(args: { store: RecordStore; candidates: Candidates; maxRows?: number | undefined }) {
+  /** @param args.cost what one statement may take */
+  constructor(args: { store: RecordStore; candidates: Candidates; cost: ReadCost }) {
     this.#store = args.store;
     this.#candidates = args.candidates;
-    this.#maxRows = args.maxRows ?? 0;
+    this.#cost = args.cost;
   }
 
   /** The answer of `stream`, if rows in memory can give it at once; null: they can't. */
@@ -168,9 +168,9 @@ export class RecordReader {
     const narrowed = await this.#candidates.narrow(space, conditions ?? allRecords, signal);
     if (narrowed === null) return 0;
     const columns = 'toFloat64(count()) AS _records';
-    const tail = `SETTINGS ${costSql(conditions === undefined ? 0 : this.#maxRows)}`;
+    const tail = `SETTINGS ${costSql(conditions === undefined ? 0 : this.#cost.maxRows)}`;
     const count = () => this.#rows<{ _records: number }>(space, { ...narrowed, columns, tail }, signal);
-    const [row] = await affordable(space, count);
+    const [row] = await affordable(space, this.#cost, count);
     return row?._records ?? 0;
   }
 
@@ -186,8 +186,10 @@ export class RecordReader {
     if (narrowed === null)
       return groupsJson(plan, wantedRows(plan, plan.groups.length > 0 ? [] : [emptyRow(plan)]));
     const isFilled = plan.groups.some(({ fill }) => fill);
-    const sql = aggregateSql(plan, this.#maxRows, isFilled ? aggregateLimits.rows + 1 : null);
-    const rows = await affordable(space, () => this.#rows<GroupRow>(space, { ...narrowed, ...sql }, signal));
+    const sql = aggregateSql(plan, this.#cost.maxRows, isFilled ? aggregateLimits.rows + 1 : null);
+    const rows = await affordable(space, this.#cost, () =>
+      this.#rows<GroupRow>(space, { ...narrowed, ...sql }, signal),
+    );
     return groupsJson(plan, isFilled ? wantedRows(plan, rows) : rows);
   }
 
@@ -273,14 +275,14 @@ export class RecordReader {
       },
       settings: this.#costOf(plan),
     };
-    return affordable(space, () => this.#store.find(space, plan, signal, answers));
+    return affordable(space, this.#cost, () => this.#store.find(space, plan, signal, answers));
   }
 
   /** The limit of records of a find, as a setting. A find that may end with its page has none, nor has one of all records. */
   #costOf({ conditions: { plain, others }, sort, page }: ReadPlan): string {
     const isSorted = sort !== null && sort[0].target !== 'id';
     const readsAll = isSorted || (page === null && plain.length + others.length > 0);
-    return readsAll && this.#maxRows > 0 ? costSql(this.#maxRows) : '';
+    return readsAll && this.#cost.maxRows > 0 ? costSql(this.#cost.maxRows) : '';
   }
 
   #rows<Row>(space: RecordSpace, selection: Selection, signal: AbortSignal): Promise<Row[]> {

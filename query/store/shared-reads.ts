@@ -113,8 +113,9 @@ export class SharedReads {
     }
     return settleAll(finds, async () => {
       const found = await readFinds(engine, finds).catch((error: unknown) => {
-        // what several cost together says nothing of one alone
-        if (exceededLimit(error) === null) throw error;
+        // what several cost together says nothing of one alone; but they had their time
+        const limit = exceededLimit(error);
+        if (limit === null || limit.of === 'time') throw error;
         return () => null;
       });
       return (find) => {

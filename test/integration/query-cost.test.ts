@@ -1,12 +1,23 @@
 /** READ_MAX_ROWS: what counts, aggregations and finds may read. */
 import t from 'tap';
+import type { Database } from '../../common/clickhouse/database.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
+
+/** Limits of the engine that a test can't reach, and smaller ones in their place. */
+let smaller: readonly (readonly [string, string])[] = [];
 
 const limited = await openQueryHarness({
   config: { readMaxRows: 5000 },
   // rows in memory would answer
   pending: { fewestMisses: 1e9 },
+  wrap: (db): Database => ({
+    ...db,
+    rows: ({ sql, ...rest }) => {
+      const small = smaller.reduce((text, [limit, less]) => text.replace(limit, less), sql);
+      return db.rows({ ...rest, sql: small });
+    },
+  }),
 });
 t.teardown(() => limited.close());
 
@@ -17,7 +28,9 @@ const structure = structureOf('p', 'many', [
 const many = spaceOf(limited, 'p', 'many', structure);
 const refused = {
   ...{ status: 422, code: 'query_too_expensive' },
-  problems: [/would read 8 thousand records, and may read 5 thousand.* by 'id', 'key' the fewest/],
+  problems: [
+    /would read 8 thousand records, and READ_MAX_ROWS allows 5000: with eq or in on 'id' or 'key' the/,
+  ],
 };
 
 t.test('what a count and an aggregation may read', async (t) => {
@@ -34,6 +47,31 @@ t.test('what a count and an aggregation may read', async (t) => {
   t.match(await count('number[gt]=5'), refused);
   t.match(await limited.call(grouped), refused);
   t.strictSame((await count('key=a7')).body, { count: 1 });
+});
+
+t.test('what an aggregation may have', async (t) => {
+  const grouped = (limit: string, less: string) => {
+    smaller = [
+      ['max_rows_to_read = 5000', 'max_rows_to_read = 0'],
+      [limit, less],
+    ];
+    const body = { groupBy: ['key'], values: { all: { quantile: ['number', 0.5] } }, limit: 10_000 };
+    return limited.call({ path: '/p/many/_aggregate_', structure, body });
+  };
+  const problem = (text: RegExp) => ({ ...refused, problems: [text] });
+  t.match(
+    await grouped('max_rows_to_group_by = 1000000', 'max_rows_to_group_by = 10'),
+    problem(/has \d+ groups, and may have 10: add a condition, or ask for fewer or larger groups$/),
+  );
+  t.match(
+    await grouped('max_memory_usage = 536870912', 'max_memory_usage = 100000'),
+    problem(/takes \S+ [KM]iB of memory, and may take 97.66 KiB: add/),
+  );
+  t.match(
+    await grouped('max_result_bytes = 16777216', 'max_result_bytes = 1000'),
+    problem(/has an answer of \S+ KiB, and it may have 1000 B: add/),
+  );
+  smaller = [];
 });
 
 t.test('what a find may read that can not end before it has read all', async (t) => {

@@ -78,6 +78,7 @@ class Client {
     this.reader = new RecordReader({
       store,
       candidates: new Candidates({ store, checks: {} as HashChecks }),
+      cost: { maxRows: 0, timeout: 30_000 },
     });
   }
 

@@ -63,7 +63,7 @@ export interface FaultyServer {
 const authenticate: Authenticate = async (request) => {
   if (request.header('authorization') !== 'Bearer good') throw unauthorized('not good');
   const fault = request.header('test-fault');
-  if (fault === '422') throw queryTooExpensive('is refused as the test asked', []);
+  if (fault === '422') throw queryTooExpensive('is refused as the test asked');
   if (fault === '500') throw new Error('as the test asked');
   if (fault === '503') throw overloaded('as the test asked');
   if (fault === '507') throw storageFull();
