@@ -1,7 +1,10 @@
 import { type ExceededLimit, exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
 import { queryTooExpensive } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
+import type { Conditions } from '../input/parse-conditions.ts';
+import { keysIn } from '../sql/conditions-sql.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import type { Structure } from '../structure/structure.ts';
 
 /** What one read may take of the engine. */
 export interface ReadCost {
@@ -14,6 +17,7 @@ export interface ReadCost {
 /** A read by a statement with limits of its own. Throws a 422 when it would cost more than they let it. */
 export async function affordable<Result>(
   { structure }: RecordSpace,
+  conditions: Conditions,
   cost: ReadCost,
   read: () => Promise<Result>,
 ): Promise<Result> {
@@ -22,13 +26,15 @@ export async function affordable<Result>(
   } catch (error) {
     const limit = exceededLimit(error);
     if (limit === null) throw error;
-    const keyed = structure.fields.filter((field) => field.keyed).map(({ name }) => shownName(name));
-    const help =
-      limit.of === 'rows' || limit.of === 'time'
-        ? `with eq or in on ${["'id'", ...keyed].join(' or ')} the fewest records are read`
-        : 'add a condition, or ask for fewer or larger groups';
-    throw queryTooExpensive(`${problemOf(limit, cost)}: ${help}`, error);
+    throw queryTooExpensive(`${problemOf(limit, cost)}: ${helpFor(limit, structure, conditions)}`, error);
   }
+}
+
+function helpFor({ of }: ExceededLimit, { fields }: Structure, conditions: Conditions): string {
+  if (of !== 'rows' && of !== 'time') return 'add a condition, or ask for fewer or larger groups';
+  if (keysIn(conditions) !== null) return 'ask for fewer values at once';
+  const keyed = fields.filter((field) => field.keyed).map(({ name }) => shownName(name));
+  return `with eq or in on ${["'id'", ...keyed].join(' or ')} the fewest records are read`;
 }
 
 function problemOf({ of, found, most }: ExceededLimit, { maxRows, timeout }: ReadCost): string {

@@ -170,7 +170,7 @@ export class RecordReader {
     const columns = 'toFloat64(count()) AS _records';
     const tail = `SETTINGS ${costSql(conditions === undefined ? 0 : this.#cost.maxRows)}`;
     const count = () => this.#rows<{ _records: number }>(space, { ...narrowed, columns, tail }, signal);
-    const [row] = await affordable(space, this.#cost, count);
+    const [row] = await affordable(space, conditions ?? allRecords, this.#cost, count);
     return row?._records ?? 0;
   }
 
@@ -187,7 +187,7 @@ export class RecordReader {
       return groupsJson(plan, wantedRows(plan, plan.groups.length > 0 ? [] : [emptyRow(plan)]));
     const isFilled = plan.groups.some(({ fill }) => fill);
     const sql = aggregateSql(plan, this.#cost.maxRows, isFilled ? aggregateLimits.rows + 1 : null);
-    const rows = await affordable(space, this.#cost, () =>
+    const rows = await affordable(space, plan.where, this.#cost, () =>
       this.#rows<GroupRow>(space, { ...narrowed, ...sql }, signal),
     );
     return groupsJson(plan, isFilled ? wantedRows(plan, rows) : rows);
@@ -275,7 +275,7 @@ export class RecordReader {
       },
       settings: this.#costOf(plan),
     };
-    return affordable(space, this.#cost, () => this.#store.find(space, plan, signal, answers));
+    return affordable(space, conditions, this.#cost, () => this.#store.find(space, plan, signal, answers));
   }
 
   /** The limit of records of a find, as a setting. A find that may end with its page has none, nor has one of all records. */

@@ -1,6 +1,7 @@
 import { textLiteral } from '../../common/clickhouse/literal.ts';
+import type { Filter } from '../input/filters/filter.ts';
 import type { After } from '../input/parse-after.ts';
-import type { Condition, Conditions } from '../input/parse-conditions.ts';
+import { asFilter, type Condition, type Conditions, equals } from '../input/parse-conditions.ts';
 import type { Sort, Sorts } from '../input/parse-sort.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
 import { filterSql } from './filter-sql.ts';
@@ -23,19 +24,41 @@ export function idsSql(ids: readonly string[]): string {
 }
 
 /**
- * Conditions that find every matching record by the table of keys: with And one keyed condition, with Or all, if all are
- * keyed. Empty: the keys do not help.
+ * Ids and values of keyed fields of which every record that matches has one: the fewest that are known. Null: there may
+ * be others.
  */
-export function keyedConditions({
+export function keysIn({
   relationship,
   plain,
   others,
-}: Omit<Conditions, 'hashed'>): readonly Condition[] {
-  const isKeyed = ({ target }: Condition): boolean => typeof target !== 'string' && target.keyed;
-  if (relationship === 'Or') return others.length === 0 && plain.every(isKeyed) ? plain : [];
+}: Omit<Conditions, 'hashed'>): readonly Condition[] | null {
+  const branches = [...plain.map(asFilter), ...others];
+  return keysOf({ group: relationship === 'And' ? 'all' : 'any', branches });
+}
+
+function keysOf(filter: Filter): readonly Condition[] | null {
+  if (!('group' in filter)) {
+    const { target, path, operator, values } = filter;
+    const isKey = typeof target === 'string' ? target === 'id' : target.keyed && path.length === 0;
+    return isKey && (operator === 'eq' || operator === 'in')
+      ? values.map((value) => equals(target, value))
+      : null;
+  }
+  if (filter.group === 'none') return null;
+  const keys = filter.branches.map(keysOf);
+  if (filter.group === 'any')
+    return keys.length > 0 && keys.every((each) => each !== null) ? keys.flat() : null;
+  return keys.reduce(
+    (fewest, each) => (each && each.length < (fewest?.length ?? Infinity) ? each : fewest),
+    null,
+  );
+}
+
+/** Those of `keysIn`, where it takes the table of keys to find records by them. */
+export function keyedConditions(conditions: Omit<Conditions, 'hashed'>): readonly Condition[] {
+  const keys = keysIn(conditions) ?? [];
   // the id is the key of the records themselves
-  if (plain.some(({ target }) => target === 'id')) return [];
-  return plain.filter(isKeyed).slice(0, 1);
+  return keys.every(({ target }) => target === 'id') ? [] : keys;
 }
 
 /** For each of several lists of values the first records that have them in the fields, all in order. */

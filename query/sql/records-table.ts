@@ -16,7 +16,7 @@ export interface RecordAddress {
   readonly id: string;
 }
 
-/** A value that a record has in a keyed field. */
+/** A value that a record has in a keyed field, or its id. */
 export type KeyedValue = Pick<Condition, 'target' | 'value'>;
 
 /** A SELECT over the records of one space. All texts are SQL. */
@@ -96,7 +96,7 @@ export class RecordsTable {
 
   select(spaceId: string, { columns, where = null, keyed = [], tail = '' }: Selection): Sql {
     const conditions = [`space = ${textLiteral(spaceId)}`];
-    if (keyed.length > 0) conditions.push(`_id IN (${this.#idsByKeys(spaceId, keyed)})`);
+    if (keyed.length > 0) conditions.push(this.#byKeys(spaceId, keyed));
     if (where !== null) conditions.push(where);
     const sql = `SELECT ${columns} FROM ${this.#records} WHERE ${conditions.join(' AND ')} ${tail}`.trimEnd();
     return { sql, home: this.homeOf(spaceId), space: spaceId };
@@ -251,11 +251,14 @@ export class RecordsTable {
     return { table: this.#keys, columns: ['space', 'key', '_id'] };
   }
 
-  #idsByKeys(spaceId: string, keyed: readonly KeyedValue[]): string {
-    const keys = keyed.map(({ target, value }) =>
-      keyOf(slotOf(target as Exclude<typeof target, string>), value as StoredValue),
-    );
-    return `SELECT _id FROM ${this.#keys} WHERE space = ${textLiteral(spaceId)} AND key IN (${keys.join(', ')})`;
+  #byKeys(spaceId: string, keyed: readonly KeyedValue[]): string {
+    const keys: string[] = [];
+    const ids: string[] = [];
+    for (const { target, value } of keyed)
+      if (typeof target === 'string') ids.push(textLiteral(value as string));
+      else keys.push(keyOf(slotOf(target), value as StoredValue));
+    const found = `SELECT _id FROM ${this.#keys} WHERE space = ${textLiteral(spaceId)} AND key IN (${keys.join(', ')})`;
+    return ids.length === 0 ? `_id IN (${found})` : `(_id IN (${found}) OR _id IN (${ids.join(', ')}))`;
   }
 
   #homeOfAll(records: readonly RecordAddress[]): string {

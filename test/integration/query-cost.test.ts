@@ -86,6 +86,24 @@ t.test('what a find may read that can not end before it has read all', async (t)
   for (const answer of shared) t.match(answer, refused);
 });
 
+t.test('lists of unique values are found by their keys', async (t) => {
+  const ask = (path: string, body: unknown) =>
+    limited.call({ method: 'QUERY', path: `/p/many${path}`, structure, body });
+  const keys = Array.from({ length: 6 }, (_, number) => `b${number}`);
+  const [{ id }] = (await many.find('key=a7')).body;
+  t.strictSame((await ask('/_count_', { key: { in: keys } })).body, { count: 6 });
+  const any = { $or: [{ key: 'b1' }, { key: { in: ['b2', 'b3'] } }, { id }] };
+  t.strictSame((await ask('/_count_', any)).body, { count: 4 });
+  const sum = await ask('/_aggregate_', { where: any, values: { sum: { sum: 'number' } } });
+  t.strictSame(sum.body, [{ sum: 13 }]);
+  t.equal((await ask('', { key: { in: keys }, number: { gte: 5 } })).body.length, 1);
+  const far = Array.from({ length: 800 }, (_, number) => `${number % 2 ? 'a' : 'b'}${number * 5}`);
+  t.match(await ask('/_count_', { key: { in: far } }), {
+    status: 422,
+    problems: [/READ_MAX_ROWS allows 5000: ask for fewer values at once$/],
+  });
+});
+
 t.test('finds that may end early, keys and lists of all records read as they like', async (t) => {
   const first = { number: 3999, key: 'a3999' };
   t.match((await many.find('number[gt]=3998', { pagination: { limit: 1, page: 1 } })).body, [first]);

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { ApiError } from '../../common/errors/api-error.ts';
+import { parseQueryString } from '../../common/http/query-string.ts';
 import { givenInQuery } from '../../query/input/filters/given-in-query.ts';
 import { type Conditions, parseConditions } from '../../query/input/parse-conditions.ts';
 import { conditionsSql, keyedConditions } from '../../query/sql/conditions-sql.ts';
@@ -268,6 +269,17 @@ t.test('keys help where every record that matches has one of them', async (t) =>
     ),
     [],
   );
+  const of = (query: string, relationship?: 'And' | 'Or'): unknown[] =>
+    keyed(parseQueryString(query) as Pairs, relationship);
+  t.strictSame(of('email[in]=a&email[in]=b&age=1'), ['a', 'b']);
+  t.strictSame(of('email[in]=a&email[in]=b&code=1'), [1], 'the fewest');
+  t.strictSame(of('$or[0][email]=a&$or[1][code]=1&$or[2][code][in]=2&$or[2][code][in]=3'), ['a', 1, 2, 3]);
+  t.strictSame(of('$or[0][email]=a&$or[1][id]=x'), ['a', 'x']);
+  t.strictSame(of('$or[0][id]=y&$or[1][id]=x'), []);
+  t.strictSame(of('$and[0][email]=a&$and[1][age]=1', 'Or'), ['a']);
+  t.strictSame(of('$or[0][email]=a&$or[1][age]=1'), []);
+  t.strictSame(of('$not[0][email]=a'), []);
+  t.strictSame(of('email[ne]=a&email[exists]=true'), []);
 });
 
 t.test('an unknown field is told what there is, and arrays and objects how they are sent', async (t) => {
