@@ -2,7 +2,7 @@ import { textLiteral } from '../../common/clickhouse/literal.ts';
 import type { Comparison, Filter } from '../input/filters/filter.ts';
 import { comparable } from '../input/filters/filter-test.ts';
 import { type GivenSql, operatorOf } from '../input/filters/operators.ts';
-import { pathSql, valueLiteral, valueSql } from './value-sql.ts';
+import { listSql, pathSql, valueLiteral, valueSql } from './value-sql.ts';
 
 /** A filter as an expression for WHERE: NULL is as good as false. */
 export function filterSql(filter: Filter): string {
@@ -27,12 +27,11 @@ function comparisonSql({ target, path, operator, values }: Comparison): string {
 }
 
 function literalsOf(values: Comparison['values']): Omit<GivenSql, 'values'> {
-  const literals = values.map(valueLiteral);
-  const among = literals.join(', ');
+  const [first] = values;
   return {
-    literal: literals[0] ?? '',
-    list: `[${among}]`,
-    isAmong: (expression) => (literals.length === 0 ? 'false' : `${expression} IN (${among})`),
+    literal: first === undefined ? '' : valueLiteral(first),
+    list: '',
+    isAmong: (expression) => (first === undefined ? 'false' : `${expression} IN ${listSql(values)}`),
   };
 }
 

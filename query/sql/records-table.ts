@@ -6,7 +6,7 @@ import type { Condition } from '../input/parse-conditions.ts';
 import type { StoredValue } from '../structure/field.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Conversion } from './convert-sql.ts';
-import { keyOf } from './record-keys.ts';
+import { keyOf, keysSql } from './record-keys.ts';
 import { valueBytes } from './record-row.ts';
 import { type RowUpdate, updateAssignments } from './update-sql.ts';
 
@@ -257,7 +257,7 @@ export class RecordsTable {
     for (const { target, value } of keyed)
       if (typeof target === 'string') ids.push(textLiteral(value as string));
       else keys.push(keyOf(slotOf(target), value as StoredValue));
-    const found = `SELECT _id FROM ${this.#keys} WHERE space = ${textLiteral(spaceId)} AND key IN (${keys.join(', ')})`;
+    const found = `SELECT _id FROM ${this.#keys} WHERE space = ${textLiteral(spaceId)} AND key IN ${keysSql(keys)}`;
     return ids.length === 0 ? `_id IN (${found})` : `(_id IN (${found}) OR _id IN (${ids.join(', ')}))`;
   }
 

@@ -41,6 +41,23 @@ export function valueLiteral(value: StoredValue | Date): string {
   }
 }
 
+/** More literals are slower than one text to be read: the engine analyses each of them. */
+const fewLiterals = 16;
+
+/** What stands behind IN for values of one field, one at least. */
+export function listSql(values: readonly (StoredValue | Date)[]): string {
+  const [first] = values;
+  if (values.length <= fewLiterals || typeof first === 'boolean')
+    return `(${values.map(valueLiteral).join(', ')})`;
+  const texts = values.map((value) =>
+    textLiteral(value instanceof Date ? timestampText(value) : String(value)),
+  );
+  const list = `CAST(${textLiteral(`[${texts.join()}]`)}, 'Array(String)')`;
+  if (typeof first === 'string') return list;
+  const type = first instanceof Date ? "DateTime64(3, 'UTC')" : 'Float64';
+  return `CAST(${list}, ${textLiteral(`Array(${type})`)})`;
+}
+
 /** The value at a path of an object as JSON text, NULL where there is none. */
 export function pathSql(column: string, path: readonly string[]): string {
   const raw = `JSONExtractRaw(${column}, ${path.map(textLiteral).join(', ')})`;

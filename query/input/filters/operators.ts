@@ -20,7 +20,7 @@ export interface GivenSql {
   readonly values: readonly Comparable[];
   /** The first of the values. */
   readonly literal: string;
-  /** All of them as an array. */
+  /** All of them as an array, where they are elements. */
   readonly list: string;
   /** Whether an expression is one of them. */
   readonly isAmong: (expression: string) => string;
