@@ -14,7 +14,7 @@ import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { allRecords } from '../../query/input/parse-conditions.ts';
-import { aggregateSql } from '../../query/sql/aggregate-sql.ts';
+import { aggregateSql, costSql } from '../../query/sql/aggregate-sql.ts';
 import { keyOf } from '../../query/sql/record-keys.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import type { Field } from '../../query/structure/field.ts';
@@ -121,7 +121,7 @@ function grouped(slot: string): string {
         { name: 'p95', column: '_v2', of: { ...n1, name: 'quantile' } },
       ],
     },
-    0,
+    costSql(0),
     null,
   );
   return select(columns, null, tail);

@@ -5,6 +5,14 @@ import type { Deployment } from '../metadata/deployment.ts';
 import { rowLine, timestampText } from '../metadata/row-values.ts';
 import { sealedToken } from './sealed-token.ts';
 
+/** What a read with a token may take of the engine, where the operator said so. */
+export interface ReadLimitsOfToken {
+  /** Records; 0: any number. */
+  readonly maxRows?: number;
+  /** Milliseconds. */
+  readonly timeout?: number;
+}
+
 /** An access token as it is stored: never the token itself. */
 export interface AccessToken {
   readonly id: string;

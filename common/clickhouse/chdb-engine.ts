@@ -153,8 +153,8 @@ export class ChdbEngine {
    * that asks for one, which is the event loop's, and this on another.
    */
   async #whole({ sql, settings = '', ...rest }: StreamStatement): Promise<Uint8Array | null> {
-    const { format, signal, account } = rest;
-    const limits = `max_execution_time = ${this.#limits.timeout / 1000}, ${wholeResult}`;
+    const { format, signal, account, timeout = this.#limits.timeout } = rest;
+    const limits = `max_execution_time = ${timeout / 1000}, ${wholeResult}`;
     const computed = async (priority: number) => {
       const statement = `${sql} SETTINGS ${limits}, priority = ${priority}${settings && `, ${settings}`}`;
       const turn = await this.#streaming.acquire(signal);
@@ -176,10 +176,9 @@ export class ChdbEngine {
 
   /** @param release gives the place of the stream back */
   async #stream(
-    { sql, settings = '', format, signal, account }: StreamStatement,
+    { sql, settings = '', format, signal, account, timeout = this.#limits.timeout }: StreamStatement,
     release: () => void,
   ): Promise<AsyncIterable<Uint8Array>> {
-    const { timeout } = this.#limits;
     const turn = await this.#streaming.acquire(signal);
     let killed: Promise<void> | null = null;
     const kill = (): void => {

@@ -20,8 +20,8 @@ export function openClickhouse(options: ClickhouseOptions): Database {
   const { settings, timeout, serverCount } = statements;
   // with another server at hand, a small result that breaks off is read again there
   const ahead = serverCount > 1 ? streamAhead : 0;
-  const limitOf = (account: string | undefined): number =>
-    account === undefined ? timeout : Math.min(timeout, reads.timeout);
+  const limitOf = (account: string | undefined, own = reads.timeout): number =>
+    account === undefined ? timeout : Math.min(timeout, own);
 
   return {
     cluster: options.cluster?.name,
@@ -40,10 +40,10 @@ export function openClickhouse(options: ClickhouseOptions): Database {
       const text = bytes.toString('utf8').trimEnd();
       return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as Row);
     },
-    async stream({ sql, settings: own = '', format, signal, account, home = metadataHome }) {
+    async stream({ sql, settings: own = '', timeout: within, format, signal, account, home = metadataHome }) {
       const body = `${sql}${own && ` SETTINGS ${own}`}\nFORMAT ${format}`;
       const statement = { body, settings: { ...settings, ...streamSettings }, writes: false, account };
-      const limit = limitOf(account);
+      const limit = limitOf(account, within);
       const args = { timeout: limit, ahead };
       const stream = (server: ClickhouseServer, until: Until) => server.stream(statement, until, args);
       return statements.within({ home, signal }, stream, limit);

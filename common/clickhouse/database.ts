@@ -54,6 +54,8 @@ export interface StreamStatement extends ReadStatement {
   readonly format: string;
   /** The result has few rows, such as a page: it may be made in one piece where that is cheaper and it is small. */
   readonly fewRows?: boolean | undefined;
+  /** Milliseconds of the engine's work until the next bytes; absent: as usual. It counts with an account only. */
+  readonly timeout?: number | undefined;
   /** A SETTINGS clause without its first word: `sql` has none, because there may be others to add. */
   readonly settings?: string | undefined;
 }

@@ -6,6 +6,9 @@ export interface ExceededLimit {
   readonly most: string | null;
 }
 
+/** What a statement of ours says (`throwIf`) that counts the records it reads. */
+export const moreRead = 'more records were read than may be';
+
 /** The limit that ended a statement; null: none did. Both engines say it in their messages. */
 export function exceededLimit(error: unknown): ExceededLimit | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
@@ -23,6 +26,7 @@ const limits: readonly { readonly of: ExceededLimit['of']; readonly pattern: Reg
     of: 'rows',
     pattern: /rows .*to[_ ]read.* max rows: (?<most>[^,]+), current rows: (?<found>[\d.]+(?: \w+)?)/,
   },
+  { of: 'rows', pattern: new RegExp(moreRead) },
   {
     of: 'groups',
     pattern: /Limit for rows to GROUP BY exceeded(?:: has (?<found>\d+) rows, maximum: (?<most>\d+))?/,

@@ -222,7 +222,7 @@ export const records = {
     ),
     readLimits,
     readMaxRows: integer('READ_MAX_ROWS', 100_000_000, [0, 1e15]).means(
-      'how many records a count, an aggregation, or a find that is sorted or has conditions and no page may read in the engine; then 422 `query_too_expensive`; 0: any number',
+      'how many records a read, or the search of a change, with conditions or a sort may read in the engine; then 422 `query_too_expensive`; 0: any number',
     ),
   },
 };

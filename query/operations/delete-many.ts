@@ -28,6 +28,6 @@ export const deleteMany: OperationDefinition = {
     example: { where: changes.example },
   }),
   answer: () => exactObject({ deleted: { ...count, description: 'How many records matched' } }),
-  errors: [...conditionErrors, 'no_conditions', 'unavailable'],
+  errors: [...conditionErrors, 'no_conditions', 'query_too_expensive', 'unavailable'],
   sample: { first: makePerson, body: { where: { name: 'Ada' } } },
 };

@@ -43,6 +43,6 @@ export const updateMany: OperationDefinition = {
     example: { where: changes.example, set: changes.example },
   }),
   answer: () => exactObject({ updated: { ...count, description: 'How many records matched' } }),
-  errors: [...conditionErrors, ...writeErrors, 'no_conditions'],
+  errors: [...conditionErrors, ...writeErrors, 'no_conditions', 'query_too_expensive'],
   sample: { first: makePerson, body: { where: { name: 'Ada' }, set: { age: 37 } } },
 };

@@ -14,9 +14,14 @@ export interface ReadCost {
   readonly timeout: number;
 }
 
+/** Of a request: its access token may have limits of its own. */
+export function costFor({ limits }: RecordSpace, usual: ReadCost): ReadCost {
+  return { ...usual, ...limits };
+}
+
 /** A read by a statement with limits of its own. Throws a 422 when it would cost more than they let it. */
 export async function affordable<Result>(
-  { structure }: RecordSpace,
+  { structure, limits }: RecordSpace,
   conditions: Conditions,
   cost: ReadCost,
   read: () => Promise<Result>,
@@ -26,7 +31,10 @@ export async function affordable<Result>(
   } catch (error) {
     const limit = exceededLimit(error);
     if (limit === null) throw error;
-    throw queryTooExpensive(`${problemOf(limit, cost)}: ${helpFor(limit, structure, conditions)}`, error);
+    throw queryTooExpensive(
+      `${problemOf(limit, cost, limits)}: ${helpFor(limit, structure, conditions)}`,
+      error,
+    );
   }
 }
 
@@ -37,12 +45,19 @@ function helpFor({ of }: ExceededLimit, { fields }: Structure, conditions: Condi
   return `with eq or in on ${["'id'", ...keyed].join(' or ')} the fewest records are read`;
 }
 
-function problemOf({ of, found, most }: ExceededLimit, { maxRows, timeout }: ReadCost): string {
+function problemOf(
+  { of, found, most }: ExceededLimit,
+  { maxRows, timeout }: ReadCost,
+  limits: RecordSpace['limits'],
+): string {
+  const by = (own: number | undefined, setting: string) => (own === undefined ? setting : 'the access token');
   switch (of) {
-    case 'rows':
-      return `would read ${found} records, and READ_MAX_ROWS allows ${maxRows}`;
+    case 'rows': {
+      const read = found ?? `more than ${maxRows}`;
+      return `would read ${read} records, and ${by(limits?.maxRows, 'READ_MAX_ROWS')} allows ${maxRows}`;
+    }
     case 'time':
-      return `takes the engine longer than the ${timeout} ms that READ_TIMEOUT_MS allows`;
+      return `takes the engine longer than the ${timeout} ms that ${by(limits?.timeout, 'READ_TIMEOUT_MS')} allows`;
     case 'groups':
       return `has ${found} groups, and may have ${most}`;
     case 'memory':

@@ -1,9 +1,9 @@
+import { exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
 import { type AggregatePlan, aggregateLimits } from '../input/aggregate/aggregate-plan.ts';
 import { allRecords, type Conditions, equals } from '../input/parse-conditions.ts';
-import type { Options, Page } from '../input/parse-options.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
-import { aggregateSql, costSql } from '../sql/aggregate-sql.ts';
-import { afterSql, anyOfSql, idsSql, orderSql } from '../sql/conditions-sql.ts';
+import { aggregateSql, costSql, countedSettings, countedSql } from '../sql/aggregate-sql.ts';
+import { anyOfSql, idsSql } from '../sql/conditions-sql.ts';
 import { rowColumns, storedJson, valueBytes } from '../sql/record-row.ts';
 import type { Selection } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
@@ -14,15 +14,18 @@ import type { StoredValue, Target } from '../structure/field.ts';
 import { type RecordParts, wholeRecord } from '../structure/record-parts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
-import { affordable, type ReadCost } from './affordable.ts';
+import { affordable, costFor, type ReadCost } from './affordable.ts';
 import type { Candidates, Narrowed } from './candidates.ts';
 import { emptyRow, type GroupRow, groupsJson, wantedRows } from './group-rows.ts';
 import { asJsonArray } from './json-array.ts';
 import { lookupOf, matches } from './match-conditions.ts';
+import { firstOf, isSearch, mayEndEarly, tailOf, whereOf } from './plan-sql.ts';
 
-type Ordering = Pick<Options, 'sort' | 'page'>;
 /** A page with no more of them is read in one piece, unless they are large. */
 const fewRecords = 1000;
+
+/** A search for records, with its limit of them: those that are planned to be read, or read. Null: it is no search. */
+type Limited = Narrowed & Pick<Selection, 'counted'> & { readonly maxRows: number | null };
 
 export const oldest: ReadPlan = { conditions: allRecords, sort: null, page: null };
 
@@ -94,12 +97,11 @@ export class RecordReader {
     const now = this.#store.findNow(space, plan);
     if (now !== null) return shared(now.table.rows(now.numbers));
     const columns = `_id, toFloat64(${valueBytes}) AS _bytes`;
-    const alone = (narrowed: Narrowed) =>
-      this.#rows<{ _id: string; _bytes: number }>(
-        space,
-        { ...narrowed, where: whereOf(narrowed, plan), columns, tail: tailOf(plan) },
-        signal,
-      );
+    const alone = (narrowed: Limited) => {
+      const selection = { ...narrowed, where: whereOf(narrowed, plan), columns };
+      const tail = tailOf(plan, costOf(narrowed, space));
+      return this.#rows<{ _id: string; _bytes: number }>(space, { ...selection, tail }, signal);
+    };
     return this.#read<readonly { _id: string; _bytes: number }[]>(space, plan, signal, { shared, alone });
   }
 
@@ -168,9 +170,10 @@ export class RecordReader {
     const narrowed = await this.#candidates.narrow(space, conditions ?? allRecords, signal);
     if (narrowed === null) return 0;
     const columns = 'toFloat64(count()) AS _records';
-    const tail = `SETTINGS ${costSql(conditions === undefined ? 0 : this.#cost.maxRows)}`;
+    const cost = costFor(space, this.#cost);
+    const tail = conditions === undefined ? '' : `SETTINGS ${costSql(cost.maxRows, space.limits?.timeout)}`;
     const count = () => this.#rows<{ _records: number }>(space, { ...narrowed, columns, tail }, signal);
-    const [row] = await affordable(space, conditions ?? allRecords, this.#cost, count);
+    const [row] = await (conditions === undefined ? count() : affordable(space, conditions, cost, count));
     return row?._records ?? 0;
   }
 
@@ -186,8 +189,13 @@ export class RecordReader {
     if (narrowed === null)
       return groupsJson(plan, wantedRows(plan, plan.groups.length > 0 ? [] : [emptyRow(plan)]));
     const isFilled = plan.groups.some(({ fill }) => fill);
-    const sql = aggregateSql(plan, this.#cost.maxRows, isFilled ? aggregateLimits.rows + 1 : null);
-    const rows = await affordable(space, plan.where, this.#cost, () =>
+    const cost = costFor(space, this.#cost);
+    const sql = aggregateSql(
+      plan,
+      costSql(cost.maxRows, space.limits?.timeout),
+      isFilled ? aggregateLimits.rows + 1 : null,
+    );
+    const rows = await affordable(space, plan.where, cost, () =>
       this.#rows<GroupRow>(space, { ...narrowed, ...sql }, signal),
     );
     return groupsJson(plan, isFilled ? wantedRows(plan, rows) : rows);
@@ -210,7 +218,7 @@ export class RecordReader {
 
   async #streamRows(
     space: RecordSpace,
-    narrowed: Narrowed,
+    narrowed: Limited,
     plan: ReadPlan,
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array>> {
@@ -222,7 +230,8 @@ export class RecordReader {
     // conditions mostly leave few, and without a sort no more is computed than they leave
     const few = sort === null && Boolean(narrowed.where);
     const fewRows = page === null ? few : page.limit <= fewRecords;
-    const read = { ...statement, fewRows, settings: this.#costOf(plan), signal, account: space.ownerId };
+    const limits = { settings: costOf(narrowed), timeout: space.limits?.timeout };
+    const read = { ...statement, ...limits, fewRows, signal, account: space.ownerId };
     return asJsonArray(await this.#store.db.stream({ ...read, format: 'TSVRaw' }));
   }
 
@@ -237,9 +246,8 @@ export class RecordReader {
     const shared = (rows: readonly StoredRow[]): Row | null => (rows[0] as Row | undefined) ?? null;
     const now = this.#store.findNow(space, plan);
     if (now !== null) return shared(now.table.rows(now.numbers));
-    const alone = async (narrowed: Narrowed): Promise<Row | null> => {
-      const settings = this.#costOf(plan);
-      const tail = `${tailOf(plan)}${settings && ` SETTINGS ${settings}`}`;
+    const alone = async (narrowed: Limited): Promise<Row | null> => {
+      const tail = tailOf(plan, costOf(narrowed, space));
       const selection = { ...narrowed, where: whereOf(narrowed, plan), columns, tail };
       const [row] = await this.#rows<Row>(space, selection, signal);
       return row ?? null;
@@ -256,7 +264,7 @@ export class RecordReader {
       shared,
       alone,
     }: Pick<FindAnswers<Result>, 'shared'> & {
-      readonly alone: (narrowed: Narrowed) => Promise<Result>;
+      readonly alone: (narrowed: Limited) => Promise<Result>;
     },
   ): Promise<Result> {
     const { conditions, page } = plan;
@@ -267,22 +275,24 @@ export class RecordReader {
       const found = rows.filter((row) => matches(conditions, row));
       return shared(pageOf(found, plan));
     }
+    const cost = costFor(space, this.#cost);
+    const maxRows = isSearch(plan) ? cost.maxRows : null;
     const answers: FindAnswers<Result> = {
       shared,
       alone: async () => {
         const narrowed = await this.#candidates.narrow(space, conditions, signal);
-        return narrowed === null ? shared([]) : alone(narrowed);
+        if (narrowed === null) return shared([]);
+        return alone({ ...narrowed, maxRows }).catch((error: unknown) => {
+          if (!mayEndEarly(plan) || exceededLimit(error)?.of !== 'rows') throw error;
+          // the limit is of records that the engine plans to read: now those are counted that it reads
+          return alone({ ...narrowed, maxRows: 0, counted: countedSql(cost.maxRows) });
+        });
       },
-      settings: this.#costOf(plan),
+      settings: costOf({ maxRows }),
+      timeout: space.limits?.timeout,
     };
-    return affordable(space, conditions, this.#cost, () => this.#store.find(space, plan, signal, answers));
-  }
-
-  /** The limit of records of a find, as a setting. A find that may end with its page has none, nor has one of all records. */
-  #costOf({ conditions: { plain, others }, sort, page }: ReadPlan): string {
-    const isSorted = sort !== null && sort[0].target !== 'id';
-    const readsAll = isSorted || (page === null && plain.length + others.length > 0);
-    return readsAll && this.#cost.maxRows > 0 ? costSql(this.#cost.maxRows) : '';
+    const find = () => this.#store.find(space, plan, signal, answers);
+    return isSearch(plan) ? affordable(space, conditions, cost, find) : find();
   }
 
   #rows<Row>(space: RecordSpace, selection: Selection, signal: AbortSignal): Promise<Row[]> {
@@ -298,28 +308,15 @@ function shownBy({ structure }: RecordSpace, { select }: ReadPlan): RecordParts 
   return select ?? wholeRecord(structure);
 }
 
-const noRecord = Buffer.from('null');
-
-/** The page of the first record alone. */
-function firstOf({ page }: Pick<ReadPlan, 'page'>): Page {
-  return { ...page, limit: 1, offset: page?.offset ?? 0 };
+/** @param space absent: a stream, whose readers may take their time */
+function costOf({ maxRows, counted }: Pick<Limited, 'maxRows' | 'counted'>, space?: RecordSpace): string {
+  if (maxRows === null) return '';
+  const cost = costSql(maxRows, space?.limits?.timeout);
+  return counted === undefined ? cost : `${cost}, ${countedSettings}`;
 }
+
+const noRecord = Buffer.from('null');
 
 async function* oneChunk(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
   yield chunk;
-}
-
-function tailOf({ sort, page }: Ordering): string {
-  const order = `ORDER BY ${orderSql(sort)}`;
-  return page === null ? order : `${order} LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The conditions, and a record behind which a page begins. */
-function whereOf(
-  { where = null }: Pick<Selection, 'where'>,
-  { sort, page }: Omit<ReadPlan, 'conditions'>,
-): string | null {
-  const parts = where === null ? [] : [where];
-  if (page?.after !== undefined) parts.push(afterSql(sort, page.after));
-  return parts.length === 0 ? null : parts.join(' AND ');
 }

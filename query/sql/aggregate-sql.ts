@@ -1,3 +1,4 @@
+import { moreRead } from '../../common/clickhouse/exceeded-limit.ts';
 import type { AggregatePlan, Value } from '../input/aggregate/aggregate-plan.ts';
 import { functions } from '../input/aggregate/functions.ts';
 import { conditionsSql } from './conditions-sql.ts';
@@ -9,10 +10,23 @@ const mostGroups = 1_000_000;
 const mostMemory = 512 * 1024 ** 2;
 const mostResult = 16 * 1024 ** 2;
 
-/** A setting. @param rows that a statement may read; 0: any number */
-export function costSql(rows: number): string {
-  return `max_rows_to_read = ${rows}`;
+/**
+ * Settings.
+ * @param rows that a statement may plan to read; 0: any number
+ * @param timeout milliseconds; absent: as usual
+ */
+export function costSql(rows: number, timeout?: number): string {
+  const time = timeout === undefined ? '' : `, max_execution_time = ${timeout / 1000}`;
+  return `max_rows_to_read = ${rows}${time}`;
 }
+
+/** A condition that fails with the first row beyond so many that were read. It has to be the first of all. */
+export function countedSql(rows: number): string {
+  return `throwIf(rowNumberInAllBlocks() >= ${rows}, '${moreRead}') = 0`;
+}
+
+/** One row after the other, so that hardly more are read and counted than it takes. */
+export const countedSettings = 'max_threads = 1, max_block_size = 2048, read_in_order_use_virtual_row = 1';
 
 const settings = [
   `max_rows_to_group_by = ${mostGroups}`,
@@ -24,12 +38,12 @@ const settings = [
 
 /**
  * The groups of an aggregation, in its order.
- * @param mostRows that may be read; 0: any number
+ * @param cost settings
  * @param rows so many of all groups, whatever it asks for; null: as it asks
  */
 export function aggregateSql(
   plan: AggregatePlan,
-  mostRows: number,
+  cost: string,
   rows: number | null,
 ): Pick<Selection, 'columns' | 'tail'> {
   const { groups, values, having, sort, limit } = plan;
@@ -50,7 +64,7 @@ export function aggregateSql(
     groups.length > 0 ? `GROUP BY ${groups.map(({ column }) => column).join(', ')}` : '',
     wanted === null ? '' : `HAVING ${wanted}`,
     order.length > 0 ? `ORDER BY ${order.join(', ')}` : '',
-    `LIMIT ${rows ?? limit} SETTINGS ${costSql(mostRows)}, ${settings}`,
+    `LIMIT ${rows ?? limit} SETTINGS ${cost}, ${settings}`,
   ];
   return { columns: columns.join(', '), tail: tail.filter((part) => part !== '').join(' ') };
 }

@@ -26,6 +26,8 @@ export interface Selection {
   readonly where?: string | null;
   /** Records are among those that have one of these values. */
   readonly keyed?: readonly KeyedValue[];
+  /** A condition that sees every row that is read, before any other one. */
+  readonly counted?: string;
   /** GROUP BY, ORDER BY, LIMIT, SETTINGS. */
   readonly tail?: string;
 }
@@ -94,11 +96,14 @@ export class RecordsTable {
     return Array.from({ length: this.#severalHomes ? homes : 1 }, (_, home) => receiptSpace(home));
   }
 
-  select(spaceId: string, { columns, where = null, keyed = [], tail = '' }: Selection): Sql {
+  select(spaceId: string, { columns, where = null, keyed = [], counted, tail = '' }: Selection): Sql {
+    // all before the columns are read, as the engine does by itself where it need not count
+    const clause = counted === undefined ? 'WHERE' : `PREWHERE ${counted} AND`;
     const conditions = [`space = ${textLiteral(spaceId)}`];
     if (keyed.length > 0) conditions.push(this.#byKeys(spaceId, keyed));
     if (where !== null) conditions.push(where);
-    const sql = `SELECT ${columns} FROM ${this.#records} WHERE ${conditions.join(' AND ')} ${tail}`.trimEnd();
+    const sql =
+      `SELECT ${columns} FROM ${this.#records} ${clause} ${conditions.join(' AND ')} ${tail}`.trimEnd();
     return { sql, home: this.homeOf(spaceId), space: spaceId };
   }
 

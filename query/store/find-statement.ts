@@ -22,8 +22,9 @@ interface Compared {
 export interface Find extends Queued, Compared {
   readonly space: RecordSpace;
   readonly plan: ReadPlan;
-  /** Of the statement; those of one shape have the same. */
+  /** Of the statement; those of one queue have the same. */
   readonly settings: string;
+  readonly timeout: number | undefined;
   /** Settles when the request has its answer, where it was left to a statement of its own. */
   readonly over: Promise<void>;
 }
@@ -47,7 +48,7 @@ export async function readFinds(
   { db, table }: { readonly db: Database; readonly table: RecordsTable },
   finds: readonly Find[],
 ): Promise<(find: Find) => readonly StoredRow[] | null> {
-  const [{ space, plan, fields, settings }] = finds as [Find];
+  const [{ space, plan, fields, settings, timeout: within }] = finds as [Find];
   const asked = askedIn(finds);
   const lists = [...asked.values()];
   const first = anyOfSql(
@@ -67,7 +68,7 @@ export async function readFinds(
         };
   const stream = await db.stream({
     ...table.select(space.id, { columns: rowColumns, ...selection }),
-    ...{ account: space.ownerId, settings, format: 'RowBinary', fewRows: true },
+    ...{ account: space.ownerId, settings, timeout: within, format: 'RowBinary', fewRows: true },
     signal: AbortSignal.timeout(timeout),
   });
   const found = new Map<string, StoredRow[]>();

@@ -77,8 +77,9 @@ export interface FindAnswers<Result> {
   shared(rows: readonly StoredRow[]): Result;
   /** By a statement of its own, where nobody waits to share one, or it may have many records. */
   alone(): Promise<Result>;
-  /** Of a statement that others share. */
+  /** Of a statement that others share, as `StreamStatement` has them. */
   readonly settings: string;
+  readonly timeout: number | undefined;
 }
 
 /** Which values of unique fields may be stored. */

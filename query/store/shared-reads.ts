@@ -72,11 +72,12 @@ export class SharedReads {
     space: RecordSpace,
     plan: ReadPlan,
     signal: AbortSignal,
-    { shared, alone, settings }: FindAnswers<Result>,
+    { shared, alone, settings, timeout }: FindAnswers<Result>,
   ): Promise<Result> {
     const compared = comparedIn(plan);
     if (compared === null) return alone();
-    const queue = shapeOf(space, plan, compared);
+    // access tokens may have limits of their own
+    const queue = `${shapeOf(space, plan, compared)} ${settings} ${timeout ?? ''}`;
     if (this.#large.has(queue)) return alone();
     let end = (): void => {};
     const over = new Promise<void>((resolve) => {
@@ -93,6 +94,7 @@ export class SharedReads {
         plan,
         over,
         settings,
+        timeout,
       };
       const rows = await this.#finds.add({ ...waiting, ...compared });
       return rows === null ? await alone() : shared(rows);

@@ -1,3 +1,4 @@
+import type { ReadLimitsOfToken } from '../../common/auth/access-tokens.ts';
 import type { Structure } from './structure.ts';
 
 /** A record space as one request sees it. */
@@ -15,6 +16,8 @@ export interface RecordSpace {
   readonly structure: Structure;
   /** The catalogue's structure. */
   readonly stored: Structure;
+  /** Of the request's access token, in place of READ_MAX_ROWS and READ_TIMEOUT_MS. */
+  readonly limits?: ReadLimitsOfToken;
   /** It does not exist: there is nothing to read, and nothing is made for it. */
   readonly missing?: true;
 }

@@ -104,13 +104,43 @@ t.test('lists of unique values are found by their keys', async (t) => {
   });
 });
 
-t.test('finds that may end early, keys and lists of all records read as they like', async (t) => {
-  const first = { number: 3999, key: 'a3999' };
-  t.match((await many.find('number[gt]=3998', { pagination: { limit: 1, page: 1 } })).body, [first]);
-  t.match((await many.findOne('number[gt]=3998')).body, first);
-  t.match((await many.find('key=a3999')).body, [first]);
+t.test('finds that may end early have a limit of the records that they read', async (t) => {
+  const page = { pagination: { limit: 1, page: 1 } };
+  const first = { number: 1001, key: 'a1001' };
+  t.match((await many.find('number[gt]=1000', page)).body, [first]);
+  t.match((await many.findOne('number[gt]=1000')).body, first);
+  t.match((await many.search('1001', ['key'], page)).body, [first]);
+  t.match((await many.updateOne('number[gt]=1000', { number: 1001 })).body, first);
+  const byId = { ...page, sort: { by: 'id', order: 'desc' } };
+  t.match((await many.find('number[gt]=3998', byId)).body, [{ key: 'b3999' }]);
+  const nothing = 'number[gt]=4000';
+  const more = {
+    ...refused,
+    problems: [/would read (?:more than 5000|8 thousand) records, and READ_MAX_ROWS/],
+  };
+  t.match(await many.find(nothing, page), more);
+  t.match(await many.find(nothing, byId), more);
+  t.match(await many.findOne(nothing), more);
+  t.match(await many.search('nowhere', ['key'], page), more);
+  t.match(await many.search('nowhere', ['key']), more);
+  t.match(await many.updateOne(nothing, { number: 1 }), more);
+  const where = { number: { gt: 4000 } };
+  t.match(await limited.call({ path: '/p/many/_delete_', structure, body: { where } }), more);
+  t.match(
+    await limited.call({ path: '/p/many/_update_', structure, body: { where, set: { number: 1 } } }),
+    more,
+  );
+  // several share a statement
+  const equal = await Promise.all([1, 2, 3, 4, 5].map((number) => many.find(`number=${number}`, page)));
+  for (const { body } of equal) t.equal(body.length, 1);
+});
+
+t.test('keys, and lists of all records, read as they like', async (t) => {
+  t.match((await many.find('key=a3999')).body, [{ key: 'a3999' }]);
   const byId = { sort: { by: 'id', order: 'desc' }, pagination: { limit: 1, page: 1 } };
   t.match((await many.find('', byId)).body, [{ key: 'b3999' }]);
   t.equal((await many.find()).body.length, 8000);
-  t.strictSame((await many.clear()).body, { deleted: 8000 });
+  const { path, ...body } = { path: '/p/many/_delete_', where: { key: 'a3999' } };
+  t.strictSame((await limited.call({ path, structure, body })).body, { deleted: 1 });
+  t.strictSame((await many.clear()).body, { deleted: 7999 });
 });

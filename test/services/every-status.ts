@@ -147,7 +147,8 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
     case 415:
       return { ...withHeaders({ 'content-type': 'text/plain' }), body: 'hello' };
     case 422:
-      if (/^(?:aggregate|count|find|search|updateOne$)/.test(id)) return withHeaders({ 'test-fault': '422' });
+      if (/^(?:aggregate|count|find|search|updateOne$|updateMany|deleteMany)/.test(id))
+        return withHeaders({ 'test-fault': '422' });
       return withHeaders({ 'idempotency-key': 'used' });
     case 460:
       return { ...withHeaders({ 'upload-checksum': 'crc32 AAAAAA==' }), body: 'hello' };

@@ -4,7 +4,7 @@ const anywhere = /\b(?:records|record_keys)(?:_local)?\b/;
 const table = String.raw`sluice\.(?:records|record_keys)(?:_local)?`;
 /** The shapes of statements that name such a table; there is one table in each, and it has a name only once. */
 const shapes = [
-  new RegExp(String.raw`^(?:INSERT INTO ${table}\s+#\d+#\s+)?SELECT .* FROM ${table} WHERE (.*)$`),
+  new RegExp(String.raw`^(?:INSERT INTO ${table}\s+#\d+#\s+)?SELECT .* FROM ${table} (?:PRE)?WHERE (.*)$`),
   new RegExp(String.raw`^DELETE FROM ${table}(?: ON CLUSTER \S+)? WHERE (.*)$`),
   new RegExp(String.raw`^UPDATE ${table}(?: ON CLUSTER \S+)? SET .* WHERE (.*)$`),
 ];

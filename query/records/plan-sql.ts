@@ -1,0 +1,39 @@
+import type { Page } from '../input/parse-options.ts';
+import type { ReadPlan } from '../input/read-plan.ts';
+import { afterSql, orderSql } from '../sql/conditions-sql.ts';
+import type { Selection } from '../sql/records-table.ts';
+
+/** The page of the first record alone. */
+export function firstOf({ page }: Pick<ReadPlan, 'page'>): Page {
+  return { ...page, limit: 1, offset: page?.offset ?? 0 };
+}
+
+export function tailOf({ sort, page }: Omit<ReadPlan, 'conditions'>, settings = ''): string {
+  const limit = page === null ? '' : ` LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return `ORDER BY ${orderSql(sort)}${limit}${settings && ` SETTINGS ${settings}`}`;
+}
+
+/** The conditions, and a record behind which a page begins. */
+export function whereOf(
+  { where = null }: Pick<Selection, 'where'>,
+  { sort, page }: Omit<ReadPlan, 'conditions'>,
+): string | null {
+  const parts = where === null ? [] : [where];
+  if (page?.after !== undefined) parts.push(afterSql(sort, page.after));
+  return parts.length === 0 ? null : parts.join(' AND ');
+}
+
+/** Whether it costs more than the records that it answers: all of a space as they are, and pages of them, do not. */
+export function isSearch({ conditions: { plain, others }, sort }: Omit<ReadPlan, 'page'>): boolean {
+  return isSorted({ sort }) || plain.length + others.length > 0;
+}
+
+/** Whether the engine may be done before it has read all that it plans to read. */
+export function mayEndEarly({ sort, page }: Pick<ReadPlan, 'sort' | 'page'>): boolean {
+  return page !== null && !isSorted({ sort });
+}
+
+/** By something else than the order that records are stored in. */
+function isSorted({ sort }: Pick<ReadPlan, 'sort'>): boolean {
+  return sort !== null && sort[0].target !== 'id';
+}
