@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util';
+import type { ReadLimitsOfToken } from './common/auth/access-tokens.ts';
 import { createTokenCommands, type TokenOrder } from './common/auth/issue-token.ts';
 import { type Config, readConfig } from './common/config/read-config.ts';
 import { secretsOf } from './common/config/secrets-of.ts';
+import { integer } from './common/config/variable.ts';
 import { commandLine } from './common/lifecycle/command-line.ts';
 import { sendCommand } from './common/lifecycle/control-socket.ts';
 import { failStart } from './common/lifecycle/fail-start.ts';
@@ -15,6 +17,7 @@ Creates, lists or revokes access tokens, whether the server is running or not. S
 and nothing else.
 
   ${commandLine('token', '[--user EMAIL] [--create-user] [--name TEXT] [--expires-in 30d]')}
+  ${commandLine('token', '[--read-max-rows N] [--read-timeout-ms N] ...')}
   ${commandLine('token', '--list [--user EMAIL]')}
   ${commandLine('token', '--revoke TOKEN_ID')}
 
@@ -22,6 +25,8 @@ and nothing else.
   --create-user      creates the account if there is none
   --name TEXT        a name for the list
   --expires-in 30d   a number and s, m, h or d; without it, the token does not expire
+  --read-max-rows N, --read-timeout-ms N
+                     what a read with the token may take, in place of READ_MAX_ROWS and READ_TIMEOUT_MS
   --list             lists the account's tokens, with their ids
   --revoke TOKEN_ID  revokes a token, by its id or by the token itself
 
@@ -37,6 +42,8 @@ function readOrder(): TokenOrder {
       'create-user': { type: 'boolean', default: false },
       name: { type: 'string', default: 'created by npm run token' },
       'expires-in': { type: 'string' },
+      'read-max-rows': { type: 'string' },
+      'read-timeout-ms': { type: 'string' },
       list: { type: 'boolean', default: false },
       revoke: { type: 'string' },
     },
@@ -53,7 +60,17 @@ function readOrder(): TokenOrder {
     createUser: values['create-user'],
     name: values.name,
     expiresIn: readDuration(values['expires-in']),
+    limits: readLimits(values['read-max-rows'], values['read-timeout-ms']),
   };
+}
+
+function readLimits(rows: string | undefined, time: string | undefined): ReadLimitsOfToken | undefined {
+  const problems: string[] = [];
+  const maxRows = integer('--read-max-rows', undefined, [0, 1e15]).means('').read(rows, problems);
+  const timeout = integer('--read-timeout-ms', undefined, [100, 3_600_000]).means('').read(time, problems);
+  if (problems.length > 0) throw new Error(problems.join('; '));
+  if (maxRows === undefined && timeout === undefined) return undefined;
+  return { ...(maxRows !== undefined && { maxRows }), ...(timeout !== undefined && { timeout }) };
 }
 
 function readDuration(text: string | undefined): number | null {

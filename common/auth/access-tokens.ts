@@ -23,6 +23,8 @@ export interface AccessToken {
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
+  /** Absent: READ_MAX_ROWS and READ_TIMEOUT_MS. */
+  readonly limits?: ReadLimitsOfToken;
   /** It ends with a session of the dashboard, and is no token that anybody made. */
   readonly ofSession?: true;
 }
@@ -40,6 +42,8 @@ interface TokenRow {
   created: number;
   expires: number | null;
   revoked: number | null;
+  most_rows: number | null;
+  timeout: number | null;
 }
 
 const columns = [
@@ -52,6 +56,8 @@ const columns = [
   'created_at',
   'version',
   'sealed',
+  'read_max_rows',
+  'read_timeout_ms',
 ];
 
 export class AccessTokens {
@@ -78,11 +84,13 @@ export class AccessTokens {
     readonly name: string;
     readonly expiresAt: Date | null;
     readonly token?: string | undefined;
+    readonly limits?: ReadLimitsOfToken | undefined;
   }): Promise<{ token: string; stored: AccessToken }> {
-    const { userId, name, expiresAt, token = sealedToken(this.#deployment.secret) } = args;
+    const { userId, name, expiresAt, token = sealedToken(this.#deployment.secret), limits } = args;
     const stored: AccessToken = {
       ...{ id: randomUUID(), hash: hashToken(token), userId, name },
       ...{ createdAt: new Date(), expiresAt, revokedAt: null },
+      ...(limits && { limits }),
     };
     await this.#write(stored, args.token === undefined);
     return { token, stored };
@@ -149,6 +157,8 @@ export class AccessTokens {
       // a revoked row wins over every other of its token
       token.revokedAt === null ? 0 : 1,
       sealed ? 1 : 0,
+      token.limits?.maxRows ?? null,
+      token.limits?.timeout ?? null,
     ]);
     return this.#db.insert({ table: this.#table, columns, lines });
   }
@@ -156,7 +166,8 @@ export class AccessTokens {
   async #select(condition: string, signal?: AbortSignal): Promise<AccessToken[]> {
     const rows = await this.#db.rows<TokenRow>({
       sql: `SELECT id, hash, user_id, name, toUnixTimestamp64Milli(created_at) AS created,
-         toUnixTimestamp64Milli(expires_at) AS expires, toUnixTimestamp64Milli(revoked_at) AS revoked
+         toUnixTimestamp64Milli(expires_at) AS expires, toUnixTimestamp64Milli(revoked_at) AS revoked,
+         toFloat64(read_max_rows) AS most_rows, read_timeout_ms AS timeout
        FROM ${this.#table} FINAL WHERE ${condition}`,
       signal,
     });
@@ -168,10 +179,16 @@ export class AccessTokens {
       createdAt: new Date(row.created),
       expiresAt: row.expires === null ? null : new Date(row.expires),
       revokedAt: row.revoked === null ? null : new Date(row.revoked),
+      ...limitsOf(row),
     }));
   }
 
   async #find(condition: string, signal?: AbortSignal): Promise<AccessToken | null> {
     return (await this.#select(`${condition} LIMIT 1`, signal))[0] ?? null;
   }
+}
+
+function limitsOf({ most_rows: maxRows, timeout }: TokenRow): Pick<AccessToken, 'limits'> {
+  if (maxRows === null && timeout === null) return {};
+  return { limits: { ...(maxRows !== null && { maxRows }), ...(timeout !== null && { timeout }) } };
 }

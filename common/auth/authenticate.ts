@@ -1,13 +1,15 @@
 import { unauthorized } from '../errors/catalogue.ts';
 import type { HttpRequest } from '../http/http-types.ts';
 import { type Limiter, unlimited } from '../rate-limits/request-limiter.ts';
-import type { AccessToken } from './access-tokens.ts';
+import type { AccessToken, ReadLimitsOfToken } from './access-tokens.ts';
 import type { CheckedToken, TokenCheck } from './token-check.ts';
 
 /** Who sends a request. */
 export interface Principal {
   readonly userId: string;
   readonly tokenId: string;
+  /** Of the token. */
+  readonly limits?: ReadLimitsOfToken;
 }
 
 /**
@@ -29,11 +31,12 @@ const refusals = {
 export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = unlimited): Authenticate {
   const admit = (
     request: HttpRequest,
-    { userId, id: tokenId }: AccessToken,
+    { userId, id: tokenId, limits }: AccessToken,
   ): Principal | Promise<Principal> => {
     request.body.identify(userId);
+    const principal = limits === undefined ? { userId, tokenId } : { userId, tokenId, limits };
     const admission = limiter.admit(tokenId, (end) => request.onOver(end));
-    return admission === undefined ? { userId, tokenId } : admission.then(() => ({ userId, tokenId }));
+    return admission === undefined ? principal : admission.then(() => principal);
   };
   return (request) => {
     const header = request.header('authorization');

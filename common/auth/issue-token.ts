@@ -1,6 +1,6 @@
 import { CommandError } from '../errors/command-error.ts';
 import { type Account, type Users, userIdOf } from '../metadata/users.ts';
-import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
+import { type AccessToken, type AccessTokens, hashToken, type ReadLimitsOfToken } from './access-tokens.ts';
 import type { TokenCheck } from './token-check.ts';
 
 /** The address of the account that the first start makes, until somebody claims it. Its id stays. */
@@ -20,6 +20,8 @@ export type TokenOrder =
       readonly name: string;
       /** Milliseconds from now; null: never. */
       readonly expiresIn: number | null;
+      /** Absent: those of the operator's settings. */
+      readonly limits?: ReadLimitsOfToken | undefined;
     }
   /** By the token's id, or by the token itself. */
   | { readonly action: 'revoke'; readonly token: string }
@@ -56,7 +58,9 @@ export function createTokenCommands(args: {
       if (user === null) throw new CommandError(noAccount(order));
       if (order.action === 'list') return (await tokens.list(user.id)).map(describe).join('\n');
       const expiresAt = order.expiresIn === null ? null : new Date(Date.now() + order.expiresIn);
-      const { token, stored } = await tokens.create({ userId: user.id, name: order.name, expiresAt });
+      const { token, stored } = await tokens.create({
+        ...{ userId: user.id, name: order.name, expiresAt, limits: order.limits },
+      });
       await tokenCheck.invalidate(stored.hash);
       return token;
     },
@@ -74,12 +78,14 @@ function noAccount({ action, email }: Exclude<TokenOrder, { action: 'revoke' }>)
 }
 
 /** Id, name, and what became or will become of it. */
-function describe({ id, name, createdAt, expiresAt, revokedAt }: AccessToken): string {
+function describe({ id, name, createdAt, expiresAt, revokedAt, limits }: AccessToken): string {
   const end =
     revokedAt !== null
       ? `revoked ${revokedAt.toISOString()}`
       : expiresAt !== null
         ? `expires ${expiresAt.toISOString()}`
         : 'does not expire';
-  return `${id}  created ${createdAt.toISOString()}  ${end}  ${name}`;
+  const rows = limits?.maxRows === undefined ? '' : `  reads ${limits.maxRows || 'any number of'} records`;
+  const time = limits?.timeout === undefined ? '' : `  reads for ${limits.timeout} ms`;
+  return `${id}  created ${createdAt.toISOString()}  ${end}${rows}${time}  ${name}`;
 }

@@ -3,7 +3,7 @@ import type { Log } from '../log/log.ts';
 import type { Invalidation, StreamPosition } from '../redis/invalidation.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { unlessAway, unlessLate } from '../redis/without-redis.ts';
-import type { AccessToken } from './access-tokens.ts';
+import type { AccessToken, ReadLimitsOfToken } from './access-tokens.ts';
 import { createKeyedHash } from './keyed-hash.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
@@ -32,6 +32,7 @@ interface Entry {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  readonly limits?: ReadLimitsOfToken;
 }
 
 /**
@@ -86,20 +87,23 @@ export function keyOf(hash: string): string {
 }
 
 function entryOf(token: AccessToken, stamp: string): Entry {
-  const { id, userId, name, createdAt, expiresAt, revokedAt } = token;
+  const { id, userId, name, createdAt, expiresAt, revokedAt, limits } = token;
   return {
     ...{ stamp, at: Date.now(), id, userId, name },
     createdAt: createdAt.getTime(),
     expiresAt: expiresAt?.getTime() ?? null,
     revokedAt: revokedAt?.getTime() ?? null,
+    ...(limits && { limits }),
   };
 }
 
-function tokenOf(hash: string, { id, userId, name, createdAt, expiresAt, revokedAt }: Entry): AccessToken {
+function tokenOf(hash: string, entry: Entry): AccessToken {
+  const { id, userId, name, createdAt, expiresAt, revokedAt, limits } = entry;
   return {
     ...{ id, hash, userId, name },
     createdAt: new Date(createdAt),
     expiresAt: expiresAt === null ? null : new Date(expiresAt),
     revokedAt: revokedAt === null ? null : new Date(revokedAt),
+    ...(limits && { limits }),
   };
 }

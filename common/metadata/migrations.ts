@@ -7,6 +7,7 @@ import { recordBlocks } from './migrations/record-blocks.ts';
 import { recordGranules } from './migrations/record-granules.ts';
 import { recordTables } from './migrations/record-tables.ts';
 import { sessionTables } from './migrations/session-tables.ts';
+import { tokenLimits } from './migrations/token-limits.ts';
 import { usageTables } from './migrations/usage-tables.ts';
 import { webhookCallsTable } from './migrations/webhook-calls-table.ts';
 import { webhookTables } from './migrations/webhook-tables.ts';
@@ -24,4 +25,5 @@ export const migrations: readonly Migration[] = [
   recordGranules,
   webhookCallsTable,
   fileDigests,
+  tokenLimits,
 ];

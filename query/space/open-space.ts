@@ -10,6 +10,7 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import type { OperationIdentity } from '../structure/space-auth.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import { inferredReference } from './inferred-reference.ts';
+import { LimitedViews } from './limited-views.ts';
 import { clearProject, clearSpace } from './removals.ts';
 import type { SpaceRequest } from './space-request.ts';
 import type { Spaces } from './spaces.ts';
@@ -53,6 +54,7 @@ export function createOpenSpace(deps: {
   readonly allowClear: boolean;
 }): OpenSpace {
   const { authenticate, authorize, structures, spaces, writes, allowClear } = deps;
+  const views = new LimitedViews();
 
   /** By path and headers. */
   const readReference = (
@@ -116,7 +118,12 @@ export function createOpenSpace(deps: {
     return space;
   };
 
-  return (...args) => continueWith(authenticate(args[0]), ({ userId }) => openAs(userId, args));
+  return (...args) =>
+    continueWith(authenticate(args[0]), ({ userId, limits }) =>
+      limits === undefined
+        ? openAs(userId, args)
+        : continueWith(openAs(userId, args), (space) => views.of(space, limits)),
+    );
 }
 
 interface Asked {

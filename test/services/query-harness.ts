@@ -95,6 +95,7 @@ export const testDatabase = 'sluice';
 const authenticate: QueryDeps['authenticate'] = async (request) => ({
   userId: request.header('test-owner') ?? 'owner',
   tokenId: 't',
+  ...(request.header('test-limits') && { limits: JSON.parse(request.header('test-limits') as string) }),
 });
 
 /** Webhooks that are not started: they send what they hear of, and adopt nothing. */

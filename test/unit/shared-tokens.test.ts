@@ -27,6 +27,9 @@ t.test('an entry counts as it was written, and under its own hash', async (t) =>
   const { shared, entries, position } = open();
   await shared.put(token, position);
   t.strictSame((await shared.get(token.hash))?.token, token);
+  const limited = { ...token, hash: hashToken('limited'), limits: { maxRows: 5 } };
+  await shared.put(limited, position);
+  t.strictSame((await shared.get(limited.hash))?.token, limited);
   const written = entries.get(keyOf(token.hash)) as string;
   const other = hashToken('other');
   for (const [name, hash, value] of [

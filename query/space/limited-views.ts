@@ -1,0 +1,20 @@
+import type { ReadLimitsOfToken } from '../../common/auth/access-tokens.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+
+/**
+ * Spaces as tokens with limits of their own see them. One object for one view and its limits: what is kept, and what is
+ * read for several requests at once, belongs to a view.
+ */
+export class LimitedViews {
+  readonly #views = new WeakMap<RecordSpace, Map<string, RecordSpace>>();
+
+  of(space: RecordSpace, limits: ReadLimitsOfToken): RecordSpace {
+    const views = this.#views.get(space) ?? new Map<string, RecordSpace>();
+    this.#views.set(space, views);
+    // as many as there are different limits, which the operator makes
+    const key = `${limits.maxRows} ${limits.timeout}`;
+    const view = views.get(key) ?? { ...space, limits };
+    views.set(key, view);
+    return view;
+  }
+}
