@@ -6,29 +6,24 @@ import { conditionErrors } from '../openapi/describe-operation.ts';
 import { queryableHeaders, timingParameter } from '../openapi/filter-schemas.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
 import { cachedRecord } from './cached-answer.ts';
-import { jsonAnswer, queryableJson } from './json-answer.ts';
+import { queryableJson } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
 /** POST or QUERY /{project}/{space}/_aggregate_: groups of records, and functions of each. */
 export const aggregate: OperationDefinition = {
-  run: ({ request, open, body }, { reader, store }) =>
+  run: ({ request, timing, open, body }, { reader, store }) =>
     continueWith(open(), async (space) => {
       if (request.method === 'QUERY') requireQueryType(request);
-      const asked = await body();
-      const { signal } = request;
-      const headers = queryableJson;
-      // its answer may be one row though there are no records
-      if (space.missing)
-        return jsonAnswer(
-          await reader.aggregate(space, parseAggregate(asked, request, space.structure), signal),
-          headers,
-        );
-      const key = `aggregate ${request.rawQuery} ${JSON.stringify(asked)}`;
-      return cachedRecord({ cache: store.results, space, request, asked: key, headers }, () => {
-        const plan = parseAggregate(asked, request, space.structure);
-        const read = (): Promise<string> => reader.aggregate(space, plan, signal);
+      const given = await body();
+      const asked = `aggregate ${request.rawQuery} ${JSON.stringify(given)}`;
+      const call = { cache: store.results, space, request, timing, asked, headers: queryableJson };
+      const prepare = () => {
+        const plan = parseAggregate(given, request, space.structure);
+        const read = (): Promise<string> => reader.aggregate(space, plan, request.signal);
         return { conditions: plan.where, populate: null, total: null, now: () => null, read };
-      });
+      };
+      // where there are no records there may be a row
+      return cachedRecord(call, prepare, null);
     }),
   summary: 'Count, sum and group records',
   description:

@@ -24,11 +24,14 @@ export function answerAsked<Result>(
   cached: (call: CachedCall, prepare: () => Reading<Result>) => HttpResponse | Promise<HttpResponse>,
   read: (space: RecordSpace, plan: ReadPlan) => Pick<Reading<Result>, 'now' | 'read'>,
 ): HttpResponse | Promise<HttpResponse> {
-  const { request, open, body } = call;
+  const { request, timing, open, body } = call;
   return continueWith(open(), (space) =>
     continueWith(askedConditions(request, body), ({ read: readAsked, key }) =>
       cached(
-        { cache: deps.store.results, space, request, asked: `${operation} ${key}`, headers: queryableJson },
+        {
+          ...{ cache: deps.store.results, space, request, timing },
+          ...{ asked: `${operation} ${key}`, headers: queryableJson },
+        },
         () => {
           const { structure } = space;
           const { given, controls } = readAsked(structure);

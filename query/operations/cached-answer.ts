@@ -5,12 +5,14 @@ import type { KeptResults, ReadCache } from '../store/kept-results.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { jsonAnswer, jsonStream } from './json-answer.ts';
 import type { Populate } from './populate.ts';
-import { type Timing, timingOf } from './timing.ts';
+import type { Timing } from './timing.ts';
 
 export interface CachedCall {
   readonly cache: ReadCache;
   readonly space: RecordSpace;
   readonly request: HttpRequest;
+  /** Null: it was not asked for. */
+  readonly timing: Timing | null;
   /** The operation and its question, as it came. */
   readonly asked: string;
   /** Of the answer. */
@@ -49,7 +51,8 @@ function answerOf<Result>(
 ): HttpResponse | Promise<HttpResponse> {
   const { space, headers } = call;
   const key = requestKey(call);
-  const timing = timingOf(call.request);
+  const { timing } = call;
+  timing?.begin();
   return continueWith(call.cache.at(space.id), (cache) => {
     const kept = cache.get(space, key);
     timing?.add('cache');
@@ -93,16 +96,16 @@ function isChecked(conditions: Conditions | null): boolean {
   return conditions !== null && conditions.hashed.length > 0;
 }
 
-/** Answers with one record, or `null`. @param empty what a space that does not exist has */
+/** Answers with one record, or `null`. @param empty what a space that does not exist has; null: what is read of it */
 export function cachedRecord(
   call: CachedCall,
   prepare: () => Reading<string | null>,
-  empty = 'null',
+  empty: string | null = 'null',
 ): HttpResponse | Promise<HttpResponse> {
   const { space, headers } = call;
   return answerOf(call, prepare, async (cache, key, { conditions, populate, total, read }) => {
     const populated = await populate;
-    if (space.missing) return jsonAnswer(empty, headers);
+    if (space.missing) return jsonAnswer(empty ?? (await read()) ?? 'null', headers);
     if (populated !== null) return jsonAnswer((await populated.one(await read())) ?? 'null', headers);
     if (total !== null || isChecked(conditions)) return jsonAnswer((await read()) ?? 'null', headers);
     const result = await cache.load(space, key, conditions, async () =>

@@ -11,11 +11,14 @@ import type { OperationDefinition } from './operation.ts';
 
 /** GET /{project}/{space}/_count_: how many records find would answer without a page. */
 export const count: OperationDefinition = {
-  run: ({ request, open, body }, { reader, store }) =>
+  run: ({ request, timing, open, body }, { reader, store }) =>
     continueWith(open(), (space) =>
       continueWith(askedConditions(request, body), ({ read: readAsked, key }) =>
         cachedRecord(
-          { cache: store.results, space, request, asked: `count ${key}`, headers: queryableJson },
+          {
+            ...{ cache: store.results, space, request, timing },
+            ...{ asked: `count ${key}`, headers: queryableJson },
+          },
           () => {
             const { structure } = space;
             const { given, controls } = readAsked(structure);

@@ -6,6 +6,7 @@ import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import type { OpenSpace } from '../space/open-space.ts';
 import { countedWrites } from './counted-writes.ts';
 import type { Operation, OperationCall, OperationDeps } from './operation.ts';
+import { timingOf } from './timing.ts';
 
 interface OperationRouteDeps {
   readonly config: Pick<Config, 'maxRecordBytes' | 'maxRecordsBytes'>;
@@ -31,8 +32,10 @@ export function operationRoute(
     path,
     handler(request) {
       let parsed: Promise<unknown> | undefined;
+      const timing = timingOf(request);
       const call: OperationCall = {
         request,
+        timing,
         async authenticate() {
           await authenticate(request);
         },
@@ -40,7 +43,10 @@ export function operationRoute(
           return openSpace(request, operation, reference, hasRecord ? call.body : undefined);
         },
         body() {
-          parsed ??= readJson(request, config[bodyLimit]);
+          if (parsed !== undefined) return parsed;
+          timing?.begin();
+          parsed = readJson(request, config[bodyLimit]);
+          if (timing !== null) parsed = parsed.finally(() => timing.add('parse'));
           return parsed;
         },
         wrote() {},

@@ -13,6 +13,7 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
 import type { Announce } from './announce.ts';
 import type { PopulateDeps } from './populate.ts';
+import type { Timing } from './timing.ts';
 
 /** Dependencies of operations. */
 export interface OperationDeps extends PopulateDeps {
@@ -39,6 +40,8 @@ export interface OperationCall {
    * @param reference where the operation names its space in another way than by path and headers
    */
   open(reference?: () => SpaceReference | Promise<SpaceReference>): RecordSpace | Promise<RecordSpace>;
+  /** Null: it was not asked for. */
+  readonly timing: Timing | null;
   /** The parsed JSON of the body, within the limit of the operation. */
   body(): Promise<unknown>;
   /** To be called by an operation that alone knows the number of its written records. */

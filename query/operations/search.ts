@@ -1,6 +1,6 @@
 import { invalidCondition } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
-import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
+import type { HttpResponse } from '../../common/http/http-types.ts';
 import { continueWith } from '../../common/limits/continue-with.ts';
 import { arrayOf } from '../../common/openapi/schema.ts';
 import { splitQuery } from '../input/controls.ts';
@@ -13,7 +13,7 @@ import { controlParameters, foundHeaders, timingParameter } from '../openapi/fil
 import type { RecordSpace } from '../structure/record-space.ts';
 import { cachedList } from './cached-answer.ts';
 import { jsonHeaders } from './json-answer.ts';
-import type { OperationDefinition, OperationDeps } from './operation.ts';
+import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 
 /**
@@ -22,7 +22,7 @@ import { preparePopulate } from './populate.ts';
  * conditions, as of find.
  */
 export const search: OperationDefinition = {
-  run: ({ request, open }, deps) => continueWith(open(), (space) => answer(request, space, deps)),
+  run: (call, deps) => continueWith(call.open(), (space) => answer(call, space, deps)),
   summary: 'Search text fields',
   description: 'The records in which any of the fields contains the text, and that match the conditions.',
   parameters: ({ search, conditions }) => [
@@ -39,35 +39,38 @@ export const search: OperationDefinition = {
 };
 
 function answer(
-  request: HttpRequest,
+  { request, timing }: OperationCall,
   space: RecordSpace,
   deps: OperationDeps,
 ): HttpResponse | Promise<HttpResponse> {
   const { reader, store } = deps;
   const { structure } = space;
   const key = `search ${request.rawQuery}`;
-  return cachedList({ cache: store.results, space, request, asked: key, headers: jsonHeaders }, () => {
-    const asked = splitQuery(request.query, structure);
-    const options = parseOptions(request.header('options'), structure, asked.controls);
-    const { sort, page, select, count, paramRelationship } = options;
-    const search = parseSearch(asked.conditions, structure);
-    const given = parseConditions(givenInQuery(search.conditions, structure), structure, paramRelationship);
-    const [hashed] = given.hashed;
-    if (hashed !== undefined) {
-      throw invalidCondition([
-        `Query field: ${shownName(hashed.field.name)} is hashed: a search can't compare it`,
-      ]);
-    }
-    const conditions = searched(given, search);
-    const plan = { sort, page, select, conditions };
-    return {
-      conditions,
-      populate: preparePopulate(deps, request, space, select),
-      total: count ? () => reader.total(space, plan, request.signal) : null,
-      now: () => reader.listNow(space, plan),
-      read: () => reader.stream(space, plan, request.signal),
-    };
-  });
+  return cachedList(
+    { cache: store.results, space, request, timing, asked: key, headers: jsonHeaders },
+    () => {
+      const asked = splitQuery(request.query, structure);
+      const options = parseOptions(request.header('options'), structure, asked.controls);
+      const { sort, page, select, count, paramRelationship } = options;
+      const search = parseSearch(asked.conditions, structure);
+      const given = parseConditions(givenInQuery(search.conditions, structure), structure, paramRelationship);
+      const [hashed] = given.hashed;
+      if (hashed !== undefined) {
+        throw invalidCondition([
+          `Query field: ${shownName(hashed.field.name)} is hashed: a search can't compare it`,
+        ]);
+      }
+      const conditions = searched(given, search);
+      const plan = { sort, page, select, conditions };
+      return {
+        conditions,
+        populate: preparePopulate(deps, request, space, select),
+        total: count ? () => reader.total(space, plan, request.signal) : null,
+        now: () => reader.listNow(space, plan),
+        read: () => reader.stream(space, plan, request.signal),
+      };
+    },
+  );
 }
 
 /** Conditions with a text that one of some fields contains: it narrows them, also where they are joined by Or. */

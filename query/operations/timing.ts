@@ -8,9 +8,14 @@ const names = ['parse', 'cache', 'engine'] as const;
  */
 export class Timing {
   readonly #spent = { parse: 0, cache: 0, engine: 0 };
-  #since = performance.now();
+  #since = 0;
 
-  /** Counts the time since the last call, or the beginning, for this part. */
+  /** To be called where a part begins. */
+  begin(): void {
+    this.#since = performance.now();
+  }
+
+  /** Counts the time since the last call for this part. */
   add(name: (typeof names)[number]): void {
     const now = performance.now();
     this.#spent[name] += now - this.#since;

@@ -326,6 +326,34 @@ for (const alone of [true, false]) {
           t.equal((await harness.respond(ask)).headers?.['server-timing'], undefined);
         }
       }
+      const body = { values: { n: 'count' } };
+      const nowhere = structureOf('p', 'nowhere', [{ name: 'title', type: 'TEXT' }]);
+      for (const ask of [
+        { path: '/p/books/_count_', structure },
+        { path: '/p/books/_aggregate_', structure, body },
+        { path: '/p/nowhere/_count_', structure: nowhere },
+        { path: '/p/nowhere/_aggregate_', structure: nowhere, body },
+      ]) {
+        const timed = await harness.respond({ ...ask, headers: { 'sluice-timing': 'true' } });
+        t.match(timed.headers?.['server-timing'], form, ask.path);
+        t.equal((await harness.respond(ask)).headers?.['server-timing'], undefined);
+      }
+    });
+
+    t.test('the time of a body counts as that of reading the request', async (t) => {
+      const time = performance.now();
+      let steps = 0;
+      // each look at the clock is a second later
+      t.intercept(performance, 'now', { value: () => time + 1000 * steps++ });
+      for (const [path, body] of [
+        ['/p/books/_count_', { title: 'A' }],
+        ['/p/books/_aggregate_', { values: { n: 'count' } }],
+        ['/p/books', { title: 'A' }],
+      ] as const) {
+        const ask = { method: 'QUERY', path, structure, body, headers: { 'sluice-timing': 'true' } };
+        const { headers } = await harness.respond(ask);
+        t.match(headers?.['server-timing'], /^parse;dur=[1-9]\d{3}\./, path);
+      }
     });
   });
 }

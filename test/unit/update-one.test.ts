@@ -25,6 +25,7 @@ t.test('a record that matches and can never be changed keeps nobody from the eve
   const request = fakeRequest({ query: [['level', '1']], signal: controller.signal });
   const call = {
     request,
+    timing: null,
     authenticate: async () => {},
     open: () => ({ structure: structure as Structure }) as RecordSpace,
     body: async () => ({ level: 2 }),
