@@ -67,7 +67,7 @@ t.test(
         hashed: [],
       };
       const shared = (found: readonly StoredRow[]): string => found.map(({ _doc }) => _doc.t0).join();
-      const answers = { shared, alone, settings: '' };
+      const answers = { shared, alone, settings: '', timeout: undefined };
       const answer = await reads.find(space, { conditions, sort: null, page: null }, signal, answers);
       order.push(`${space === busy ? 'busy' : 'other'} ${field.name} ${answer}`);
     };
