@@ -1,11 +1,11 @@
 /** Limits of reads that an access token has of its own. */
 import t from 'tap';
-import { createAccessTokens } from '../../common/auth/access-tokens.ts';
+import { AccessTokens } from '../../common/auth/access-tokens.ts';
 import { createAuthenticate } from '../../common/auth/authenticate.ts';
 import { createTokenCommands } from '../../common/auth/issue-token.ts';
 import { AccessTokenCheck } from '../../common/auth/token-check.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
-import { createUsers } from '../../common/metadata/users.ts';
+import { Users } from '../../common/metadata/users.ts';
 import { everyToken } from '../services/every-token.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
@@ -83,10 +83,10 @@ t.test('limits are stored with a token', async (t) => {
   const { db } = harness;
   const database = testDatabase;
   const deployment = await openDeployment({ db, database });
-  const tokens = createAccessTokens({ db, database, deployment });
+  const tokens = new AccessTokens({ db, database, deployment });
   const check = new AccessTokenCheck({ ...everyToken, tokens, log: silentLog(), alone: true });
   t.teardown(() => check.close());
-  const users = createUsers({ db, database });
+  const users = new Users({ db, database });
   const { execute } = createTokenCommands({ users, tokens, tokenCheck: check });
   const email = 'a@example.com';
   const make = (limits?: object) =>
