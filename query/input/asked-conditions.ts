@@ -4,6 +4,9 @@ import { bothControls, type Controls, splitBody, splitQuery } from './controls.t
 import type { Given } from './filters/given-filter.ts';
 import { givenInBody } from './filters/given-in-body.ts';
 import { givenInQuery } from './filters/given-in-query.ts';
+import { allRecords, type Conditions, parseConditions } from './parse-conditions.ts';
+import { noOptions, type Options, parseOptions } from './parse-options.ts';
+import { PartReader } from './part-reader.ts';
 import { requireQueryType } from './query-media-type.ts';
 
 /** Conditions as a request gives them, and a text that only equal ones have. */
@@ -13,7 +16,7 @@ export interface AskedConditions {
   readonly key: string;
 }
 
-interface Asked {
+export interface Asked {
   readonly given: readonly Given[];
   readonly controls: Controls | null;
 }
@@ -50,7 +53,32 @@ export function askedConditions(
   }));
 }
 
-function askedInQuery(query: HttpRequest['query'], structure: Structure): Asked {
+type Parsed = Options & { readonly conditions: Conditions };
+
+/** Conditions, and the options that the header and controls say. Throws a 400 that lists the problems of both. */
+export function parseAsked(asked: Asked, request: HttpRequest, structure: Structure): Parsed {
+  const parts = new PartReader();
+  const parsed = askedParts(parts, asked, request, structure);
+  parts.check();
+  return parsed;
+}
+
+/** The same as parts of a request that has others. */
+export function askedParts(
+  parts: PartReader,
+  { given, controls }: Asked,
+  request: HttpRequest,
+  structure: Structure,
+): Parsed {
+  const options = parts.read(() => parseOptions(request.header('options'), structure, controls), noOptions);
+  const conditions = parts.read(
+    () => parseConditions(given, structure, options.paramRelationship),
+    allRecords,
+  );
+  return { ...options, conditions };
+}
+
+export function askedInQuery(query: HttpRequest['query'], structure: Structure): Asked {
   const { conditions, controls } = splitQuery(query, structure);
   return { given: givenInQuery(conditions, structure), controls };
 }

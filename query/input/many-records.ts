@@ -1,4 +1,5 @@
 import { invalidBody, invalidOptions, invalidValue, noConditions } from '../../common/errors/catalogue.ts';
+import { Problems } from '../../common/errors/problems.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { isIncrement } from '../structure/increment.ts';
@@ -6,9 +7,11 @@ import { isObject } from '../structure/is-object.ts';
 import type { Structure } from '../structure/structure.ts';
 import { givenInBody } from './filters/given-in-body.ts';
 import { givenInQuery } from './filters/given-in-query.ts';
-import { type Conditions, parseConditions } from './parse-conditions.ts';
-import { parseOptions } from './parse-options.ts';
-import { type Changes, validateChanges } from './validate-changes.ts';
+import { requireRecord } from './given-fields.ts';
+import { allRecords, type Conditions, parseConditions } from './parse-conditions.ts';
+import { noOptions, parseOptions } from './parse-options.ts';
+import type { PartReader } from './part-reader.ts';
+import { type Changes, readChanges } from './validate-changes.ts';
 
 /** The keys of a body about many records. Throws a 400 for others, so that nothing that was meant is left out. */
 export function manyKeys(body: unknown, keys: readonly string[]): Readonly<Record<string, unknown>> {
@@ -17,49 +20,52 @@ export function manyKeys(body: unknown, keys: readonly string[]): Readonly<Recor
   return body;
 }
 
-/** The records to change. All of them only if that is said: `{"id": {"exists": true}}`. Throws a 400. */
-export function parseWhere(where: unknown, request: HttpRequest, structure: Structure): Conditions {
-  const conditions = parseAllWhere(where, request, structure);
-  const { plain, others, hashed } = conditions;
-  if (plain.length + others.length + hashed.length === 0) throw noConditions();
-  return conditions;
-}
-
-/** Conditions in the address and in `where` of a body, where all records that match are meant. Throws a 400. */
-export function parseAllWhere(
+/**
+ * Conditions in the address and in `where` of a body.
+ * @param args.mayBeAll without one, all records are meant; elsewhere that has to be said: `{"id": {"exists": true}}`
+ */
+export function readWhere(
+  parts: PartReader,
   where: unknown,
   request: Pick<HttpRequest, 'query' | 'header'>,
   structure: Structure,
+  { mayBeAll = false }: { readonly mayBeAll?: boolean } = {},
 ): Conditions {
-  const { paramRelationship, page, sort } = parseOptions(request.header('options'), structure);
-  if (page !== null || sort !== null)
+  const options = parts.read(() => {
+    const parsed = parseOptions(request.header('options'), structure);
+    if (parsed.page === null && parsed.sort === null) return parsed;
     throw invalidOptions(['Options: pagination and sort do not apply: all records that match are meant']);
-  const inBody = where === undefined ? [] : givenInBody(where, structure);
-  return parseConditions(
-    [...givenInQuery(request.query, structure), ...inBody],
-    structure,
-    paramRelationship,
-  );
+  }, noOptions);
+  return parts.read(() => {
+    const inQuery = givenInQuery(request.query, structure);
+    const given = [...inQuery, ...(where === undefined ? [] : givenInBody(where, structure))];
+    if (given.length === 0 && !mayBeAll) throw noConditions();
+    return parseConditions(given, structure, options.paramRelationship);
+  }, allRecords);
 }
 
-/** Changes of many records: values of `set`, and increments of `inc`. Throws a 400. */
-export function parseManyChanges(set: unknown = {}, inc: unknown = {}, structure: Structure): Changes {
-  if (!isObject(set) || !isObject(inc)) throw invalidBody('set and inc should be JSON objects');
-  const increments = Object.entries(inc).map(([name, by]) => [name, { $inc: by }] as const);
-  const added = increments.length === 0 ? null : validateChanges(Object.fromEntries(increments), structure);
-  const isEmpty = Object.keys(set).length === 0;
-  const changes = new Map(isEmpty && added !== null ? added : validateChanges(set, structure));
-  const problems = [...changes].flatMap(([{ name, unique }, value]) =>
-    unique && value !== null
-      ? [`Body field: ${shownName(name)} is unique, and many records can not have one value`]
-      : [],
-  );
-  for (const [field, value] of added ?? []) {
-    const name = shownName(field.name);
-    if (!isIncrement(value)) problems.push(`Body field: ${name} is no number and can not be incremented`);
-    else if (!isEmpty && changes.has(field)) problems.push(`Body field: ${name} is both in set and in inc`);
-    changes.set(field, value);
-  }
-  if (problems.length > 0) throw invalidValue(problems);
-  return changes;
+/** Changes of many records: values of `set`, and increments of `inc`. */
+export function readManyChanges(
+  parts: PartReader,
+  { set = {}, inc = {} }: { readonly set?: unknown; readonly inc?: unknown },
+  structure: Structure,
+): Changes {
+  return parts.read((): Changes => {
+    if (!isObject(set) || !isObject(inc)) throw invalidBody('set and inc should be JSON objects');
+    const increments = Object.entries(inc).map(([name, by]) => [name, { $inc: by }] as const);
+    if (increments.length === 0) requireRecord(set);
+    const problems = new Problems();
+    const changes = readChanges(set, structure, problems);
+    for (const [{ name, unique }, value] of changes)
+      if (unique && value !== null)
+        problems.add(`Body field: ${shownName(name)} is unique, and many records can not have one value`);
+    for (const [field, value] of readChanges(Object.fromEntries(increments), structure, problems)) {
+      const name = shownName(field.name);
+      if (!isIncrement(value)) problems.add(`Body field: ${name} is no number and can not be incremented`);
+      else if (changes.has(field)) problems.add(`Body field: ${name} is both in set and in inc`);
+      changes.set(field, value);
+    }
+    if (problems.found) throw invalidValue(problems.list());
+    return changes;
+  }, new Map());
 }

@@ -81,7 +81,7 @@ export function parseConditions(
 
 /** Equality with a text, as nearly all conditions are: without what the others need. Null: it is something else, or wrong. */
 function equalityIn(given: Given, structure: Structure): Condition | null {
-  if ('group' in given || given.operator !== 'eq' || !('texts' in given.operand)) return null;
+  if (!('operator' in given) || given.operator !== 'eq' || !('texts' in given.operand)) return null;
   const target = targetOf(given.name, structure);
   if (target === null) return null;
   const text = given.operand.texts[0] as string;

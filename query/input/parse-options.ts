@@ -30,7 +30,13 @@ export interface Options {
   readonly count: boolean;
 }
 
-const defaults: Options = { paramRelationship: 'And', page: null, sort: null, select: null, count: false };
+export const noOptions: Options = {
+  paramRelationship: 'And',
+  page: null,
+  sort: null,
+  select: null,
+  count: false,
+};
 
 /**
  * Reads the header against the structure that names the fields to sort by. Throws a 400 that lists every problem.
@@ -41,7 +47,7 @@ export function parseOptions(
   structure: Structure,
   controls: Controls | null = null,
 ): Options {
-  if ((header === undefined || header === '') && controls === null) return defaults;
+  if ((header === undefined || header === '') && controls === null) return noOptions;
   const text = controls === null ? (header as string) : `${header ?? ''}\n${JSON.stringify([...controls])}`;
   // requests for a space mostly have those of the one before
   const before = last.get(structure);

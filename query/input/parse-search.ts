@@ -8,9 +8,10 @@ import type { Structure } from '../structure/structure.ts';
 export interface Search {
   readonly text: string;
   readonly fields: readonly Field[];
-  /** The rest of the query: conditions that the records match as well. */
-  readonly conditions: QueryPairs;
 }
+
+/** The parameters of a search; others are conditions that the records match as well. */
+export const searchKeys: readonly string[] = ['searchText', 'searchableFields[]', 'searchableFields'];
 
 /** Characters (UTF-16) of a text to search for. */
 export const longestText = 1000;
@@ -18,12 +19,11 @@ export const maxSearchedFields = 100;
 
 /**
  * Reads the query of a search: `searchText` once, and `searchableFields[]` (as axios writes arrays) or
- * `searchableFields`, once for each field; other parameters are conditions. Throws a 400 that lists every problem.
+ * `searchableFields`, once for each field. Throws a 400 that lists every problem.
  */
 export function parseSearch(pairs: QueryPairs, structure: Structure): Search {
   const problems: string[] = [];
   const texts: string[] = [];
-  const conditions: (readonly [string, string])[] = [];
   const fields = new Set<Field>();
   let named = 0;
   for (const [key, value] of pairs) {
@@ -35,8 +35,6 @@ export function parseSearch(pairs: QueryPairs, structure: Structure): Search {
       const problem = fieldProblem(field);
       if (problem !== null) problems.push(`Query field: ${key} names ${shownName(value)}, which ${problem}`);
       else fields.add(field as Field);
-    } else {
-      conditions.push([key, value]);
     }
   }
   if (named === 0) problems.push('Query field: searchableFields is missing: name at least one TEXT field');
@@ -55,7 +53,7 @@ export function parseSearch(pairs: QueryPairs, structure: Structure): Search {
     problems.push('Value for Query field: searchText should be a valid string');
   }
   if (problems.length > 0) throw invalidCondition(problems);
-  return { text, fields: [...fields], conditions };
+  return { text, fields: [...fields] };
 }
 
 function fieldProblem(field: Field | undefined): string | null {

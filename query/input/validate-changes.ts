@@ -14,8 +14,19 @@ export type Changes = ReadonlyMap<Field, NewValue>;
 /** Checks the body of an update. Throws a 400 that lists every problem. */
 export function validateChanges(body: unknown, structure: Structure): Changes {
   const problems = new Problems();
+  const changes = readChanges(requireRecord(body), structure, problems);
+  if (problems.found) throw invalidValue(problems.list());
+  return changes;
+}
+
+/** The changes that can be read; what is wrong with the others is added to the problems. */
+export function readChanges(
+  body: Readonly<Record<string, unknown>>,
+  structure: Structure,
+  problems: Problems,
+): Map<Field, NewValue> {
   const changes = new Map<Field, NewValue>();
-  const given = givenValues(requireRecord(body), structure, problems.add);
+  const given = givenValues(body, structure, problems.add);
   for (let place = 0; place < given.length; place++) {
     if (given[place] === undefined) continue;
     const field = structure.fields[place] as Field;
@@ -30,7 +41,6 @@ export function validateChanges(body: unknown, structure: Structure): Changes {
     if ('value' in reading) changes.set(field, reading.value);
     else problems.add(`Value for Body field: ${name} ${reading.problem}`);
   }
-  if (problems.found) throw invalidValue(problems.list());
   return changes;
 }
 

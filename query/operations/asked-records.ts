@@ -1,8 +1,6 @@
 import type { HttpResponse } from '../../common/http/http-types.ts';
 import { continueWith } from '../../common/limits/continue-with.ts';
-import { askedConditions } from '../input/asked-conditions.ts';
-import { parseConditions } from '../input/parse-conditions.ts';
-import { parseOptions } from '../input/parse-options.ts';
+import { askedConditions, parseAsked } from '../input/asked-conditions.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { CachedCall, Reading } from './cached-answer.ts';
@@ -34,10 +32,8 @@ export function answerAsked<Result>(
         },
         () => {
           const { structure } = space;
-          const { given, controls } = readAsked(structure);
-          const options = parseOptions(request.header('options'), structure, controls);
-          const { paramRelationship, sort, page, select, count } = options;
-          const conditions = parseConditions(given, structure, paramRelationship);
+          const asked = parseAsked(readAsked(structure), request, structure);
+          const { conditions, sort, page, select, count } = asked;
           const populate = preparePopulate(deps, request, space, select);
           const plan = { sort, page, select, conditions };
           const total = count ? () => deps.reader.total(space, plan, request.signal) : null;

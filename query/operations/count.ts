@@ -1,8 +1,6 @@
 import { continueWith } from '../../common/limits/continue-with.ts';
 import { count as countSchema, exactObject } from '../../common/openapi/schema.ts';
-import { askedConditions } from '../input/asked-conditions.ts';
-import { parseConditions } from '../input/parse-conditions.ts';
-import { parseOptions } from '../input/parse-options.ts';
+import { askedConditions, parseAsked } from '../input/asked-conditions.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
 import { queryableHeaders, timingParameter } from '../openapi/filter-schemas.ts';
 import { cachedRecord } from './cached-answer.ts';
@@ -21,9 +19,7 @@ export const count: OperationDefinition = {
           },
           () => {
             const { structure } = space;
-            const { given, controls } = readAsked(structure);
-            const { paramRelationship } = parseOptions(request.header('options'), structure, controls);
-            const conditions = parseConditions(given, structure, paramRelationship);
+            const { conditions } = parseAsked(readAsked(structure), request, structure);
             const now = (): Uint8Array | null => {
               const found = reader.countNow(space, conditions);
               return found === null ? null : Buffer.from(JSON.stringify({ count: found }));

@@ -1,5 +1,6 @@
 import { count, exactObject } from '../../common/openapi/schema.ts';
-import { manyKeys, parseWhere } from '../input/many-records.ts';
+import { manyKeys, readWhere } from '../input/many-records.ts';
+import { PartReader } from '../input/part-reader.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
 import { jsonAnswer } from './json-answer.ts';
@@ -12,7 +13,9 @@ export const deleteMany: OperationDefinition = {
     const { signal } = request;
     const space = await open();
     const { where } = manyKeys(await body(), ['where']);
-    const conditions = parseWhere(where, request, space.structure);
+    const parts = new PartReader();
+    const conditions = readWhere(parts, where, request, space.structure);
+    parts.check();
     const find = () => idsOfMany(reader, { space, conditions, added: 0 }, signal);
     const { length: deleted } = await changes.changeAll(space, find, null, signal);
     wrote(deleted);

@@ -3,12 +3,13 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpResponse } from '../../common/http/http-types.ts';
 import { continueWith } from '../../common/limits/continue-with.ts';
 import { arrayOf } from '../../common/openapi/schema.ts';
+import { askedParts } from '../input/asked-conditions.ts';
 import { splitQuery } from '../input/controls.ts';
 import type { Filter } from '../input/filters/filter.ts';
 import { givenInQuery } from '../input/filters/given-in-query.ts';
-import { asFilter, type Conditions, parseConditions } from '../input/parse-conditions.ts';
-import { parseOptions } from '../input/parse-options.ts';
-import { parseSearch, type Search } from '../input/parse-search.ts';
+import { asFilter, type Conditions } from '../input/parse-conditions.ts';
+import { parseSearch, type Search, searchKeys } from '../input/parse-search.ts';
+import { PartReader } from '../input/part-reader.ts';
 import { controlParameters, foundHeaders, timingParameter } from '../openapi/filter-schemas.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { cachedList } from './cached-answer.ts';
@@ -50,17 +51,22 @@ function answer(
     { cache: store.results, space, request, timing, asked: key, headers: jsonHeaders },
     () => {
       const asked = splitQuery(request.query, structure);
-      const options = parseOptions(request.header('options'), structure, asked.controls);
-      const { sort, page, select, count, paramRelationship } = options;
-      const search = parseSearch(asked.conditions, structure);
-      const given = parseConditions(givenInQuery(search.conditions, structure), structure, paramRelationship);
-      const [hashed] = given.hashed;
+      const pairs = asked.conditions.filter(([key]) => !searchKeys.includes(key));
+      const given = { given: givenInQuery(pairs, structure), controls: asked.controls };
+      const parts = new PartReader();
+      const { sort, page, select, count, ...rest } = askedParts(parts, given, request, structure);
+      const search = parts.read((): Search => parseSearch(asked.conditions, structure), {
+        text: '',
+        fields: [],
+      });
+      parts.check();
+      const [hashed] = rest.conditions.hashed;
       if (hashed !== undefined) {
         throw invalidCondition([
           `Query field: ${shownName(hashed.field.name)} is hashed: a search can't compare it`,
         ]);
       }
-      const conditions = searched(given, search);
+      const conditions = searched(rest.conditions, search);
       const plan = { sort, page, select, conditions };
       return {
         conditions,

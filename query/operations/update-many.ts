@@ -1,5 +1,6 @@
 import { count, exactObject } from '../../common/openapi/schema.ts';
-import { manyKeys, parseManyChanges, parseWhere } from '../input/many-records.ts';
+import { manyKeys, readManyChanges, readWhere } from '../input/many-records.ts';
+import { PartReader } from '../input/part-reader.ts';
 import { conditionErrors, writeErrors } from '../openapi/describe-operation.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
 import { storedJson } from '../sql/record-row.ts';
@@ -14,8 +15,10 @@ export const updateMany: OperationDefinition = {
     const space = await open();
     const { structure } = space;
     const { where, set, inc } = manyKeys(await body(), ['where', 'set', 'inc']);
-    const conditions = parseWhere(where, request, structure);
-    const wanted = parseManyChanges(set, inc, structure);
+    const parts = new PartReader();
+    const conditions = readWhere(parts, where, request, structure);
+    const wanted = readManyChanges(parts, { set, inc }, structure);
+    parts.check();
     const added = Buffer.byteLength([...wanted.values()].join(''));
     const find = () => idsOfMany(reader, { space, conditions, added }, signal);
     const rows = await changes.changeAll(space, find, wanted, signal);

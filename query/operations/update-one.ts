@@ -1,10 +1,8 @@
 import { noConditions, noMatch } from '../../common/errors/catalogue.ts';
 import { letOthersRun } from '../../common/limits/yielding-loop.ts';
-import { splitQuery } from '../input/controls.ts';
-import { givenInQuery } from '../input/filters/given-in-query.ts';
-import { parseConditions } from '../input/parse-conditions.ts';
-import { parseOptions } from '../input/parse-options.ts';
-import { validateChanges } from '../input/validate-changes.ts';
+import { askedInQuery, askedParts } from '../input/asked-conditions.ts';
+import { PartReader } from '../input/part-reader.ts';
+import { type Changes, validateChanges } from '../input/validate-changes.ts';
 import { changedRecord, conditionErrors, writeErrors } from '../openapi/describe-operation.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
 import { jsonAnswer } from './json-answer.ts';
@@ -16,22 +14,17 @@ import type { OperationDefinition } from './operation.ts';
  */
 export const updateOne: OperationDefinition = {
   async run({ request, open, body }, { reader, changes, announce }) {
-    const { query, signal } = request;
+    const { signal } = request;
     const space = await open();
-    const { conditions: given, controls } = splitQuery(query, space.structure);
-    const { sort, page, paramRelationship } = parseOptions(
-      request.header('options'),
-      space.structure,
-      controls,
-    );
-    const conditions = parseConditions(
-      givenInQuery(given, space.structure),
-      space.structure,
-      paramRelationship,
-    );
+    const { structure } = space;
+    const asked = askedInQuery(request.query, structure);
     // clients leave out conditions whose value is undefined: a mistake there should not change some other record
-    if (given.length === 0) throw noConditions();
-    const wanted = validateChanges(await body(), space.structure);
+    if (asked.given.length === 0) throw noConditions();
+    const changed = await body();
+    const parts = new PartReader();
+    const { sort, page, conditions } = askedParts(parts, asked, request, structure);
+    const wanted = parts.read((): Changes => validateChanges(changed, structure), new Map());
+    parts.check();
     for (;;) {
       const id = await reader.firstId(space, { sort, page, conditions }, signal);
       if (id === null) throw noMatch('No record matches the conditions');

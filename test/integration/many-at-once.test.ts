@@ -124,6 +124,22 @@ for (const alone of [true, false]) {
       ];
       for (const [body, code] of wrong)
         t.match(await kept.update(body), { status: 400, code }, JSON.stringify(body));
+      const all = {
+        where: { count: { gt3: 1 }, group: {} },
+        set: { nothing: 1, code: 7 },
+        inc: { count: '1' },
+      };
+      t.match(await kept.update(all, { options: '{"pagination":{"limit":1}}' }), {
+        code: 'invalid_options',
+        problems: [
+          /^Options: pagination and sort do not apply/,
+          /'count' has no operator 'gt3'/,
+          /'group' has an object without an operator/,
+          /'nothing' is not in the structure/,
+          /'code' is unique/,
+          /'count' should be a valid number/,
+        ],
+      });
       for (const body of [{ where, set }, { where: 1 }, [1], { where: { $or: [{}] } }])
         t.equal((await kept.delete(body)).status, 400);
       const paged = { options: JSON.stringify({ pagination: { limit: 1 } }) };

@@ -236,6 +236,24 @@ for (const alone of [true, false]) {
         t.match(answer, { status: 400, code: 'invalid_options' }, query);
         t.match(answer.problems.join(), problem, query);
       }
+      const both = '$select=nosuch&year[gt]=x&$sort=password';
+      const all = [
+        /^Options: \$select names 'nosuch'/,
+        /^Options: \$sort/,
+        /'year\[gt\]' should be a valid number/,
+      ];
+      for (const path of ['', '/_count_', '/_single_']) {
+        const answer = await call(both, { path: `/p/books${path}` });
+        t.match(answer, { status: 400, code: 'invalid_options', problems: { length: 3 } }, path);
+        for (const problem of all)
+          t.ok(
+            answer.problems.some((one) => problem.test(one)),
+            `${path} ${problem}`,
+          );
+      }
+      t.match((await call(both, { path: '/p/books/search' })).problems, { length: 5 }, 'and what it lacks');
+      const change = { method: 'POST', path: '/p/books/update', body: { year: 'x', nosuch: 1 } };
+      t.match((await call(both, change)).problems, { length: 5 }, 'and what is wrong with its body');
       t.equal(
         await titles('$page=2', { headers: { options: '{"pagination":{"limit":3}}' } }),
         'D',

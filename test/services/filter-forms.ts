@@ -94,7 +94,7 @@ export function asBody(branch: Branch, form: number): unknown {
   const entries = branch.map((item): [string, unknown] | [string, string, unknown] => {
     if ('group' in item) return [item.group, item.branches.map((one) => asBody(one, form))];
     const { operator, operand, raw } = item;
-    if (raw !== undefined) return [nameOf(item), operator, raw];
+    if (raw !== undefined) return operator === '' ? [nameOf(item), raw] : [nameOf(item), operator, raw];
     const isOne = !takesList.has(operator);
     const value =
       item.type === 'time' && operator !== 'exists'

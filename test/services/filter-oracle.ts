@@ -16,7 +16,7 @@ export interface Comparison {
   readonly type: Type;
   readonly operator: string;
   readonly operand: Json;
-  /** What a request says in place of the operand: something that is wrong. */
+  /** What a request says in place of the operand: something that is wrong. Of a body alone, without an operator. */
   readonly raw?: Json;
 }
 export interface Group {

@@ -11,7 +11,7 @@ import {
 import { branches, fieldTypes, keyOf, nameOf, type Stored, type Way } from './filter-trees.ts';
 
 interface Flaw {
-  readonly item: Comparison;
+  readonly item: Item;
   /** How the problem begins. */
   readonly problem: (isInGroup: boolean) => string;
 }
@@ -32,6 +32,7 @@ const subjects: readonly Subject[] = [
   { field: 'id', path: [], type: 'id' },
   { field: 'createdAt', path: [], type: 'time' },
 ];
+const groups = ['$or', '$and', '$not'] as const;
 const strangeOperators = ['gt3', 'GT', 'like', 'regex', 'constructor', 'toString', 'eq_'];
 const allOperators = [...new Set(Object.values(operatorsOf).flat())];
 
@@ -132,7 +133,23 @@ function flaws(way: Way): fc.Arbitrary<Flaw> {
     problem: () =>
       `The list of '${field}[in]' has ${(most + 1).toLocaleString('en')} values; at most ${most.toLocaleString('en')} are allowed`,
   }));
+  const shapes = fc.constantFrom<Flaw>(
+    ...groups.flatMap((group) =>
+      [[], [[]]].map((empty) => ({
+        item: { group, branches: empty },
+        problem: () => `Query field: '${group}' should be a list of conditions`,
+      })),
+    ),
+    ...subjects
+      .filter(({ type }) => type !== 'OBJECT')
+      .map((subject) => ({
+        item: { ...subject, operator: '', ...value({}) },
+        problem: () =>
+          `Query field: '${nameOf({ ...subject, operator: '', operand: null })}' has an object without`,
+      })),
+  );
   return fc.oneof(
+    { weight: way === 'body' ? 3 : 0, arbitrary: shapes },
     { weight: 3, arbitrary: unknown },
     { weight: 6, arbitrary: operators },
     { weight: 9, arbitrary: values },
@@ -144,19 +161,27 @@ function flaws(way: Way): fc.Arbitrary<Flaw> {
 /** Filters with up to four flaws in any places. */
 export function spoilt(way: Way, stored: Stored): fc.Arbitrary<Spoilt> {
   const places = fc.array(fc.tuple(flaws(way), fc.nat(), fc.nat()), { minLength: 1, maxLength: 4 });
-  return fc.tuple(branches(way, stored), places).map(([right, flawed]) => {
+  const made = fc.tuple(branches(way, stored), places).map(([right, flawed]) => {
     const branch = structuredClone(right) as Item[];
     const all = branchesIn(branch);
     const problems: string[] = [];
     for (const [{ item, problem }, which, place] of flawed) {
-      const items = all[which % all.length] as Item[];
-      // lists with one key would be one list
-      if (items.some((other) => keyOf(other) === keyOf(item))) continue;
+      // a group is not put where it would be too deep
+      const items = 'group' in item ? branch : (all[which % all.length] as Item[]);
+      if (items.some((other) => areOne(other, item))) continue;
       items.splice(place % (items.length + 1), 0, item);
       problems.push(problem(items !== branch));
     }
     return { branch, problems };
   });
+  return made.filter(({ problems }) => problems.length > 0);
+}
+
+/** Lists with one key would be one list, and an object without an operator would get those of the field. */
+function areOne(one: Item, other: Item): boolean {
+  if (keyOf(one) === keyOf(other)) return true;
+  if ('group' in one || 'group' in other) return false;
+  return nameOf(one) === nameOf(other) && [one.operator, other.operator].includes('');
 }
 
 function branchesIn(branch: Item[]): Item[][] {
@@ -164,8 +189,8 @@ function branchesIn(branch: Item[]): Item[][] {
   return [branch, ...inner.flatMap(branchesIn)];
 }
 
-/** Those that are not read any further: they have this one problem. */
-export function malformed(way: Way): readonly Spoilt[] {
+/** Those beyond a limit. What has too many conditions is not read any further, and has this one problem. */
+export function malformed(): readonly Spoilt[] {
   const text: Item = { field: 'text', path: [], type: 'TEXT', operator: 'ne', operand: 'a' };
   let deep: Branch = [text];
   for (let level = 0; level < 6; level++) deep = [{ group: '$and', branches: [deep] }];
@@ -173,13 +198,5 @@ export function malformed(way: Way): readonly Spoilt[] {
   return [
     { branch: deep, problems: ['The conditions are nested deeper than 5 levels'] },
     { branch: many, problems: ['The query has 101 conditions; at most 100 are allowed'] },
-    ...(way === 'body'
-      ? [
-          {
-            branch: [{ group: '$or' as const, branches: [] }],
-            problems: ["Query field: '$or' should be a list of conditions"],
-          },
-        ]
-      : []),
   ];
 }

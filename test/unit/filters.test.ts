@@ -114,6 +114,42 @@ t.test('a body is exact about types', async (t) => {
   t.equal(byBody({ year: '1843' }).plain.length, 1, 'equality is as before');
 });
 
+t.test('a body is exact about types within groups as well', async (t) => {
+  t.match(
+    problems(() => byBody({ $and: [{ year: '1843' }, { title: 5 }, [['open', 'true']], { tags: null }] })),
+    [
+      "Value for Query field: 'year' should be a valid number",
+      "Value for Query field: 'title' should be a valid string",
+      "Value for Query field: 'open' should be a valid boolean",
+      "Value for Query field: 'tags' should not be null: use exists",
+    ],
+  );
+  t.match(byBody({ $and: [{ year: 1843, title: '5', open: true, tags: ['a'], id: 'x' }] }).others, [
+    { branches: [{ branches: [{ values: [1843] }, { values: ['5'] }, {}, { values: ['["a"]'] }, {}] }] },
+  ]);
+});
+
+t.test('a key that begins like a group and is none', async (t) => {
+  const plain = storedStructure([{ name: 'title', type: 'TEXT' }]);
+  const keys = [
+    '$or',
+    '$or[0]',
+    '$or[][title]',
+    '$not[x][title]',
+    '$or[0]title',
+    '$or[0][title]x',
+    '$or[0][$and]',
+  ];
+  for (const key of [...keys, '$or[0][$and][title]', '$and[0][', '$and[0][title'])
+    t.strictSame(
+      problems(() => parseConditions(givenInQuery([[key, 'x']], plain), plain, 'And')),
+      [
+        `Query field: '${key}' should have a number and a field, such as $or[0][title]=x and $or[1][year][gt]=2`,
+      ],
+    );
+  t.equal(sql('$or[ne]=x'), "(t3 != 'x')", 'a field');
+});
+
 t.test('a text in a body that looks like a number or a list stays a text at a path', async (t) => {
   const comparedWith = (body: unknown): unknown => (byBody(body).others[0] as Comparison).values[0];
   for (const value of ['5', 'true', '"5"', '["a"]', 5, true, ['a']]) {
@@ -143,6 +179,35 @@ t.test('every problem is listed', async (t) => {
       "Query field: 'password' is hashed; it can only be compared with eq",
       "Query field: 'open' has no operator 'gt'; a BOOLEAN has eq, ne, in, nin, exists",
     ],
+  );
+  const nested = (levels: number): object => (levels === 0 ? { title: 'a' } : { $and: [nested(levels - 1)] });
+  t.match(
+    problems(() =>
+      // '$or' is a field here
+      byBody({ $and: [], $not: [[], 'x'], nosuch: { gt: 1 }, year: {}, title: { gt3: 1 }, open: 'x' }),
+    ),
+    [
+      "Query field: '$and' should be a list of conditions, none of them empty",
+      "Query field: '$not' should be a list of conditions, none of them empty",
+      /^Query field: 'nosuch' is not in the structure/,
+      "Query field: 'year' has an object without an operator",
+      /^Query field: 'title' has no operator 'gt3'/,
+      /^Value for Query field: 'open' should be a valid boolean/,
+    ],
+  );
+  t.match(
+    problems(() => byBody({ $not: ['x', { year: {} }, [['open']]], $and: [nested(5)], nosuch: 1 })),
+    [
+      /^A branch of '\$not' should be a JSON object of conditions, or an array/,
+      "Query field: 'year' has an object without an operator",
+      /^A branch of '\$not' should be/,
+      /deeper than 5 levels/,
+      /'nosuch' is not in the structure/,
+    ],
+  );
+  t.match(
+    problems(() => byQuery(`$and[0]${'[$and][0]'.repeat(5)}[title]=a&year=x`)),
+    [/deeper than 5 levels/, /'year' should be a valid number/],
   );
   t.match(
     problems(() => byQuery('$and[0][nothing]=1')),

@@ -1,3 +1,4 @@
+import { shownName } from '../../../common/errors/shown-name.ts';
 import type { Field, FieldType } from '../../structure/field.ts';
 import type { Structure } from '../../structure/structure.ts';
 import { kindOfValue } from '../filters/filter.ts';
@@ -29,7 +30,15 @@ function typeOf({ of }: Value): FieldType | null {
   return kind === 'NUMBER' ? 'NUMBER' : null;
 }
 
-/** The names that conditions use. */
-export function namesIn(given: readonly Given[]): readonly string[] {
-  return [...new Set(given.flatMap((one) => ('group' in one ? one.branches.flatMap(namesIn) : [one.name])))];
+/** Conditions where each on something else than these values is a problem. */
+export function onlyOfValues(given: readonly Given[], { fields, lookup }: Structure): readonly Given[] {
+  const known = fields.map(({ name }) => shownName(name)).join(', ') || 'none';
+  const checked = (one: Given): Given => {
+    if ('group' in one) return { ...one, branches: one.branches.map((items) => items.map(checked)) };
+    if ('problem' in one || lookup.has(one.name)) return one;
+    return {
+      problem: `having: ${shownName(one.name)} is not among the values that are numbers or texts: ${known}`,
+    };
+  };
+  return given.map(checked);
 }

@@ -9,12 +9,13 @@ import { type Comparison, kindOfValue } from '../filters/filter.ts';
 import { givenInBody } from '../filters/given-in-body.ts';
 import { nameOfSubject, subjectOf, targetOf } from '../filters/names.ts';
 import { kindWords } from '../filters/read-filter.ts';
-import { parseAllWhere } from '../many-records.ts';
+import { readWhere } from '../many-records.ts';
 import { allRecords, type Conditions, parseConditions } from '../parse-conditions.ts';
+import { PartReader } from '../part-reader.ts';
 import { unknownCondition } from '../unknown-condition.ts';
 import { type AggregatePlan, aggregateLimits, type Group, type Value } from './aggregate-plan.ts';
 import { functions, functionsFor } from './functions.ts';
-import { comparedValues, namesIn } from './having.ts';
+import { comparedValues, onlyOfValues } from './having.ts';
 import { readEvery, TimeZone } from './time-bucket.ts';
 
 const parts = ['where', 'groupBy', 'values', 'having', 'sort', 'limit'];
@@ -50,7 +51,8 @@ class AggregateReader {
     request: Pick<HttpRequest, 'query' | 'header'>,
   ): AggregatePlan {
     this.#checkParts('The body', body, parts);
-    const where = this.#conditions(() => parseAllWhere(body.where ?? {}, request, this.#structure));
+    const asked = new PartReader();
+    const where = readWhere(asked, body.where ?? {}, request, this.#structure, { mayBeAll: true });
     const groups = this.#groups(body.groupBy ?? []);
     const values = this.#values(body.values ?? {});
     if (groups.length + values.length === 0 && this.#problems.length === 0)
@@ -61,7 +63,10 @@ class AggregateReader {
       new Map([...groups, ...values].map((one) => [one.name, one.column])),
     );
     const plan = { where, groups, values, having, sort, limit: this.#limit(body.limit) };
-    if (this.#problems.length > 0) throw invalidCondition(this.#problems);
+    asked.read(() => {
+      if (this.#problems.length > 0) throw invalidCondition(this.#problems);
+    }, undefined);
+    asked.check();
     return plan;
   }
 
@@ -75,7 +80,7 @@ class AggregateReader {
     try {
       return read();
     } catch (error) {
-      if (!(error instanceof ApiError) || error.code === 'invalid_options') throw error;
+      if (!(error instanceof ApiError)) throw error;
       this.#problems.push(...error.problems);
       return allRecords;
     }
@@ -166,17 +171,9 @@ class AggregateReader {
 
   #having(given: unknown, values: readonly Value[]): Conditions {
     const structure = comparedValues(values, this.#structure);
-    return this.#conditions(() => {
-      const read = givenInBody(given, structure);
-      const unknown = namesIn(read).filter((name) => !structure.lookup.has(name));
-      if (unknown.length === 0) return parseConditions(read, structure, 'And');
-      const known = structure.fields.map(({ name }) => shownName(name)).join(', ') || 'none';
-      throw invalidCondition(
-        unknown.map(
-          (name) => `having: ${shownName(name)} is not among the values that are numbers or texts: ${known}`,
-        ),
-      );
-    });
+    return this.#conditions(() =>
+      parseConditions(onlyOfValues(givenInBody(given, structure), structure), structure, 'And'),
+    );
   }
 
   #sort(given: unknown, columns: ReadonlyMap<string, string>): AggregatePlan['sort'] {

@@ -1,10 +1,9 @@
-import { invalidCondition } from '../../../common/errors/catalogue.ts';
 import { filterLimits } from './filter.ts';
 
 /**
  * Conditions as a request gives them, before anybody knows the structure: from the parameters of a query or from a body.
  */
-export type Given = GivenComparison | GivenGroup;
+export type Given = GivenComparison | GivenGroup | GivenProblem;
 
 export interface GivenComparison {
   readonly name: string;
@@ -21,14 +20,17 @@ export interface GivenGroup {
   readonly branches: readonly (readonly Given[])[];
 }
 
+/** A part that can't be read: what is wrong with it is listed beside the problems of the others. */
+export interface GivenProblem {
+  readonly problem: string;
+}
+
 export const groupNames: Readonly<Record<string, GivenGroup['group']>> = {
   $or: 'any',
   $and: 'all',
   $not: 'none',
 };
 
-/** Throws a 400 where groups are nested too deep. */
-export function checkLevel(level: number): void {
-  if (level <= filterLimits.levels) return;
-  throw invalidCondition([`The conditions are nested deeper than ${filterLimits.levels} levels`]);
-}
+export const tooDeep: GivenProblem = {
+  problem: `The conditions are nested deeper than ${filterLimits.levels} levels`,
+};

@@ -1,6 +1,15 @@
+import { shownName } from '../../../common/errors/shown-name.ts';
 import type { QueryPairs } from '../../../common/http/http-types.ts';
 import type { Structure } from '../../structure/structure.ts';
-import { checkLevel, type Given, type GivenComparison, type GivenGroup, groupNames } from './given-filter.ts';
+import { filterLimits } from './filter.ts';
+import {
+  type Given,
+  type GivenComparison,
+  type GivenGroup,
+  type GivenProblem,
+  groupNames,
+  tooDeep,
+} from './given-filter.ts';
 import { targetOf } from './names.ts';
 import { findOperator, takesList } from './operators.ts';
 
@@ -11,7 +20,7 @@ interface OpenGroup {
 
 /** Items that are read, and where the next ones of the same list or group go to. */
 class Branch {
-  readonly items: (GivenComparison | OpenGroup)[] = [];
+  readonly items: (GivenComparison | GivenProblem | OpenGroup)[] = [];
   #lists: Map<string, string[]> | undefined;
   #groups: Map<GivenGroup['group'], OpenGroup> | undefined;
 
@@ -88,7 +97,10 @@ function addGrouped(top: Branch, key: string, text: string, structure: Structure
   let rest = key;
   for (let match = grouped.exec(rest); match !== null; match = grouped.exec(rest)) {
     const [whole, name, index] = match as unknown as [string, keyof typeof groupNames & string, string];
-    checkLevel(++level);
+    if (++level > filterLimits.levels) {
+      top.items.push(tooDeep);
+      return;
+    }
     branch = branch.branchOf(groupNames[name] as GivenGroup['group'], index);
     rest = rest.slice(whole.length);
     // a group within is in brackets as well
@@ -96,8 +108,19 @@ function addGrouped(top: Branch, key: string, text: string, structure: Structure
     if (inner !== null) rest = `${inner[1]}${inner[2]}`;
   }
   // in a group the field is in brackets: [title], [year][gt], [id][in][0]
-  const inGroup = rest === key ? null : /^\[([^[\]]+)\](.*)$/s.exec(rest);
-  addComparison(branch, inGroup === null ? rest : `${inGroup[1]}${inGroup[2]}`, text, structure);
+  const inGroup = rest === key ? null : /^\[([^[\]]+)\]((?:\[.*)?)$/s.exec(rest);
+  const comparison = inGroup === null ? rest : `${inGroup[1]}${inGroup[2]}`;
+  const isGroup = (rest !== key && inGroup === null) || startsGroup(comparison, structure);
+  if (isGroup) branch.items.push({ problem: `Query field: ${shownName(key)} ${groupForm}` });
+  else addComparison(branch, comparison, text, structure);
+}
+
+const groupForm = 'should have a number and a field, such as $or[0][title]=x and $or[1][year][gt]=2';
+
+/** Whether it is the name of a group, with something else behind it than a number. */
+function startsGroup(key: string, structure: Structure): boolean {
+  const name = /^(\$or|\$and|\$not)(?:\[|$)/.exec(key)?.[1];
+  return name !== undefined && targetOf(name, structure) === null;
 }
 
 function addComparison(branch: Branch, key: string, text: string, structure: Structure): void {

@@ -34,6 +34,10 @@ export class FilterReader {
 
   /** Null: there is a problem. */
   read(given: Given, isInGroup = false): Filter | null {
+    if ('problem' in given) {
+      this.problems.push(given.problem);
+      return null;
+    }
     if (!('group' in given)) return this.#comparison(given, isInGroup);
     const branches = given.branches.map((items) => {
       const read = items.map((item) => this.read(item, true)).filter((item) => item !== null);

@@ -1,0 +1,27 @@
+import { ApiError } from '../../common/errors/api-error.ts';
+import { joinedProblems } from '../../common/errors/joined-problems.ts';
+
+/** Reads parts of a request one by one, so that one error lists what is wrong with all of them. */
+export class PartReader {
+  readonly #refusals: ApiError[] = [];
+
+  /** @param instead what a part that gets a 400 is taken for, until `check` throws */
+  read<Part>(part: () => Part, instead: Part): Part {
+    try {
+      return part();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 400) throw error;
+      this.#refusals.push(error);
+      return instead;
+    }
+  }
+
+  /** Throws a 400 if a part got one, with the code of the first. */
+  check(): void {
+    const [first, ...more] = this.#refusals;
+    if (first === undefined) return;
+    if (more.length === 0) throw first;
+    const problems = this.#refusals.flatMap((refusal) => refusal.problems);
+    throw new ApiError(first.code, joinedProblems(problems), { problems });
+  }
+}
