@@ -108,6 +108,33 @@ t.test('conditions in the address count as those in where', async (t) => {
   t.match(await aggregate(body, paged), { status: 400, problems: [/pagination and sort do not apply/] });
 });
 
+t.test('a sum beyond all numbers is no value, in conditions and orders as well', async (t) => {
+  const path = '/p/overflow/_aggregate_';
+  const wide = structureOf('p', 'overflow', [
+    { name: 'kind', type: 'TEXT' },
+    { name: 'amount', type: 'NUMBER' },
+  ]);
+  const amounts = { huge: [1e308, 1e308], small: [-1e308, -1e308], some: [1, 2], none: [null] };
+  const records = Object.entries(amounts).flatMap(([kind, all]) => all.map((amount) => ({ kind, amount })));
+  await spaceOf(harness, 'p', 'overflow', wide).insert(records);
+  const values = { total: { sum: 'amount' }, mean: { avg: 'amount' } };
+  const asked = (more: object) =>
+    aggregate({ groupBy: ['kind'], values, ...more }, { path, structure: wide }) as Promise<
+      { kind: string }[]
+    >;
+  const some = { kind: 'some', total: 3, mean: 1.5 };
+  for (const name of ['total', 'mean']) {
+    t.strictSame(await asked({ having: { [name]: { exists: true } } }), [some]);
+    const missing = await asked({ having: { [name]: { exists: false } } });
+    t.strictSame(
+      missing.map((one) => ({ ...one, kind: null })),
+      Array(3).fill({ kind: null, total: null, mean: null }),
+    );
+    for (const order of ['asc', 'desc'])
+      t.strictSame((await asked({ sort: [{ by: name, order }] }))[0], some, 'without a value they come last');
+  }
+});
+
 t.test('an answer that was kept is dropped by a write', async (t) => {
   const body = { where: { city: 'Kyiv' }, values: { n: 'count' } };
   for (const n of [0, 1, 2]) {

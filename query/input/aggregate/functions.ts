@@ -14,10 +14,13 @@ const numbers: readonly ValueKind[] = ['NUMBER'];
 const ordered: readonly ValueKind[] = ['NUMBER', 'TEXT', 'id', 'time'];
 const all: readonly ValueKind[] = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'id', 'time', 'path'];
 
+/** A sum beyond all numbers is no value: JSON has none for it, and conditions and orders see what the answer shows. */
+const finite = (result: string): string => `if(isFinite(${result}), ${result}, NULL)`;
+
 /** The functions of a field, in the order in which they are listed; `count` is of records. One more is one more entry. */
 export const functions: Readonly<Record<string, AggregateFunction>> = {
-  sum: { kinds: numbers, result: 'number', sql: (column) => `sum(${column})` },
-  avg: { kinds: numbers, result: 'number', sql: (column) => `avg(${column})` },
+  sum: { kinds: numbers, result: 'number', sql: (column) => finite(`sum(${column})`) },
+  avg: { kinds: numbers, result: 'number', sql: (column) => finite(`avg(${column})`) },
   min: { kinds: ordered, result: 'value', sql: (column) => `min(${column})` },
   max: { kinds: ordered, result: 'value', sql: (column) => `max(${column})` },
   distinct: { kinds: all, result: 'number', sql: (column) => `uniqExact(${column})` },
