@@ -11,7 +11,7 @@ import {
 import { kindOfValue } from '../input/filters/filter.ts';
 import { type OperatorName, operatorOf, operatorsFor, type ValueKind } from '../input/filters/operators.ts';
 import { acceptQuery } from '../input/query-media-type.ts';
-import type { Field, FieldType, Target } from '../structure/field.ts';
+import { type Field, type FieldType, systemKeys, type Target } from '../structure/field.ts';
 
 export const typeSchemas: Readonly<Record<FieldType, Schema>> = {
   TEXT: string,
@@ -54,7 +54,7 @@ function operatorsOf(target: Target): readonly OperatorName[] {
 
 /** Parameters such as `year[gte]`, by the type of each field. Equality needs no operator. */
 export function filterParameters(targets: readonly Target[]): readonly ApiParameter[] {
-  if (targets.length > mostFields) return [];
+  if (targets.length - systemKeys.length > mostFields) return [];
   return targets.flatMap((target) =>
     operatorsOf(target)
       .filter((operator) => operator !== 'eq')
@@ -94,15 +94,15 @@ function conditionSchema(target: Target): Schema {
   return { anyOf: [value, named(`${kindNames[kind]}Operators`, schema)] };
 }
 
-const branches: Schema = {
-  ...{ type: 'array', minItems: 1 },
-  items: { type: 'object', minProperties: 1, additionalProperties: true, description: 'Conditions, as here' },
-};
-const groups = {
-  $or: { ...branches, description: 'Any of the branches' },
-  $and: { ...branches, description: 'All of the branches' },
-  $not: { ...branches, description: 'None of the branches' },
-};
+/** @param branch conditions, which may have groups again */
+function groupsOf(branch: Schema): Readonly<Record<string, Schema>> {
+  const branches = { ...arrayOf(branch), minItems: 1 };
+  return {
+    $or: { ...branches, description: 'Any of the branches' },
+    $and: { ...branches, description: 'All of the branches' },
+    $not: { ...branches, description: 'None of the branches' },
+  };
+}
 
 const whole: Schema = { type: 'integer', minimum: 1 };
 const exact: Schema = { type: 'string', enum: ['exact'] };
@@ -122,6 +122,11 @@ export const controlParameters: readonly ApiParameter[] = Object.entries(control
     ...{ name, in: 'query', description },
     schema: name === '$count' ? exact : name === '$limit' || name === '$page' ? whole : string,
   }),
+);
+
+/** Those that say which record is meant. */
+export const orderParameters = controlParameters.filter(
+  ({ name }) => name !== '$select' && name !== '$count',
 );
 
 const names: Schema = { anyOf: [string, arrayOf(string)] };
@@ -146,11 +151,17 @@ export function conditionsObject(
       ? [target, conditionSchema(target)]
       : [target.name, { ...conditionSchema(target), ...describe(target) }],
   );
-  const properties = { ...more, ...groups, ...Object.fromEntries(fields) };
   // a path within an OBJECT is a key as well
-  const hasPaths = targets.some((target) => typeof target !== 'string' && target.type === 'OBJECT');
-  const optional = Object.keys(properties);
-  return exactObject(properties, hasPaths ? { optional, additionalProperties: true } : { optional });
+  const additionalProperties = targets.some(
+    (target) => typeof target !== 'string' && target.type === 'OBJECT',
+  );
+  const branch: Schema = {};
+  const properties = { ...groupsOf(named('Conditions', branch)), ...Object.fromEntries(fields) };
+  const object = (all: Readonly<Record<string, Schema>>): Schema =>
+    exactObject(all, { optional: Object.keys(all), additionalProperties });
+  // it refers to itself
+  Object.assign(branch, object(properties), { minProperties: 1 });
+  return object({ ...more, ...properties });
 }
 
 /** Asks for `Server-Timing`. */

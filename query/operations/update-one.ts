@@ -4,6 +4,7 @@ import { askedInQuery, askedParts } from '../input/asked-conditions.ts';
 import { PartReader } from '../input/part-reader.ts';
 import { type Changes, validateChanges } from '../input/validate-changes.ts';
 import { changedRecord, conditionErrors, writeErrors } from '../openapi/describe-operation.ts';
+import { orderParameters } from '../openapi/filter-schemas.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
@@ -40,7 +41,7 @@ export const updateOne: OperationDefinition = {
     }
   },
   summary: 'Change the record that findOne would return',
-  parameters: ({ conditions }) => conditions,
+  parameters: ({ conditions }) => [...conditions, ...orderParameters],
   options: true,
   ...changedRecord,
   errors: [...conditionErrors, ...writeErrors, 'no_conditions', 'no_match', 'query_too_expensive'],

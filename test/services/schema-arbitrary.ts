@@ -5,10 +5,19 @@ import { anyJson, hostileKey } from './hostile-arbitraries.ts';
 // biome-ignore lint/suspicious/noExplicitAny: JSON Schema of a document
 type Schema = any;
 
-/** Values that a schema of a document (OpenAPI 3.1) permits, as far as it can be told without a validator. */
-export function valuesOf(schema: Schema, document: JsonObject): fc.Arbitrary<unknown> {
-  const of = (part: Schema): fc.Arbitrary<unknown> => valuesOf(part, document);
-  if (schema.$ref !== undefined) return of(resolve(schema.$ref, document));
+/**
+ * Values that a schema of a document (OpenAPI 3.1) permits, as far as it can be told without a validator.
+ * @param within references that it is below: where one refers to itself the value is any
+ */
+export function valuesOf(
+  schema: Schema,
+  document: JsonObject,
+  within: readonly string[] = [],
+): fc.Arbitrary<unknown> {
+  const { $ref } = schema;
+  if (within.includes($ref)) return anyJson;
+  if ($ref !== undefined) return valuesOf(resolve($ref, document), document, [...within, $ref]);
+  const of = (part: Schema): fc.Arbitrary<unknown> => valuesOf(part, document, within);
   if (schema.enum !== undefined) return fc.constantFrom<unknown>(...schema.enum);
   const types: string[] = [schema.type ?? []].flat();
   if (types.length > 1) return fc.oneof(...types.map((type) => of({ ...schema, type })));

@@ -1,3 +1,4 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { errorCodes } from '../../common/errors/error-codes.ts';
 import { asOpenApi30 } from '../../common/openapi/openapi-30.ts';
@@ -209,6 +210,49 @@ t.test('types, flags and what is hidden of a typed space', async (t) => {
   t.strictSame(parameter('tags').content['application/json'].schema.type, 'array');
   t.strictSame(parameter('use-pre-stored-structure').schema.enum, ['true']);
   t.notOk(parameter('structure'));
+});
+
+t.test('branches of groups have the types of the fields, and groups again', async (t) => {
+  const document = describeSpace(operations, parsed(personFields), '/');
+  const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } }).addSchema(document, 'document');
+  const isConditions = (value: unknown) =>
+    ajv.validate({ $ref: 'document#/components/schemas/Conditions' }, value);
+  const right = [
+    { $or: [{ age: 36 }, { age: { gt: 1 } }] },
+    { $not: [{ $and: [{ fullName: 'Ada' }] }], age: 1 },
+  ];
+  const wrong = [
+    {},
+    { $or: [] },
+    { $or: [{}] },
+    { $or: [{ age: '36' }] },
+    { $or: [{ $and: [{ age: { gt3: 1 } }] }] },
+  ];
+  for (const value of right) t.ok(isConditions(value), JSON.stringify(value));
+  for (const value of wrong) t.notOk(isConditions(value), JSON.stringify(value));
+});
+
+t.test('of many fields parameters are for equality alone, and bodies have all operators', async (t) => {
+  const parametersOf = (count: number): string[] => {
+    const fields = Array.from({ length: count }, (_, at) => ({ name: `f${at}`, type: 'NUMBER' }));
+    const document = describeSpace(operations, parsed(fields), '/');
+    t.match(JSON.stringify(document.components), '"NumberOperators"');
+    const find = operationsOf(document).find(({ operation }) => operation.operationId === 'find')?.operation;
+    return find.parameters.map(({ name }: { name: string }) => name);
+  };
+  t.ok(parametersOf(100).includes('f99[gte]'));
+  t.notOk(parametersOf(101).some((name) => name.includes('[gte]')));
+  t.ok(parametersOf(101).includes('f100'));
+});
+
+t.test('an update lists the order that says which record is meant', async (t) => {
+  const found = operationsOf(describeSpace(operations, parsed(personFields), '/'));
+  const update = found.find(({ operation }) => operation.operationId === 'updateOne')?.operation;
+  const names = update.parameters.map(({ name }: { name: string }) => name);
+  t.strictSame(
+    names.filter((name: string) => name.startsWith('$')),
+    ['$sort', '$limit', '$page', '$after'],
+  );
 });
 
 t.test('a space for logged-in users wants a login token where its rule says so', async (t) => {
