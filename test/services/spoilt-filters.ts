@@ -1,13 +1,8 @@
 /** Filters that are wrong in several places, and every problem that the answer should list. */
 import fc from 'fast-check';
-import {
-  type Branch,
-  type Comparison,
-  type Item,
-  type Json,
-  operatorsOf,
-  type Type,
-} from './filter-oracle.ts';
+import { operators, operatorsFor } from '../../query/input/filters/operators.ts';
+import { kindWords } from '../../query/input/filters/read-filter.ts';
+import type { Branch, Comparison, Item, Json, Type } from './filter-oracle.ts';
 import { branches, fieldTypes, keyOf, nameOf, type Stored, type Way } from './filter-trees.ts';
 
 interface Flaw {
@@ -21,10 +16,6 @@ export interface Spoilt {
   readonly problems: readonly string[];
 }
 
-const typeWords: Readonly<Record<Type, string>> = {
-  ...{ TEXT: 'a TEXT', NUMBER: 'a NUMBER', BOOLEAN: 'a BOOLEAN', ARRAY: 'an ARRAY', OBJECT: 'an OBJECT' },
-  ...{ id: 'an id', time: 'a time', path: 'a value within an OBJECT' },
-};
 type Subject = Pick<Comparison, 'field' | 'path' | 'type'>;
 const subjects: readonly Subject[] = [
   ...Object.entries(fieldTypes).map(([field, type]) => ({ field, path: [], type })),
@@ -33,8 +24,9 @@ const subjects: readonly Subject[] = [
   { field: 'createdAt', path: [], type: 'time' },
 ];
 const groups = ['$or', '$and', '$not'] as const;
+const operatorsOf = (type: Type): readonly string[] => operatorsFor(type);
 const strangeOperators = ['gt3', 'GT', 'like', 'regex', 'constructor', 'toString', 'eq_'];
-const allOperators = [...new Set(Object.values(operatorsOf).flat())];
+const allOperators = Object.keys(operators);
 
 /** Values that are none of a type, or of what an operator takes, and what is said of them. */
 interface Misfit {
@@ -93,14 +85,14 @@ function flaws(way: Way): fc.Arbitrary<Flaw> {
       item: { field, path: [], type: 'TEXT' as const, operator, ...value('x') },
       problem: () => `Query field: '${field}' is not in the structure`,
     }));
-  const operators = fc
+  const wrongOperators = fc
     .tuple(fc.constantFrom(...subjects), fc.constantFrom(...strangeOperators, ...allOperators))
     // axios leaves this key out
     .filter(([, operator]) => way !== 'client' || operator !== 'constructor')
-    .filter(([{ type }, operator]) => !operatorsOf[type].includes(operator))
+    .filter(([{ type }, operator]) => !operatorsOf(type).includes(operator))
     .map(([subject, operator]) => {
       const item = { ...subject, operator, ...value('x') };
-      const known = `${typeWords[subject.type]} has ${operatorsOf[subject.type].join(', ')}`;
+      const known = `${kindWords[subject.type]} has ${operatorsOf(subject.type).join(', ')}`;
       return {
         item,
         problem: () => `Query field: '${nameOf(item)}' has no operator '${operator}'; ${known}`,
@@ -151,7 +143,7 @@ function flaws(way: Way): fc.Arbitrary<Flaw> {
   return fc.oneof(
     { weight: way === 'body' ? 3 : 0, arbitrary: shapes },
     { weight: 3, arbitrary: unknown },
-    { weight: 6, arbitrary: operators },
+    { weight: 6, arbitrary: wrongOperators },
     { weight: 9, arbitrary: values },
     { weight: 2, arbitrary: hashed },
     { weight: 1, arbitrary: long },

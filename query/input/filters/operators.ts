@@ -81,7 +81,7 @@ const containsSql = (column: string, literal: string): string => `position(${col
 const startsSql = (column: string, literal: string): string => `startsWith(${column}, ${literal})`;
 const endsSql = (column: string, literal: string): string => `endsWith(${column}, ${literal})`;
 
-/** The operators, in the order in which they are listed. One more is one more entry; test/integration/filters.test.ts tries it. */
+/** The operators, in the order in which they are listed. One more is one more entry (CONTRIBUTING.md). */
 export const operators = {
   eq: {
     kinds: all,
