@@ -78,6 +78,39 @@ t.test('operations out of scope do not', async (t) => {
   t.match(await notes('implied', { space: 'User' }).insert(), refused);
 });
 
+t.test('what counts, groups and changes many records is in scope as well', async (t) => {
+  const body = { where: { id: { exists: true } } };
+  const scopes: Readonly<Record<string, readonly Partial<QueryCall>[]>> = {
+    find: [
+      { path: '_count_' },
+      { path: '_count_', method: 'QUERY', body: {}, headers: { 'content-type': 'application/json' } },
+      { path: '_aggregate_', body: { values: { n: 'count' } } },
+      { path: '_find_', body: {} },
+      { path: 'search', query: 'searchText=x&searchableFields=text' },
+    ],
+    update: [{ path: '_update_', body: { ...body, set: { text: 'y' } } }],
+    delete: [{ path: '_delete_', body }],
+  };
+  for (const [scope, calls] of Object.entries(scopes)) {
+    const others = Object.keys(scopes).filter((other) => other !== scope);
+    const inScope = notes(`scope-${scope}`, { ...active, scope: [scope] });
+    const outOfScope = notes(`beside-${scope}`, { ...active, scope: others });
+    for (const space of [inScope, outOfScope]) await space.insert();
+    const text = async () =>
+      JSON.stringify(
+        (await notes(`scope-${scope}`).call({}, ada)).body.map((one: { text: string }) => one.text),
+      );
+    for (const one of calls) {
+      const at = (slug: string) => ({ ...one, path: `/p/${slug}/${one.path}` });
+      for (const token of [undefined, 'nonsense'])
+        t.match(await inScope.call(at(`scope-${scope}`), token), refused, `${scope} ${one.path}`);
+      t.equal(await text(), '["x"]');
+      t.equal((await inScope.call(at(`scope-${scope}`), ada)).status, 200, `${scope} ${one.path}`);
+      t.equal((await outOfScope.call(at(`beside-${scope}`))).status, 200, `beside ${scope} ${one.path}`);
+    }
+  }
+});
+
 t.test('the rule is stored: leaving it out does not get round it', async (t) => {
   await notes('kept', { ...active, scope: ['find', 'insert'] }).insert(ada);
   t.match(await notes('kept').find(), refused);

@@ -83,6 +83,9 @@ t.test('filters go by type', async (t) => {
   t.strictSame(asked('tags', 'hasAny', 'a, 7, "7"'), [['tags', 'hasAny', ['a', 7, '7']]]);
   t.strictSame(asked('tags', 'size', '2'), [['tags', 'size', 2]]);
   t.strictSame(asked('home', 'path', 'city = Paris'), [['home.city', 'eq', 'Paris']]);
+  t.strictSame(asked('home', 'path', 'city!=Paris'), [['home.city', 'ne', 'Paris']]);
+  const flag: Field = { ...field, name: 'active', slug: 'active', type: 'BOOLEAN' };
+  t.strictSame(whereOf(filtersOf(['active', 'ne', 'true']), [flag]), [['active', 'ne', true]]);
   t.strictSame(asked('fullName', 'empty'), [
     ['$or', [[['fullName', 'exists', false]], [['fullName', 'eq', '']]]],
   ]);

@@ -70,7 +70,7 @@ export function FilterCell({ column, filter, problem, onFilter }: FilterCellProp
           </option>
         ))}
       </select>
-      {type === 'BOOLEAN' && operator === 'eq' ? (
+      {type === 'BOOLEAN' && takesText(operator) ? (
         <select
           aria-label={label}
           value={draft.text}

@@ -44,7 +44,7 @@ export const operatorsOf: Readonly<
     ...(['contains', 'startsWith', 'endsWith'] as const),
   ],
   NUMBER: ['eq', 'between', ...ordered, ...lists, ...presence],
-  BOOLEAN: ['eq', ...presence],
+  BOOLEAN: ['eq', 'ne', ...presence],
   ARRAY: ['eq', 'has', 'hasAny', 'hasAll', 'size', 'ne', ...presence],
   OBJECT: ['eq', 'path', 'ne', ...presence],
   ID: ['eq', ...lists, ...ordered],
@@ -119,10 +119,10 @@ function conditionsOf(name: string, type: ColumnType, operator: FilterOperator, 
     case 'size':
       return [[name, operator, valueIn('NUMBER', text)]];
     case 'path': {
-      const [, path, value] = /^\s*([^=]+?)\s*=\s*(.*)$/s.exec(text) ?? [];
+      const [, path, sign, value] = /^\s*([^=]+?)\s*(!?=)\s*(.*)$/s.exec(text) ?? [];
       if (path === undefined || value === undefined)
-        throw new Unreadable('Write a path and a value: city=Paris.');
-      return [[`${name}.${path}`, 'eq', elementIn(value)]];
+        throw new Unreadable('Write a path and a value: city=Paris, or city!=Paris.');
+      return [[`${name}.${path}`, sign === '=' ? 'eq' : 'ne', elementIn(value)]];
     }
     default:
       return [[name, operator, valueIn(type, text)]];
