@@ -106,6 +106,14 @@ const keyed = (round: number, amount: number, size: number): string =>
 const select = (columns: string, where: string | null, tail: string): string =>
   table.select(space, { columns, where, tail }).sql;
 
+/** Finds of 20 records each, together. */
+const ranges = (round: number, finds: number, size: number): string => {
+  const each = rowsOf(round, finds, size).map((row) => `n1 >= ${row} AND n1 < ${row + 20}`);
+  return select('_id, _doc', `(${each.join(' OR ')})`, 'ORDER BY _id');
+};
+const lists = (round: number, finds: number, size: number, columns = '_id, _doc'): string =>
+  select(columns, `n1 IN (${rowsOf(round, finds * 3, size).join()})`, 'ORDER BY _id');
+
 const fieldOf = (slot: string) => ({ slot, type: slot.startsWith('n') ? 'NUMBER' : 'TEXT' }) as Field;
 
 /** As the service groups records. */
@@ -142,6 +150,11 @@ const statements: readonly (readonly [string, (round: number, size: number) => s
     'find by a field, one that matches, without an index',
     (round, size) => select('_id, _doc', `n1 = ${rowsOf(round, 1, size)[0]}`, 'ORDER BY _id LIMIT 20'),
   ],
+  ['find 20 by a range', (round, size) => ranges(round, 1, size)],
+  ['64 such finds in one statement', (round, size) => ranges(round, 64, size)],
+  ['find by a list of three', (round, size) => lists(round, 1, size)],
+  ['64 such finds by lists in one statement', (round, size) => lists(round, 64, size)],
+  ['the same, with two values of six', (round, size) => lists(round, 64, size, '_id, t1, n1')],
   ['count of all', () => select('count()', null, '')],
   ['count by a field', (round) => select('count()', `n0 = ${round % 100}`, '')],
   ['count, sum and p95 of 100 groups by a number', () => grouped('n0')],

@@ -374,6 +374,8 @@ export function spaceOf(
         query: [['searchText', searchText], ...fields.map((name) => ['searchableFields[]', name] as const)],
         headers: optionsHeader(options),
       }),
+    count: (query: QueryCall['query'] = '') => harness.call({ path: `${path}/_count_`, structure, query }),
+    aggregate: (body: unknown) => harness.call({ path: `${path}/_aggregate_`, structure, body }),
     setKeys: (body: unknown) => harness.call({ path: `${path}/set-key-values`, structure, body }),
     getKeys: () => harness.call({ path: `${path}/get-key-values`, structure }),
   };

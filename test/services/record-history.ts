@@ -269,6 +269,7 @@ class HistoryRun {
       else this.#found(asked.answer.body as Shown, asked);
       return;
     }
+    if (choice < 0.7) return this.#count(space, key, choice < 0.65);
     const group = this.#pick(groups);
     const descending = { sort: { by: 'value', order: 'desc' } };
     // values are numbers of operations, so the newest ones are beyond it
@@ -302,6 +303,27 @@ class HistoryRun {
         this.#histories[other]?.push(read(`${name} without it`, asked, missing));
       }
     }
+  }
+
+  /** How many records a key has, and the value of its record. @param byLookup conditions on a unique value alone */
+  async #count(space: Space, key: number, byLookup: boolean): Promise<void> {
+    const email = emailOf(key);
+    if (byLookup) {
+      const counted = await this.#ask('count', () => space.count([['email', email]]));
+      if (counted.answer?.status !== 200) return;
+      const { count } = counted.answer.body as { count: number };
+      const holds = (state: Stored): boolean => count === (state === null ? 0 : 1);
+      this.#histories[key]?.push(read(`count ${count}`, counted, holds));
+      return;
+    }
+    const body = { where: { email }, values: { n: 'count', sum: { sum: 'value' } } };
+    const asked = await this.#ask('aggregate', () => space.aggregate(body));
+    if (asked.answer?.status !== 200) return;
+    const [{ n, sum }] = asked.answer.body as [{ n: number; sum: number | null }];
+    if (sum !== null) this.#seen.add(sum);
+    const holds = (state: Stored): boolean =>
+      (state?.value ?? null) === sum && n === (state === null ? 0 : 1);
+    this.#histories[key]?.push(read(`${n} with ${sum}`, asked, holds));
   }
 
   /** @param origin null: no record of the key was there; else not the one of this insert */
