@@ -10,6 +10,7 @@ import type { StoredRow } from '../sql/stored-row.ts';
 import { recordExpression } from '../sql/value-sql.ts';
 import { pageOf } from '../store/find-statement.ts';
 import type { FindAnswers, RecordStore } from '../store/record-store.ts';
+import { rowTest } from '../store/row-test.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
 import { type RecordParts, wholeRecord } from '../structure/record-parts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -18,7 +19,7 @@ import { affordable, costFor, type ReadCost } from './affordable.ts';
 import type { Candidates, Narrowed } from './candidates.ts';
 import { emptyRow, type GroupRow, groupsJson, wantedRows } from './group-rows.ts';
 import { asJsonArray } from './json-array.ts';
-import { lookupOf, matches } from './match-conditions.ts';
+import { lookupOf } from './match-conditions.ts';
 import { firstOf, isSearch, mayEndEarly, tailOf, whereOf } from './plan-sql.ts';
 
 /** A page with no more of them is read in one piece, unless they are large. */
@@ -115,7 +116,7 @@ export class RecordReader {
     const { relationship, plain, hashed } = conditions;
     if (hashed.length === 0) {
       const [row] = await this.#store.lookUp(space, { id }, signal);
-      return row !== undefined && matches(conditions, row);
+      return row !== undefined && rowTest(conditions)(row);
     }
     // with the id among them, conditions on hashed fields have one record to check
     const narrowed = await this.#candidates.narrow(
@@ -272,7 +273,7 @@ export class RecordReader {
     if (wanted !== null) {
       const rows = await this.#store.lookUp(space, wanted, signal);
       // at most one record has an id or a unique value, so there is nothing to sort
-      const found = rows.filter((row) => matches(conditions, row));
+      const found = rows.filter(rowTest(conditions));
       return shared(pageOf(found, plan));
     }
     const cost = costFor(space, this.#cost);

@@ -196,6 +196,41 @@ t.test('pages of any depth share statements, and are those of the whole list', a
   t.ok(statements < wanted.length / 20, `${statements} statements for ${wanted.length} pages`);
 });
 
+t.test('finds by ranges and lists share statements, and answer as alone', async (t) => {
+  const few = spaceOf(harness, 'p', 'few', structureOf('p', 'few', fields));
+  const made = Array.from({ length: 500 }, (_, number) => ({
+    ...(number % 7 === 0 ? {} : { number }),
+    text: `${number % 50}`,
+    flag: number % 2 === 0,
+    list: [number % 3],
+  }));
+  const { body: stored } = await few.insert(made);
+  const kinds: readonly ((at: number) => string)[] = [
+    (at) => `number[gte]=${at * 6}&number[lt]=${at * 6 + 20}`,
+    (at) => `text[in]=${at}&text[in]=${at + 1}&text[in]=${at + 100}`,
+    (at) => `flag=true&number[in][]=${at}&number[in][]=${at + 2}`,
+    (at) => `text[gt]=${at}&text[lte]=${at + 1}&number[lt]=${200 + at}`,
+    (at) =>
+      `createdAt[lte]=${stored[0].createdAt}&id[gt]=${stored[495 - at].id}&id[lte]=${stored[499 - at].id}`,
+    (at) => `list[in]=[${at}]&number[gt]=490`,
+    // more than a statement of many may have
+    (at) => `number[gt]=${at}`,
+  ];
+  for (const options of [undefined, { sort: { by: 'text', order: 'desc' } }, { paramRelationship: 'Or' }]) {
+    for (const kind of kinds) {
+      const queries = Array.from({ length: 64 }, (_, at) => kind(at));
+      const expected: unknown[] = [];
+      for (const query of queries) expected.push((await few.find(query, options)).body);
+      statements = 0;
+      const together = await Promise.all(queries.map((query) => few.find(query, options)));
+      const answers = together.map(({ body }) => body);
+      t.strictSame(answers, expected, `${queries[0]}`);
+      const hasMany = expected.some((records) => (records as unknown[]).length > 100);
+      if (!hasMany) t.ok(statements <= 8, `${statements} statements for ${queries[0]}`);
+    }
+  }
+});
+
 t.test('rows in memory answer as the engine does', async (t) => {
   tables.isOn = true;
   for (let round = 0; tables.bytes === 0 || tables.find('') !== null; round++) {
