@@ -32,8 +32,8 @@ export function answerAsked<Result>(
         },
         () => {
           const { structure } = space;
-          const asked = parseAsked(readAsked(structure), request, structure);
-          const { conditions, sort, page, select, count } = asked;
+          const { options, conditions } = parseAsked(readAsked(structure), request, structure);
+          const { sort, page, select, count } = options;
           const populate = preparePopulate(deps, request, space, select);
           const plan = { sort, page, select, conditions };
           const total = count ? () => deps.reader.total(space, plan, request.signal) : null;

@@ -50,23 +50,24 @@ function answer(
   return cachedList(
     { cache: store.results, space, request, timing, asked: key, headers: jsonHeaders },
     () => {
-      const asked = splitQuery(request.query, structure);
-      const pairs = asked.conditions.filter(([key]) => !searchKeys.includes(key));
-      const given = { given: givenInQuery(pairs, structure), controls: asked.controls };
+      const { conditions: all, controls } = splitQuery(request.query, structure);
+      const pairs = all.filter(([key]) => !searchKeys.includes(key));
+      const given = { given: givenInQuery(pairs, structure), controls };
       const parts = new PartReader();
-      const { sort, page, select, count, ...rest } = askedParts(parts, given, request, structure);
-      const search = parts.read((): Search => parseSearch(asked.conditions, structure), {
+      const asked = askedParts(parts, given, request, structure);
+      const { sort, page, select, count } = asked.options;
+      const search = parts.read((): Search => parseSearch(all, structure), {
         text: '',
         fields: [],
       });
       parts.check();
-      const [hashed] = rest.conditions.hashed;
+      const [hashed] = asked.conditions.hashed;
       if (hashed !== undefined) {
         throw invalidCondition([
           `Query field: ${shownName(hashed.field.name)} is hashed: a search can't compare it`,
         ]);
       }
-      const conditions = searched(rest.conditions, search);
+      const conditions = searched(asked.conditions, search);
       const plan = { sort, page, select, conditions };
       return {
         conditions,

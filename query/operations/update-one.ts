@@ -23,7 +23,8 @@ export const updateOne: OperationDefinition = {
     if (asked.given.length === 0) throw noConditions();
     const changed = await body();
     const parts = new PartReader();
-    const { sort, page, conditions } = askedParts(parts, asked, request, structure);
+    const { options, conditions } = askedParts(parts, asked, request, structure);
+    const { sort, page } = options;
     const wanted = parts.read((): Changes => validateChanges(changed, structure), new Map());
     parts.check();
     for (;;) {

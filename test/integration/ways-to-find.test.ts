@@ -224,7 +224,7 @@ t.test('finds by ranges and lists share statements, and answer as alone', async 
       statements = 0;
       const together = await Promise.all(queries.map((query) => few.find(query, options)));
       const answers = together.map(({ body }) => body);
-      t.strictSame(answers, expected, `${queries[0]}`);
+      t.strictSame(answers, expected, kind(0));
       const hasMany = expected.some((records) => (records as unknown[]).length > 100);
       if (!hasMany) t.ok(statements <= 8, `${statements} statements for ${queries[0]}`);
     }
