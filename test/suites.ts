@@ -17,6 +17,8 @@ export interface Suite {
 }
 
 const core = ['test/unit/*.test.ts', 'test/acceptance/*.test.ts', 'test/integration/*.test.ts'];
+/** The clients of docs/uploads.md. */
+const uploadSamples = ['test/docs/uploads.test.ts', 'test/docs/tuspy.test.ts'];
 
 export const suites: Readonly<Record<string, Suite>> = {
   /** What `npm test` alone runs. */
@@ -59,11 +61,17 @@ export const suites: Readonly<Record<string, Suite>> = {
   docs: { jobs: 1, files: ['test/docs/*.test.ts'], install: 'test/docs' },
   browser: { jobs: 2, files: ['test/browser/*.test.ts'] },
   deploy: { jobs: 2, files: ['test/deploy/*.test.ts'], install: 'test/deploy' },
-  ceph: { jobs: 1, files: ['test/s3-servers/*.test.ts'], s3: 'ceph' },
+  ceph: {
+    jobs: 1,
+    files: ['test/s3-servers/*.test.ts', ...uploadSamples],
+    install: 'test/docs',
+    s3: 'ceph',
+  },
   // the rest is more than Versity keeps to: docs/decisions/021-s3-servers-under-test.md
   versity: {
     jobs: 1,
-    files: ['test/s3-servers/upload.test.ts', 'test/s3-servers/resumable.test.ts'],
+    files: ['test/s3-servers/upload.test.ts', 'test/s3-servers/resumable.test.ts', ...uploadSamples],
+    install: 'test/docs',
     s3: 'versity',
   },
 };

@@ -6,6 +6,7 @@ import { createS3Store } from '../../common/object-store/s3/s3-store.ts';
 import { uploadSuite } from '../acceptance/upload-suite.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
+import { testedS3 } from '../services/tested-s3.ts';
 
 const {
   S3_TEST_ENDPOINT: endpoint = '',
@@ -20,15 +21,7 @@ const store = createS3Store({
   ...{ endpoint, bucket, region, credentials: { accessKeyId, secretAccessKey }, forcePathStyle: true },
   ...{ partBytes: 8 * 1024 ** 2, maxObjectBytes: 1024 ** 3, log: silentLog() },
 });
-const sluice = await startSluice({
-  env: {
-    S3_BUCKET: bucket,
-    S3_ENDPOINT: endpoint,
-    S3_REGION: region,
-    S3_ACCESS_KEY_ID: accessKeyId,
-    S3_SECRET_ACCESS_KEY: secretAccessKey,
-  },
-});
+const sluice = await startSluice({ env: testedS3 });
 t.teardown(async () => {
   await sluice.stop();
   await removeData(sluice);
