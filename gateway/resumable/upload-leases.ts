@@ -47,7 +47,7 @@ export class UploadLease {
   left: UploadState | undefined;
   readonly #shared: SharedLease | null;
   readonly #onRelease: () => void;
-  readonly #timer: NodeJS.Timeout | null;
+  #timer: NodeJS.Timeout | undefined;
   #taken = false;
   #onTaken: (() => void) | null = null;
   #lost = false;
@@ -62,7 +62,11 @@ export class UploadLease {
     this.over = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    this.#timer = shared === null ? null : setInterval(() => void this.maySave(), renewEvery).unref();
+  }
+
+  /** Renews it from now on: to one who still waits for it, it would seem to be lost. @internal of UploadLeases */
+  begin(): void {
+    if (this.#shared !== null) this.#timer = setInterval(() => void this.maySave(), renewEvery).unref();
   }
 
   /** Another request goes on: called at most once, and at once if one came before this. */
@@ -114,7 +118,7 @@ export class UploadLease {
   }
 
   release(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    clearInterval(this.#timer);
     this.#shared?.release();
     this.#onRelease();
     this.#resolve();
@@ -161,6 +165,7 @@ export class UploadLeases {
     this.#left.delete(upload);
     try {
       const before = await shared?.take();
+      lease.begin();
       if (left !== undefined && left.holder === before) lease.found = left.state;
       return lease;
     } catch (error) {

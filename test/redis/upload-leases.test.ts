@@ -84,6 +84,17 @@ t.test('a gateway that died keeps nobody out', async (t) => {
   first.release();
 });
 
+t.test('who waited for a gateway that died while it completed an upload has the lease then', async (t) => {
+  const [one, two] = [await gateway(t), await gateway(t)];
+  const first = await one.leases.take('half complete');
+  t.equal(await first.keep(), true);
+  await one.redis.close();
+  const second = await two.leases.take('half complete');
+  t.equal(await second.keep(), true);
+  second.release();
+  first.release();
+});
+
 t.test('a gateway remembers what it left of an upload until another one takes it', async (t) => {
   const [one, two] = [await gateway(t), await gateway(t)];
   const leave = async (at: typeof one) => {
