@@ -1,23 +1,24 @@
 /** kill -9 of a gateway at a random byte of a tus upload: another one goes on, and nothing is there twice or left over. */
-
+import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
+import { type RedisServer, startRedis } from '../services/redis.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 import { removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
 import { seed, sized } from '../services/test-size.ts';
+import { beginUpload, fileOf, filesAt, offsetAt, sendRest } from '../services/tus-client.ts';
 
 /** Half on the file system and half on S3. A kill takes some six seconds: TEST_KILLS=200 tries more of them. */
 const kills = Number(process.env.TEST_KILLS ?? 24);
 const killsOfEach = kills / 2;
 const killsOfARound = 2;
 const length = 12 * 1024 * 1024 + 12_345;
-const tus = { 'tus-resumable': '1.0.0' };
 const settings = {
   UPLOAD_PART_BYTES: String(5 * 1024 * 1024),
   JANITOR_STALE_AFTER_MS: '600000',
@@ -31,45 +32,11 @@ function random(limit: number): number {
   return state % limit;
 }
 
-function bytesOf(round: number): Buffer {
+function bytesOf(round: number): Buffer<ArrayBuffer> {
   const bytes = Buffer.allocUnsafe(length);
   for (let i = 0; i < length; i += 4)
     bytes.writeUInt32LE(Math.imul(i + round, 2_654_435_761) >>> 0, Math.min(i, length - 4));
   return bytes;
-}
-
-const authorized = ({ token }: Sluice) => ({ authorization: `Bearer ${token}` });
-
-async function begin(at: Sluice): Promise<string> {
-  const headers = { ...tus, ...authorized(at), 'upload-length': `${length}` };
-  const answer = await fetch(`${at.baseUrl}/_f_/kill/resumable`, { method: 'POST', headers });
-  return answer.headers.get('location') as string;
-}
-
-async function offsetAt(at: Sluice, path: string): Promise<number> {
-  const answer = await fetch(at.baseUrl + path, { method: 'HEAD', headers: { ...tus, ...authorized(at) } });
-  return answer.status === 200 ? Number(answer.headers.get('upload-offset')) : Number.NaN;
-}
-
-/** Sends the rest in chunks of some size. */
-async function finish(at: Sluice, path: string, bytes: Buffer, from: number, chunk: number): Promise<number> {
-  let status = 200;
-  for (let offset = from; offset < length; offset += chunk) {
-    const answer = await fetch(at.baseUrl + path, {
-      method: 'PATCH',
-      headers: {
-        ...tus,
-        ...authorized(at),
-        'upload-offset': `${offset}`,
-        'content-type': 'application/offset+octet-stream',
-      },
-      body: bytes.subarray(offset, offset + chunk),
-    });
-    status = answer.status;
-    await answer.text();
-    if (!answer.ok) return status;
-  }
-  return status;
 }
 
 /** Sends up to a byte, and kills the gateway there, perhaps before it has read it all. */
@@ -104,11 +71,15 @@ async function killAt(at: Sluice, path: string, bytes: Buffer, from: number, to:
 async function round(
   t: Test,
   index: number,
-  { first, next }: { first: Sluice; next: (killed: Sluice) => Promise<Sluice> },
+  {
+    first,
+    next,
+    digest = false,
+  }: { first: Sluice; next: (killed: Sluice) => Promise<Sluice>; digest?: boolean },
 ): Promise<Sluice> {
   const bytes = bytesOf(index);
   let at = first;
-  const path = await begin(at);
+  const path = await beginUpload(at, length);
   let offset = 0;
   for (let kill = 0; kill < killsOfARound; kill++) {
     const to = offset + 1 + random(length - offset);
@@ -119,18 +90,13 @@ async function round(
     offset = found;
     if (offset === length) break;
   }
-  t.equal(await finish(at, path, bytes, offset, 1 + random(length)), 200);
+  t.equal(await sendRest(at, path, bytes, { from: offset, chunk: 1 + random(length) }), 200);
   t.equal(await offsetAt(at, path), length);
-  const answer = await fetch(at.baseUrl + path, { headers: authorized(at) });
-  const file = (await answer.json()) as { s3Link: string };
-  const download = await fetch(at.baseUrl + new URL(file.s3Link).pathname);
+  const { s3Link, sha256 } = await fileOf(at, path);
+  const download = await fetch(at.baseUrl + new URL(s3Link).pathname);
   t.equal(crc32(Buffer.from(await download.arrayBuffer())), crc32(bytes), `round ${index}: the bytes`);
+  if (digest) t.equal(sha256, createHash('sha256').update(bytes).digest('hex'), `round ${index}: the digest`);
   return at;
-}
-
-async function filesAt(at: Sluice): Promise<number> {
-  const answer = await fetch(`${at.baseUrl}/_f_/kill?limit=200`, { headers: authorized(at) });
-  return ((await answer.json()) as { files: unknown[] }).files.length;
 }
 
 t.test('on the file system, the same gateway again', { timeout: 1_800_000 }, async (t) => {
@@ -138,7 +104,7 @@ t.test('on the file system, the same gateway again', { timeout: 1_800_000 }, asy
   let at = await startSluice({ env: settings });
   const { dataDir } = at;
   for (let i = 0; i < rounds; i++) at = await round(t, i, { first: at, next: (killed) => killed.restart() });
-  t.equal(await filesAt(at), rounds, 'a row for each');
+  t.equal((await filesAt(at)).length, rounds, 'a row for each');
   const left = await readdir(join(dataDir, 'files/unfinished'));
   const states = (await readdir(join(dataDir, 'files/objects'), { recursive: true })).filter((name) =>
     /_resumable.*_file/.test(name),
@@ -148,8 +114,8 @@ t.test('on the file system, the same gateway again', { timeout: 1_800_000 }, asy
   await removeData(at);
 });
 
-t.test('on S3, another gateway', { timeout: 1_800_000 }, async (t) => {
-  const rounds = sized(killsOfEach / killsOfARound, 2);
+/** Without Redis gateways do not know of each other. */
+async function onS3(t: Test, rounds: number, redis: RedisServer | null): Promise<void> {
   const clickhouse = await startChdbServer({ user: 'sluice', password: 'a-password-of-a-test' });
   const stub = await startS3Stub();
   const env = {
@@ -158,6 +124,7 @@ t.test('on S3, another gateway', { timeout: 1_800_000 }, async (t) => {
     CLICKHOUSE_URL: clickhouse.url,
     CLICKHOUSE_USER: 'sluice',
     CLICKHOUSE_PASSWORD: 'a-password-of-a-test',
+    ...(redis && { REDIS_URL: redis.url, DIGEST: 'sha-256' }),
   };
   const start = () => startSluice({ script: 'gateway/main.ts', env });
   const [one, two] = [await start(), await start()];
@@ -169,8 +136,8 @@ t.test('on S3, another gateway', { timeout: 1_800_000 }, async (t) => {
     await removeData(killed);
     return other;
   };
-  for (let i = 0; i < rounds; i++) at = await round(t, i, { first: at, next });
-  t.equal(await filesAt(at), rounds, 'a row for each');
+  for (let i = 0; i < rounds; i++) at = await round(t, i, { first: at, next, digest: redis !== null });
+  t.equal((await filesAt(at)).length, rounds, 'a row for each');
   t.equal(
     stub.objects().filter(({ key }) => !key.includes('/_resumable/')).length,
     rounds,
@@ -192,4 +159,14 @@ t.test('on S3, another gateway', { timeout: 1_800_000 }, async (t) => {
   }
   await stub.close();
   await clickhouse.close();
+}
+
+const roundsOfEach = sized(killsOfEach / killsOfARound, 2) / 2;
+
+t.test('on S3, another gateway', { timeout: 1_800_000 }, (t) => onS3(t, roundsOfEach, null));
+
+t.test('on S3, another gateway, by leases and with digests', { timeout: 1_800_000 }, async (t) => {
+  const redis = await startRedis();
+  t.teardown(() => redis.stop());
+  await onS3(t, roundsOfEach, redis);
 });
