@@ -54,9 +54,19 @@ export class FileDigests {
   /** In lower-case hexadecimal digits, of bytes that are read for it. */
   async of(chunks: AsyncIterable<Uint8Array>): Promise<string> {
     const digest = this.begin();
+    // a message for each chunk would cost more than its copy
+    let some: Uint8Array[] = [];
+    let size = 0;
     try {
-      for await (const chunk of chunks) await digest.update({ chunks: [chunk], size: chunk.byteLength });
-      return await digest.end(null);
+      for await (const chunk of chunks) {
+        some.push(chunk);
+        size += chunk.byteLength;
+        if (size < pieceBytes) continue;
+        await digest.update({ chunks: some, size });
+        some = [];
+        size = 0;
+      }
+      return await digest.end({ chunks: some, size });
     } catch (error) {
       digest.drop();
       throw error;
