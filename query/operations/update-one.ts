@@ -19,11 +19,13 @@ export const updateOne: OperationDefinition = {
     const space = await open();
     const { structure } = space;
     const asked = askedInQuery(request.query, structure);
-    // clients leave out conditions whose value is undefined: a mistake there should not change some other record
-    if (asked.given.length === 0) throw noConditions();
     const changed = await body();
     const parts = new PartReader();
     const { options, conditions } = askedParts(parts, asked, request, structure);
+    // clients leave out conditions whose value is undefined: a mistake there should not change some other record
+    parts.read(() => {
+      if (asked.given.length === 0) throw noConditions();
+    }, undefined);
     const { sort, page } = options;
     const wanted = parts.read((): Changes => validateChanges(changed, structure), new Map());
     parts.check();

@@ -11,6 +11,8 @@ interface Net {
   readonly id: string;
   /** Whether the first of them made it. */
   readonly made: boolean;
+  /** Places among all: when it was made, or changed or removed last. */
+  at: number;
   row: StoredRow | null;
   hashes: Readonly<Record<string, string | null>>;
   changed: readonly string[];
@@ -45,6 +47,12 @@ export async function storeWrites(
     const lines = await keyLines(some.map(withKeys), never);
     if (lines.byteLength > 0) await db.insert({ ...table.keyRows, lines, home: homeOf(table, some) });
   }
+  // who reads meanwhile must not see a unique value twice, nor miss a record that moved to another one
+  const isEarly = isBefore([...inserted, ...changed]);
+  const remove = async (some: readonly Net[]): Promise<void> => {
+    for (const part of chunks(some, changeLimit)) await db.command(table.remove(part));
+  };
+  await remove(removed.filter(isEarly));
   for (const some of chunks(inserted, insertLimit)) {
     const lines = await recordLines(some.map(asRow), never);
     await db.insert({ ...table.recordRows, lines, home: homeOf(table, some) });
@@ -53,24 +61,34 @@ export async function storeWrites(
     for (const some of chunks(same, changeLimit))
       await db.command(table.update(some.map(asUpdate), new Date()));
   }
-  for (const some of chunks(removed, changeLimit)) await db.command(table.remove(some));
+  await remove(removed.filter((net) => !isEarly(net)));
 }
 
 function netOf(writes: Iterable<RecordWrite>): readonly Net[] {
   const nets = new Map<string, Net>();
+  let at = 0;
   for (const { spaceId, id, row, hashes, changed, unique } of writes) {
+    at++;
     const key = `${spaceId} ${id}`;
     const net = nets.get(key);
     if (net === undefined) {
-      nets.set(key, { spaceId, id, made: changed === null, row, hashes, changed: changed ?? [], unique });
+      nets.set(key, { spaceId, id, made: changed === null, at, row, hashes, changed: changed ?? [], unique });
       continue;
     }
+    if (!net.made || row === null) net.at = at;
     net.row = row;
     net.hashes = { ...net.hashes, ...hashes };
     net.changed = union(net.changed, changed ?? []);
     net.unique = union(net.unique, unique);
   }
   return [...nets.values()];
+}
+
+/** Whether one of these writes to the space of a removed record came after its removal. */
+function isBefore(stored: readonly Net[]): (removed: Net) => boolean {
+  const lastOf = new Map<string, number>();
+  for (const { spaceId, at } of stored) lastOf.set(spaceId, Math.max(at, lastOf.get(spaceId) ?? 0));
+  return ({ spaceId, at }) => at < (lastOf.get(spaceId) ?? 0);
 }
 
 /** Of most records all writes name the same slots. */

@@ -364,6 +364,13 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       t.equal((await resumable(bob, 'PATCH', unfinished, bytes)).status, 404);
       return [];
     },
+    'POST /_f_/:project/resumable/:name': async () => {
+      for (const method of ['PATCH', 'HEAD', 'DELETE']) {
+        const headers = { ...bytes, 'x-http-method-override': method };
+        t.equal((await resumable(bob, 'POST', unfinished, headers)).status, 404);
+      }
+      return [];
+    },
     'DELETE /_f_/:project/resumable/:name': async () => {
       t.equal((await resumable(bob, 'DELETE', unfinished)).status, 404);
       return [];
@@ -519,6 +526,7 @@ t.test('every route: without a good access token there is nothing', async (t) =>
     ]) {
       const headers = {
         ...{ structure, 'tus-resumable': '1.0.0', 'upload-length': '8', 'upload-offset': '0' },
+        'x-http-method-override': 'PATCH',
         ...(token === '' ? {} : { authorization: token }),
       };
       const form = 'multipart/form-data; boundary=b';

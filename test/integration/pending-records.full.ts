@@ -159,6 +159,46 @@ t.test('changes of thousands of records come into the table in one statement', a
   await pending.close();
 });
 
+t.test(
+  'a value that goes to another record is never in the table twice, nor missing where it came first',
+  async (t) => {
+    const texts: string[][] = [];
+    const spaceId = randomUUID();
+    const look = async (): Promise<void> => {
+      texts.push(Object.values(await storedIn(spaceId)).map(({ text }) => text));
+    };
+    const watched: Database = {
+      ...db,
+      command: (statement) => db.command(statement).finally(look),
+      insert: (rows) => db.insert(rows).finally(look),
+    };
+    const pending = await open(newDirectory(), { db: watched });
+    const [old, next, copy] = [new Subject(), new Subject(), new Subject()];
+    const at = '2026-01-01T00:00:00.000Z';
+    await writeAll(pending, [old.write(spaceId, contentOf('x'), at)]);
+    await pending.settled(spaceId);
+    texts.length = 0;
+    await writeAll(pending, [old.write(spaceId, null, at)]);
+    await writeAll(pending, [next.write(spaceId, contentOf('x'), at)]);
+    await pending.settled(spaceId);
+    t.notOk(
+      texts.some(({ length }) => length > 1),
+      'removed, and then made again',
+    );
+    t.strictSame(texts.at(-1), ['x']);
+    texts.length = 0;
+    await writeAll(pending, [copy.write(spaceId, contentOf('copy of x'), at)]);
+    await writeAll(pending, [next.write(spaceId, null, at)]);
+    await pending.settled(spaceId);
+    t.notOk(
+      texts.some(({ length }) => length === 0),
+      'copied, and then removed',
+    );
+    t.strictSame(texts.at(-1), ['copy of x']);
+    await pending.close();
+  },
+);
+
 t.test('it comes into the table by itself', async (t) => {
   const pending = await open(newDirectory(), { times: { flushAfter: 5 } });
   const [spaceId, subject] = [randomUUID(), new Subject()];
