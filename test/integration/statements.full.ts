@@ -50,7 +50,7 @@ function callsInSource(): readonly string[] {
 const elsewhere = [
   // hands on what others ask; what it asks after a crash is tested there (pending-records.full.ts)
   /store-embedded\/pending-records\.ts:\d+/,
-  /store-embedded\/store-writes\.ts:87/,
+  /store-embedded\/store-writes\.ts:105/,
   // clickhouse-lag.full.ts
   /check-servers\.ts/,
 ];
