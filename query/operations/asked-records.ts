@@ -26,9 +26,14 @@ export function answerAsked<Result>(
   return continueWith(open(), (space) =>
     continueWith(askedConditions(request, body), ({ read: readAsked, key }) =>
       cached(
+        // no spreads: they cost a fifth of a kept answer
         {
-          ...{ cache: deps.store.results, space, request, timing },
-          ...{ asked: `${operation} ${key}`, headers: queryableJson },
+          cache: deps.store.results,
+          space,
+          request,
+          timing,
+          asked: `${operation} ${key}`,
+          headers: queryableJson,
         },
         () => {
           const { structure } = space;

@@ -13,10 +13,7 @@ export const count: OperationDefinition = {
     continueWith(open(), (space) =>
       continueWith(askedConditions(request, body), ({ read: readAsked, key }) =>
         cachedRecord(
-          {
-            ...{ cache: store.results, space, request, timing },
-            ...{ asked: `count ${key}`, headers: queryableJson },
-          },
+          { cache: store.results, space, request, timing, asked: `count ${key}`, headers: queryableJson },
           () => {
             const { structure } = space;
             const { conditions } = parseAsked(readAsked(structure), request, structure);
