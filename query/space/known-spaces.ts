@@ -49,8 +49,12 @@ export class KnownSpaces {
     const { freshFor, staleAfter, now = () => performance.now(), invalidation } = args;
     this.#freshFor = freshFor;
     this.#now = now;
-    const otherwiseFor = Number.NEGATIVE_INFINITY;
-    this.#freshness = new Freshness({ invalidation, announcedFor: staleAfter, otherwiseFor, now });
+    this.#freshness = new Freshness({
+      invalidation,
+      announcedFor: staleAfter,
+      otherwiseFor: Number.NEGATIVE_INFINITY,
+      now,
+    });
   }
 
   /** To be called before the catalogue is read. */

@@ -1,6 +1,6 @@
 /** `maxBytes` of a link: what comes beyond it reaches no store, whichever way it comes and whatever it says of its length. */
 import t, { type Test } from 'tap';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import type { ObjectStore, ObjectWriter } from '../../common/object-store/object-store.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { chunkType, serveTus, tusStores } from '../services/tus-gateway.ts';
 import { patternBytes } from './object-store-contract.ts';
@@ -15,34 +15,24 @@ function counting(store: ObjectStore) {
   const counted = (key: string, size: number): void => {
     if (!/\/_resumable\/[^!]*$/.test(key)) counts.bytes += size;
   };
+  const watched = (key: string, writer: ObjectWriter): ObjectWriter => ({
+    writePart: (part) => {
+      counted(key, part.size);
+      return writer.writePart(part);
+    },
+    complete: (last) => {
+      counted(key, last.size);
+      return writer.complete(last);
+    },
+    abort: () => writer.abort(),
+  });
   const over: ObjectStore = {
     ...store,
-    async create(key, ...args) {
-      const writer = await store.create(key, ...args);
-      return {
-        writePart: (part) => {
-          counted(key, part.size);
-          return writer.writePart(part);
-        },
-        complete: (last) => {
-          counted(key, last.size);
-          return writer.complete(last);
-        },
-        abort: () => writer.abort(),
-      };
-    },
+    create: async (key, ...args) => watched(key, await store.create(key, ...args)),
     async resume(key, ...args) {
       const writer = await store.resume(key, ...args);
       return {
-        writePart: (part) => {
-          counted(key, part.size);
-          return writer.writePart(part);
-        },
-        complete: (last) => {
-          counted(key, last.size);
-          return writer.complete(last);
-        },
-        abort: () => writer.abort(),
+        ...watched(key, writer),
         written: () => writer.written(),
         suspend: () => writer.suspend(),
       };
