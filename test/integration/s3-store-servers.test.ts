@@ -1,8 +1,9 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { S3Timing } from '../../common/object-store/s3/s3-options.ts';
-import { storeObject } from '../services/store-object.ts';
+import { partOf, storeObject } from '../services/store-object.ts';
 import { openStubStore } from '../services/stub-store.ts';
 import { patternBytes } from './object-store-contract.ts';
 
@@ -53,6 +54,35 @@ t.test('an upload that outlives its abort is aborted again', async (t) => {
   });
   await store.abortUpload({ key: 'o/p/n', id: 'x', since: new Date() }, never);
   t.strictSame(calls, ['DELETE', 'GET', 'DELETE', 'GET']);
+});
+
+t.test('a part that was given up brings its upload back, which is aborted again (Versity)', async (t) => {
+  let there = true;
+  let aborts = 0;
+  const { store } = await openStore(t, (req, res) => {
+    req.resume();
+    if (req.method === 'POST') {
+      res.end('<InitiateMultipartUploadResult><UploadId>x</UploadId></InitiateMultipartUploadResult>');
+    } else if (req.method === 'DELETE') {
+      // the part arrives before the second abort at the latest
+      if (++aborts === 2) there = true;
+      res.writeHead(there ? 204 : 404).end(there ? '' : errorXml('NoSuchUpload'));
+      there = false;
+    } else if (req.method === 'GET') {
+      res.writeHead(there ? 200 : 404).end(there ? onePart : errorXml('NoSuchUpload'));
+      // and not before a look that comes right after the first
+      if (aborts === 1) there = true;
+    }
+    // a part is not answered
+  });
+  const writer = await store.create('o/p/n', { contentType: 'text/plain', metadata: {} }, never);
+  const writing = writer.writePart(partOf(patternBytes(32 * 1024 ** 2)));
+  const rejected = t.rejects(writing);
+  await sleep(50);
+  await writer.abort();
+  await rejected;
+  t.equal(there, false);
+  t.equal(aborts, 2);
 });
 
 t.test(

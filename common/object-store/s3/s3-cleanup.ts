@@ -16,6 +16,8 @@ export interface Leftovers {
   readonly uploadId: string | undefined;
   /** An upload may have been begun whose id was never learnt. */
   readonly unknownUpload: boolean;
+  /** Parts were given up under way: they may arrive after the abort, and Versity then makes the upload anew. */
+  readonly lateParts: boolean;
   /** The object may have become visible. */
   readonly object: boolean;
 }
@@ -35,9 +37,13 @@ export async function removeLeftovers(context: S3Context, leftovers: Leftovers):
 }
 
 async function takeBack(context: S3Context, leftovers: Leftovers): Promise<void> {
-  const { key, uploadId, unknownUpload, object } = leftovers;
+  const { key, uploadId, unknownUpload, lateParts, object } = leftovers;
   const steps: [what: string, needed: boolean, remove: (signal: AbortSignal) => Promise<void>][] = [
-    ['upload', uploadId !== undefined, (signal) => dropUpload(context, key, uploadId ?? '', signal)],
+    [
+      'upload',
+      uploadId !== undefined,
+      (signal) => dropUpload(context, { key, uploadId: uploadId ?? '', lateParts }, signal),
+    ],
     ['unknown upload', unknownUpload, (signal) => dropUploadsOf(context, key, signal)],
     // last: a complete that is under way at the server ends one way or the other when its upload is gone
     ['object', object, (signal) => dropObject(context, key, signal)],
@@ -61,8 +67,7 @@ async function takeBack(context: S3Context, leftovers: Leftovers): Promise<void>
  */
 export async function dropUpload(
   context: S3Context,
-  key: string,
-  uploadId: string,
+  { key, uploadId, lateParts = false }: { key: string; uploadId: string; lateParts?: boolean },
   signal: AbortSignal,
 ): Promise<void> {
   const { client, bucket } = context;
@@ -72,6 +77,7 @@ export async function dropUpload(
     const aborted = await isGone(context, signal, (abortSignal) =>
       client.send(new AbortMultipartUploadCommand(input), { abortSignal }),
     );
+    if (lateParts && round === 0) continue;
     if (aborted) return;
     try {
       if (await isOver(context, { key, uploadId }, signal)) return;
@@ -107,7 +113,7 @@ async function isOver(
 /** All uploads of a key: an id that was lost, with an answer or a process, is found by the key, which no other has. */
 async function dropUploadsOf(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
   for await (const upload of listUploads(context, key, signal)) {
-    if (upload.key === key) await dropUpload(context, key, upload.id, signal);
+    if (upload.key === key) await dropUpload(context, { key, uploadId: upload.id }, signal);
   }
 }
 

@@ -33,7 +33,8 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     },
     async dropWritten(key, written, signal) {
       const place = placeOf(written);
-      if (place !== null) await aborting(key, signal, () => dropUpload(context, key, place.id, signal));
+      if (place !== null)
+        await aborting(key, signal, () => dropUpload(context, { key, uploadId: place.id }, signal));
     },
     async head(key, signal) {
       assertObjectKey(key);
@@ -58,7 +59,8 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     listOpenUploads: (signal) => listUploads(context, '', signal),
     lastWrittenAt: (upload, signal) => lastPartAt(context, upload, signal),
     isUploadOf: (upload, key) => upload.key === key,
-    abortUpload: ({ key, id }, signal) => aborting(key, signal, () => dropUpload(context, key, id, signal)),
+    abortUpload: ({ key, id }, signal) =>
+      aborting(key, signal, () => dropUpload(context, { key, uploadId: id }, signal)),
     async ready(signal) {
       try {
         await headBucket(context, signal);

@@ -99,7 +99,7 @@ export class S3Writer implements ResumableWriter {
     if (this.#upload === null || (await this.written()).size > 0) return;
     // nobody will hear of it; what else there is of the key may be a later writer's
     const uploadId = (await this.#upload.catch(() => null))?.id;
-    const others = { unknownUpload: false, object: false };
+    const others = { unknownUpload: false, lateParts: true, object: false };
     await removeLeftovers(this.#context, { key: this.#target.key, uploadId, ...others });
   }
 
@@ -134,6 +134,7 @@ export class S3Writer implements ResumableWriter {
         key: this.#target.key,
         uploadId: undefined,
         unknownUpload: true,
+        lateParts: false,
         object: false,
       });
     }
@@ -203,12 +204,13 @@ export class S3Writer implements ResumableWriter {
   async #takeBack(): Promise<void> {
     this.#outer.removeEventListener('abort', this.#onOuterAbort);
     this.#cancel?.abort(new Error('the object was aborted'));
-    await Promise.allSettled(this.#underWay);
+    const parts = await Promise.allSettled(this.#underWay);
     const upload = await this.#upload?.catch(() => null);
     await removeLeftovers(this.#context, {
       key: this.#target.key,
       uploadId: upload?.id,
       unknownUpload: this.#unconfirmed.upload > 0,
+      lateParts: parts.some(({ status }) => status === 'rejected'),
       object: this.#unconfirmed.object > 0,
     });
   }
