@@ -50,16 +50,20 @@ export type RecordHeaders = { readonly [Key in keyof typeof recordFlags]: boolea
 
 const flags = Object.entries<Flag>(recordFlags);
 const names = flags.map(([, { header }]) => header);
+const absent = Object.fromEntries(flags.map(([key, flag]) => [key, flag.absent])) as RecordHeaders;
 
 /** Throws a 400 that lists every bad value. */
 export function readRecordHeaders(request: Pick<HttpRequest, 'header'>): RecordHeaders {
-  // requests mostly have those of the one before
-  let text = request.header('structure') ? 'structure' : '';
+  let text = '';
   for (const name of names) {
     const value = request.header(name);
     // one that is empty is there, and wrong
-    text += value === undefined ? '\n' : `\n=${value}`;
+    if (value !== undefined) text += `${name}=${value}\n`;
   }
+  // most requests have none of them
+  if (text === '') return absent;
+  // the others mostly have those of the one before
+  if (request.header('structure')) text += 'structure';
   if (text !== last?.text) last = { text, headers: readGiven(request) };
   return last.headers;
 }

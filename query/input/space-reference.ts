@@ -2,7 +2,7 @@ import { invalidSlug } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { slugProblem, spaceSlugProblem } from '../../common/metadata/slug.ts';
 import type { SpacePath, Structure } from '../structure/structure.ts';
-import { readRecordHeaders } from './record-headers.ts';
+import type { RecordHeaders } from './record-headers.ts';
 import type { StructureCache } from './structure-cache.ts';
 
 /** The space of a request, and its structure. */
@@ -13,9 +13,12 @@ export interface SpaceReference {
 }
 
 /** The space that path and headers name. */
-export function readSpaceReference(request: HttpRequest, structures: StructureCache): SpaceReference {
+export function readSpaceReference(
+  request: HttpRequest,
+  { usePreStoredStructure }: RecordHeaders,
+  structures: StructureCache,
+): SpaceReference {
   const path = readPath(request.params);
-  const { usePreStoredStructure } = readRecordHeaders(request);
   return {
     path,
     structure: usePreStoredStructure ? null : structures.read(request.header('structure'), path),

@@ -2,7 +2,7 @@ import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { clearNotAllowed } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { continueWith } from '../../common/limits/continue-with.ts';
-import { readRecordHeaders } from '../input/record-headers.ts';
+import { type RecordHeaders, readRecordHeaders } from '../input/record-headers.ts';
 import { readPath, readSpaceReference, type SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { RecordStore } from '../store/record-store.ts';
@@ -58,13 +58,12 @@ export function createOpenSpace(deps: {
 
   /** By path and headers. */
   const readReference = (
-    request: HttpRequest,
-    ownerId: string,
+    { request, ownerId, headers }: Asked,
     body?: () => Promise<unknown>,
   ): SpaceReference | Promise<SpaceReference> => {
-    const { inferStructure, usePreStoredStructure } = readRecordHeaders(request);
+    const { inferStructure, usePreStoredStructure } = headers;
     if (!inferStructure || usePreStoredStructure || request.header('structure')) {
-      return readSpaceReference(request, structures);
+      return readSpaceReference(request, headers, structures);
     }
     const path = readPath(request.params);
     // where there is nothing to infer from, the stored one is meant
@@ -76,15 +75,15 @@ export function createOpenSpace(deps: {
     ownerId: string,
     [request, operation, reference, body]: Parameters<OpenSpace>,
   ): RecordSpace | Promise<RecordSpace> => {
-    const found = reference === undefined ? readReference(request, ownerId, body) : reference();
-    return continueWith(found, (given) => openNamed({ request, operation, ownerId }, given));
+    const asked = { request, operation, ownerId, headers: readRecordHeaders(request) };
+    const found = reference === undefined ? readReference(asked, body) : reference();
+    return continueWith(found, (given) => openNamed(asked, given));
   };
 
   const openNamed = (
-    { request, operation, ownerId }: Asked,
+    { request, operation, ownerId, headers }: Asked,
     { path, structure }: SpaceReference,
   ): RecordSpace | Promise<RecordSpace> => {
-    const headers = readRecordHeaders(request);
     if (headers.clearAllSpaces && !allowClear) throw clearNotAllowed('clear-all-spaces: true');
     const clear = structure?.clear === true;
     if (clear && !allowClear) throw clearNotAllowed('clear: true in the structure');
@@ -130,6 +129,7 @@ interface Asked {
   readonly request: HttpRequest;
   readonly operation: OperationIdentity;
   readonly ownerId: string;
+  readonly headers: RecordHeaders;
 }
 
 function hasRules({ stored, structure }: RecordSpace): boolean {
