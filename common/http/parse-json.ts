@@ -12,14 +12,14 @@ export async function parseJson(
   signal: AbortSignal,
   cuts: readonly number[] = [],
 ): Promise<unknown> {
-  if (cuts.length === 0) return parseText(decode(bytes, false), bytes);
+  if (cuts.length === 0) return parseText(decode(bytes, true), bytes);
   const elements: unknown[] = [];
   for (let i = 0; i <= cuts.length; i++) {
     if (i > 0) await letOthersRun(signal);
     // between two commas is what could stand in an array alone, or the whole is no JSON
     const start = i === 0 ? 0 : (cuts[i - 1] as number) + 1;
     const part = bytes.subarray(start, cuts[i]);
-    const text = decode(part, i > 0);
+    const text = decode(part, i === 0);
     const piece = parseText(`${i === 0 ? '' : '['}${text}${i === cuts.length ? '' : ']'}`, part);
     if (!Array.isArray(piece) || piece.length === 0) throw notJson();
     for (const element of piece) elements.push(element);
@@ -27,12 +27,17 @@ export async function parseJson(
   return elements;
 }
 
+const [atBegin, inside] = [
+  new TextDecoder('utf-8', { fatal: true }),
+  new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }),
+];
+
 const notJson = (cause?: unknown) => invalidBody('Request body is not valid JSON', cause);
 
-/** @param inside it is not the beginning of the body: only there is a byte order mark no part of the text */
-function decode(bytes: Uint8Array, inside: boolean): string {
+/** @param isBegin of the body: only there is a byte order mark no part of the text */
+function decode(bytes: Uint8Array, isBegin: boolean): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: inside }).decode(bytes);
+    return (isBegin ? atBegin : inside).decode(bytes);
   } catch (cause) {
     throw invalidBody('Request body is not valid UTF-8', cause);
   }

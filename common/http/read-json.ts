@@ -1,6 +1,6 @@
 import { invalidBody, payloadTooLarge } from '../errors/catalogue.ts';
 import { smallBody } from './body-memory.ts';
-import type { HttpRequest, RequestBody } from './http-types.ts';
+import type { BodySink, HttpRequest, RequestBody } from './http-types.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { parseJson } from './parse-json.ts';
 
@@ -30,7 +30,7 @@ export async function readJson(request: HttpRequest, limit: number): Promise<unk
  * Collects a body in one buffer: of its declared size, or, when it has none, first of a small one and then of the
  * largest that it may need. So what is claimed is what is allocated, and a request that has it needs no more to finish.
  */
-class BodyCollector {
+class BodyCollector implements BodySink {
   /** Weighs the body, unless it is a small one. */
   scanner: JsonScanner | null = null;
   readonly #body: RequestBody;
@@ -39,7 +39,8 @@ class BodyCollector {
   #size = 0;
   #failed = false;
   #releases: (() => void)[] = [];
-  #reject: (error: unknown) => void = () => {};
+  #resolve: (bytes: Uint8Array) => void = nobodyWaits;
+  #reject: (error: unknown) => void = nobodyWaits;
 
   constructor(body: RequestBody, limit: number) {
     this.#body = body;
@@ -50,12 +51,9 @@ class BodyCollector {
     const { contentLength } = this.#body;
     await this.#allocate(contentLength ?? Math.min(smallBody, this.#limit));
     return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
       this.#reject = reject;
-      this.#body.consume({
-        write: (chunk) => this.#write(chunk),
-        end: () => resolve(this.#buffer.subarray(0, this.#size)),
-        fail: (error) => this.#fail(error),
-      });
+      this.#body.consume(this);
     });
   }
 
@@ -82,15 +80,15 @@ class BodyCollector {
     this.#buffer = buffer;
   }
 
-  #write(chunk: Uint8Array): boolean {
+  write(chunk: Uint8Array): boolean {
     if (this.#failed) return false;
     const size = this.#size + chunk.byteLength;
-    if (size > this.#limit) return this.#fail(payloadTooLarge(this.#limit, 'Request body'));
+    if (size > this.#limit) return this.fail(payloadTooLarge(this.#limit, 'Request body'));
     if (size > this.#buffer.byteLength) return this.#makeRoom(chunk);
     try {
       this.scanner?.feed(chunk);
     } catch (error) {
-      return this.#fail(error);
+      return this.fail(error);
     }
     this.#buffer.set(chunk, this.#size);
     this.#size = size;
@@ -102,15 +100,21 @@ class BodyCollector {
     this.#body.putBack(chunk);
     this.#allocate(this.#limit).then(
       () => this.#body.resume(),
-      (error: unknown) => this.#fail(error),
+      (error: unknown) => this.fail(error),
     );
     return false;
   }
 
-  #fail(error: unknown): boolean {
+  end(): void {
+    this.#resolve(this.#buffer.subarray(0, this.#size));
+  }
+
+  fail(error: unknown): false {
     this.#failed = true;
     this.#buffer = Buffer.alloc(0);
     this.#reject(error);
     return false;
   }
 }
+
+function nobodyWaits(): void {}
