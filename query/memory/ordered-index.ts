@@ -66,14 +66,15 @@ export class OrderedIndex implements BuiltIndex {
     return hash;
   }
 
-  /** Whether a change of a row from one version to another leaves its entry as it is. */
+  /** Whether a change of a record from one version to another leaves its entry as it is. */
   isSame(before: Buffer, rowBefore: number, after: Buffer, rowAfter: number): boolean {
     const { order } = this;
-    return (
-      orderKey(order, before, rowBefore) === orderKey(order, after, rowAfter) &&
-      compareTie(order, before, rowBefore, after, rowAfter) === 0 &&
-      this.slots.every((slot) => sameValue(slot, before, rowBefore, after, rowAfter))
-    );
+    // its id is the same
+    const sameOrder =
+      order.kind === 'id' ||
+      (orderKey(order, before, rowBefore) === orderKey(order, after, rowAfter) &&
+        compareTie(order, before, rowBefore, after, rowAfter) === 0);
+    return sameOrder && this.slots.every((slot) => sameValue(slot, before, rowBefore, after, rowAfter));
   }
 
   /** Adds a row of the table, which lies in `bytes` as well. */

@@ -15,11 +15,12 @@ export function countedWrites(
     const answer = await run(
       {
         ...call,
-        open: async (reference) => {
+        // methods: see asked-conditions.ts
+        async open(reference) {
           opened = await call.open(reference);
           return opened;
         },
-        wrote: (records) => {
+        wrote(records) {
           counted = records;
         },
       },

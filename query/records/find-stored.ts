@@ -24,15 +24,19 @@ export async function findStored(
   exceptId: string | null = null,
 ): Promise<ReadonlySet<string>> {
   const byField = new Map<Field, UniqueValue[]>();
-  const sort = (unique: UniqueValue): void => {
-    const { field, hash } = unique;
-    if (field.keyed && !store.keys.mayHave(space.id, hash)) return;
-    const list = byField.get(field);
-    if (list === undefined) byField.set(field, [unique]);
-    else list.push(unique);
-  };
-  await forEachYielding([...values.values()], sort, signal);
+  await forEachYielding(
+    [...values.values()],
+    (unique) => {
+      const { field, hash } = unique;
+      if (field.keyed && !store.keys.mayHave(space.id, hash)) return;
+      const list = byField.get(field);
+      if (list === undefined) byField.set(field, [unique]);
+      else list.push(unique);
+    },
+    signal,
+  );
   const stored = new Set<string>();
+  if (byField.size === 0) return stored;
   const lookUp = async ({ field, value }: UniqueValue): Promise<void> => {
     const rows = await store.lookUp(space, { slot: slotOf(field), value }, signal);
     if (rows.some(({ _id }) => _id !== exceptId)) stored.add(valueKey(space, field, value));

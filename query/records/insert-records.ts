@@ -76,7 +76,7 @@ export function createRecordInserts(deps: {
     const made: NewRecord[] = [];
     const make = (createdAt: string, nextId: () => string): Promise<void> =>
       forEachYielding(hashed, (values) => made.push({ id: nextId(), createdAt, values }), signal);
-    let outcome: Promise<{ readonly invalidated: Promise<void> }>;
+    let outcome: ReturnType<RecordWrites['insert']>;
     try {
       const earlier = keyed === undefined ? null : await keyed.find(signal);
       if (earlier !== null) {
@@ -106,13 +106,17 @@ export function createRecordInserts(deps: {
       throw error;
     }
     // the values stay reserved until the outcome is known, even when the client has gone
-    const settled = outcome
-      .then(({ invalidated }) => {
+    const settled = outcome.then(
+      async ({ invalidated }) => {
         stored = values;
-        return { invalidated };
-      })
-      .finally(settle)
-      .then(({ invalidated }) => invalidated);
+        await settle();
+        await invalidated;
+      },
+      async (error: unknown) => {
+        await settle();
+        throw error;
+      },
+    );
     await untilAborted(settled, signal);
     return { records: made, replayed: false };
   };
@@ -142,8 +146,8 @@ export async function withHashes(
   records: readonly RecordValues[],
   signal: AbortSignal,
 ): Promise<readonly RecordValues[]> {
+  if (!fields.some(({ hashed }) => hashed)) return records;
   const indexes = fields.flatMap((field, index) => (field.hashed ? [index] : []));
-  if (indexes.length === 0) return records;
   const places = records.flatMap((record, row) =>
     indexes.filter((index) => (record[index] ?? null) !== null).map((index) => ({ row, index })),
   );

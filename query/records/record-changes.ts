@@ -22,8 +22,8 @@ import { alreadyStored, collectUniqueValues, type UniqueValue } from './unique-v
 interface Outcome {
   /** The record; null: there is none. */
   readonly row: StoredRow | null;
-  /** Resolves when nobody uses the space's older version. */
-  readonly invalidated: Promise<void>;
+  /** Resolves when nobody uses the space's older version; null: nobody does. */
+  readonly invalidated: Promise<void> | null;
 }
 
 /** Increments of one record that wait for its turn. */
@@ -39,7 +39,7 @@ export interface UpdateTarget {
   readonly stillWanted?: () => Promise<boolean>;
 }
 
-const untouched: Outcome = { row: null, invalidated: Promise.resolve() };
+const untouched: Outcome = { row: null, invalidated: null };
 
 /** Increments of one write. */
 const countedAtOnce = 1000;
@@ -77,8 +77,9 @@ export class RecordChanges {
     signal: AbortSignal,
   ): Promise<string | null> {
     const { store } = this.#deps;
-    const unique = await collectUniqueValues(space, [valuesSet(changes, space.structure)], signal);
-    const assignments = await this.#assignments(space, changes, signal);
+    const values = valuesSet(changes, space.structure);
+    const unique = await collectUniqueValues(space, [values], signal);
+    const assignments = await this.#assignments(space, changes, values, signal);
     const { id, stillWanted } = target;
     const step = { id, assignments };
     if (store.alone && stillWanted === undefined && assignments.every(({ value }) => isIncrement(value)))
@@ -119,9 +120,12 @@ export class RecordChanges {
     changes: Changes | null,
     signal: AbortSignal,
   ): Promise<readonly StoredRow[]> {
-    const assignments = changes === null ? null : await this.#assignments(space, changes, signal);
+    const assignments =
+      changes === null
+        ? null
+        : await this.#assignments(space, changes, valuesSet(changes, space.structure), signal);
     const change = async (ids: readonly string[]): Promise<Changed> => {
-      if (ids.length === 0) return { rows: [], invalidated: Promise.resolve() };
+      if (ids.length === 0) return { rows: [], invalidated: null };
       const steps = ids.map((id) => ({ id, assignments }));
       return this.#deps.writes.change({ space, steps, signal });
     };
@@ -134,21 +138,17 @@ export class RecordChanges {
       return this.#alone(space, ids, async () => change(await stillThere()), signal);
     };
     const { rows, invalidated } = await untilAborted(this.#spaces.alone(space.id, work), signal);
-    await untilAborted(invalidated, signal);
+    if (invalidated !== null) await untilAborted(invalidated, signal);
     return rows.filter((row) => row !== null);
   }
 
   async #assignments(
     space: RecordSpace,
     changes: Changes,
+    values: RecordValues,
     signal: AbortSignal,
   ): Promise<readonly Assignment[]> {
-    const [hashed] = await withHashes(
-      this.#deps.hasher,
-      space,
-      [valuesSet(changes, space.structure)],
-      signal,
-    );
+    const [hashed] = await withHashes(this.#deps.hasher, space, [values], signal);
     return assignmentsOf(space, changes, hashed as RecordValues);
   }
 
@@ -198,7 +198,7 @@ export class RecordChanges {
   /** The next change does not wait until other processes forget what they kept; the answer does. */
   async #recordOf(space: RecordSpace, made: Promise<Outcome>, signal: AbortSignal): Promise<string | null> {
     const { row, invalidated } = await made;
-    await untilAborted(invalidated, signal);
+    if (invalidated !== null) await untilAborted(invalidated, signal);
     return row === null ? null : storedJson(space.structure, row);
   }
 
@@ -254,11 +254,10 @@ function assignmentsOf(
   changes: Changes,
   values: RecordValues,
 ): readonly Assignment[] {
-  return structure.fields
-    .flatMap((field, index) => {
-      const wanted = changes.get(field);
-      if (wanted === undefined) return [];
-      return [{ slot: slotOf(field), value: isIncrement(wanted) ? wanted : (values[index] ?? null) }];
-    })
+  return [...changes]
+    .map(([field, wanted]) => ({
+      slot: slotOf(field),
+      value: isIncrement(wanted) ? wanted : (values[structure.fields.indexOf(field)] ?? null),
+    }))
     .sort((a, b) => (a.slot < b.slot ? -1 : 1));
 }

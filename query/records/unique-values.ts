@@ -26,7 +26,9 @@ export async function collectUniqueValues(
 ): Promise<ReadonlyMap<string, UniqueValue>> {
   const values = new Map<string, UniqueValue>();
   const repeated = new Set<Field>();
-  for (const [place, field] of space.structure.fields.entries()) {
+  const { fields } = space.structure;
+  for (let place = 0; place < fields.length; place++) {
+    const field = fields[place] as Field;
     if (!field.unique) continue;
     const slot = slotOf(field);
     await forEachYielding(

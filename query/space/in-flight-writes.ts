@@ -3,7 +3,6 @@ import type { Handler, HttpRequest } from '../../common/http/http-types.ts';
 
 interface Lease {
   spaceId: string | null;
-  ended: boolean;
 }
 
 /**
@@ -11,18 +10,19 @@ interface Lease {
  * began without it.
  */
 export class InFlightWrites {
-  readonly #leases = new WeakMap<HttpRequest, Lease>();
+  /** Of requests whose handlers run. */
+  readonly #leases = new Map<HttpRequest, Lease>();
   readonly #spaces = new Map<string, { count: number; readonly idle: (() => void)[] }>();
 
   /** Lets a handler's requests be counted, from `enter` to its answer. */
   tracked(handler: Handler): Handler {
     return async (request) => {
-      const lease: Lease = { spaceId: null, ended: false };
+      const lease: Lease = { spaceId: null };
       this.#leases.set(request, lease);
       try {
         return await handler(request);
       } finally {
-        lease.ended = true;
+        this.#leases.delete(request);
         if (lease.spaceId !== null) this.#leave(lease.spaceId);
       }
     };
@@ -32,7 +32,7 @@ export class InFlightWrites {
   enter(request: HttpRequest, spaceId: string): void {
     const lease = this.#leases.get(request);
     // a request that was given up opens its space for nobody
-    if (lease === undefined || lease.ended || lease.spaceId !== null) return;
+    if (lease === undefined || lease.spaceId !== null) return;
     lease.spaceId = spaceId;
     const space = this.#spaces.get(spaceId);
     if (space === undefined) this.#spaces.set(spaceId, { count: 1, idle: [] });

@@ -27,9 +27,10 @@ export interface KeyOfRecord {
 export function rowOf({ structure }: RecordSpace, { id, createdAt, values }: NewRecord): RecordRow {
   const doc: Record<string, string> = {};
   const hashes: Record<string, string> = {};
+  const parts = partsOf(structure);
   values.forEach((value, index) => {
     if (value === null) return;
-    const { slot, kind } = partsOf(structure)[index] as FieldParts;
+    const { slot, kind } = parts[index] as FieldParts;
     (kind === 'h' ? hashes : doc)[slot] = String(value);
   });
   return { row: { _id: id, _created_at: createdAt, _updated_at: createdAt, _doc: doc }, hashes };

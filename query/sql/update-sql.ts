@@ -4,6 +4,7 @@ import { timestampText } from '../../common/metadata/row-values.ts';
 import { type Increment, isIncrement, type NewValue } from '../structure/increment.ts';
 import { kindOf } from '../structure/slots.ts';
 import { numberText } from './convert-sql.ts';
+import { engineTime } from './record-row.ts';
 
 /** The new value of one slot; of a hashed field the hash. */
 export interface Assignment {
@@ -59,10 +60,10 @@ function partsOf(rows: readonly RowUpdate[], slots: readonly string[], place: st
     rows.map(({ assignments }) =>
       assignments.filter(({ slot, value }) => (kindOf(slot) === 'h') === hashed && !isIncrement(value)),
     );
-  for (const [column, lists] of [
-    ['_doc', ofMap(false)],
-    ['_hashes', ofMap(true)],
-  ] as const) {
+  for (const column of ['_doc', '_hashes']) {
+    const hashed = column === '_hashes';
+    if (!slots.some((slot) => (kindOf(slot) === 'h') === hashed)) continue;
+    const lists = ofMap(hashed);
     const added = column === '_doc' ? sums : [];
     if ((lists[0] ?? []).length + added.length === 0) continue;
     const map = (lists[0] ?? []).length === 0 ? column : mapSql(column, lists, place);
@@ -74,7 +75,7 @@ function partsOf(rows: readonly RowUpdate[], slots: readonly string[], place: st
 
 function timeSql(rows: readonly RowUpdate[], now: Date, place: string): string {
   if (rows[0]?.updatedAt !== undefined) {
-    const times = rows.map(({ updatedAt }) => textLiteral(timestampText(new Date(updatedAt as string))));
+    const times = rows.map(({ updatedAt }) => textLiteral(engineTime(updatedAt as string)));
     return `CAST([${times.join(', ')}], 'Array(DateTime64(3, \\'UTC\\'))')[${place}]`;
   }
   return `greatest(toDateTime64(${textLiteral(timestampText(now))}, 3, 'UTC'), addMilliseconds(_updated_at, 1))`;

@@ -98,8 +98,9 @@ export class KnownRecords {
     record.row = row;
     record.last = number;
     for (const slot of unique) {
-      this.#index(record, slot, before);
-      this.#index(record, slot, row);
+      const [old, now] = [before?._doc[slot], row?._doc[slot]];
+      this.#index(record, slot, old);
+      if (now !== old) this.#index(record, slot, now);
     }
     this.tables.written(spaceId, id, row);
   }
@@ -134,8 +135,7 @@ export class KnownRecords {
     return row === null ? [] : [row];
   }
 
-  #index(record: PendingRecord, slot: string, row: StoredRow | null): void {
-    const value = row?._doc[slot];
+  #index(record: PendingRecord, slot: string, value: string | undefined): void {
     if (value === undefined) return;
     const key = valueKey(record.spaceId, slot, value);
     if (record.values.includes(key)) return;

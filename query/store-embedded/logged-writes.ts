@@ -23,7 +23,7 @@ import type { PendingRecords, PendingWrite } from './pending-records.ts';
 import type { RecordEffect, ResultCache } from './result-cache.ts';
 
 const neverAborted = new AbortController().signal;
-const nothingToInvalidate = Promise.resolve();
+const noHashes = Object.freeze({});
 
 interface Deps {
   readonly pending: PendingRecords;
@@ -46,7 +46,7 @@ export class LoggedWrites implements RecordWrites {
     this.#deps = deps;
   }
 
-  async insert(args: NewRecords): Promise<{ readonly invalidated: Promise<void> }> {
+  async insert(args: NewRecords): Promise<Pick<Changed, 'invalidated'>> {
     const { space, records, receipt, signal, permit } = args;
     const { pending, lock, results } = this.#deps;
     if (records.length > manyRecords) return this.#insertMany(args);
@@ -63,10 +63,10 @@ export class LoggedWrites implements RecordWrites {
       permit?.check();
       await pending.write(writes, { account: space.ownerId, signal, seen });
     });
-    return { invalidated: nothingToInvalidate };
+    return { invalidated: null };
   }
 
-  #insertMany(args: NewRecords): Promise<{ readonly invalidated: Promise<void> }> {
+  #insertMany(args: NewRecords): Promise<Pick<Changed, 'invalidated'>> {
     const { space, records, receipt } = args;
     function* rows(): Generator<StoredRow> {
       for (const record of records) yield rowOf(space, record).row;
@@ -114,7 +114,7 @@ export class LoggedWrites implements RecordWrites {
       });
       return after;
     });
-    return { rows, invalidated: nothingToInvalidate };
+    return { rows, invalidated: null };
   }
 
   /** The records of the steps by their ids. */
@@ -166,5 +166,6 @@ function changedRow(before: StoredRow, assignments: readonly Assignment[]): Stor
 
 function hashesOf(assignments: readonly Assignment[]): Readonly<Record<string, string | null>> {
   const hashed = assignments.filter(({ slot }) => kindOf(slot) === 'h');
+  if (hashed.length === 0) return noHashes;
   return Object.fromEntries(hashed.map(({ slot, value }) => [slot, value === null ? null : String(value)]));
 }

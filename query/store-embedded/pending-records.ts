@@ -20,7 +20,7 @@ interface Entry extends LogEntry {
   readonly writes: readonly RecordWrite[];
   /** Its place among all; 0: it is not applied yet. */
   number: number;
-  account: string;
+  readonly account: string;
 }
 
 export interface PendingWrite {
@@ -97,8 +97,11 @@ export class PendingRecords {
       seen,
     }: { readonly account: string; readonly signal: AbortSignal; readonly seen: () => void },
   ): Promise<void> {
-    const entry = await entryFrom(writes.map(({ write }) => write));
-    const { size } = entry;
+    const records = writes.map(({ write }) => write);
+    const line =
+      records.length <= manyRecords ? Buffer.from(`${JSON.stringify(records)}\n`) : await longLine(records);
+    const size = line.byteLength;
+    const entry: Entry = { line, size, writes: records, number: 0, account };
     while (!this.#fits(account, size)) await this.#makeRoom(signal);
     this.#count(account, size);
     try {
@@ -110,7 +113,6 @@ export class PendingRecords {
     // from here on it is one step: nobody sees one write of several, or a kept result beside them
     entry.line = noBytes;
     entry.number = this.#log.number();
-    entry.account = account;
     for (const { write, before } of writes) this.#known.apply(write, before, entry.number);
     seen();
     this.#log.schedule(this.#bytes >= this.#limits.flush);
@@ -162,14 +164,10 @@ export class PendingRecords {
   }
 }
 
-async function entryFrom(writes: readonly RecordWrite[]): Promise<Entry> {
+async function longLine(writes: readonly RecordWrite[]): Promise<Uint8Array> {
   const textOf = (write: RecordWrite, index: number): string =>
     `${index > 0 ? ',' : ''}${JSON.stringify(write)}`;
-  const line =
-    writes.length <= manyRecords
-      ? Buffer.from(`${JSON.stringify(writes)}\n`)
-      : Buffer.concat([Buffer.from('['), await joinedText(writes, textOf, never), Buffer.from(']\n')]);
-  return { line, size: line.byteLength, writes, number: 0, account: '' };
+  return Buffer.concat([Buffer.from('['), await joinedText(writes, textOf, never), Buffer.from(']\n')]);
 }
 
 function entryOf(line: Uint8Array): Entry {

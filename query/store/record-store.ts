@@ -97,8 +97,8 @@ export interface StoredKeys {
  * says. Changes of one record come one after the other.
  */
 export interface RecordWrites {
-  /** Stores the records, all or none. Resolves with a promise to wait for before they are acknowledged. */
-  insert(records: NewRecords): Promise<{ readonly invalidated: Promise<void> }>;
+  /** Stores the records, all or none. Resolves with a promise to wait for before they are acknowledged; null: there is none. */
+  insert(records: NewRecords): Promise<Pick<Changed, 'invalidated'>>;
   change(change: RecordChange): Promise<Changed>;
 }
 
@@ -138,6 +138,6 @@ export interface ChangeStep {
 export interface Changed {
   /** For each step the record as it is after an update or was before a removal; null: there is no such record. */
   readonly rows: readonly (StoredRow | null)[];
-  /** Resolves when nobody uses the space's older data: only then is the write acknowledged. */
-  readonly invalidated: Promise<void>;
+  /** Resolves when nobody uses the space's older data: only then is the write acknowledged. Null: nobody does. */
+  readonly invalidated: Promise<void> | null;
 }

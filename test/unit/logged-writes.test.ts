@@ -25,7 +25,7 @@ const results: Readonly<Record<string, Conditions | null>> = {
 };
 
 /** Which of the results are still kept after a write to a space that holds `before`. */
-async function keptAfter(write: (writes: LoggedWrites) => Promise<{ invalidated: Promise<void> }>) {
+async function keptAfter(write: (writes: LoggedWrites) => Promise<{ invalidated: Promise<void> | null }>) {
   const cache = new ResultCache(1024 ** 2);
   for (const [name, conditions] of Object.entries(results)) {
     await cache.load(space, name, conditions, async () => Buffer.from(name));
