@@ -11,6 +11,7 @@ import type { Finding } from '../../upload/measures/measure.ts';
 import { authorization } from '../direct-store.ts';
 import type { LoadJob, LoadResult } from '../load.ts';
 import { makeSluiceStore, type SluiceStore } from '../subject/sluice-store.ts';
+import { threadUsage } from '../thread-usage.ts';
 
 /** What a measure may use. */
 export interface QueryBench {
@@ -90,6 +91,8 @@ export type Load = Pick<LoadJob, 'kind' | 'seconds'> &
 /** What a load came to, with the CPU time of the server, all its threads included. */
 export interface Measured extends LoadResult {
   readonly cpuMicroseconds: number;
+  /** Of the thread that runs JavaScript alone, which other work on the machine changes least. */
+  readonly mainMicroseconds: number;
 }
 
 export async function load(child: Child, job: Load): Promise<Measured> {
@@ -102,12 +105,15 @@ export async function load(child: Child, job: Load): Promise<Measured> {
   });
   const gone = once(generator, 'close');
   const before = cpuSeconds([child.pid]);
+  const { main } = threadUsage(child.pid);
   generator.stdin.end(JSON.stringify(whole));
   const printed = await text(generator.stdout);
   await gone;
   const result = JSON.parse(printed) as LoadResult;
   const cpu = cpuSeconds([child.pid]) - before;
-  return { ...result, cpuMicroseconds: (cpu * 1e6) / Math.max(1, result.good) };
+  const ofMain = threadUsage(child.pid).main - main;
+  const each = 1e6 / Math.max(1, result.good);
+  return { ...result, cpuMicroseconds: cpu * each, mainMicroseconds: ofMain * each };
 }
 
 export interface Side {
