@@ -1,9 +1,7 @@
 import { shownName } from '../../common/errors/shown-name.ts';
 import { parseExactly, RoundedInteger } from '../../common/http/rounded-integer.ts';
 import type { Field } from './field.ts';
-import { isObject } from './is-object.ts';
-import { parseLoginParams } from './login-params.ts';
-import { nestedDeeperThan } from './nested-deeper-than.ts';
+import { asObject, isObject } from './is-object.ts';
 import { parseField } from './parse-field.ts';
 import { parseSpaceAuth } from './space-auth.ts';
 import { createStructure, type Structure } from './structure.ts';
@@ -21,6 +19,8 @@ export interface ParsedStructure {
 export const maxFields = 500;
 /** Levels of arrays and objects of a structure: those of a value, and the levels around it. */
 const deepest = 110;
+/** Parameters of login. */
+const mostParams = 100;
 
 /**
  * Parses the `structure` header of interface.md section 2.2, and finds every problem in it.
@@ -140,4 +140,26 @@ function ambiguities(list: readonly unknown[]): string[] {
     }
   });
   return [...found];
+}
+
+/**
+ * Whether a parsed JSON value has more levels of arrays and objects than `levels`. JSON.parse takes values that are nested
+ * too deep for the stack of JSON.stringify, so this is checked first. Goes no deeper than `levels` itself.
+ */
+function nestedDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  return Object.values(value).some((item) => nestedDeeperThan(item, levels - 1));
+}
+
+/**
+ * `functionOptions.login.compulsoryParams` of a structure: fields that login has to be given. They are the request's
+ * own and never stored. Any other form is ignored, and login is stricter then.
+ */
+function parseLoginParams(functionOptions: unknown): readonly string[] {
+  const { login } = asObject(functionOptions);
+  const { compulsoryParams } = asObject(login);
+  if (!Array.isArray(compulsoryParams) || compulsoryParams.length > mostParams) return [];
+  const names = (compulsoryParams as readonly unknown[]).filter((name) => typeof name === 'string');
+  return names.length === compulsoryParams.length ? [...new Set(names)] : [];
 }
