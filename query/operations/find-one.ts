@@ -1,12 +1,6 @@
-import { conditionErrors } from '../openapi/describe-operation.ts';
-import {
-  controlParameters,
-  foundHeaders,
-  queryableHeaders,
-  timingParameter,
-} from '../openapi/filter-schemas.ts';
 import { answerAsked } from './asked-records.ts';
 import { cachedRecord } from './cached-answer.ts';
+import { foundRecords } from './find.ts';
 import type { OperationDefinition } from './operation.ts';
 
 /**
@@ -26,11 +20,6 @@ export const findOne: OperationDefinition = {
     })),
   summary: 'Find one record',
   description: 'The first record that matches, or `null`.',
-  parameters: ({ conditions }) => [...conditions, ...controlParameters],
-  headers: [timingParameter],
-  options: true,
+  ...foundRecords,
   answer: ({ foundOrNull }) => foundOrNull,
-  answerHeaders: { ...foundHeaders, ...queryableHeaders },
-  errors: [...conditionErrors, 'query_too_expensive'],
-  sample: { query: '?name=Ada' },
 };

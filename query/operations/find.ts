@@ -10,6 +10,16 @@ import { answerAsked } from './asked-records.ts';
 import { cachedList } from './cached-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
+/** How find and findOne are asked, and what their answers have in common. */
+export const foundRecords = {
+  parameters: ({ conditions }) => [...conditions, ...controlParameters],
+  headers: [timingParameter],
+  options: true,
+  answerHeaders: { ...foundHeaders, ...queryableHeaders },
+  errors: [...conditionErrors, 'query_too_expensive'],
+  sample: { query: '?name=Ada' },
+} satisfies Partial<OperationDefinition>;
+
 /**
  * GET /{project}/{space}: a JSON array of the records that match (interface.md section 4.3). The same with conditions in
  * the body of QUERY, or of POST /{project}/{space}/_find_.
@@ -27,11 +37,6 @@ export const find: OperationDefinition = {
   summary: 'Find records',
   description:
     'The records that match, in a JSON array. With `QUERY` at the same address, or `POST` at `_find_`, the conditions come in the body.',
-  parameters: ({ conditions }) => [...conditions, ...controlParameters],
-  headers: [timingParameter],
-  options: true,
+  ...foundRecords,
   answer: ({ found }) => arrayOf(found),
-  answerHeaders: { ...foundHeaders, ...queryableHeaders },
-  errors: [...conditionErrors, 'query_too_expensive'],
-  sample: { query: '?name=Ada' },
 };
