@@ -1,7 +1,6 @@
 import { textLiteral } from '../../../common/clickhouse/literal.ts';
 import { canonicalJson } from '../../structure/canonical-json.ts';
 import { caseVariants } from './case-variants.ts';
-import { foldedColumn } from './folded-column.ts';
 
 /** Kinds of values that operators distinguish. */
 export type ValueKind = 'TEXT' | 'NUMBER' | 'BOOLEAN' | 'ARRAY' | 'OBJECT' | 'id' | 'time' | 'path';
@@ -34,6 +33,9 @@ export interface Operator {
   /** The same in memory, for a record with a value. */
   readonly test: (values: readonly Comparable[]) => (value: Comparable) => boolean;
 }
+
+/** Replacing one form takes a pass over the text; more of them are cheaper in one pass of a slower kind. */
+const singlePasses = 8;
 
 const all: readonly ValueKind[] = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'id', 'time', 'path'];
 const listed: readonly ValueKind[] = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'id', 'time', 'path'];
@@ -216,4 +218,19 @@ export function takesList({ operand }: Pick<Operator, 'operand'>): boolean {
 
 export function operatorsFor(kind: ValueKind): readonly OperatorName[] {
   return (Object.keys(operators) as OperatorName[]).filter((name) => operatorOf(name).kinds.includes(kind));
+}
+
+/** The column's text with those letters folded that the wanted text has; other letters don't matter. */
+function foldedColumn(column: string, variants: ReadonlyMap<string, string>): string {
+  let expression = column;
+  if (variants.size <= singlePasses) {
+    for (const [form, letter] of variants) {
+      expression = `replaceAll(${expression}, ${textLiteral(form)}, ${textLiteral(letter)})`;
+    }
+  } else {
+    const [from, to] = [[...variants.keys()], [...variants.values()]].map((chars) => chars.join(''));
+    expression = `translateUTF8(${expression}, ${textLiteral(from as string)}, ${textLiteral(to as string)})`;
+  }
+  // A to Z, in a pass that is quick
+  return `lower(${expression})`;
 }
