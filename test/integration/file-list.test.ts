@@ -6,6 +6,7 @@ import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
 import { fileRow } from '../../common/metadata/file-row.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
+import { FaultyDatabase } from '../services/faulty-database.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { newFile } from '../services/new-file.ts';
 
@@ -97,16 +98,11 @@ t.test(
 t.test(
   'a file whose row could not be stored is not listed, and one that is removed is in neither table',
   async (t) => {
-    const broken: Database = {
-      ...db,
-      insert: (statement) =>
-        statement.table.endsWith('cloud_files')
-          ? Promise.reject(new Error('injected'))
-          : db.insert(statement),
-    };
+    const faulty = new FaultyDatabase();
+    faulty.fails = ({ verb, table }) => verb === 'INSERT' && table === 'cloud_files';
     const failed = newFile({ ownerId: 'few' });
-    await t.rejects(createCloudFiles({ db: broken, database: 'sluice' }).insert(failed, never), {
-      message: 'injected',
+    await t.rejects(createCloudFiles({ db: faulty.wrap(db), database: 'sluice' }).insert(failed, never), {
+      message: 'disk full',
     });
     t.strictSame(await listed('few', 2), []);
     const files = createCloudFiles({ db, database: 'sluice' });
@@ -182,21 +178,15 @@ t.test('files that an earlier version stored are listed after the migration', as
 t.test(
   'a hundred files that were deleted at once took two hundred statements, one after another',
   async (t) => {
-    let statements = 0;
-    const counted: Database = {
-      ...db,
-      async command(statement) {
-        statements += 1;
-        return db.command(statement);
-      },
-    };
-    const files = createCloudFiles({ db: counted, database: 'sluice' });
+    const { asked, wrap } = new FaultyDatabase();
+    const files = createCloudFiles({ db: wrap(db), database: 'sluice' });
     const own = filesOf('many', 101);
     await files.insertRows(own.map(fileRow));
     const [kept, ...gone] = own;
     const removed = await Promise.all(gone.map(({ name }) => files.remove(name, never)));
     t.strictSame(new Set(removed), new Set([true]));
-    t.equal(statements, 2, 'those that came while none was under way went into one');
+    const deletes = () => asked.filter(({ verb }) => verb === 'DELETE').length;
+    t.equal(deletes(), 2, 'those that came while none was under way went into one');
     t.strictSame(await listed('many', 7), [kept?.name]);
     t.equal(
       await files.count({ ownerId: 'many', projectSlug: 'demo', limit: 1 }, never),
@@ -204,6 +194,6 @@ t.test(
       'nor in the list',
     );
     t.equal(await files.remove(gone[0]?.name ?? '', never), false, 'there is no row any more');
-    t.equal(statements, 2);
+    t.equal(deletes(), 2);
   },
 );

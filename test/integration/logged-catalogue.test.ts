@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
 import { LoggedCatalogue } from '../../query/space/logged-catalogue.ts';
 import type { CatalogueEntry } from '../../query/space/space-catalogue.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
+import { FaultyDatabase } from '../services/faulty-database.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { storedStructure } from '../services/stored-structure.ts';
@@ -19,7 +19,7 @@ const never = { flushAfter: 3_600_000, retryAfter: 3_600_000 };
 
 let directories = 0;
 const newDirectory = (): string => join(folder, `wal-${++directories}`);
-const open = (directory: string, other: Database = db, log = silentLog()) =>
+const open = (directory: string, other = db, log = silentLog()) =>
   LoggedCatalogue.open({ db: other, database, directory, log, times: never });
 
 function entry(more: Partial<CatalogueEntry> = {}): CatalogueEntry {
@@ -82,21 +82,15 @@ t.test('what a killed process left is in the table before anybody asks', async (
 });
 
 t.test('a table that does not take them loses none', async (t) => {
-  let failing = true;
-  const faulty: Database = {
-    ...db,
-    insert: async (statement) => {
-      await db.insert(statement);
-      if (failing) throw new Error('injected after the rows were stored');
-    },
-  };
+  const faulty = new FaultyDatabase();
+  faulty.losesAnswer = ({ verb }) => verb === 'INSERT';
   const log = silentLog();
-  const catalogue = await open(newDirectory(), faulty, log);
+  const catalogue = await open(newDirectory(), faulty.wrap(db), log);
   const space = entry();
   await catalogue.store(space, signal);
-  await t.rejects(catalogue.settled(signal), { message: /injected/ });
+  await t.rejects(catalogue.settled(signal), { message: 'the answer is lost' });
   t.equal(await catalogue.find(space.id, signal), space);
-  failing = false;
+  faulty.losesAnswer = () => false;
   await catalogue.settled(signal);
   t.equal(await catalogue.countOfOwner(space.ownerId, signal), 1, 'twice in the table counts once');
   t.match(await catalogue.find(space.id, signal), { version: 1 });
@@ -127,22 +121,15 @@ t.test('a space that never was is known without a look into the table', async (t
   // the process is killed with this one in its log
   await before.store(left, signal);
 
-  const looks: string[] = [];
-  const seen: Database = {
-    ...db,
-    rows: (statement) => {
-      looks.push(statement.sql);
-      return db.rows(statement);
-    },
-  };
-  const next = await open(directory, seen);
+  const { asked, wrap } = new FaultyDatabase();
+  const next = await open(directory, wrap(db));
   // the filter is filled in the background
   const isNew = async (): Promise<boolean> => {
-    looks.length = 0;
+    asked.length = 0;
     const { entry: found, version } = await next.look(randomUUID(), signal);
     t.equal(found, null);
     t.equal(version, 0);
-    return looks.length === 0;
+    return asked.length === 0;
   };
   while (!(await isNew())) await new Promise((resolve) => setTimeout(resolve, 10));
 

@@ -12,6 +12,7 @@ import type { StoredRow } from '../../query/sql/stored-row.ts';
 import type { RecordWrite } from '../../query/store-embedded/known-records.ts';
 import { KnownRecords } from '../../query/store-embedded/known-records.ts';
 import { PendingRecords } from '../../query/store-embedded/pending-records.ts';
+import { type Asked, FaultyDatabase } from '../services/faulty-database.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { silentLog } from '../services/silent-log.ts';
 import '../services/test-size.ts';
@@ -126,15 +127,8 @@ t.test('a write is known at once, and in the table later', async (t) => {
 });
 
 t.test('changes of thousands of records come into the table in one statement', async (t) => {
-  const updates: string[] = [];
-  const counting: Database = {
-    ...db,
-    command(statement) {
-      if (statement.sql.startsWith('UPDATE')) updates.push(statement.sql);
-      return db.command(statement);
-    },
-  };
-  const pending = await open(newDirectory(), { db: counting });
+  const { asked, wrap } = new FaultyDatabase();
+  const pending = await open(newDirectory(), { db: wrap(db) });
   const spaceId = randomUUID();
   const subjects = Array.from({ length: 2500 }, () => new Subject());
   const write = (contentOfNumber: (index: number) => Content, at: string) =>
@@ -149,7 +143,7 @@ t.test('changes of thousands of records come into the table in one statement', a
     '2026-01-02T00:00:00.000Z',
   );
   await pending.settled(spaceId);
-  t.equal(updates.length, 1);
+  t.equal(asked.filter(({ verb }) => verb === 'UPDATE').length, 1);
   const stored = await storedIn(spaceId);
   const wanted = subjects.map(({ id, row }, index): [string, Content] => [
     id,
@@ -213,28 +207,28 @@ t.test(
   'a table that does not accept them: they wait, what needs the table fails, none is stored twice',
   async (t) => {
     const directory = newDirectory();
-    let fail: 'no' | 'keys' | 'records' | 'after' = 'keys';
-    const faulty: Database = {
-      ...db,
-      async insert(statement) {
-        const isKeys = statement.table.endsWith('record_keys');
-        if ((fail === 'keys' && isKeys) || (fail === 'records' && !isKeys)) throw new Error('disk full');
-        await db.insert(statement);
-        if (fail === 'after' && !isKeys) throw new Error('the answer is lost');
-      },
-    };
+    const faulty = new FaultyDatabase();
+    const insertInto =
+      (name: string) =>
+      ({ verb, table }: Asked) =>
+        verb === 'INSERT' && table === name;
     const log = silentLog();
-    const pending = await open(directory, { db: faulty, log });
+    const pending = await open(directory, { db: faulty.wrap(db), log });
     const [spaceId, subject, second] = [randomUUID(), new Subject(), new Subject()];
     await writeAll(pending, [
       subject.write(spaceId, contentOf('a'), '2026-01-01T00:00:00.000Z'),
       second.write(spaceId, contentOf('b'), '2026-01-01T00:00:00.000Z'),
     ]);
-    for (fail of ['keys', 'records', 'after'] as const)
-      await t.rejects(pending.settled(spaceId) as Promise<void>);
+    for (const table of ['record_keys', 'records']) {
+      faulty.fails = insertInto(table);
+      await t.rejects(pending.settled(spaceId) as Promise<void>, { message: 'disk full' });
+    }
+    faulty.fails = () => false;
+    faulty.losesAnswer = insertInto('records');
+    await t.rejects(pending.settled(spaceId) as Promise<void>, { message: 'the answer is lost' });
     t.match(log.failures.join(), /the table does not take them/);
     t.ok(pending.find(spaceId, { id: subject.id })?.complete);
-    fail = 'no';
+    faulty.losesAnswer = () => false;
     await writeAll(pending, [subject.write(spaceId, contentOf('c', 2), '2026-01-01T00:00:01.000Z')]);
     await pending.settled(spaceId);
     t.strictSame(await storedIn(spaceId), { [subject.id]: contentOf('c', 2), [second.id]: contentOf('b') });
@@ -243,18 +237,12 @@ t.test(
 );
 
 t.test('what waits is limited, and an account has half of it', async (t) => {
-  let release: () => void = () => {};
-  const held = new Promise<void>((resolve) => {
-    release = resolve;
+  const faulty = new FaultyDatabase();
+  const { release } = faulty.hold();
+  const pending = await open(newDirectory(), {
+    db: faulty.wrap(db),
+    limits: { pending: 4000, account: 2000 },
   });
-  const slow: Database = {
-    ...db,
-    async insert(statement) {
-      await held;
-      await db.insert(statement);
-    },
-  };
-  const pending = await open(newDirectory(), { db: slow, limits: { pending: 4000, account: 2000 } });
   const spaceId = randomUUID();
   const writeBy = (account: string, bySignal = signal) => {
     const write = new Subject().write(spaceId, contentOf('x'.repeat(500)), '2026-01-01T00:00:00.000Z');
@@ -332,18 +320,9 @@ t.test(
     const run = fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
       const [directory, spaceId] = [newDirectory(), randomUUID()];
       let left = Number.POSITIVE_INFINITY;
-      const count =
-        <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
-        async (...args: Args) => {
-          if (left-- <= 0) throw new Error('the process is dead');
-          return call(...args);
-        };
-      const mortal: Database = {
-        ...db,
-        insert: count(db.insert),
-        command: count(db.command),
-        rows: count(db.rows) as Database['rows'],
-      };
+      const faulty = new FaultyDatabase();
+      faulty.fails = () => left-- <= 0;
+      const mortal = faulty.wrap(db);
       let pending = await open(directory, { db: mortal });
       const subjects = Array.from({ length: 6 }, () => new Subject());
       const gone = new Set<Subject>();

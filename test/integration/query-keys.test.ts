@@ -5,7 +5,7 @@ import { type FieldInput, structureOf } from '../services/record-client.ts';
 
 const faulty = new FaultyDatabase();
 // the way of a store that several processes write to: statements, which the tests hold up and fail
-const harness = await openQueryHarness({ alone: false, wrap: (db) => faulty.wrap(db) });
+const harness = await openQueryHarness({ alone: false, wrap: faulty.wrap });
 t.teardown(() => harness.close());
 
 const settings: FieldInput[] = [

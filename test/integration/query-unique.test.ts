@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import type { ReadStatement } from '../../common/clickhouse/database.ts';
-import { FaultyDatabase } from '../services/faulty-database.ts';
+import { FaultyDatabase, isRecordWrite } from '../services/faulty-database.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 
@@ -144,7 +144,7 @@ t.test('more values than one statement takes', async (t) => {
 t.test('values of a failed write are free again, for those who wait as well', async (t) => {
   const people = space('failing');
   await people.find();
-  faulty.fails = () => true;
+  faulty.fails = isRecordWrite;
   const failed = people.insertOne({ email: 'a' });
   const waiting = people.insertOne({ email: 'a' });
   await t.rejects(failed, { message: 'disk full' });

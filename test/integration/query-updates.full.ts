@@ -5,18 +5,10 @@ import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, personFields, structureOf } from '../services/record-client.ts';
 
 const faulty = new FaultyDatabase();
-const commands: string[] = [];
 // the way of a store that several processes write to: statements, which the tests hold up and fail
 const harness = await openQueryHarness({
   alone: false,
-  wrap: (db) =>
-    faulty.wrap({
-      ...db,
-      command(statement) {
-        commands.push(statement.sql);
-        return db.command(statement);
-      },
-    }),
+  wrap: faulty.wrap,
 });
 t.teardown(() => harness.close());
 
@@ -175,14 +167,14 @@ t.test('updates of many records at once share statements, and each gets its own 
   const { body } = await people.insert(
     Array.from({ length: 100 }, (_, age) => ({ fullName: `n${age}`, age })),
   );
-  commands.length = 0;
+  faulty.asked.length = 0;
   const answers = await Promise.all(
     body.map(({ id }: { id: string }, i: number) =>
       people.updateOneById(id, i % 2 === 0 ? { age: 1000 + i } : { age: 1000 + i, tags: [i] }),
     ),
   );
   t.equal(count(answers, 200), 100);
-  const changes = commands.filter((sql) => /^(UPDATE|DELETE)/.test(sql));
+  const changes = faulty.asked.filter(({ verb }) => verb === 'UPDATE' || verb === 'DELETE');
   t.ok(changes.length < 20, `${changes.length} statements`);
   const found = (await people.find()).body;
   for (const [i, record] of found.entries()) {
@@ -398,7 +390,7 @@ t.test('changes are there after a restart', async (t) => {
 t.test('a change that fails is answered with its error, and the others are made', async (t) => {
   const people = space('failing');
   const { body } = await people.insert(Array.from({ length: 8 }, (_, age) => ({ fullName: `n${age}`, age })));
-  faulty.fails = (change) => change.includes("'5000'");
+  faulty.fails = ({ verb, sql }) => verb === 'UPDATE' && sql.includes("'5000'");
   const outcomes = await Promise.allSettled(
     body.map(({ id }: { id: string }, i: number) =>
       people.updateOneById(id, { age: i === 3 ? 5000 : 100 + i }),
@@ -465,8 +457,9 @@ t.test(
 
 t.test('mutation-loses-update: nothing that the service ran is a mutation', async (t) => {
   // https://github.com/ClickHouse/ClickHouse/issues/116686
+  const commands = faulty.asked.filter(({ verb, insert }) => verb !== 'SELECT' && insert === undefined);
   t.ok(commands.length > 100, `${commands.length} commands`);
-  for (const sql of commands) {
+  for (const { sql } of commands) {
     t.notMatch(sql, /^\s*ALTER\s+TABLE.*\b(UPDATE|DELETE|MATERIALIZE|APPLY|DROP|MODIFY|CLEAR)\b/is);
     if (/^\s*DELETE/i.test(sql)) t.match(sql, /lightweight_delete_mode = 'lightweight_update_force'$/);
   }

@@ -1,8 +1,9 @@
 /** What accounts use, by project and day: counted by each process, added to a table, and answered by GET /_usage_. */
 import t, { type Test } from 'tap';
-import type { Database, InsertStatement } from '../../common/clickhouse/database.ts';
+import type { Database } from '../../common/clickhouse/database.ts';
 import { dayOf, UsageCounts, type UsageFigures } from '../../common/metadata/usage-counts.ts';
 import { wholeContract } from '../services/contract.ts';
+import { FaultyDatabase } from '../services/faulty-database.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { structureOf } from '../services/record-client.ts';
 import { serveEverything } from '../services/serve-everything.ts';
@@ -14,20 +15,7 @@ const today = dayOf(Date.now());
 const ever = { from: '2000-01-01', to: '2199-12-31' };
 const none: UsageFigures = { requests: 0, bytesIn: 0, files: 0, bytesStored: 0, recordsWritten: 0 };
 
-/** The engine, whose INSERTs may fail, or fail after they were done. */
-function faultyDatabase() {
-  const state = { fault: 'none' as 'none' | 'before' | 'after', inserts: [] as InsertStatement[] };
-  const db: Database = {
-    ...stores.db,
-    async insert(statement) {
-      state.inserts.push(statement);
-      if (state.fault === 'before') throw new Error('as the test asked');
-      await stores.db.insert(statement);
-      if (state.fault === 'after') throw new Error('as the test asked');
-    },
-  };
-  return { db, state };
-}
+const insertsOf = ({ asked }: FaultyDatabase) => asked.flatMap(({ insert = [] }) => insert);
 
 function counting(db: Database, most?: number) {
   const warnings: { lost: number }[] = [];
@@ -135,51 +123,52 @@ t.test('days are checked', async (t) => {
 });
 
 t.test('what an INSERT could not store is kept, and counts once', async (t) => {
-  const { db, state } = faultyDatabase();
-  const { usage, warnings } = counting(db);
+  const faulty = new FaultyDatabase();
+  const { usage, warnings } = counting(faulty.wrap(stores.db));
   const account = 'kept';
   const add = () => usage.add(account, 'p', { requests: 1, bytesIn: 10 });
   const figures = async () => (await usage.of(account, ever, signal))?.map(({ requests }) => requests);
-  for (const fault of ['before', 'before', 'after'] as const) {
-    state.fault = fault;
+  for (const fault of ['fails', 'fails', 'losesAnswer'] as const) {
+    faulty.fails = faulty.losesAnswer = () => false;
+    faulty[fault] = ({ verb }) => verb === 'INSERT';
     add();
     await usage.write();
   }
   t.equal(warnings.length, 3);
-  state.fault = 'none';
+  faulty.losesAnswer = () => false;
   add();
   await usage.close();
   t.strictSame(await figures(), [4]);
   t.strictSame(await new UsageCounts(stores).of(account, ever, signal), [
     { ...none, date: today, project: 'p', requests: 4, bytesIn: 40 },
   ]);
-  const tokens = state.inserts.map(({ token }) => token);
+  const tokens = insertsOf(faulty).map(({ token }) => token);
   t.equal(new Set(tokens).size, 2, 'what failed is sent as it was');
 });
 
 t.test('memory is bounded', async (t) => {
-  const { db, state } = faultyDatabase();
-  const { usage, warnings } = counting(db, 3);
+  const faulty = new FaultyDatabase();
+  const { usage, warnings } = counting(faulty.wrap(stores.db), 3);
   const account = 'bounded';
   const add = (project: number) => usage.add(account, `p${project}`, { requests: 1 });
   for (let i = 0; i < 3; i++) add(i);
-  t.equal(state.inserts.length, 0);
+  t.equal(insertsOf(faulty).length, 0);
   add(3);
-  t.equal(state.inserts.length, 1, 'it is written at once when there are so many');
+  t.equal(insertsOf(faulty).length, 1, 'it is written at once when there are so many');
   await usage.write();
-  state.fault = 'before';
+  faulty.fails = ({ verb }) => verb === 'INSERT';
   for (let i = 4; i < 20; i++) add(i);
   await usage.write();
   // a known project is counted on
   add(8);
   await usage.write();
-  state.fault = 'none';
+  faulty.fails = () => false;
   await usage.close();
   const days = (await new UsageCounts(stores).of(account, ever, signal)) ?? [];
   const lost = warnings.reduce((sum, facts) => sum + facts.lost, 0);
   t.ok(lost > 0, `${lost} counts had no place`);
   t.equal(days.reduce((sum, { requests }) => sum + requests, 0) + lost, 21);
-  t.ok(state.inserts.every(({ lines }) => Buffer.from(lines).toString().trim().split('\n').length <= 3));
+  t.ok(insertsOf(faulty).every(({ lines }) => Buffer.from(lines).toString().trim().split('\n').length <= 3));
 });
 
 t.test('a look while counts are written sees each once', async (t) => {

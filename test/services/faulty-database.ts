@@ -1,32 +1,56 @@
 import type { Test } from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
+import type { Database, InsertStatement } from '../../common/clickhouse/database.ts';
 import type { QueryCall, QueryHarness } from './query-harness.ts';
 
-/** A database whose statements that write records are held up, or fail without storing anything. */
+/** What a statement asks for. */
+export interface Asked {
+  /** SELECT, INSERT, UPDATE, DELETE, ... */
+  readonly verb: string;
+  /** The first that it names, without its database, such as `records`; empty where it names none. */
+  readonly table: string;
+  /** Of an INSERT without its rows. */
+  readonly sql: string;
+  readonly insert?: InsertStatement;
+}
+
+export const isRecordWrite = ({ verb, table }: Asked): boolean =>
+  verb === 'UPDATE' || verb === 'DELETE' || (verb === 'INSERT' && table === 'records');
+
+/** A database that keeps what it was asked, whose writes of records are held up, and whose statements fail. */
 export class FaultyDatabase {
-  /** Whether a write fails. @param change what an UPDATE or DELETE says; of an INSERT nothing */
-  fails: (change: string) => boolean = () => false;
+  /** All statements, oldest first. */
+  readonly asked: Asked[] = [];
+  /** What fails, and is not done. */
+  fails: (asked: Asked) => boolean = () => false;
+  /** What is done, and fails then. */
+  losesAnswer: (asked: Asked) => boolean = () => false;
   #held: Promise<void> = Promise.resolve();
   #onWrite: () => void = () => {};
 
-  wrap(db: Database): Database {
-    const begin = async (change: string): Promise<void> => {
-      this.#onWrite();
-      await this.#held;
-      if (this.fails(change)) throw new Error('disk full');
+  readonly wrap = (db: Database): Database => {
+    const ask = async <Result>(sql: string, run: () => Promise<Result>, insert?: InsertStatement) => {
+      const [verb = ''] = /\w+/.exec(sql) ?? [];
+      const [, table = ''] = /\b(?:FROM|INTO|UPDATE|TABLE) (?:`?\w+`?\.)?`?(\w+)/.exec(sql) ?? [];
+      const asked = { verb, table, sql, ...(insert && { insert }) };
+      this.asked.push(asked);
+      if (isRecordWrite(asked)) {
+        this.#onWrite();
+        await this.#held;
+      }
+      if (this.fails(asked)) throw new Error('disk full');
+      const result = await run();
+      if (this.losesAnswer(asked)) throw new Error('the answer is lost');
+      return result;
     };
     return {
       ...db,
-      async insert(statement) {
-        if (statement.table.endsWith('.records')) await begin('');
-        return db.insert(statement);
-      },
-      async command(statement) {
-        if (/^(UPDATE|DELETE)/.test(statement.sql)) await begin(statement.sql);
-        return db.command(statement);
-      },
+      insert: (statement) => ask(`INSERT INTO ${statement.table}`, () => db.insert(statement), statement),
+      command: (statement) => ask(statement.sql, () => db.command(statement)),
+      rows: <Row>(statement: Parameters<Database['rows']>[0]) =>
+        ask(statement.sql, () => db.rows<Row>(statement)),
+      stream: (statement) => ask(statement.sql, () => db.stream(statement)),
     };
-  }
+  };
 
   /** Holds writes up until `release` is called. */
   hold(): { readonly begun: Promise<void>; readonly release: () => void } {
