@@ -1,7 +1,6 @@
 /** Backup and restore as docs/operations.md has them, on real parts. */
 import { createHash, randomBytes } from 'node:crypto';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import t, { type Test } from 'tap';
@@ -11,6 +10,7 @@ import { type S3Stub, startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 import { runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 
 const structure = structureOf('shop', 'users', [
   { name: 'email', type: 'TEXT', unique: true },
@@ -139,8 +139,7 @@ async function copyBucket(from: S3Stub, to: S3Stub): Promise<void> {
 }
 
 t.test('the embedded store: DATA_DIR, copied while the server is stopped', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-backup-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder(t);
   const [data, backup, elsewhere] = ['data', 'backup', 'elsewhere'].map((name) => join(folder, name)) as [
     string,
     string,
@@ -163,8 +162,7 @@ t.test('the embedded store: DATA_DIR, copied while the server is stopped', async
 });
 
 t.test('ClickHouse and S3: BACKUP of the database, then a copy of the bucket', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-backup-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder(t);
   const engine = await startChdbServer({ backups: folder });
   const stub = await startS3Stub();
   const env = { ...stubSettings(stub), CLICKHOUSE_URL: engine.url };

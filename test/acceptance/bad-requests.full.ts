@@ -9,7 +9,7 @@ import { goodStructure, project, space } from '../services/bad-requests/bad-stru
 import { makeBadRequest } from '../services/bad-requests/make-bad-request.ts';
 import { createRawClient, type RawAnswer } from '../services/raw-client.ts';
 import { call } from '../services/record-client.ts';
-import { removeData, startSluice } from '../services/start-sluice.ts';
+import { sluiceFor } from '../services/start-sluice.ts';
 import { seed, sized } from '../services/test-size.ts';
 
 const total = Number(process.env.BAD_REQUESTS ?? sized(3000));
@@ -43,11 +43,7 @@ function answerProblem(request: BadRequest, { status, headers, body }: RawAnswer
 
 t.test(`${total} bad requests`, { timeout: 3_600_000 }, async (t) => {
   t.comment(`TEST_SEED=${seed}`);
-  const sluice = await startSluice();
-  t.teardown(async () => {
-    await sluice.stop();
-    await removeData(sluice);
-  });
+  const sluice = await sluiceFor(t);
   const good = {
     baseUrl: sluice.baseUrl,
     token: sluice.token,

@@ -2,13 +2,9 @@
 import t from 'tap';
 import { connectRaw } from '../services/raw-http.ts';
 import { call, structureOf } from '../services/record-client.ts';
-import { removeData, startSluice } from '../services/start-sluice.ts';
+import { sluiceFor } from '../services/start-sluice.ts';
 
-const sluice = await startSluice();
-t.teardown(async () => {
-  await sluice.stop();
-  await removeData(sluice);
-});
+const sluice = await sluiceFor(t);
 const structure = structureOf('p', 's', [{ name: 'a', type: 'TEXT' }]);
 const good = { baseUrl: sluice.baseUrl, token: sluice.token, path: '/p/s', structure };
 const { body: stored } = await call({ ...good, body: [{ a: 'x' }] });

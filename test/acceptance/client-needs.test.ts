@@ -1,14 +1,10 @@
 /** What applications on the published client need beside the plain record operations. */
 import { type Config, getFunctions, getSchemaCreator, type Space } from 'nobox-client';
 import t from 'tap';
-import { removeData, startSluice } from '../services/start-sluice.ts';
+import { sluiceFor } from '../services/start-sluice.ts';
 import { startWebhookReceiver } from '../services/webhook-receiver.ts';
 
-const sluice = await startSluice({ env: { WEBHOOK_PRIVATE_NETWORKS: '127.0.0.1' } });
-t.teardown(async () => {
-  await sluice.stop();
-  await removeData(sluice);
-});
+const sluice = await sluiceFor(t, { env: { WEBHOOK_PRIVATE_NETWORKS: '127.0.0.1' } });
 
 const config: Config = { endpoint: sluice.baseUrl, project: 'needs', token: sluice.token };
 const createSchema = getSchemaCreator(config, { type: 'rowed' });

@@ -1,13 +1,9 @@
 /** The published client, unmodified, against the service: insertOne, insert, find and findOne in every form. */
 import { type Config, getSchemaCreator, type Space } from 'nobox-client';
 import t from 'tap';
-import { removeData, startSluice } from '../services/start-sluice.ts';
+import { sluiceFor } from '../services/start-sluice.ts';
 
-const sluice = await startSluice();
-t.teardown(async () => {
-  await sluice.stop();
-  await removeData(sluice);
-});
+const sluice = await sluiceFor(t);
 
 interface Person {
   firstName: string;

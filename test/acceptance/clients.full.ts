@@ -3,13 +3,9 @@ import * as v114 from 'nobox-client';
 import * as v104 from 'nobox-client-1.0.4';
 import * as v111 from 'nobox-client-1.11.13';
 import t, { type Test } from 'tap';
-import { removeData, startSluice } from '../services/start-sluice.ts';
+import { sluiceFor } from '../services/start-sluice.ts';
 
-const sluice = await startSluice();
-t.teardown(async () => {
-  await sluice.stop();
-  await removeData(sluice);
-});
+const sluice = await sluiceFor(t);
 
 // the clients write their failures to the console, which is where this test's results go
 for (const method of ['log', 'debug', 'error'] as const) console[method] = () => {};

@@ -6,7 +6,7 @@ import t from 'tap';
 import { openAddress } from '../services/clickhouse-address.ts';
 import { call, structureOf } from '../services/record-client.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
-import { removeData, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { killAll, type Sluice, startSluice } from '../services/start-sluice.ts';
 
 const server = await startChdbServer({ cluster: 'main' });
 const addresses = [await openAddress(server.url), await openAddress(server.url)] as const;
@@ -19,10 +19,7 @@ const env = {
 // at once, on a server without a database
 const sluices = await Promise.all([startSluice({ env }), startSluice({ env })]);
 t.teardown(async () => {
-  for (const sluice of sluices) {
-    await sluice.kill();
-    await removeData(sluice);
-  }
+  await killAll(sluices);
   for (const address of addresses) await address.close();
   await server.close();
 });

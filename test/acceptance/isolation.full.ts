@@ -4,14 +4,10 @@ import t from 'tap';
 import { Attacker, attempts, operations } from '../services/attacker.ts';
 import { call, structureOf } from '../services/record-client.ts';
 import { routeTable } from '../services/route-table.ts';
-import { removeData, runToEnd, startSluice } from '../services/start-sluice.ts';
+import { runToEnd, sluiceFor } from '../services/start-sluice.ts';
 import { seed, sized } from '../services/test-size.ts';
 
-const sluice = await startSluice();
-t.teardown(async () => {
-  await sluice.stop();
-  await removeData(sluice);
-});
+const sluice = await sluiceFor(t);
 
 async function tokenOf(email: string): Promise<string> {
   const args = ['--user', email, '--create-user'];
@@ -547,15 +543,16 @@ t.test('every route: without a good access token there is nothing', async (t) =>
   }
 });
 
-t.test('files', async (t) => {
+async function uploadAlices(baseUrl: string): Promise<string> {
   const body = new FormData();
   body.set('file', new Blob(['private words']), 'a.txt');
-  const response = await fetch(`${sluice.baseUrl}/_f_/shared/upload`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${alice}` },
-    body,
-  });
-  const { s3Link } = (await response.json()) as { s3Link: string };
+  const headers = { authorization: `Bearer ${alice}` };
+  const response = await fetch(`${baseUrl}/_f_/shared/upload`, { method: 'POST', headers, body });
+  return ((await response.json()) as { s3Link: string }).s3Link;
+}
+
+t.test('files', async (t) => {
+  const s3Link = await uploadAlices(sluice.baseUrl);
   const get = (headers: Record<string, string>) => fetch(s3Link, { headers });
   t.equal((await get({ authorization: `Bearer ${bob}` })).status, 404);
   t.equal((await get({ authorization: 'Bearer not-a-token-of-anyone' })).status, 401);
@@ -571,14 +568,7 @@ t.test('files with FILE_LINKS=private', async (t) => {
   await sluice.stop();
   const strict = await sluice.restart({ FILE_LINKS: 'private' });
   t.teardown(() => strict.stop());
-  const body = new FormData();
-  body.set('file', new Blob(['private words']), 'a.txt');
-  const response = await fetch(`${strict.baseUrl}/_f_/shared/upload`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${alice}` },
-    body,
-  });
-  const { s3Link } = (await response.json()) as { s3Link: string };
+  const s3Link = await uploadAlices(strict.baseUrl);
   t.equal((await fetch(s3Link)).status, 401);
   t.equal((await fetch(s3Link, { headers: { authorization: `Bearer ${bob}` } })).status, 404);
   t.equal((await fetch(s3Link, { headers: { authorization: `Bearer ${alice}` } })).status, 200);

@@ -7,7 +7,15 @@ import t from 'tap';
 import { freePorts } from '../services/free-port.ts';
 import { connectRaw } from '../services/raw-http.ts';
 import { call, structureOf } from '../services/record-client.ts';
-import { acceptanceToken, removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
+import {
+  acceptanceToken,
+  removeData,
+  runToEnd,
+  type Sluice,
+  sluiceFor,
+  startSluice,
+} from '../services/start-sluice.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 import { watchChild } from '../services/watch-child.ts';
 
 const run = promisify(execFile);
@@ -237,8 +245,7 @@ t.test('a stop says what it waits for, and a second signal ends it at once', asy
 });
 
 t.test('npm start passes a SIGTERM on, and ends when the server has', async (t) => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-npm-'));
-  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const dataDir = await temporaryFolder(t);
   const child = spawn('npm', ['start'], {
     cwd: join(import.meta.dirname, '../..'),
     env: { ...process.env, PORT: '0', DATA_DIR: dataDir, BOOTSTRAP_TOKEN: acceptanceToken },
@@ -252,13 +259,8 @@ t.test('npm start passes a SIGTERM on, and ends when the server has', async (t) 
 });
 
 t.test('starts that can not succeed say why in one sentence, and exit 1', async (t) => {
-  const sluice = await startSluice();
-  t.teardown(async () => {
-    await sluice.stop();
-    await removeData(sluice);
-  });
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-bad-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const sluice = await sluiceFor(t);
+  const folder = await temporaryFolder(t);
   const file = join(folder, 'file');
   await writeFile(file, '');
   const port = new URL(sluice.baseUrl).port;
@@ -311,8 +313,7 @@ t.test(
   'a user without rights gets a clear error',
   { skip: process.getuid?.() === 0 ? false : 'needs root' },
   async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'sluice-rights-'));
-    t.teardown(() => rm(folder, { recursive: true, force: true }));
+    const folder = await temporaryFolder(t);
     await chmod(folder, 0o755);
     const closed = join(folder, 'closed');
     await mkdir(closed, { mode: 0o755 });
@@ -357,8 +358,7 @@ t.test('commands say how they are used', async (t) => {
 });
 
 t.test('a command in the wrong place says where it looked, and makes nothing', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-wrong-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder(t);
   const missing = join(folder, 'missing');
   for (const script of ['token.ts', 'janitor.ts', 'sql-views.ts']) {
     for (const DATA_DIR of [folder, missing]) {
@@ -371,11 +371,7 @@ t.test('a command in the wrong place says where it looked, and makes nothing', a
 });
 
 t.test('a server for other machines prints an address that works, and what it needs', async (t) => {
-  const sluice = await startSluice({ script: 'gateway/main.ts', env: { HOST: '0.0.0.0' } });
-  t.teardown(async () => {
-    await sluice.stop();
-    await removeData(sluice);
-  });
+  const sluice = await sluiceFor(t, { script: 'gateway/main.ts', env: { HOST: '0.0.0.0' } });
   t.match(sluice.baseUrl, /^http:\/\/127\.0\.0\.1:\d+$/);
   t.equal((await fetch(`${sluice.baseUrl}/healthz`)).status, 200);
   const outside = Object.values(networkInterfaces())
@@ -390,8 +386,7 @@ t.test('a server for other machines prints an address that works, and what it ne
 });
 
 t.test('without a binary of the HTTP server the start says so', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-platform-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder(t);
   // late enough for the TypeScript loader, whose own binary is there
   const otherMachine = `data:text/javascript,Object.defineProperty(process, 'arch', { value: 'mips' })`;
   const { status, stderr } = await runToEnd('main.ts', [], { DATA_DIR: folder }, ['--import', otherMachine]);
@@ -400,11 +395,7 @@ t.test('without a binary of the HTTP server the start says so', async (t) => {
 });
 
 t.test('npm run token makes and revokes tokens while the server runs', async (t) => {
-  const sluice = await startSluice();
-  t.teardown(async () => {
-    await sluice.stop();
-    await removeData(sluice);
-  });
+  const sluice = await sluiceFor(t);
   const token = (...args: string[]) => runToEnd('token.ts', args, { DATA_DIR: sluice.dataDir });
   const status = async (text: string) =>
     (await call({ baseUrl: sluice.baseUrl, token: text, path: '/life/things', structure })).status;

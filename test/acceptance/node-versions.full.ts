@@ -1,13 +1,12 @@
 /** What differs between the versions of Node that the server runs on. */
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { call, structureOf } from '../services/record-client.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 import { acceptanceToken, removeData, type Sluice, startSluice } from '../services/start-sluice.ts';
 import { startWorkers } from '../services/start-workers.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 import { watchChild } from '../services/watch-child.ts';
 
 const major = Number(process.versions.node.split('.')[0]);
@@ -31,8 +30,7 @@ t.test('and once where there are workers', async (t) => {
 });
 
 t.test('plain node starts the server', { skip: major < 24 && 'Node 24 strips types' }, async (t) => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-plain-'));
-  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const dataDir = await temporaryFolder(t);
   const { NODE_OPTIONS: _runner, ...env } = process.env;
   const child = spawn(process.execPath, ['main.ts'], {
     cwd: join(import.meta.dirname, '../..'),

@@ -1,12 +1,9 @@
 import t, { type Test } from 'tap';
+import { hostileValues } from '../services/hostile-texts.ts';
 import { type Answer, call, type FieldInput, personFields, structureOf } from '../services/record-client.ts';
-import { removeData, startSluice } from '../services/start-sluice.ts';
+import { sluiceFor } from '../services/start-sluice.ts';
 
-const sluice = await startSluice({ env: { PUBLC_URL: 'https://files.example.com' } });
-t.teardown(async () => {
-  await sluice.stop();
-  await removeData(sluice);
-});
+const sluice = await sluiceFor(t, { env: { PUBLC_URL: 'https://files.example.com' } });
 
 t.test('a variable whose name is nearly one of ours is a warning at the start', async (t) => {
   const lines = `${sluice.stdout()}${sluice.stderr()}`
@@ -111,21 +108,7 @@ t.test('values that do not fit their type are refused with one text a field', as
 
 t.test('conditions are typed, and hostile text is only text', async (t) => {
   const people = space('hostile');
-  const names = [
-    "'; DROP TABLE x; --",
-    '\\',
-    "\\'",
-    '%',
-    '_',
-    '`',
-    '"',
-    'a\0b',
-    '\u2028',
-    '😀',
-    'NULL',
-    '{x:String}',
-    '',
-  ];
+  const names = hostileValues;
   await people.insert(names.map((fullName, age) => ({ fullName, age })));
   for (const [age, name] of names.entries()) {
     const found = await people.find(`?fullName=${encodeURIComponent(name)}`);

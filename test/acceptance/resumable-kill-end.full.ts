@@ -8,7 +8,7 @@ import type { FaultRule, FaultStage } from '../services/s3-stub/fault-rules.ts';
 import { type S3Stub, startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
-import { removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { killAll, removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
 import {
   beginUpload,
   fileOf,
@@ -118,10 +118,7 @@ async function killAtEnds(t: Test, shared: Readonly<Record<string, string>>): Pr
   const [one, two] = await Promise.all([start(), start()]);
   // also after a failure: what stays would keep this process
   t.teardown(async () => {
-    for (const sluice of [one, two]) {
-      await sluice.kill();
-      await removeData(sluice);
-    }
+    await killAll([one, two]);
     await stub.close();
     await clickhouse.close();
   });

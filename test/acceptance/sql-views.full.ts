@@ -1,13 +1,9 @@
 /** `npm run sql-views` beside a running server, and without one. */
 import t from 'tap';
 import { call, structureOf } from '../services/record-client.ts';
-import { removeData, runToEnd, startSluice } from '../services/start-sluice.ts';
+import { runToEnd, sluiceFor } from '../services/start-sluice.ts';
 
-const sluice = await startSluice();
-t.teardown(async () => {
-  await sluice.stop();
-  await removeData(sluice);
-});
+const sluice = await sluiceFor(t);
 const run = (...args: string[]) => runToEnd('sql-views.ts', args, { DATA_DIR: sluice.dataDir });
 
 t.test('the running server makes the views, and the command alone does', async (t) => {

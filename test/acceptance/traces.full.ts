@@ -8,7 +8,7 @@ import { call, structureOf } from '../services/record-client.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
-import { removeData, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { removeData, type Sluice, sluiceFor, startSluice } from '../services/start-sluice.ts';
 
 const receiver = await startOtlpReceiver();
 const stub = await startS3Stub();
@@ -28,11 +28,7 @@ t.teardown(async () => {
 });
 
 async function serve(t: Test, env: Record<string, string> = {}): Promise<Sluice> {
-  const sluice = await startSluice({ env: { ...traced, ...env } });
-  t.teardown(async () => {
-    await sluice.stop();
-    await removeData(sluice);
-  });
+  const sluice = await sluiceFor(t, { env: { ...traced, ...env } });
   return sluice;
 }
 
@@ -201,11 +197,7 @@ t.test('what was not sent is sent at the stop; a collector that is away disturbs
 });
 
 t.test('without a collector nothing of the SDK is loaded', async (t) => {
-  const sluice = await startSluice({ env: { NODE_DEBUG: 'module,esm' } });
-  t.teardown(async () => {
-    await sluice.stop();
-    await removeData(sluice);
-  });
+  const sluice = await sluiceFor(t, { env: { NODE_DEBUG: 'module,esm' } });
   t.match(sluice.stderr(), /prom-client/);
   t.notMatch(sluice.stderr(), /@opentelemetry\/(sdk|exporter|otlp|resources)/);
 });

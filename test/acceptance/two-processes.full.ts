@@ -4,14 +4,14 @@
  */
 
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { type Answer, call, type FieldInput, structureOf } from '../services/record-client.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
-import { acceptanceToken, removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { acceptanceToken, killAll, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 
 const password = 'hunter2-and-more';
 let server = await startChdbServer({ user: 'sluice', password });
@@ -26,10 +26,7 @@ const startQuery = () => startSluice({ script: 'query/main.ts', env: { ...served
 const [a, b] = await Promise.all([startQuery(), startQuery()]);
 const both = [a, b] as const;
 t.teardown(async () => {
-  for (const sluice of both) {
-    await sluice.kill();
-    await removeData(sluice);
-  }
+  await killAll(both);
   await server.close();
 });
 
@@ -199,8 +196,7 @@ t.test('a login token of one is good in the other, at once', async (t) => {
 });
 
 t.test('npm run token works on the server, from anywhere', async (t) => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-token-'));
-  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const dataDir = await temporaryFolder(t);
   const run = (...args: string[]) => runToEnd('token.ts', args, { ...served, DATA_DIR: dataDir });
   const list = await run('--list');
   t.equal(list.status, 0);
@@ -214,8 +210,7 @@ t.test('npm run token works on the server, from anywhere', async (t) => {
 });
 
 t.test('files of one gateway are served by another that shares its files', async (t) => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-files-'));
-  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const dataDir = await temporaryFolder(t);
   const start = () => startSluice({ script: 'gateway/main.ts', env: served, dataDir });
   const gateways = await Promise.all([start(), start()]);
   const [one, other] = gateways;
@@ -252,8 +247,7 @@ t.test('starts that can not succeed say why in one sentence, without the passwor
     ],
   ];
   for (const [name, env, expected] of cases) {
-    const dataDir = await mkdtemp(join(tmpdir(), 'sluice-bad-'));
-    t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+    const dataDir = await temporaryFolder(t);
     const { status, stderr } = await runToEnd('query/main.ts', [], { PORT: '0', DATA_DIR: dataDir, ...env });
     t.equal(status, 1, name);
     t.match(stderr, expected, name);

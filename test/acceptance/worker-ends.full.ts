@@ -1,11 +1,9 @@
 /** How workers end, and what becomes of those that can't start. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import t from 'tap';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 import { runToEnd } from '../services/start-sluice.ts';
 import { find, startWorkers, untilBothAnswer } from '../services/start-workers.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 import { isAlive, until, workerPids } from '../services/worker-pids.ts';
 
 const chdb = await startChdbServer();
@@ -59,8 +57,7 @@ t.test('a worker that can not start beside one that serves is tried on', async (
 });
 
 t.test('a first worker that can not start ends the whole at once', async (t) => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-workers-'));
-  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const dataDir = await temporaryFolder(t);
   const env = { WORKERS: '2', PORT: '0', DATA_DIR: dataDir };
   const nowhere = await runToEnd('main.ts', [], { ...env, CLICKHOUSE_URL: 'http://127.0.0.1:1' });
   t.equal(nowhere.status, 1);

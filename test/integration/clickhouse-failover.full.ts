@@ -5,6 +5,7 @@ import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { type AddressFault, openAddress } from '../services/clickhouse-address.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
+import { structureOf } from '../services/record-client.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 
 const server = await startChdbServer();
@@ -31,34 +32,10 @@ t.teardown(async () => {
   await server.close();
 });
 
-const structure = JSON.stringify({
-  name: 'Numbers',
-  description: '',
-  projectSlug: 'p',
-  slug: 'numbers',
-  recordStructure: [
-    {
-      name: 'n',
-      slug: 'n',
-      type: 'NUMBER',
-      required: true,
-      unique: false,
-      hashed: false,
-      description: '',
-      comment: '',
-    },
-    {
-      name: 'text',
-      slug: 'text',
-      type: 'TEXT',
-      required: false,
-      unique: false,
-      hashed: false,
-      description: '',
-      comment: '',
-    },
-  ],
-});
+const structure = structureOf('p', 'numbers', [
+  { name: 'n', type: 'NUMBER', required: true },
+  { name: 'text', type: 'TEXT' },
+]);
 const space = spaceOf(harness, 'p', 'numbers', structure);
 let next = 0;
 

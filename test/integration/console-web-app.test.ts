@@ -1,16 +1,15 @@
 /** How the built web app is served: what is kept, what is not, and what nobody can get at. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import t from 'tap';
 import { serveConsole } from '../services/console-harness.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 
 const page = '<!doctype html><title>the page</title>';
 const script = `console.log(${JSON.stringify('x'.repeat(500))});`;
-const folder = await mkdtemp(join(tmpdir(), 'sluice-web-app-'));
-t.teardown(() => rm(folder, { recursive: true, force: true }));
+const folder = await temporaryFolder(t);
 const dist = join(folder, 'dist');
 await writeFile(join(folder, 'secret.txt'), 'secret');
 const served = await serveConsole(t, await openMigratedChdb(t), { webApp: dist });

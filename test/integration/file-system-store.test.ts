@@ -1,19 +1,18 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, open, readdir, readlink, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, open, readdir, readlink, rm, utimes, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import t, { type Test } from 'tap';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import { notedSyncs } from '../services/file-handles.ts';
 import { emptyPart, partOf } from '../services/store-object.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 import { collect, objectStoreContract, patternBytes } from './object-store-contract.ts';
 
 const plain = { contentType: 'text/plain', metadata: { a: 'b' } };
 const never = new AbortController().signal;
 
 async function newRoot(t: Test): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-files-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder(t);
   return join(folder, 'deeper', 'files');
 }
 

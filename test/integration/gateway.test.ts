@@ -1,18 +1,17 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
 import { formBody } from '../services/multipart-harness.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 import { untilEmpty } from '../services/until-empty.ts';
 
 /** The gateway behind a real server, over a real file system store; rows are kept in memory. */
 async function serveGateway(t: Test, maxUploadBytes = 10_000_000) {
-  const root = await mkdtemp(join(tmpdir(), 'sluice-gateway-'));
-  t.teardown(() => rm(root, { recursive: true, force: true }));
+  const root = await temporaryFolder(t);
   const served = await serveGatewayOn(t, await createFileSystemStore({ root }), { maxUploadBytes });
   return { root, ...served, port: served.server.port, url: `${served.baseUrl}/_f_/demo/upload` };
 }

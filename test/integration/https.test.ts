@@ -1,37 +1,20 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { payloadTooLarge } from '../../common/errors/catalogue.ts';
 import { makeCertificate } from '../services/certificate.ts';
-import { serveRoutes } from '../services/serve-routes.ts';
+import { countRoute, serveRoutes } from '../services/serve-routes.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 
-const folder = await mkdtemp(join(tmpdir(), 'sluice-tls-'));
-t.teardown(() => rm(folder, { recursive: true, force: true }));
+const folder = await temporaryFolder(t);
 const { certFile, keyFile } = await makeCertificate(folder);
 
 t.test('serves HTTPS, both ways, and a refusal that can be read', async (t) => {
   const { server } = await serveRoutes(
     t,
     [
-      {
-        method: 'POST',
-        path: '/count',
-        transfersBytes: true,
-        handler: ({ body }) =>
-          new Promise((resolve, reject) => {
-            let size = 0;
-            body.consume({
-              write(chunk) {
-                size += chunk.byteLength;
-                return true;
-              },
-              end: () => resolve({ status: 200, body: String(size) }),
-              fail: reject,
-            });
-          }),
-      },
+      countRoute,
       {
         method: 'POST',
         path: '/refuse',
@@ -59,7 +42,7 @@ t.test('serves HTTPS, both ways, and a refusal that can be read', async (t) => {
       outgoing.on('error', reject);
       outgoing.end(Buffer.alloc(size));
     });
-  t.strictSame(await post('/count', 20_000_000), [200, '20000000']);
+  t.strictSame(await post('/count', 20_000_000), [200, 'size=20000000']);
   const [status, text] = await post('/refuse', 20_000_000);
   t.equal(status, 413);
   t.match(JSON.parse(text), { code: 'payload_too_large' });

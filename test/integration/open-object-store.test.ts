@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { readConfig } from '../../common/config/read-config.ts';
@@ -7,12 +6,12 @@ import { openObjectStore } from '../../common/object-store/open-object-store.ts'
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { storeObject } from '../services/store-object.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 
 const bytes = Buffer.from('text');
 
 t.test('without a bucket, files are stored below the data directory', async (t) => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-open-'));
-  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const dataDir = await temporaryFolder(t);
   const config = readConfig({ DATA_DIR: dataDir });
   const { store, largestPart, objectUrl } = await openObjectStore(config, silentLog());
   t.teardown(() => store.close());

@@ -1,21 +1,20 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 import { untilEmpty } from '../services/until-empty.ts';
 import { collect, patternBytes } from './object-store-contract.ts';
 
 const never = new AbortController().signal;
 
 async function setUp(t: Test) {
-  const root = await mkdtemp(join(tmpdir(), 'sluice-put-'));
-  t.teardown(() => rm(root, { recursive: true, force: true }));
+  const root = await temporaryFolder(t);
   const store = await createFileSystemStore({ root });
   const gateway = await serveGatewayOn(t, store, { maxUploadBytes: 3_000_000 });
   const put = (name: string, body: Uint8Array, headers: Record<string, string> = {}) =>

@@ -3,8 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import t from 'tap';
-import { createS3Store } from '../../common/object-store/s3/s3-store.ts';
-import { silentLog } from '../services/silent-log.ts';
 import { emptyPart, partOf, storeObject, writeObject } from '../services/store-object.ts';
 import { openStubStore, stubPartBytes } from '../services/stub-store.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
@@ -167,19 +165,7 @@ t.test('the address is the one of the region and the bucket', async (t) => {
     [{ credentials: { accessKeyId: 'nobody', secretAccessKey: 'x' } }, /403 InvalidAccessKeyId/],
     [{ credentials: { accessKeyId: stub.accessKeyId, secretAccessKey: 'x' } }, /403 SignatureDoesNotMatch/],
   ] as const) {
-    const log = silentLog();
-    const store = createS3Store({
-      bucket: stub.bucket,
-      endpoint: stub.endpoint,
-      region: stub.region,
-      credentials: stub,
-      forcePathStyle: true,
-      partBytes: stubPartBytes,
-      maxObjectBytes: 1e9,
-      log,
-      ...change,
-    });
-    t.teardown(() => store.close());
+    const { store, log } = await openStubStore(t, change);
     await t.rejects(storeObject(store, 'o/p/n', patternBytes(10)), { message });
     await t.rejects(storeObject(store, 'o/p/n', patternBytes(stubPartBytes + 1)), { message });
     await t.rejects(store.ready(never), { message: /HeadBucket/ });

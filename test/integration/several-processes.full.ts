@@ -1,7 +1,4 @@
 /** What processes do at once when they start on one server, and on one data directory. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import t from 'tap';
 import { AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
 import { bootstrap } from '../../common/auth/bootstrap.ts';
@@ -14,6 +11,7 @@ import { migrations } from '../../common/metadata/migrations.ts';
 import { Users } from '../../common/metadata/users.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 
 const server = await startChdbServer();
 const processes: readonly Database[] = Array.from({ length: 4 }, () =>
@@ -74,8 +72,7 @@ t.test('the first account that several make at once is one account with one toke
 });
 
 t.test('of two processes on one data directory the first takes commands, and keeps its socket', async (t) => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-socket-'));
-  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const dataDir = await temporaryFolder(t);
   const serve = (name: string) =>
     serveControlSocket({ dataDir, commands: { who: async () => name }, log: silentLog() });
   const ask = () => sendCommand({ dataDir, command: 'who', order: null });

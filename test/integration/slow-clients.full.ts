@@ -4,29 +4,13 @@
  */
 import t from 'tap';
 import { connectRaw } from '../services/raw-http.ts';
-import { serveRoutes } from '../services/serve-routes.ts';
+import { countRoute, serveRoutes } from '../services/serve-routes.ts';
 
 const seconds = 14;
 const bytes = Buffer.alloc(64 * 1024, 65);
 
 const { baseUrl } = await serveRoutes(t, [
-  {
-    method: 'POST',
-    path: '/count',
-    transfersBytes: true,
-    handler: ({ body }) =>
-      new Promise((resolve, reject) => {
-        let size = 0;
-        body.consume({
-          write(chunk) {
-            size += chunk.byteLength;
-            return true;
-          },
-          end: () => resolve({ status: 200, body: `size=${size}` }),
-          fail: reject,
-        });
-      }),
-  },
+  countRoute,
   {
     method: 'GET',
     path: '/stream',

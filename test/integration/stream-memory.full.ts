@@ -1,6 +1,4 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
@@ -8,14 +6,14 @@ import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { loadTypescript } from '../services/load-typescript.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 
 const parts = 10;
 const recordsOfPart = 30;
 const mebibyte = 1024 ** 2;
 
 t.test('records of a megabyte stream without many of them being held at once', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-growth-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder(t);
   const path = join(folder, 'chdb');
   const db = openChdb({ path });
   await migrate(db, 'sluice', migrations);

@@ -1,21 +1,18 @@
 /** tus-js-client as it is, against the gateway: whole, in chunks, with checks of its own, after a pause and after an abort. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type PreviousUpload, Upload, type UploadOptions } from 'tus-js-client';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
 import { openStubStore } from '../services/stub-store.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 import { collect, patternBytes } from './object-store-contract.ts';
 
 const bytes = patternBytes(1_000_000);
 const never = new AbortController().signal;
 
 async function fileSystem(t: Test): Promise<ObjectStore> {
-  const root = await mkdtemp(join(tmpdir(), 'sluice-tus-'));
-  t.teardown(() => rm(root, { recursive: true, force: true }));
+  const root = await temporaryFolder(t);
   return createFileSystemStore({ root });
 }
 

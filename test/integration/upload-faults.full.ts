@@ -5,35 +5,24 @@
 import { randomFillSync } from 'node:crypto';
 import t from 'tap';
 import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
-import { createS3Store } from '../../common/object-store/s3/s3-store.ts';
 import { createJanitor } from '../../gateway/janitor/janitor.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
 import { testDeployment } from '../services/new-file.ts';
 import { noResumableUploads } from '../services/resumable-uploads.ts';
 import { seededRandom } from '../services/s3-stub/seeded-random.ts';
-import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { silentLog } from '../services/silent-log.ts';
+import { openStubStore, stubPartBytes } from '../services/stub-store.ts';
 import { seed } from '../services/test-size.ts';
 
-const partBytes = 64 * 1024;
+const partBytes = stubPartBytes;
 const uploads = 1000;
 const atOnce = 16;
 
 t.test(`${uploads} uploads under random faults`, { timeout: 560_000 }, async (t) => {
-  const stub = await startS3Stub({ minPartBytes: partBytes, seed });
-  t.teardown(() => stub.close());
-  const store = createS3Store({
-    bucket: stub.bucket,
-    endpoint: stub.endpoint,
-    region: stub.region,
-    credentials: { accessKeyId: stub.accessKeyId, secretAccessKey: stub.secretAccessKey },
-    forcePathStyle: true,
-    partBytes,
-    maxObjectBytes: 100_000_000,
-    log: silentLog(),
+  const { stub, store } = await openStubStore(t, {
+    ...{ stub: { seed }, partBytes, maxObjectBytes: 100_000_000 },
     timing: { request: 10_000, connect: 2000, quiet: 2000, cleanup: 20_000, firstPause: 2, longestPause: 50 },
   });
-  t.teardown(() => store.close());
   const gateway = await serveGatewayOn(t, store, { largestPart: 1024 * 1024, memoryBytes: 16 * 1024 * 1024 });
   const random = seededRandom(seed + 1);
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
@@ -21,6 +20,7 @@ import { type FormPart, formBody, inChunks, plentyOfMemory } from '../services/m
 import { testDeployment } from '../services/new-file.ts';
 import { noUsage } from '../services/resumable-uploads.ts';
 import { silentLog } from '../services/silent-log.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 import { untilEmpty } from '../services/until-empty.ts';
 import { noUploadKeys } from '../services/upload-keys.ts';
 
@@ -38,8 +38,7 @@ const access = accessOf(async () => ({ userId: owner, tokenId: 't' }));
 
 /** The operation over a real file system store; rows and projects are noted. */
 async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
-  const root = await mkdtemp(join(tmpdir(), 'sluice-upload-'));
-  t.teardown(() => rm(root, { recursive: true, force: true }));
+  const root = await temporaryFolder(t);
   const store: ObjectStore = await createFileSystemStore({ root });
   const rows: CloudFile[] = [];
   const ensured: string[] = [];
@@ -318,8 +317,7 @@ t.test('a failed upload is over, and its memory free, once the store has let go 
     const held = new Promise<void>((resolve) => {
       letGo = resolve;
     });
-    const root = await mkdtemp(join(tmpdir(), 'sluice-upload-'));
-    t.teardown(() => rm(root, { recursive: true, force: true }));
+    const root = await temporaryFolder(t);
     const inner = await createFileSystemStore({ root });
     const store: ObjectStore = {
       ...inner,

@@ -2,23 +2,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { call, structureOf } from '../services/record-client.ts';
-import { startRedis } from '../services/redis.ts';
-import { redisRights } from '../services/redis-rights.ts';
+import { startRestrictedRedis } from '../services/redis-rights.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
-import { acceptanceToken, removeData, startSluice } from '../services/start-sluice.ts';
+import { acceptanceToken, killAll, startSluice } from '../services/start-sluice.ts';
 
 const server = await startChdbServer();
-const password = 'hunter2-of-sluice';
-const redis = await startRedis({
-  // the rights that docs/redis.md names, and no more
-  args: ['--user', 'sluice', 'on', `>${password}`, ...redisRights],
-});
+const redis = await startRestrictedRedis();
 const env = {
   CLICKHOUSE_URL: server.url,
   CLICKHOUSE_DATABASE: 'dashboard',
   REDIS_URL: redis.url,
-  REDIS_USERNAME: 'sluice',
-  REDIS_PASSWORD: password,
+  REDIS_USERNAME: redis.user.username,
+  REDIS_PASSWORD: redis.user.password,
   REGISTRATION: 'open',
 };
 // the first one makes the tables
@@ -28,10 +23,7 @@ const [one, two] = await Promise.all([
   startSluice({ script: 'console/main.ts', env }),
 ]);
 t.teardown(async () => {
-  for (const sluice of [query, one, two]) {
-    await sluice.kill();
-    await removeData(sluice);
-  }
+  await killAll([query, one, two]);
   await server.close();
   await redis.stop();
 });

@@ -9,7 +9,7 @@ import { recordHistory, requestedHistory } from '../services/record-history.ts';
 import { startRedis } from '../services/redis.ts';
 import { sendOverHttp } from '../services/send-over-http.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
-import { removeData, startSluice } from '../services/start-sluice.ts';
+import { killAll, startSluice } from '../services/start-sluice.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
 
 const { operations, seed } = requestedHistory({ usual: 1500, full: 20_000 });
@@ -27,10 +27,7 @@ const [a, b] = await Promise.all(
 );
 if (a === undefined || b === undefined) throw new Error('two processes were started');
 t.teardown(async () => {
-  for (const sluice of [a, b]) {
-    await sluice.kill();
-    await removeData(sluice);
-  }
+  await killAll([a, b]);
   await server.close();
   await redis.stop();
   await proxy.close();

@@ -7,16 +7,11 @@ import { createSharedFailures } from '../../common/auth/shared-failures.ts';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import type { StandaloneRedis } from '../../common/config/read-redis.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
-import { startRedis } from '../services/redis.ts';
-import { redisRights } from '../services/redis-rights.ts';
+import { startRestrictedRedis } from '../services/redis-rights.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
 
-const password = 'hunter2-of-sluice';
-const server = await startRedis({
-  // the rights that docs/redis.md names, and no more
-  args: ['--user', 'sluice', 'on', `>${password}`, ...redisRights],
-});
+const server = await startRestrictedRedis();
 const proxy = await startTcpProxy({ target: server.config });
 // slower than an attempt waits for it, so that slow is not the same as gone
 const quick = { connect: 1000, command: 1000, backoff: 50 };
@@ -31,7 +26,7 @@ t.teardown(async () => {
 
 /** A process: it waits for nobody, so a delay shows as a 429. Its own clock stands: only Redis counts time. */
 async function openProcess(delays: Partial<FailureDelays> = {}, config: StandaloneRedis = server.config) {
-  const redis = await openRedis({ ...config, username: 'sluice', password }, log, quick);
+  const redis = await openRedis({ ...config, ...server.user }, log, quick);
   closing.push(() => redis.close());
   const all = { ...failureDelays, firstDelay: 8000, ...delays };
   const shared = createSharedFailures({ redis, keys, delays: all, log });

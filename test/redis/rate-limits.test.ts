@@ -6,15 +6,10 @@ import { ApiError } from '../../common/errors/api-error.ts';
 import { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
 import { createSharedLimiter } from '../../common/rate-limits/shared-limiter.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
-import { startRedis } from '../services/redis.ts';
-import { redisRights } from '../services/redis-rights.ts';
+import { startRestrictedRedis } from '../services/redis-rights.ts';
 import { silentLog } from '../services/silent-log.ts';
 
-const password = 'hunter2-of-sluice';
-const server = await startRedis({
-  // the rights that docs/redis.md names, and no more
-  args: ['--user', 'sluice', 'on', `>${password}`, ...redisRights],
-});
+const server = await startRestrictedRedis();
 const quick = { connect: 1000, command: 1000, backoff: 50 };
 const log = silentLog();
 const closing: (() => Promise<void>)[] = [];
@@ -25,7 +20,7 @@ t.teardown(async () => {
 
 /** A process whose own clock stands, so that its bucket is filled by nothing: only Redis counts time. */
 async function openProcess(kind: string, limits: RequestLimits) {
-  const redis = await openRedis({ ...server.config, username: 'sluice', password }, log, quick);
+  const redis = await openRedis({ ...server.config, ...server.user }, log, quick);
   const shared = createSharedLimiter({ redis, kind, limits, log });
   const clock = { now: 0 };
   const limiter = new RequestLimiter({ limits, shared, now: () => clock.now });

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { RedisOutage } from '../../common/redis/redis-outage.ts';
 import { redisScript } from '../../common/redis/redis-script.ts';
-import { startRedis } from '../services/redis.ts';
+import { type RedisServer, startRedis } from '../services/redis.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
@@ -20,13 +20,23 @@ async function untilAnswered(redis: RedisConnection): Promise<void> {
   while ((await redis.run(echo, ['k'], [1, 2]).catch(() => null)) === null) await sleep(10);
 }
 
-t.test('scripts run in their order, and once', async (t) => {
+async function connected(
+  t: Test,
+  config: Partial<RedisServer['config']> = {},
+  times: Parameters<typeof openRedis>[2] | null = quick,
+) {
   const server = await startRedis();
-  const redis = await openRedis(server.config, silentLog());
+  const log = silentLog();
+  const redis = await openRedis({ ...server.config, ...config }, log, times ?? undefined);
   t.teardown(async () => {
     await redis.close();
     await server.stop();
   });
+  return { server, log, redis };
+}
+
+t.test('scripts run in their order, and once', async (t) => {
+  const { server, redis } = await connected(t, {}, null);
   t.strictSame(await redis.run(echo, ['k'], ['ä\u0000', 7]), ['k', 'ä\u0000', '7']);
   t.strictSame(
     await Promise.all(Array.from({ length: 500 }, () => redis.run(increment, ['n'], []))),
@@ -48,13 +58,7 @@ t.test('scripts run in their order, and once', async (t) => {
 });
 
 t.test('an outage fails at once, is told once, and ends by itself', async (t) => {
-  const server = await startRedis();
-  const log = silentLog();
-  const redis = await openRedis(server.config, log, quick);
-  t.teardown(async () => {
-    await redis.close();
-    await server.stop();
-  });
+  const { server, log, redis } = await connected(t);
   let connections = 0;
   redis.onConnected(() => connections++);
   t.equal(connections, 1);
@@ -77,13 +81,7 @@ t.test('an outage fails at once, is told once, and ends by itself', async (t) =>
 });
 
 t.test('a server that does not answer: a deadline, then fresh connections until one does', async (t) => {
-  const server = await startRedis();
-  const log = silentLog();
-  const redis = await openRedis(server.config, log, quick);
-  t.teardown(async () => {
-    await redis.close();
-    await server.stop();
-  });
+  const { server, log, redis } = await connected(t);
   server.pause();
   const failures = await Promise.all(
     Array.from({ length: 50 }, () => rejectionOf(redis.run(increment, ['n'], []))),
@@ -160,13 +158,7 @@ t.test('a password is used, and never told', async (t) => {
 });
 
 t.test('a database that the server does not have is not taken for another', async (t) => {
-  const server = await startRedis();
-  const log = silentLog();
-  const redis = await openRedis({ ...server.config, db: 500 }, log, quick);
-  t.teardown(async () => {
-    await redis.close();
-    await server.stop();
-  });
+  const { server, log, redis } = await connected(t, { db: 500 });
   for (let i = 0; i < 20; i++) {
     t.match(await rejectionOf(redis.run(increment, ['n'], [])), { name: 'RedisFailure' });
     await sleep(10);
@@ -193,12 +185,7 @@ t.test('of refusals each kind is told once a minute', async (t) => {
 });
 
 t.test('commands that are given up together end their connection once', async (t) => {
-  const server = await startRedis();
-  const redis = await openRedis(server.config, silentLog(), quick);
-  t.teardown(async () => {
-    await redis.close();
-    await server.stop();
-  });
+  const { server, redis } = await connected(t);
   server.pause();
   const failures = await Promise.all(Array.from({ length: 100 }, () => rejectionOf(redis.get('key'))));
   t.ok(failures.every(({ name }) => name === 'RedisFailure'));

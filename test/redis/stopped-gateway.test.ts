@@ -8,7 +8,7 @@ import { startRedis } from '../services/redis.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
-import { removeData, startSluice } from '../services/start-sluice.ts';
+import { killAll, startSluice } from '../services/start-sluice.ts';
 import { beginUpload, fileOf, filesAt, offsetAt, sendRest } from '../services/tus-client.ts';
 
 const mebibyte = 1024 ** 2;
@@ -26,10 +26,7 @@ const [one, two] = await Promise.all([
   startSluice({ script: 'gateway/main.ts', env }),
 ]);
 t.teardown(async () => {
-  for (const sluice of [one, two]) {
-    await sluice.kill();
-    await removeData(sluice);
-  }
+  await killAll([one, two]);
   await stub.close();
   await redis.stop();
   await clickhouse.close();

@@ -5,23 +5,18 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { call, structureOf } from '../services/record-client.ts';
-import { startRedis } from '../services/redis.ts';
-import { redisRights } from '../services/redis-rights.ts';
+import { startRestrictedRedis } from '../services/redis-rights.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
-import { removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { killAll, removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
 
 const server = await startChdbServer();
-const password = 'hunter2-of-sluice';
-const redis = await startRedis({
-  // the rights that docs/redis.md names, and no more
-  args: ['--user', 'sluice', 'on', `>${password}`, ...redisRights],
-});
+const redis = await startRestrictedRedis();
 const env = {
   CLICKHOUSE_URL: server.url,
   CLICKHOUSE_DATABASE: 'pushed',
   REDIS_URL: redis.url,
-  REDIS_USERNAME: 'sluice',
-  REDIS_PASSWORD: password,
+  REDIS_USERNAME: redis.user.username,
+  REDIS_PASSWORD: redis.user.password,
 };
 const dataDir = await mkdtemp(join(tmpdir(), 'sluice-elsewhere-'));
 const [a, b] = await Promise.all([
@@ -29,10 +24,7 @@ const [a, b] = await Promise.all([
   startSluice({ script: 'gateway/main.ts', env }),
 ]);
 t.teardown(async () => {
-  for (const sluice of [a, b]) {
-    await sluice.kill();
-    await removeData(sluice);
-  }
+  await killAll([a, b]);
   await server.close();
   await redis.stop();
   await rm(dataDir, { recursive: true, force: true });

@@ -4,7 +4,7 @@ import type { QueryAnswer, QueryCall } from '../services/query-harness.ts';
 import { call } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
-import { removeData, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { killAll, type Sluice, startSluice } from '../services/start-sluice.ts';
 import { changeTypesUnderLoad } from '../services/type-change-load.ts';
 
 const server = await startChdbServer();
@@ -12,10 +12,7 @@ const redis = await startRedis();
 const env = { CLICKHOUSE_URL: server.url, CLICKHOUSE_DATABASE: 'types', REDIS_URL: redis.url };
 const processes = await Promise.all([1, 2].map(() => startSluice({ script: 'query/main.ts', env })));
 t.teardown(async () => {
-  for (const sluice of processes) {
-    await sluice.kill();
-    await removeData(sluice);
-  }
+  await killAll(processes);
   await server.close();
   await redis.stop();
 });

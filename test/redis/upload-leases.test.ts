@@ -1,6 +1,7 @@
 /** The right to write to an upload, between gateways that share a Redis. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { draftFile } from '../../gateway/file-draft.ts';
 import { UploadLeases } from '../../gateway/resumable/upload-leases.ts';
@@ -30,6 +31,12 @@ async function gateway(t: Test) {
   t.teardown(() => redis.close());
   return { leases: new UploadLeases({ redis, log }), redis };
 }
+
+const served = async (t: Test, store: ObjectStore) =>
+  [
+    await serveTus(t, store, { redis: (await gateway(t)).redis }),
+    await serveTus(t, store, { redis: (await gateway(t)).redis }),
+  ] as const;
 
 t.test(
   'a gateway that comes takes an upload over at once, and the other one saves nothing more',
@@ -121,9 +128,7 @@ t.test('a gateway remembers what it left of an upload until another one takes it
 for (const [name, openStore] of Object.entries(tusStores)) {
   t.test(`${name}: chunks that go to one gateway and another become one file`, async (t) => {
     const store = await openStore(t);
-    const [one, two] = [await gateway(t), await gateway(t)];
-    const a = await serveTus(t, store, { redis: one.redis });
-    const b = await serveTus(t, store, { redis: two.redis });
+    const [a, b] = await served(t, store);
     const bytes = patternBytes(9 * 50_000);
     const { path } = await a.begin(bytes.byteLength);
     let at = 0;
@@ -138,9 +143,7 @@ for (const [name, openStore] of Object.entries(tusStores)) {
 
 t.test('a state that is saved late undoes nothing that another gateway has saved', async (t) => {
   const { stub, store } = await openStubStore(t);
-  const [one, two] = [await gateway(t), await gateway(t)];
-  const a = await serveTus(t, store, { redis: one.redis });
-  const b = await serveTus(t, store, { redis: two.redis });
+  const [a, b] = await served(t, store);
   const bytes = patternBytes(200_000);
   const { path } = await a.begin(bytes.byteLength);
   const late = stub.fault({
@@ -161,9 +164,7 @@ t.test('a state that is saved late undoes nothing that another gateway has saved
 
 t.test('a gateway whose state is not saved gives the upload up before its lease ends', async (t) => {
   const { stub, store } = await openStubStore(t);
-  const [one, two] = [await gateway(t), await gateway(t)];
-  const a = await serveTus(t, store, { redis: one.redis });
-  const b = await serveTus(t, store, { redis: two.redis });
+  const [a, b] = await served(t, store);
   const bytes = patternBytes(200_000);
   const { path } = await a.begin(bytes.byteLength);
   const hanging = { operation: 'PutObject', key: /_resumable[^!]*$/, action: { kind: 'hang' } } as const;

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /** PEM files. */
 export interface CertificateFiles {
@@ -28,8 +28,7 @@ export async function certificateFor(
   t: Pick<Test, 'teardown'>,
   altName?: string,
 ): Promise<CertificateFiles & { readonly ca: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-certificate-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder(t);
   const files = await makeCertificate(folder, altName);
   return { ...files, ca: await readFile(files.certFile, 'utf8') };
 }

@@ -137,3 +137,23 @@ export const oddJson: Readonly<Record<string, string>> = {
   nested: `${'['.repeat(10_000)}${']'.repeat(10_000)}`,
   'nested objects': `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`,
 };
+
+/** A few of every kind, for the places of an operation. */
+export const hostileValues = [
+  "'; DROP TABLE x; --",
+  '\\',
+  "\\'",
+  '%',
+  '_',
+  '`',
+  '"',
+  'a\0b',
+  '\u2028',
+  '😀',
+  'NULL',
+  '{x:String}',
+  '',
+  '\n',
+  '$(id)',
+  '[]',
+];

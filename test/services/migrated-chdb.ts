@@ -6,6 +6,7 @@ import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 let engine: Promise<Database> | undefined;
 let databases = 0;
@@ -27,8 +28,7 @@ export async function openMigratedChdb(
 ): Promise<{ readonly db: Database; readonly folder: string; readonly database: string }> {
   engine ??= openEngine();
   const db = await engine;
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-stores-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder(t);
   const database = databases++ === 0 ? 'sluice' : `sluice_${databases}`;
   await migrate(db, database, migrations);
   return { db, folder, database };

@@ -1,3 +1,5 @@
+import { startRedis } from './redis.ts';
+
 /** The rights that docs/redis.md asks for, as arguments of ACL SETUSER. */
 export const redisRights = [
   ...['~sluice:*', 'resetchannels', '&sluice:*', '-@all'],
@@ -8,3 +10,10 @@ export const redisRights = [
 
 /** And those on a cluster. */
 export const clusterRights = ['+cluster|slots', '+cluster|info'] as const;
+
+/** A server whose user `sluice` has the rights that docs/redis.md names, and no more. */
+export async function startRestrictedRedis() {
+  const password = 'hunter2-of-sluice';
+  const server = await startRedis({ args: ['--user', 'sluice', 'on', `>${password}`, ...redisRights] });
+  return { ...server, user: { username: 'sluice', password } };
+}

@@ -7,6 +7,25 @@ export interface ServeOptions extends Partial<Omit<HttpServerOptions, 'routes' |
   readonly log?: ReturnType<typeof silentLog>;
 }
 
+/** Answers the length of the body. */
+export const countRoute: HttpServerOptions['routes'][number] = {
+  method: 'POST',
+  path: '/count',
+  transfersBytes: true,
+  handler: ({ body }) =>
+    new Promise((resolve, reject) => {
+      let size = 0;
+      body.consume({
+        write(chunk) {
+          size += chunk.byteLength;
+          return true;
+        },
+        end: () => resolve({ status: 200, body: `size=${size}` }),
+        fail: reject,
+      });
+    }),
+};
+
 /** Routes behind an HTTP server of ours on a port of its own, for as long as the test. */
 export async function serveRoutes(
   t: Pick<Test, 'teardown'>,

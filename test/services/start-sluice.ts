@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Test } from 'tap';
 import { listenForContract } from './contract-listener.ts';
 import { loadTypescript } from './load-typescript.ts';
 import { watchChild } from './watch-child.ts';
@@ -105,6 +106,24 @@ export async function startSluice(options: StartOptions = {}): Promise<Sluice> {
     },
     restart: (env) => startSluice({ ...options, dataDir, env: { ...options.env, ...env } }),
   };
+}
+
+/** The same, stopped at the end of the test, and its data removed. */
+export async function sluiceFor(t: Pick<Test, 'teardown'>, options?: StartOptions): Promise<Sluice> {
+  const sluice = await startSluice(options);
+  t.teardown(async () => {
+    await sluice.stop();
+    await removeData(sluice);
+  });
+  return sluice;
+}
+
+/** Ends them, and removes what they left. */
+export async function killAll(servers: readonly Sluice[]): Promise<void> {
+  for (const sluice of servers) {
+    await sluice.kill();
+    await removeData(sluice);
+  }
 }
 
 /** Removes what a stopped server left. */

@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import { call, structureOf } from './record-client.ts';
-import { removeData, type Sluice, startSluice } from './start-sluice.ts';
+import { type Sluice, sluiceFor } from './start-sluice.ts';
 import { until } from './worker-pids.ts';
 
 const structure = structureOf('many', 'things', [{ name: 'n', type: 'NUMBER' }]);
@@ -12,7 +12,7 @@ export async function startWorkers(
   server: string,
   env: Record<string, string> = {},
 ): Promise<Sluice> {
-  const sluice = await startSluice({
+  const sluice = await sluiceFor(t, {
     env: {
       CLICKHOUSE_URL: server,
       CLICKHOUSE_DATABASE: `workers_${++databases}`,
@@ -20,10 +20,6 @@ export async function startWorkers(
       LOG_LEVEL: 'debug',
       ...env,
     },
-  });
-  t.teardown(async () => {
-    await sluice.stop();
-    await removeData(sluice);
   });
   return sluice;
 }

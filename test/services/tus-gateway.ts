@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
@@ -8,13 +7,13 @@ import { collect } from '../integration/object-store-contract.ts';
 import { serveGatewayOn } from './gateway-on-s3.ts';
 import { testDeployment } from './new-file.ts';
 import { openStubStore } from './stub-store.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const never = new AbortController().signal;
 export const chunkType = 'application/offset+octet-stream';
 
 async function fileSystem(t: Test): Promise<ObjectStore> {
-  const root = await mkdtemp(join(tmpdir(), 'sluice-resumable-'));
-  t.teardown(() => rm(root, { recursive: true, force: true }));
+  const root = await temporaryFolder(t);
   const store = await createFileSystemStore({ root });
   t.teardown(async () => mustBeEmpty(await readdir(join(root, 'unfinished'))));
   return store;

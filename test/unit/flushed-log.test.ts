@@ -1,18 +1,17 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { FlushedLog } from '../../common/durable-files/flushed-log.ts';
 import type { LogEntry } from '../../common/durable-files/write-ahead-log.ts';
 import { silentLog } from '../services/silent-log.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 
 const lineOf = (text: string): LogEntry => ({ line: Buffer.from(`${text}\n`) });
 const textOf = ({ line }: LogEntry): string => Buffer.from(line).toString().trimEnd();
 
 /** A log in front of a table that takes rows when it is let, and what came into that table. Nothing is flushed by itself. */
 async function openLog(t: Test) {
-  const directory = await mkdtemp(join(tmpdir(), 'sluice-flushed-'));
-  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const directory = await temporaryFolder(t);
   const table: string[] = [];
   const log = silentLog();
   let hold: Promise<void> = Promise.resolve();

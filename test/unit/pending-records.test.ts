@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
@@ -10,10 +7,10 @@ import { KnownRecords } from '../../query/store-embedded/known-records.ts';
 import { PendingRecords } from '../../query/store-embedded/pending-records.ts';
 import { heldWrites } from '../services/file-handles.ts';
 import { silentLog } from '../services/silent-log.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 
 t.test('a write is not seen before it is durable', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'sluice-pending-'));
-  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const directory = await temporaryFolder(t);
   // nothing is read from the table, and what it takes does not matter
   const db = { cluster: undefined, servers: 1, insert: async () => {} } as unknown as Database;
   const known = new KnownRecords(new MemoryTables(1e6));

@@ -1,10 +1,10 @@
 import { constants, existsSync, readdirSync, readlinkSync } from 'node:fs';
-import { cp, type FileHandle, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, type FileHandle, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type LogEntry, type LogSegment, WriteAheadLog } from '../../common/durable-files/write-ahead-log.ts';
 import { fileHandleMethods, notedSyncs } from '../services/file-handles.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 
 const lineOf = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value)}\n`);
 type Segment = LogSegment<LogEntry>;
@@ -13,8 +13,7 @@ const textsOf = (segments: readonly Segment[]): string[] =>
 const openLog = (directory: string) => WriteAheadLog.open(directory, (line): LogEntry => ({ line }));
 
 async function temporaryDirectory(t: Test): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'sluice-wal-'));
-  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const directory = await temporaryFolder(t);
   return directory;
 }
 

@@ -19,33 +19,38 @@ t.test('every item has its turn, in order', async (t) => {
   await forEachYielding([], () => t.fail('there is none'), new AbortController().signal);
 });
 
-t.test('others run in between', async (t) => {
+/** How often others have their turn, until its end. */
+function countOthers() {
   let others = 0;
-  let going = true;
-  const next = (): void => {
-    others++;
-    if (going) setImmediate(next);
+  let next: NodeJS.Immediate;
+  const run = (): void => {
+    next = setImmediate(() => {
+      others++;
+      run();
+    });
   };
-  setImmediate(next);
+  run();
+  return {
+    end(): number {
+      clearImmediate(next);
+      return others;
+    },
+  };
+}
+
+t.test('others run in between', async (t) => {
+  const others = countOthers();
   await forEachYielding(items, busy, new AbortController().signal);
-  going = false;
-  t.ok(others > 10, `${others}`);
+  t.ok(others.end() > 10);
 });
 
 t.test('others run between few items that take long each', async (t) => {
-  let others = 0;
-  let going = true;
-  const next = (): void => {
-    others++;
-    if (going) setImmediate(next);
-  };
-  setImmediate(next);
+  const others = countOthers();
   const slow = (): void => {
     for (let i = 0; i < 15; i++) busy();
   };
   await forEachYielding(items.slice(0, 24), slow, new AbortController().signal);
-  going = false;
-  t.ok(others >= 20, `${others}`);
+  t.ok(others.end() >= 20);
 });
 
 t.test('it ends with the signal, and with what the work throws', async (t) => {
