@@ -20,10 +20,13 @@ const rowsOf = async (name: string): Promise<number> =>
 /** Brings nothing into the table by itself while a test runs. */
 const flushAfter = 3_600_000;
 
+const open = (directory: string, more: Partial<Parameters<typeof LoggedFiles.open>[0]> = {}) =>
+  LoggedFiles.open({ table: freshTable(), directory, log: silentLog(), flushAfter, ...more });
+
 t.test('a file is there when its insert is acknowledged, and in the table later', async (t) => {
   const directory = newDirectory();
   const log = silentLog();
-  const files = await LoggedFiles.open({ table: freshTable(), directory, log, flushAfter });
+  const files = await open(directory, { log });
   const file = newFile({ originalName: `'"\\ \n \u{1F600}` });
   t.equal(await files.findByName(file.name, never), null);
   await files.insert(file, never);
@@ -38,12 +41,7 @@ t.test('a file is there when its insert is acknowledged, and in the table later'
 
 t.test('it comes into the table by itself', async (t) => {
   const directory = newDirectory();
-  const files = await LoggedFiles.open({
-    table: freshTable(),
-    directory,
-    log: silentLog(),
-    flushAfter: 5,
-  });
+  const files = await open(directory, { flushAfter: 5 });
   const file = newFile();
   await files.insert(file, never);
   while ((await inTable(file.name)) === null) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -53,11 +51,11 @@ t.test('it comes into the table by itself', async (t) => {
 
 t.test('what a process left is brought into the table when the next one starts', async (t) => {
   const directory = newDirectory();
-  const first = await LoggedFiles.open({ table: freshTable(), directory, log: silentLog(), flushAfter });
+  const first = await open(directory);
   const file = newFile();
   await first.insert(file, never);
   // killed: not closed
-  const next = await LoggedFiles.open({ table: freshTable(), directory, log: silentLog(), flushAfter });
+  const next = await open(directory);
   t.strictSame(await inTable(file.name), file);
   t.strictSame(await readdir(directory), []);
   await next.close();
@@ -65,7 +63,7 @@ t.test('what a process left is brought into the table when the next one starts',
 
 t.test('a flipped bit costs the row that it hits, and no other', async (t) => {
   const directory = newDirectory();
-  const first = await LoggedFiles.open({ table: freshTable(), directory, log: silentLog(), flushAfter });
+  const first = await open(directory);
   const some = Array.from({ length: 5 }, () => newFile());
   for (const file of some) await first.insert(file, never);
   const [name] = await readdir(directory);
@@ -74,7 +72,7 @@ t.test('a flipped bit costs the row that it hits, and no other', async (t) => {
   bytes[20] = (bytes[20] as number) ^ 4;
   await writeFile(path, bytes);
   const log = silentLog();
-  const next = await LoggedFiles.open({ table: freshTable(), directory, log, flushAfter });
+  const next = await open(directory, { log });
   const found = await Promise.all(some.map(({ name }) => inTable(name)));
   t.strictSame(
     found.map((file) => file !== null),
@@ -92,7 +90,7 @@ t.test('a flipped bit costs the row that it hits, and no other', async (t) => {
 t.test('a process that died between the table and the write-ahead log leaves no row twice', async (t) => {
   const directory = newDirectory();
   const copy = newDirectory();
-  const files = await LoggedFiles.open({ table: freshTable(), directory, log: silentLog(), flushAfter });
+  const files = await open(directory);
   const some = Array.from({ length: 20 }, () => newFile());
   await Promise.all(some.map((file) => files.insert(file, never)));
   await cp(directory, copy, { recursive: true });
@@ -116,7 +114,7 @@ t.test('a table that takes nothing loses nothing, and gets no row twice', async 
     };
     const log = silentLog();
     const directory = newDirectory();
-    const files = await LoggedFiles.open({ table: faulty, directory, log, flushAfter });
+    const files = await open(directory, { table: faulty, log });
     const early = newFile();
     await files.insert(early, never);
     await t.rejects(files.namesWithRow([early.name], never), { message: /injected/ });
@@ -139,7 +137,7 @@ t.test('a name that was never stored costs no statement; one that was is found',
   const inserted = newFile();
   await table.insert(inserted, never);
   const directory = newDirectory();
-  const before = await LoggedFiles.open({ table: freshTable(), directory, log: silentLog(), flushAfter });
+  const before = await open(directory);
   const left = newFile();
   await before.insert(left, never);
   // killed: not closed
@@ -152,7 +150,7 @@ t.test('a name that was never stored costs no statement; one that was is found',
     },
   };
   const log = silentLog();
-  const files = await LoggedFiles.open({ table: counted, directory, log, flushAfter });
+  const files = await open(directory, { table: counted, log });
   // while the filter is filled in the background
   const early = newFile();
   await files.insert(early, never);
@@ -200,13 +198,7 @@ t.test('a query of the table sees what was acknowledged before', async (t) => {
 
 t.test('rows that wait are limited, and an aborted one is not written', async (t) => {
   const directory = newDirectory();
-  const files = await LoggedFiles.open({
-    table: freshTable(),
-    directory,
-    log: silentLog(),
-    flushAfter,
-    pendingLimit: 1000,
-  });
+  const files = await open(directory, { pendingLimit: 1000 });
   const kept = newFile();
   await files.insert(kept, never);
   await files.insert(newFile(), never);
@@ -221,7 +213,7 @@ t.test('rows that wait are limited, and an aborted one is not written', async (t
 
 t.test('a file whose line could not be written is not there', async (t) => {
   const directory = newDirectory();
-  const files = await LoggedFiles.open({ table: freshTable(), directory, log: silentLog(), flushAfter });
+  const files = await open(directory);
   await rm(directory, { recursive: true });
   const file = newFile();
   await t.rejects(files.insert(file, never), { code: 'ENOENT' });

@@ -140,7 +140,8 @@ t.test('an object that takes long to begin holds the body back as well', async (
   t.ok(writer.content.equals(content));
 });
 
-t.test('nothing is read before there is memory for it', async (t) => {
+/** All of it is another account's. */
+function fullMemory() {
   const memory = new UploadMemory({
     bytes: 5 * 1024 * 1024,
     largestPart: 1024 * 1024,
@@ -152,6 +153,11 @@ t.test('nothing is read before there is memory for it', async (t) => {
   hog.want(5 * 1024 * 1024, true);
   const slabs = Array.from({ length: 80 }, () => hog.take());
   hog.arrived(80 * slabBytes);
+  return { memory, hog, slabs };
+}
+
+t.test('nothing is read before there is memory for it', async (t) => {
+  const { memory, hog, slabs } = fullMemory();
   const upload = startUpload({ memory });
   t.equal(upload.body.sink, null, 'the body is not consumed yet');
   hog.give(slabs);
@@ -160,17 +166,7 @@ t.test('nothing is read before there is memory for it', async (t) => {
 });
 
 t.test('an upload that waits ends when its request does', async (t) => {
-  const memory = new UploadMemory({
-    bytes: 5 * 1024 * 1024,
-    largestPart: 1024 * 1024,
-    minRate: 0,
-    ratePeriod: 1e9,
-    waitLimit: 1e9,
-  });
-  const hog = memory.open('bob', { resume: () => {}, flush: () => false, cut: () => {} });
-  hog.want(5 * 1024 * 1024, true);
-  for (let i = 0; i < 80; i++) hog.take();
-  hog.arrived(80 * slabBytes);
+  const { memory } = fullMemory();
   const controller = new AbortController();
   const upload = startUpload({ memory, signal: controller.signal });
   controller.abort(new Error('the server stops'));
