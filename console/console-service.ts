@@ -29,6 +29,7 @@ export const consoleService: ServiceFactory = async (services, baseUrl) => {
       passwords: new Passwords({ users, hasher, throttle }),
       registration: new Registration({ users, hasher, tokenCheck, mode: config.registration }),
       ...{ tokens, tokenCheck, webApp },
+      readLimits: { maxRows: config.readMaxRows || 1e15, timeout: config.readLimits.timeout },
       mode: config.registration,
       apiUrl: config.consoleApiUrl ?? '',
       publicUrl: config.publicUrl,

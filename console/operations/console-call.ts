@@ -1,4 +1,4 @@
-import type { AccessTokens } from '../../common/auth/access-tokens.ts';
+import type { AccessTokens, ReadLimitsOfToken } from '../../common/auth/access-tokens.ts';
 import type { TokenCheck } from '../../common/auth/token-check.ts';
 import type { Config } from '../../common/config/read-config.ts';
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
@@ -15,6 +15,8 @@ export interface ConsoleDeps {
   readonly registration: Registration;
   readonly tokens: AccessTokens;
   readonly tokenCheck: Pick<TokenCheck, 'invalidate'>;
+  /** What reads may take at most; a token may be given less. */
+  readonly readLimits: Required<ReadLimitsOfToken>;
   readonly mode: Config['registration'];
   /** Base address of the API; empty: the dashboard's own. */
   readonly apiUrl: string;

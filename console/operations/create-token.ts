@@ -1,8 +1,9 @@
+import type { ReadLimitsOfToken } from '../../common/auth/access-tokens.ts';
 import { invalidBody, quotaExceeded } from '../../common/errors/catalogue.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import { nameProblem } from '../../common/metadata/slug.ts';
 import { readFields } from '../accounts/credentials.ts';
-import { jsonAnswer, type SessionHandler } from './console-call.ts';
+import { type ConsoleDeps, jsonAnswer, type SessionHandler } from './console-call.ts';
 import { endOf, tokenShown } from './list-tokens.ts';
 
 /** Access tokens of an account that have not ended. */
@@ -14,25 +15,31 @@ const dateTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{
 /** POST /_console_/api/tokens: an access token, which is in this answer and nowhere else. */
 export function createTokenOperation(): SessionHandler {
   const lock = new KeyedLock();
-  return async ({ request, session, body }, { tokens, tokenCheck }) => {
-    const { name, expiresAt } = readToken(await body());
+  return async ({ request, session, body }, { tokens, tokenCheck, readLimits }) => {
+    const token = readToken(await body(), readLimits);
     const userId = session.account.id;
-    const { token, stored } = await lock.run(
+    const made = await lock.run(
       userId,
       async () => {
         const live = (await tokens.list(userId)).filter((other) => endOf(other) > Date.now());
         if (live.length >= tokensPerAccount) throw quotaExceeded(`${tokensPerAccount} access tokens`);
-        return tokens.create({ userId, name, expiresAt });
+        return tokens.create({ userId, ...token });
       },
       request.signal,
     );
-    await tokenCheck.invalidate(stored.hash);
-    return jsonAnswer(201, { token, ...tokenShown(stored, null) });
+    await tokenCheck.invalidate(made.stored.hash);
+    return jsonAnswer(201, { token: made.token, ...tokenShown(made.stored, null) });
   };
 }
 
-function readToken(body: unknown): { readonly name: string; readonly expiresAt: Date | null } {
-  const { name, expiresAt = null } = readFields(body);
+interface OrderedToken {
+  readonly name: string;
+  readonly expiresAt: Date | null;
+  readonly limits: ReadLimitsOfToken | undefined;
+}
+
+function readToken(body: unknown, most: ConsoleDeps['readLimits']): OrderedToken {
+  const { name, expiresAt = null, readMaxRows = null, readTimeoutMs = null } = readFields(body);
   const problems: string[] = [];
   if (typeof name !== 'string') problems.push('name should be a text');
   else {
@@ -41,8 +48,30 @@ function readToken(body: unknown): { readonly name: string; readonly expiresAt: 
   }
   const expiry = expiresAt === null ? null : readExpiry(expiresAt);
   if (typeof expiry === 'string') problems.push(expiry);
+  const limits = {
+    ...readLimit('maxRows', { name: 'readMaxRows', value: readMaxRows, min: 1, max: most.maxRows }, problems),
+    ...readLimit(
+      'timeout',
+      { name: 'readTimeoutMs', value: readTimeoutMs, min: 100, max: most.timeout },
+      problems,
+    ),
+  };
   if (problems.length > 0) throw invalidBody(problems);
-  return { name: name as string, expiresAt: expiry as Date | null };
+  const isLimited = Object.keys(limits).length > 0;
+  return { name: name as string, expiresAt: expiry as Date | null, limits: isLimited ? limits : undefined };
+}
+
+/** None may allow more than the operator does. */
+function readLimit(
+  key: keyof ReadLimitsOfToken,
+  { name, value, min, max }: { name: string; value: unknown; min: number; max: number },
+  problems: string[],
+): ReadLimitsOfToken {
+  if (value === null) return {};
+  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max)
+    return { [key]: value };
+  problems.push(`${name} should be a whole number from ${min} to ${max}, or null`);
+  return {};
 }
 
 /** The time, or its problem. */

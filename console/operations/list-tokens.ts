@@ -21,12 +21,14 @@ export function endOf({ expiresAt, revokedAt }: AccessToken): number {
 }
 
 export function tokenShown(token: AccessToken, lastUsedAt: Date | null) {
-  const { id, name, createdAt, expiresAt, revokedAt } = token;
+  const { id, name, createdAt, expiresAt, revokedAt, limits } = token;
   return {
     ...{ id, name },
     createdAt: createdAt.toISOString(),
     lastUsedAt: lastUsedAt?.toISOString() ?? null,
     expiresAt: expiresAt?.toISOString() ?? null,
     revokedAt: revokedAt?.toISOString() ?? null,
+    readMaxRows: limits?.maxRows ?? null,
+    readTimeoutMs: limits?.timeout ?? null,
   };
 }

@@ -28,6 +28,9 @@ for (const [screen, viewport] of Object.entries({
 
     await page.getByRole('button', { name: 'New token' }).first().click();
     await page.getByLabel('Name').fill('test');
+    await page.getByText('Limit what its reads may cost').click();
+    await page.getByLabel('Records').fill('1000000');
+    await page.getByLabel('Milliseconds').fill('500');
     await page.getByRole('button', { name: 'Create the token' }).click();
     const shown = page.getByRole('dialog', { name: 'Copy the token now' });
     const token = (await shown.locator('code').first().textContent()) ?? '';
@@ -41,6 +44,7 @@ for (const [screen, viewport] of Object.entries({
     await noSidewaysScroll(t, page);
 
     await page.goto(server.url('/tokens'));
+    await page.getByText('reads up to 1,000,000 records, for up to 500 ms').waitFor();
     await page.getByRole('button', { name: 'Revoke test' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke the token' }).click();
     await page.getByText('test is revoked.').waitFor();

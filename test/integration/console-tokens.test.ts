@@ -66,6 +66,33 @@ t.test('what is no token is refused', async (t) => {
   }
 });
 
+t.test('a token may be given less of reads than the operator allows, not more', async (t) => {
+  const served = await serveConsole(t, await openMigratedChdb(t));
+  const visitor = await registered(served);
+  const wrong = [
+    ...[0, 5001, -1, 1.5, '7', {}, 1e300].map((readMaxRows) => ({ readMaxRows })),
+    ...[99, 30_001, true, []].map((readTimeoutMs) => ({ readTimeoutMs })),
+  ];
+  for (const limits of wrong) {
+    const { status, text } = await visitor.send('/tokens', { name: 'x', ...limits });
+    t.equal(status, 400, JSON.stringify(limits));
+    t.match(text, Object.keys(limits)[0]);
+  }
+  for (const limits of [
+    { readMaxRows: 5000, readTimeoutMs: null },
+    { readMaxRows: 1, readTimeoutMs: 100 },
+    { readMaxRows: null, readTimeoutMs: null },
+  ]) {
+    const { status, body } = await visitor.send('/tokens', { name: 'x', ...limits });
+    t.equal(status, 201);
+    t.match(body, limits);
+    t.match((await visitor.send('/tokens')).body.tokens[0], limits);
+    const stored = await served.tokens.findByHash(hashToken(body.token));
+    t.equal(stored?.limits?.maxRows ?? null, limits.readMaxRows);
+    t.equal(stored?.limits?.timeout ?? null, limits.readTimeoutMs);
+  }
+});
+
 t.test("a session of one account never reaches another's tokens", async (t) => {
   const served = await serveConsole(t, await openMigratedChdb(t));
   const [mine, other] = [await registered(served), await registered(served, 'eve@example.com')];

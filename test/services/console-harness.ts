@@ -101,6 +101,7 @@ export async function serveConsole(
         passwords: new Passwords({ users, hasher, throttle }),
         registration: new Registration({ users, hasher, tokenCheck, mode }),
         ...{ tokens, tokenCheck, mode },
+        readLimits: { maxRows: 5000, timeout: 30_000 },
         apiUrl: '',
         publicUrl: undefined,
         limiter: options.limiter ?? unlimited,

@@ -17,21 +17,25 @@ const lives = [
   { value: 'date', label: 'On a day of my choice' },
 ];
 const dayMs = 86_400_000;
+const wholeNumber = { pattern: '[1-9][0-9]{0,14}', autoComplete: 'off', maxLength: 15 };
 
 interface NewTokenDialogProps {
   readonly onCreated: () => void;
   readonly onClose: () => void;
 }
 
-/** Asks for a name and an expiry, then shows the token once. */
+/** Asks for a name, an expiry and limits, then shows the token once. */
 export function NewTokenDialog({ onCreated, onClose }: NewTokenDialogProps): JSX.Element {
   const [created, setCreated] = useState<NewToken | null>(null);
   const [name, setName] = useState('');
   const [life, setLife] = useState('90');
   const [day, setDay] = useState('');
+  const [rows, setRows] = useState('');
+  const [time, setTime] = useState('');
   if (created !== null) return <ShownOnce token={created} onClose={onClose} />;
   const send = async (signal: AbortSignal): Promise<void> => {
-    setCreated(await createToken(name, expiryOf(life, day), signal));
+    const limits = { readMaxRows: Number(rows) || null, readTimeoutMs: Number(time) || null };
+    setCreated(await createToken({ name, expiresAt: expiryOf(life, day), ...limits }, signal));
     onCreated();
   };
   return (
@@ -50,6 +54,25 @@ export function NewTokenDialog({ onCreated, onClose }: NewTokenDialogProps): JSX
       {life === 'date' && (
         <TextField label="Last day" type="date" required min={isoDay(1)} value={day} onInput={setDay} />
       )}
+      <details>
+        <summary>Limit what its reads may cost</summary>
+        <div class="stack">
+          <TextField
+            label="Records"
+            hint="That one query may read, at most. Empty: as many as the server allows."
+            {...wholeNumber}
+            value={rows}
+            onInput={setRows}
+          />
+          <TextField
+            label="Milliseconds"
+            hint="That one query may take, at least 100. Empty: as long as the server allows."
+            {...wholeNumber}
+            value={time}
+            onInput={setTime}
+          />
+        </div>
+      </details>
     </FormDialog>
   );
 }

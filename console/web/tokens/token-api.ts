@@ -7,6 +7,8 @@ export interface AccessToken {
   readonly lastUsedAt: string | null;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
+  readonly readMaxRows: number | null;
+  readonly readTimeoutMs: number | null;
 }
 
 export interface NewToken extends AccessToken {
@@ -19,9 +21,10 @@ export async function listTokens(signal: AbortSignal): Promise<readonly AccessTo
   return tokens;
 }
 
-/** @param expiresAt ISO 8601; null for never */
-export function createToken(name: string, expiresAt: string | null, signal: AbortSignal): Promise<NewToken> {
-  const body = { name, ...(expiresAt === null ? {} : { expiresAt }) };
+/** ISO 8601; null for never. Null for limits: those of the server. */
+export type OrderedToken = Pick<AccessToken, 'name' | 'expiresAt' | 'readMaxRows' | 'readTimeoutMs'>;
+
+export function createToken(body: OrderedToken, signal: AbortSignal): Promise<NewToken> {
   return callConsole('/tokens', { method: 'POST', body, signal });
 }
 

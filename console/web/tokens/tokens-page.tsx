@@ -4,6 +4,7 @@ import { Button } from '../parts/button.tsx';
 import { confirmed } from '../parts/confirmed.ts';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
+import { countOf, formatNumber } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
@@ -68,6 +69,7 @@ function columnsOf(onRevoke: (token: AccessToken) => void): readonly Column<Acce
         <span class="row">
           {token.name || 'Unnamed'}
           <StateBadge token={token} />
+          <Limits token={token} />
         </span>
       ),
     },
@@ -86,6 +88,18 @@ function columnsOf(onRevoke: (token: AccessToken) => void): readonly Column<Acce
         ),
     },
   ];
+}
+
+function Limits({
+  token: { readMaxRows, readTimeoutMs },
+}: {
+  readonly token: AccessToken;
+}): JSX.Element | null {
+  // 0 is given by the operator alone
+  const rows = readMaxRows === 0 ? 'any number of records' : `up to ${countOf(readMaxRows ?? 0, 'record')}`;
+  const time = `for up to ${formatNumber(readTimeoutMs ?? 0)} ms`;
+  const parts = [readMaxRows !== null && rows, readTimeoutMs !== null && time].filter(Boolean);
+  return parts.length === 0 ? null : <small class="hint">reads {parts.join(', ')}</small>;
 }
 
 function StateBadge({ token }: { readonly token: AccessToken }): JSX.Element | null {
