@@ -13,10 +13,10 @@ const rememberedAccounts = 10_000;
 interface Claim {
   readonly files: number;
   bytes: number;
-  /** Of these bytes the store has so many, since then, and has told of so many. */
+  /** Of these bytes the store has so many, since then, and has reported so many. */
   stored: number;
   storedAt: number;
-  told: number;
+  reported: number;
   over: boolean;
 }
 
@@ -85,7 +85,7 @@ export class StorageQuota {
   }
 
   #add(account: Account, files: number, bytes: number): [Claim, CountedBytes] {
-    const claim: Claim = { files, bytes, stored: 0, storedAt: 0, told: 0, over: false };
+    const claim: Claim = { files, bytes, stored: 0, storedAt: 0, reported: 0, over: false };
     account.claims.add(claim);
     const tell: CountedBytes = (stored, over) => {
       Object.assign(claim, { stored, storedAt: this.#now(), over });
@@ -116,7 +116,7 @@ export class StorageQuota {
     let bytes = stored.bytes + more.bytes;
     for (const claim of claims) {
       files += claim.files;
-      bytes += claim.bytes - claim.told;
+      bytes += claim.bytes - claim.reported;
     }
     if (mostFiles > 0 && files > mostFiles && more.files > 0) return `${mostFiles} files`;
     return mostBytes > 0 && bytes > mostBytes ? `${mostBytes} bytes of files and uploads` : null;
@@ -132,7 +132,7 @@ export class StorageQuota {
       for (const claim of account.claims) {
         if (claim.storedAt >= askedAt) continue;
         // the store has seen these
-        claim.told = claim.stored;
+        claim.reported = claim.stored;
         if (claim.over) account.claims.delete(claim);
       }
     }

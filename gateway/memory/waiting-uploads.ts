@@ -6,7 +6,7 @@ interface WaitingUpload {
 }
 
 /**
- * Uploads of one account that wait for memory, in three lines that take turns; in a line who asked first comes first: a
+ * Uploads of one account that wait for memory, in three lines, round robin; in a line who asked first comes first: a
  * Set iterates in the order of insertion, and to join and to leave takes constant time.
  */
 export class WaitingUploads<Upload extends WaitingUpload> {
@@ -16,7 +16,7 @@ export class WaitingUploads<Upload extends WaitingUpload> {
   readonly #new = new Set<Upload>();
   readonly #slow = new Set<Upload>();
   /** The line that went on last comes last. */
-  #turns = [this.#begun, this.#new, this.#slow];
+  #lines = [this.#begun, this.#new, this.#slow];
 
   get size(): number {
     return this.fastSize + this.#slow.size;
@@ -34,12 +34,12 @@ export class WaitingUploads<Upload extends WaitingUpload> {
   }
 
   next(may: (upload: Upload) => boolean): Upload | undefined {
-    for (const [first] of this.#turns) if (first !== undefined && may(first)) return first;
+    for (const [first] of this.#lines) if (first !== undefined && may(first)) return first;
     return undefined;
   }
 
   /** Tells that the first of a line goes on. */
   served(line: Set<Upload>): void {
-    this.#turns = [...this.#turns.filter((other) => other !== line), line];
+    this.#lines = [...this.#lines.filter((other) => other !== line), line];
   }
 }

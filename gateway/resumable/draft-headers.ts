@@ -39,13 +39,13 @@ export function readDraftLength(request: Request, offset: number): DraftLength {
   const complete = request.header('upload-complete')?.trim();
   if (complete !== '?1' && complete !== '?0')
     throw invalidHeader(['The header Upload-Complete should be ?1 or ?0']);
-  const told = readCount(request, 'Upload-Length');
+  const declared = readCount(request, 'Upload-Length');
   const { contentLength } = request.body;
-  if (complete === '?0') return { length: told ?? null, isLast: false };
+  if (complete === '?0') return { length: declared ?? null, isLast: false };
   const end = contentLength === undefined ? undefined : offset + contentLength;
-  if (told !== undefined && end !== undefined && told !== end)
-    throw invalidHeader([`The header Upload-Length is ${told}, but the last bytes end at ${end}`]);
-  return { length: told ?? end ?? null, isLast: told === undefined && end === undefined };
+  if (declared !== undefined && end !== undefined && declared !== end)
+    throw invalidHeader([`The header Upload-Length is ${declared}, but the last bytes end at ${end}`]);
+  return { length: declared ?? end ?? null, isLast: declared === undefined && end === undefined };
 }
 
 /** Throws 415 for a chunk that does not say that it is one. */

@@ -91,7 +91,7 @@ export class ResumableUploads {
       try {
         return await (chunk === null ? this.#ends.finish(state, lease) : this.#receive(state, lease, chunk));
       } catch (error) {
-        // nobody was told where it is, so nobody can go on
+        // no answer said where it is, so nobody can go on
         const until = AbortSignal.timeout(finishTimeout);
         const left = await this.#deps.states.load(this.#addressOf(draft), until).catch(() => null);
         if (left !== null && !isWhole(left)) await this.#ends.drop(left, until).catch(() => {});

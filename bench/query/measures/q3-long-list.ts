@@ -53,9 +53,9 @@ export const q3: QueryMeasure = {
       const sluice = await made.start({}, [recorder]);
       await readList(sluice.ready);
       for (let list = 0; list < lists; list++) through.push(await readList(sluice.ready));
-      const told = once(sluice.process, 'message');
+      const reported = once(sluice.process, 'message');
       sluice.process.send?.('report');
-      sql = ((await told)[0] as { last: string | null }).last;
+      sql = ((await reported)[0] as { last: string | null }).last;
       await sluice.stop();
       if (sql === null) throw new Error('the service streamed no statement');
       sql = sql.replace(/\s*FORMAT\s+\w+\s*$/i, '');
