@@ -50,6 +50,11 @@ export interface StatementQueuesOptions<Item, Result> {
   readonly lock?: ReadWriteLock | undefined;
   /** Usually nothing is expected: items that come while a statement is under way are the next one. */
   readonly gather?: Gather | undefined;
+  /**
+   * After a statement of several items the next one waits until so many are here again, for a part of the time that it took
+   * and so many milliseconds at most. Usually it does not.
+   */
+  readonly linger?: { readonly part: number; readonly most: number } | undefined;
   /** Called with the number of items that share a statement. */
   readonly onStatement?: ((items: number) => void) | undefined;
   /** Makes the statement. Never rejects; it settles each item by its own outcome. */
@@ -96,7 +101,7 @@ export class StatementQueues<Item extends Queued, Result> {
   }
 
   async #drain(name: string, queue: FairQueue<Waiting<Item, Result>>): Promise<void> {
-    const { gather = nothingExpected, run, onStatement = () => {} } = this.#options;
+    const { gather = nothingExpected, linger, run, onStatement = () => {} } = this.#options;
     const isLocked = (item: Item): boolean => this.#isLocked(item);
     while (queue.size > 0) {
       if (queue.size < gather.expected()) await this.#gathered(name, queue, gather);
@@ -109,7 +114,12 @@ export class StatementQueues<Item extends Queued, Result> {
       onStatement(items.length);
       // of the requests that share it, one has it in its trace
       const [{ span } = {}] = items;
+      const began = performance.now();
       await this.#lock.shared(lockKeys, () => withActiveSpan(span, () => run(items)));
+      if (linger === undefined || items.length === 1) continue;
+      const returned = queue.size + items.length;
+      const wait = Math.min(linger.most, (performance.now() - began) * linger.part);
+      await this.#gathered(name, queue, { expected: () => returned, wait });
     }
     this.#queues.delete(name);
   }

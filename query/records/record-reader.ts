@@ -7,7 +7,7 @@ import { anyOfSql, idsSql } from '../sql/conditions-sql.ts';
 import { rowColumns, storedJson, valueBytes } from '../sql/record-row.ts';
 import type { Selection } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
-import { recordExpression } from '../sql/value-sql.ts';
+import { recordExpression, valueSql } from '../sql/value-sql.ts';
 import { pageOf } from '../store/find-statement.ts';
 import type { FindAnswers, RecordStore } from '../store/record-store.ts';
 import { rowTest } from '../store/row-test.ts';
@@ -149,7 +149,8 @@ export class RecordReader {
     const keyed =
       typeof target !== 'string' && target.keyed ? values.map((value) => ({ target, value })) : [];
     const lists = values.map((value) => [value]);
-    const selection = { columns: rowColumns, keyed, ...anyOfSql([target], lists, null, 1) };
+    const first = { where: anyOfSql([target], lists), tail: `ORDER BY _id LIMIT 1 BY ${valueSql(target)}` };
+    const selection = { columns: rowColumns, keyed, ...first };
     const byText = new Map<string | undefined, StoredRow>();
     for (const row of await this.#rows<StoredRow>(space, selection, signal))
       byText.set(typeof target === 'string' ? row._id : row._doc[slotOf(target)], row);

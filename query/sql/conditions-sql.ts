@@ -4,8 +4,9 @@ import type { After } from '../input/parse-after.ts';
 import { asFilter, type Condition, type Conditions, equals } from '../input/parse-conditions.ts';
 import type { Sort, Sorts } from '../input/parse-sort.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
+import { kindOf, slotOf } from '../structure/slots.ts';
 import { filterSql } from './filter-sql.ts';
-import { valueLiteral, valueSql } from './value-sql.ts';
+import { listSql, listsSql, valueLiteral, valueSql } from './value-sql.ts';
 
 /** The conditions, but for those on hashed fields, as an expression; null when there are none: every record matches. */
 export function conditionsSql({ relationship, plain, others }: Omit<Conditions, 'hashed'>): string | null {
@@ -61,19 +62,17 @@ export function keyedConditions(conditions: Omit<Conditions, 'hashed'>): readonl
   return keys.every(({ target }) => target === 'id') ? [] : keys;
 }
 
-/** For each of several lists of values the first records that have them in the fields, all in order. */
-export function anyOfSql(
-  fields: readonly Target[],
-  values: readonly (readonly StoredValue[])[],
-  sort: Sorts | null,
-  limit: number,
-): { readonly where: string; readonly tail: string } {
-  const columns = fields.map(valueSql);
-  const list = values.map((each) => tupleSql(each.map(valueLiteral)));
-  return {
-    where: `${tupleSql(columns)} IN (${list.join(', ')})`,
-    tail: `ORDER BY ${orderSql(sort)} LIMIT ${limit} BY ${columns.join(', ')}`,
-  };
+/** Records that have one of several lists of values in the fields. */
+export function anyOfSql(fields: readonly Target[], values: readonly (readonly StoredValue[])[]): string {
+  const lists =
+    fields.length === 1 ? listSql(values.map(([value]) => value as StoredValue)) : listsSql(values);
+  return `${tupleSql(fields.map(valueSql))} IN ${lists}`;
+}
+
+/** The columns that expressions over the records of `columns` need beside them: those of `orderSql`. */
+export function orderColumns(sort: Sorts | null): readonly string[] {
+  const fields = sort?.flatMap(({ target }) => (typeof target === 'string' ? [] : slotOf(target))) ?? [];
+  return fields.filter((slot) => kindOf(slot) !== 'm');
 }
 
 /** Columns of the values of some fields, and the number from 0 of the record among those that have them, in an order. */
@@ -89,9 +88,9 @@ export function pagesSql(
   pages: readonly { readonly values: readonly StoredValue[]; readonly page: number }[],
   limit: number,
 ): string {
-  const list = pages.map(({ values, page }) => tupleSql([...values.map(valueLiteral), String(page)]));
   const columns = pages[0]?.values.map((_, at) => `v${at}`) ?? [];
-  const isWanted = `${tupleSql([...columns, `intDiv(place, ${limit})`])} IN (${list.join(', ')})`;
+  const lists = listsSql(pages.map(({ values, page }) => [...values, page]));
+  const isWanted = `${tupleSql([...columns, `intDiv(place, ${limit})`])} IN ${lists}`;
   return `_id IN (SELECT _id FROM (${placed}) WHERE ${isWanted})`;
 }
 

@@ -58,6 +58,19 @@ export function listSql(values: readonly (StoredValue | Date)[]): string {
   return `CAST(${list}, ${textLiteral(`Array(${type})`)})`;
 }
 
+/** The same for lists of values, one of each of several fields. */
+export function listsSql(lists: readonly (readonly StoredValue[])[]): string {
+  if (lists.length <= fewLiterals)
+    return `(${lists.map((values) => `(${values.map(valueLiteral).join(', ')})`).join(', ')})`;
+  const types = lists[0]?.map((value) => typesInTuples[typeof value as keyof typeof typesInTuples]) ?? [];
+  const textOf = (value: StoredValue): string =>
+    typeof value === 'string' ? textLiteral(value) : String(value);
+  const texts = lists.map((values) => `(${values.map(textOf).join()})`);
+  return `CAST(${textLiteral(`[${texts.join()}]`)}, 'Array(Tuple(${types.join(', ')}))')`;
+}
+
+const typesInTuples = { string: 'String', number: 'Float64', boolean: 'Bool' };
+
 /** The value at a path of an object as JSON text, NULL where there is none. */
 export function pathSql(column: string, path: readonly string[]): string {
   const raw = `JSONExtractRaw(${column}, ${path.map(textLiteral).join(', ')})`;

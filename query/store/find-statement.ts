@@ -5,11 +5,19 @@ import type { OperatorName } from '../input/filters/operators.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { Page } from '../input/parse-options.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
-import { anyOfSql, conditionsSql, orderSql, pagesSql, placedColumns } from '../sql/conditions-sql.ts';
+import {
+  anyOfSql,
+  conditionsSql,
+  orderColumns,
+  orderSql,
+  pagesSql,
+  placedColumns,
+} from '../sql/conditions-sql.ts';
 import { PackedRows, readRow } from '../sql/packed-row.ts';
 import { rowColumns } from '../sql/record-row.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
+import type { RecordsTable, Sql } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
+import { valueSql } from '../sql/value-sql.ts';
 import type { Field, StoredValue, Target } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
@@ -31,12 +39,17 @@ interface Compared {
 export interface Find extends Queued, Compared {
   readonly space: RecordSpace;
   readonly plan: ReadPlan;
+  /** Which fields it compares and how, and all else that one statement alone has (`formOf`). */
+  readonly form: string;
   /** Of the statement; those of one queue have the same. */
   readonly settings: string;
   readonly timeout: number | undefined;
   /** Settles when the request has its answer, where it was left to a statement of its own. */
   readonly over: Promise<void>;
 }
+
+/** A statement, and settings of its own. */
+type Shared = Sql & { readonly settings?: string };
 
 /** The pages of one list of values, by their numbers and in order. */
 interface Asked {
@@ -47,86 +60,109 @@ interface Asked {
 /** Records of one request, and bytes of a statement's: beyond them requests have statements of their own, which stream. */
 const mostRecords = 100;
 const mostBytes = 8 * 1024 ** 2;
+/** Records of finds of several shapes together. */
+const mostTogether = 6400;
+/** Results are small: they need not be read in the small blocks of a stream, which cost half as much again. */
+const usualBlocks = 'max_block_size = 65409, preferred_block_size_bytes = 1000000';
+/** Of records as the engine holds them. */
+const mostSorted = `max_bytes_to_sort = ${4 * mostBytes}`;
 /** The same of finds by ranges and lists: each record is compared with each of them. */
 const mostCompared = { records: 2000, bytes: 1024 ** 2, values: 100, characters: 4000 };
 /** Those that cost little to try. */
 const sharedOperators: readonly OperatorName[] = ['eq', 'in', 'gt', 'gte', 'lt', 'lte'];
 
-/**
- * The records of each of several finds of one shape. Of pages the engine numbers the ids of all records that have one of
- * the values, and reads the records of these pages alone.
- * @returns null for a find that has too many records, or too large ones
- */
-export async function readFinds(
-  engine: Engine,
-  finds: readonly Find[],
-): Promise<(find: Find) => readonly StoredRow[] | null> {
-  const [{ space, plan, fields }] = finds as [Find];
+/** The records of a find; null: it has too many. */
+export type FoundRows = (find: Find) => readonly StoredRow[] | null;
+
+/** The records of each of several finds of one queue. Null: together they have too many, or too large ones. */
+export function readFinds(engine: Engine, finds: readonly Find[]): Promise<FoundRows | null> {
+  const [{ plan, fields }] = finds as [Find];
   if (fields.length === 0) return readCompared(engine, finds);
-  const { table } = engine;
+  return plan.page === null ? readEqual(engine, finds) : readPages(engine, finds);
+}
+
+/** All records that have the values of one of the finds, whatever their shapes. */
+async function readEqual(engine: Engine, finds: readonly Find[]): Promise<FoundRows | null> {
+  const forms = [...findsByForm(finds)].map(([form, same]) => {
+    const [{ fields }] = same as [Find];
+    return { form, fields, lists: [...askedIn(same).values()].map(({ values }) => values) };
+  });
+  const [{ fields }] = forms as [(typeof forms)[0]];
+  const many = forms.length === 1 ? `${mostRecords + 1} BY ${fields.map(valueSql).join()}` : mostTogether + 1;
+  const where = forms.map((one) => anyOfSql(one.fields, one.lists)).join(' OR ');
+  const rows = await readRows(engine, finds, sorted(engine, finds, where, many), mostBytes);
+  if (rows === null || (forms.length > 1 && rows.length > mostTogether)) return null;
+  const found = new Map(forms.map((one) => [one.form, rowsByValues(rows, one.fields)]));
+  return ({ form, values }) => {
+    const all = found.get(form)?.get(keyOf(values)) ?? [];
+    return all.length > mostRecords ? null : all;
+  };
+}
+
+/** The engine numbers the ids of all records that have one of the values, and reads the records of the wanted pages alone. */
+async function readPages(engine: Engine, finds: readonly Find[]): Promise<FoundRows | null> {
+  const [{ space, plan, fields }] = finds as [Find];
+  const { limit } = plan.page as Page;
   const asked = askedIn(finds);
   const lists = [...asked.values()];
-  const first = anyOfSql(
+  const where = anyOfSql(
     fields,
     lists.map(({ values }) => values),
-    plan.sort,
-    mostRecords + 1,
   );
-  const placed = { columns: placedColumns(fields, plan.sort), where: first.where };
+  const placed = engine.table.select(space.id, { columns: placedColumns(fields, plan.sort), where });
   const pages = lists.flatMap((list) => list.pages.map((page) => ({ values: list.values, page })));
-  const selection =
-    plan.page === null
-      ? first
-      : {
-          where: pagesSql(table.select(space.id, placed).sql, pages, plan.page.limit),
-          tail: `ORDER BY ${orderSql(plan.sort)}`,
-        };
-  const rows = await readRows(engine, finds, selection, mostBytes);
-  if (rows === null) return () => null;
-  const found = new Map<string, StoredRow[]>();
-  for (const row of rows) {
-    const key = keyOf(fields.map((field) => row._doc[slotOf(field)] as string));
-    const same = found.get(key);
-    if (same === undefined) found.set(key, [row]);
-    else same.push(row);
-  }
+  const ofPages = {
+    columns: rowColumns,
+    where: pagesSql(placed.sql, pages, limit),
+    tail: `ORDER BY ${orderSql(plan.sort)}`,
+  };
+  const rows = await readRows(engine, finds, engine.table.select(space.id, ofPages), mostBytes);
+  if (rows === null) return null;
+  const found = rowsByValues(rows, fields);
   return ({ values, plan: { page } }) => {
     const key = keyOf(values);
-    const all = found.get(key) ?? [];
-    if (page === null) return all.length > mostRecords ? null : all;
     // every page before one that has records is full
-    const start = (asked.get(key) as Asked).pages.indexOf(numberOf(page)) * page.limit;
-    return all.slice(start, start + page.limit);
+    const start = (asked.get(key) as Asked).pages.indexOf(numberOf(page as Page)) * limit;
+    return (found.get(key) ?? []).slice(start, start + limit);
   };
 }
 
 /** All records that one of the finds has: each takes its own. */
-async function readCompared(
-  engine: Engine,
-  finds: readonly Find[],
-): Promise<(find: Find) => readonly StoredRow[] | null> {
-  const { sort } = (finds as [Find])[0].plan;
-  const where = new Set(finds.map(({ plan }) => conditionsSql(plan.conditions)));
-  const tail = `ORDER BY ${orderSql(sort)} LIMIT ${mostCompared.records + 1}`;
-  const rows = await readRows(engine, finds, { where: [...where].join(' OR '), tail }, mostCompared.bytes);
-  if (rows === null || rows.length > mostCompared.records) return () => null;
+async function readCompared(engine: Engine, finds: readonly Find[]): Promise<FoundRows | null> {
+  const where = [...new Set(finds.map(({ plan }) => conditionsSql(plan.conditions)))].join(' OR ');
+  const statement = sorted(engine, finds, where, mostCompared.records + 1);
+  const rows = await readRows(engine, finds, statement, mostCompared.bytes);
+  if (rows === null || rows.length > mostCompared.records) return null;
   return ({ plan }) => {
     const found = rows.filter(rowTest(plan.conditions));
     return found.length > mostRecords ? null : found;
   };
 }
 
-/** Null: they have too many bytes. */
+/**
+ * Some of the records that meet a condition, in the order of the finds. Which they are does not matter, so the engine sorts
+ * them when it has them: to read in order costs it three times as much.
+ * @param many what stands behind LIMIT
+ */
+function sorted({ table }: Engine, finds: readonly Find[], where: string, many: number | string): Shared {
+  const [{ space, plan }] = finds as [Find];
+  const columns = [rowColumns, ...orderColumns(plan.sort)].join(', ');
+  const some = table.select(space.id, { columns, where: `(${where})`, tail: `LIMIT ${many}` });
+  const sql = `SELECT ${rowColumns} FROM (${some.sql}) ORDER BY ${orderSql(plan.sort)}`;
+  return { ...some, sql, settings: mostSorted };
+}
+
+/** Null: they have more than `most` bytes. */
 async function readRows(
-  { db, table }: Engine,
+  { db }: Engine,
   finds: readonly Find[],
-  selection: { readonly where: string; readonly tail: string },
+  { settings: own, ...statement }: Shared,
   most: number,
 ): Promise<readonly StoredRow[] | null> {
   const [{ space, settings, timeout: within }] = finds as [Find];
   const stream = await db.stream({
-    ...table.select(space.id, { columns: rowColumns, ...selection, where: `(${selection.where})` }),
-    ...{ account: space.ownerId, settings, timeout: within, format: 'RowBinary', fewRows: true },
+    ...{ ...statement, account: space.ownerId, timeout: within, format: 'RowBinary', fewRows: true },
+    settings: [usualBlocks, own, settings].filter(Boolean).join(', '),
     signal: AbortSignal.timeout(timeout),
   });
   const found: StoredRow[] = [];
@@ -137,6 +173,33 @@ async function readRows(
     if (bytes > most) return null;
     rows.add(piece);
     while (rows.next()) found.push(readRow(rows.bytes, rows.start));
+  }
+  return found;
+}
+
+function findsByForm(finds: readonly Find[]): ReadonlyMap<string, readonly Find[]> {
+  const forms = new Map<string, Find[]>();
+  for (const find of finds) {
+    const same = forms.get(find.form);
+    if (same === undefined) forms.set(find.form, [find]);
+    else same.push(find);
+  }
+  return forms;
+}
+
+/** Records that have a value in each of some fields, by their values. */
+function rowsByValues(
+  rows: readonly StoredRow[],
+  fields: readonly Field[],
+): ReadonlyMap<string, readonly StoredRow[]> {
+  const found = new Map<string, StoredRow[]>();
+  for (const row of rows) {
+    const values = fields.map((field) => row._doc[slotOf(field)]);
+    if (values.includes(undefined)) continue;
+    const key = keyOf(values as string[]);
+    const same = found.get(key);
+    if (same === undefined) found.set(key, [row]);
+    else same.push(row);
   }
   return found;
 }
@@ -190,12 +253,17 @@ function areShared({ plain, others }: Conditions): boolean {
   );
 }
 
-/** Names the finds that can share a statement. */
-export function shapeOf(
+/**
+ * Names what finds have in common.
+ * @param limits of the statement
+ * @returns form: of those that compare the same; together: of those that can share a statement
+ */
+export function formOf(
   { id }: RecordSpace,
   { conditions, sort, page }: ReadPlan,
   { fields }: Compared,
-): string {
+  limits: string,
+): { readonly form: string; readonly together: string } {
   const nameOf = (target: Target): string => (typeof target === 'string' ? target : slotOf(target));
   const order = sort?.map(({ target, descending }) => `${nameOf(target)}${descending ? ' down' : ''}`);
   const compared =
@@ -208,7 +276,9 @@ export function shapeOf(
               ? one.group
               : `${nameOf(one.target)} ${'operator' in one ? one.operator : 'eq'}`,
         );
-  return `${id} ${compared.join()} ${order?.join() ?? ''}${page === null ? '' : ` pages of ${page.limit}`}`;
+  const nameFor = (what: string): string => `${id} ${what} ${order?.join() ?? ''} ${limits}`;
+  const form = nameFor(`${compared.join()}${page === null ? '' : ` pages of ${page.limit}`}`);
+  return { form, together: fields.length > 0 && page === null ? nameFor('any') : form };
 }
 
 /** The page of a plan. @param rows all that it has, in order */

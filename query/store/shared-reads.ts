@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
@@ -7,9 +8,14 @@ import type { ReadPlan } from '../input/read-plan.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { comparedIn, type Find, readFinds, shapeOf } from './find-statement.ts';
+import { comparedIn, type Find, formOf, readFinds } from './find-statement.ts';
 import { type Lookup, readLookups } from './lookup-statement.ts';
 import type { FindAnswers, LookupKey } from './record-store.ts';
+
+interface Engine {
+  readonly db: Database;
+  readonly table: RecordsTable;
+}
 
 type WaitingFind = Waiting<Find, readonly StoredRow[] | null>;
 
@@ -17,9 +23,14 @@ type WaitingFind = Waiting<Find, readonly StoredRow[] | null>;
 const perStatement = { lookups: 256, finds: 64 };
 /** Of each kind, in this process. */
 const waitingLimit = 20_000;
-/** Shapes of finds that are known to have many records, and for how long that counts. Milliseconds. */
-const largeShapes = 1000;
-const largeFor = 60_000;
+/** Forms of finds that are known to have many records, and for how long that counts. Milliseconds. */
+const costlyForms = 1000;
+const costlyFor = 60_000;
+/** After so long finds that compare other fields are not held up any longer, nor for some time on. Milliseconds. */
+const patience = 500;
+const apartFor = 10_000;
+/** Clients that got answers mostly ask again at once, and a statement costs little more with them. Milliseconds. */
+const linger = { part: 1 / 4, most: 20 };
 
 /**
  * Reads that share statements: reads that come while one is under way gather for the next one. So an idle server adds no
@@ -29,7 +40,8 @@ export class SharedReads {
   readonly table: RecordsTable;
   readonly #lookups: StatementQueues<Lookup, readonly StoredRow[]>;
   readonly #finds: StatementQueues<Find, readonly StoredRow[] | null>;
-  readonly #large = new LRUCache<string, true>({ max: largeShapes, ttl: largeFor });
+  /** Forms of finds, and queues that are not for several of them. */
+  readonly #costly = new LRUCache<string, true>({ max: costlyForms, ttl: costlyFor });
 
   constructor(args: {
     readonly db: Database;
@@ -44,6 +56,7 @@ export class SharedReads {
       full: 'too many look-ups wait',
       sizeLimit: perStatement.lookups,
       onStatement: metrics.batch('record_lookups'),
+      linger,
       run: (lookups) => settleAll(lookups, () => readLookups(engine, lookups)),
     });
     this.#finds = new StatementQueues({
@@ -51,6 +64,7 @@ export class SharedReads {
       full: 'too many finds wait',
       sizeLimit: perStatement.finds,
       onStatement: metrics.batch('record_finds'),
+      linger,
       run: (finds) => this.#runFinds(engine, finds),
     });
   }
@@ -65,8 +79,7 @@ export class SharedReads {
   }
 
   /**
-   * The records of a plan, together with finds of the same space that compare the same fields, and want the same order.
-   * Other spaces do not wait for it.
+   * The records of a plan, together with finds of the same space and in the same order. Other spaces do not wait for it.
    */
   async find<Result>(
     space: RecordSpace,
@@ -77,8 +90,9 @@ export class SharedReads {
     const compared = comparedIn(plan);
     if (compared === null) return alone();
     // access tokens may have limits of their own
-    const queue = `${shapeOf(space, plan, compared)} ${settings} ${timeout ?? ''}`;
-    if (this.#large.has(queue)) return alone();
+    const { form, together } = formOf(space, plan, compared, `${settings} ${timeout ?? ''}`);
+    if (this.#costly.has(form)) return alone();
+    const queue = this.#costly.has(together) ? form : together;
     let end = (): void => {};
     const over = new Promise<void>((resolve) => {
       end = resolve;
@@ -92,6 +106,7 @@ export class SharedReads {
         signal,
         space,
         plan,
+        form,
         over,
         settings,
         timeout,
@@ -103,29 +118,50 @@ export class SharedReads {
     }
   }
 
-  #runFinds(
-    engine: { readonly db: Database; readonly table: RecordsTable },
-    finds: readonly WaitingFind[],
-  ): Promise<void> {
+  async #runFinds(engine: Engine, finds: readonly WaitingFind[]): Promise<void> {
+    const [{ queue, form }] = finds as [WaitingFind];
+    if (queue === form) return this.#answer(engine, finds);
+    if (this.#costly.has(queue)) return this.#sendApart(finds);
+    const answered = this.#answer(engine, finds);
+    const sooner = new AbortController();
+    const late = sleep(patience, true, { signal: sooner.signal }).catch(() => false);
+    // those that compare other fields do not wait for what takes long
+    if (await Promise.race([late, answered.then(() => false)]))
+      this.#costly.set(queue, true, { ttl: apartFor });
+    sooner.abort();
+  }
+
+  async #answer(engine: Engine, finds: readonly WaitingFind[]): Promise<void> {
     const [first] = finds as [WaitingFind];
     if (finds.length === 1) {
       first.resolve(null);
       // what comes meanwhile gathers
       return first.over;
     }
-    return settleAll(finds, async () => {
-      const found = await readFinds(engine, finds).catch((error: unknown) => {
-        // what several cost together says nothing of one alone; but they had their time
-        const limit = exceededLimit(error);
-        if (limit === null || limit.of === 'time') throw error;
-        return () => null;
-      });
+    const areAlike = finds.every(({ form }) => form === first.form);
+    const read = readFinds(engine, finds).catch((error: unknown) => {
+      // what several cost together says nothing of one alone; but those of one form had their time
+      const limit = exceededLimit(error);
+      if (limit === null || (limit.of === 'time' && areAlike)) throw error;
+      return null;
+    });
+    if (!areAlike && (await read.catch(() => undefined)) === null) {
+      this.#costly.set(first.queue, true);
+      return this.#sendApart(finds);
+    }
+    await settleAll(finds, async () => {
+      const found = await read;
       return (find) => {
-        const rows = found(find);
-        if (rows === null) this.#large.set(find.queue, true);
+        const rows = found?.(find) ?? null;
+        if (rows === null) this.#costly.set(find.form, true);
         return rows;
       };
     });
+  }
+
+  /** They share statements with those of their own form alone. */
+  #sendApart(finds: readonly WaitingFind[]): void {
+    for (const find of finds) this.#finds.add({ ...find, queue: find.form }).then(find.resolve, find.reject);
   }
 }
 

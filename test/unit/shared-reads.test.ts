@@ -1,6 +1,6 @@
-/** Finds that share statements: an expensive shape of them holds up nobody else. */
+/** Finds that share statements: each has its own records, and an expensive one holds up nobody else. */
 import { randomUUID } from 'node:crypto';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
 import { equals } from '../../query/input/parse-conditions.ts';
@@ -21,89 +21,149 @@ const { signal } = new AbortController();
 const newId = createUuidV7();
 const newSpace = (): RecordSpace => spaceWith(structure, { id: randomUUID() });
 
-t.test(
-  'finds of one shape that take long hold up neither others of their space nor other spaces',
-  async (t) => {
-    const { db, database } = await openMigratedChdb(t);
-    const [busy, other] = [newSpace(), newSpace()];
-    let release = (): void => {};
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const isSlow = (sql: string): boolean => sql.includes(busy.id) && sql.includes('t0 IN');
-    let held = 0;
-    let statements = 0;
-    const slow: Database = {
-      ...db,
-      async stream(statement) {
-        statements++;
-        if (isSlow(statement.sql)) {
-          held++;
-          await released;
-        }
-        return db.stream(statement);
-      },
-    };
-    const reads = new SharedReads({ db: slow, database, metrics: unmeasured });
-    const rows = [busy, other].flatMap(({ id }) =>
-      [0, 1, 2, 3].map(
-        (i) => `('${id}', '${newId()}', now64(3), now64(3), 'n${i}', ${i}, map('t0', 'n${i}', 'n0', '${i}'))`,
-      ),
-    );
-    const columns = 'space, _id, _created_at, _updated_at, t0, n0, _doc';
-    await db.command({ sql: `INSERT INTO ${database}.records (${columns}) VALUES ${rows.join(', ')}` });
+type Values = Partial<Record<'name' | 'age', string | number>>;
 
-    const order: string[] = [];
-    const find = async (
-      space: RecordSpace,
-      field: Field,
-      value: string | number,
-      alone = async () => 'alone',
-    ) => {
-      const conditions = {
-        relationship: 'And' as const,
-        plain: [equals(field, value)],
-        others: [],
-        hashed: [],
-      };
-      const shared = (found: readonly StoredRow[]): string => found.map(({ _doc }) => _doc.t0).join();
-      const answers = { shared, alone, settings: '', timeout: undefined };
-      const answer = await reads.find(space, { conditions, sort: null, page: null }, signal, answers);
-      order.push(`${space === busy ? 'busy' : 'other'} ${field.name} ${answer}`);
-    };
-    // the first is alone with its statement, and the next ones share one: both are held
-    let end = (): void => {};
-    const first = find(busy, name, 'n0', async () => {
-      await new Promise<void>((resolve) => {
+/** Reads of an engine with spaces. @param isHeld statements that wait until they are released */
+async function open(t: Test, isHeld: (sql: string) => boolean = () => false) {
+  const { db, database } = await openMigratedChdb(t);
+  const statements: string[] = [];
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const holding: Database = {
+    ...db,
+    async stream(statement) {
+      statements.push(statement.sql);
+      if (isHeld(statement.sql)) await released;
+      return db.stream(statement);
+    },
+  };
+  const reads = new SharedReads({ db: holding, database, metrics: unmeasured });
+  /** @returns names of the records that have the values, or what `alone` gives for a find that shares no statement */
+  const find = (space: RecordSpace, values: Values, alone = async () => 'alone'): Promise<string> => {
+    const plain = Object.entries(values).map(([of, value]) => equals(of === 'name' ? name : age, value));
+    const conditions = { relationship: 'And' as const, plain, others: [], hashed: [] };
+    const shared = (found: readonly StoredRow[]): string => found.map(({ _doc }) => _doc.t0).join();
+    const answers = { shared, alone, settings: '', timeout: undefined };
+    return reads.find(space, { conditions, sort: null, page: null }, signal, answers);
+  };
+  return {
+    /** Of several finds each. */
+    statements,
+    release,
+    find,
+    /** A find without records, whose own statement lasts until the returned function is called. */
+    occupy(space: RecordSpace): () => Promise<string> {
+      let end = (): void => {};
+      const ended = new Promise<void>((resolve) => {
         end = resolve;
       });
-      return 'alone';
-    });
-    const later = [1, 2, 3].map((i) => find(busy, name, `n${i}`));
-    const others = (): Promise<unknown> =>
-      Promise.all([
-        ...[1, 2, 3].map((i) => find(busy, age, i)),
-        ...[1, 2, 3].map((i) => find(other, name, `n${i}`)),
+      const found = find(space, { name: 'nobody' }, async () => {
+        await ended;
+        return '';
+      });
+      return () => {
+        end();
+        return found;
+      };
+    },
+    async store(space: RecordSpace, records: readonly Values[]): Promise<void> {
+      const rows = records.map(({ name, age }) => {
+        const doc = [name === undefined ? [] : `'t0', '${name}'`, age === undefined ? [] : `'n0', '${age}'`];
+        const values = `${name === undefined ? 'NULL' : `'${name}'`}, ${age ?? 'NULL'}, map(${doc.flat().join()})`;
+        return `('${space.id}', '${newId()}', now64(3), now64(3), ${values})`;
+      });
+      const columns = 'space, _id, _created_at, _updated_at, t0, n0, _doc';
+      await db.command({ sql: `INSERT INTO ${database}.records (${columns}) VALUES ${rows.join(', ')}` });
+    },
+  };
+}
+
+const four = [0, 1, 2, 3].map((i) => ({ name: `n${i}`, age: i }));
+
+t.test(
+  'finds that take long hold up others of their space for a moment, and other spaces never',
+  async (t) => {
+    const [busy, other] = [newSpace(), newSpace()];
+    const engine = await open(t, (sql) => sql.includes(busy.id) && sql.includes('t0 IN'));
+    for (const space of [busy, other]) await engine.store(space, four);
+    const one = (i: number) => async () => `n${i}`;
+    const others = async (): Promise<void> => {
+      const found = [1, 2, 3].flatMap((i) => [
+        engine.find(busy, { age: i }, one(i)),
+        engine.find(other, { name: `n${i}` }, one(i)),
       ]);
-    const answered = [
-      'busy age alone',
-      'busy age n2',
-      'busy age n3',
-      'other name alone',
-      'other name n2',
-      'other name n3',
-    ];
+      t.strictSame(await Promise.all(found), ['n1', 'n1', 'n2', 'n2', 'n3', 'n3']);
+    };
+    const end = engine.occupy(busy);
+    let isDone = false;
+    const later = Promise.all([1, 2, 3].map((i) => engine.find(busy, { name: `n${i}` }, one(i)))).finally(
+      () => {
+        isDone = true;
+      },
+    );
     await others();
-    t.strictSame(order.splice(0).sort(), answered);
-    end();
-    await first;
-    t.strictSame(order.splice(0), ['busy name alone']);
+    await end();
     await others();
-    t.strictSame(order.splice(0).sort(), answered, 'also while a statement of several is held');
-    t.equal(held, 1);
-    release();
-    await Promise.all(later);
-    t.strictSame(order.sort(), ['busy name n1', 'busy name n2', 'busy name n3']);
-    t.equal(statements, 5, 'those of one shape shared theirs');
+    const held = engine.statements.filter((sql) => sql.includes(busy.id) && sql.includes('t0 IN'));
+    t.equal(held.length, 1, 'a statement of several is held');
+    t.notOk(isDone);
+    engine.release();
+    t.strictSame(await later, ['n1', 'n2', 'n3']);
+  },
+);
+
+t.test('finds that compare different fields share a statement, and each has its own records', async (t) => {
+  const [space, engine] = [newSpace(), await open(t)];
+  await engine.store(space, [
+    ...four,
+    { name: 'n1', age: 7 },
+    { name: 'no age' },
+    { age: 3 },
+    { name: 'n1' },
+  ]);
+  const end = engine.occupy(space);
+  const asked: readonly (readonly [Values, string])[] = [
+    [{ name: 'n1' }, 'n1,n1,n1'],
+    [{ age: 1 }, 'n1'],
+    [{ age: 3 }, 'n3,'],
+    [{ name: 'n1', age: 7 }, 'n1'],
+    [{ age: 7, name: 'n1' }, 'n1'],
+    [{ name: 'n1', age: 8 }, ''],
+    // of a record without a name it is none
+    [{ name: 'undefined' }, ''],
+    [{ name: 'undefined', age: 3 }, ''],
+    ...Array.from({ length: 40 }, (_, i) => [{ name: `n${i % 4}`, age: i }, i < 4 ? `n${i}` : ''] as const),
+  ];
+  const found = Promise.all(asked.map(([values]) => engine.find(space, values)));
+  await end();
+  t.strictSame(
+    await found,
+    asked.map(([, names]) => names),
+  );
+  t.equal(engine.statements.length, 1);
+});
+
+t.test(
+  'where finds of several fields have too many records together, those of the same fields share',
+  async (t) => {
+    const [space, engine] = [newSpace(), await open(t)];
+    await engine.store(space, [...four, ...Array.from({ length: 6500 }, () => ({ name: 'many', age: 50 }))]);
+    const ask = async (): Promise<readonly string[]> => {
+      const end = engine.occupy(space);
+      const found = [1, 2, 3].flatMap((i) => [
+        engine.find(space, { age: i }, async () => `n${i}`),
+        engine.find(space, { name: `n${i}` }, async () => `n${i}`),
+      ]);
+      const many = engine.find(space, { age: 50 }, async () => 'many, alone');
+      await end();
+      return Promise.all([...found, many]);
+    };
+    const answers = ['n1', 'n1', 'n2', 'n2', 'n3', 'n3', 'many, alone'];
+    t.strictSame(await ask(), answers);
+    t.equal(engine.statements.splice(0).filter((sql) => sql.includes(' OR ')).length, 1);
+    t.strictSame(await ask(), answers);
+    t.equal(engine.statements.filter((sql) => sql.includes(' OR ')).length, 0);
   },
 );

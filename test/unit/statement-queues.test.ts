@@ -1,4 +1,5 @@
 /** What goes into which statement, and in whose turn: common/clickhouse/statement-queues.ts. */
+import { mock } from 'node:test';
 import fc from 'fast-check';
 import t from 'tap';
 import { type Queued, StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
@@ -233,3 +234,28 @@ t.test('a flood that is longer than a list of arguments may be is no more than a
   t.strictSame(statements[2], ['other']);
   t.equal(statements.length, 30);
 });
+
+t.test(
+  'after a statement of several the next one waits for as many, and after one of one for none',
+  async (t) => {
+    // time stands still
+    mock.timers.enable({ apis: ['setTimeout'] });
+    t.teardown(() => mock.timers.reset());
+    const { add, statements, release, step } = openQueues({ linger: { part: 1e9, most: 1e9 } });
+    const done = [add('1'), add('2'), add('3')];
+    await step();
+    t.strictSame(statements, [['1'], ['2', '3']]);
+    done.push(add('4'));
+    await step();
+    done.push(add('5'));
+    await turn();
+    t.equal(statements.length, 2, 'two were answered, and one waited');
+    done.push(add('6'));
+    await turn();
+    t.strictSame(statements.slice(2), [['4', '5', '6']]);
+    await step();
+    release();
+    done.push(add('7'), add('8'), add('9'));
+    t.strictSame(await Promise.all(done), ['1', '2', '3', '4', '5', '6', '7', '8', '9']);
+  },
+);
