@@ -59,11 +59,15 @@ export class IndexBuilds<Entry extends Indexed> {
 
   /** Begins the indexes of a table that has no rows yet: they get theirs as it does. @param unique slots of unique fields */
   begin(spaceId: string, table: MemoryTable, unique: readonly string[]): void {
+    for (const shape of this.firstOf(spaceId, unique)) if (table.beginIndex(shape)) table.continueIndex(0);
+    this.#asked.delete(spaceId);
+  }
+
+  /** The indexes that a table begins with, beside that of its ids. */
+  firstOf(spaceId: string, unique: readonly string[]): readonly IndexShape[] {
     const asked = [...(this.#asked.get(spaceId)?.values() ?? [])].filter(({ times }) => times > 1);
     const often = asked.sort((a, b) => b.times - a.times).map(({ shape }) => shape);
-    for (const shape of [...unique.map(lookupShape), ...often.slice(0, mostIndexes / 2)])
-      if (table.beginIndex(shape)) table.continueIndex(0);
-    this.#asked.delete(spaceId);
+    return [...unique.map(lookupShape), ...often.slice(0, mostIndexes / 2)];
   }
 
   /** A request for records of a space was not answered from memory: indexes of these shapes would have helped. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { idSpan, type PackedRows, type Span } from '../sql/packed-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
+import { heldBytes, type RowSizes } from './held-bytes.ts';
 import { IndexBuilds, type Indexed } from './index-builds.ts';
 import { type IndexShape, lookupShape, shapeText } from './index-shape.ts';
 import { MemoryTable } from './memory-table.ts';
@@ -99,6 +100,10 @@ export class MemoryTables {
     return entry.table;
   }
 
+  /** The most that the table of a space takes when it is begun. */
+  bytesOf(spaceId: string, unique: readonly string[], sizes: RowSizes): number {
+    return heldBytes(sizes, 1 + this.#builds.firstOf(spaceId, unique).length);
+  }
   /** Whether there is room for a table of this size. */
   hasRoom(account: string, bytes: number): boolean {
     const { bytes: used, share } = this.#shares(account);

@@ -3,6 +3,7 @@ import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { keysTable, recordsTable } from '../../common/metadata/migrations/record-tables.ts';
 import type { Condition } from '../input/parse-conditions.ts';
+import { largeRow } from '../memory/held-bytes.ts';
 import type { StoredValue } from '../structure/field.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Conversion } from './convert-sql.ts';
@@ -43,8 +44,8 @@ export interface Sql {
 /** In place of a space: it needs the records of all of them. */
 export const allSpaces = '*';
 
-/** The size of a space is estimated from so many of its records. */
-const sampledRecords = 1000;
+/** The most that a slot and the lengths take beside a value of a row in memory. */
+const slotBytes = 9;
 
 /** Spaces of one statement: its text holds their ids. */
 const spacesAtOnce = 1000;
@@ -215,11 +216,13 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceIds[0] as string), space: allSpaces };
   }
 
-  /** How many records a space has (`_rows`), and how long their values are as text, on average of some of them (`_length`). */
-  sizeOf(spaceId: string): Sql {
+  /** The sizes of the records of a space, as `RowSizes` has them. @param some they are estimated from so many */
+  sizeOf(spaceId: string, some?: number): Sql {
     const from = `FROM ${this.#records} WHERE space = ${textLiteral(spaceId)}`;
-    const sql = `SELECT (SELECT toFloat64(count()) ${from}) AS _rows, avg(length(toString(_doc))) AS _length
-      FROM (SELECT _doc ${from} LIMIT ${sampledRecords})`;
+    const limit = some === undefined ? '' : ` LIMIT ${some}`;
+    const sql = `SELECT (SELECT toFloat64(count()) ${from}) AS count, toFloat64(max(value)) AS largest,
+      count * if(count() = 0, 0, avg(size * if(size > ${largeRow}, 2, 1))) AS bytes
+      FROM (SELECT ${valueBytes} AS value, value + ${slotBytes} * length(_doc) AS size ${from}${limit})`;
     return { sql, home: this.homeOf(spaceId) };
   }
 

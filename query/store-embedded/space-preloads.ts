@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { upTo } from '../../common/limits/up-to.ts';
 import type { Log } from '../../common/log/log.ts';
+import type { RowSizes } from '../memory/held-bytes.ts';
 import type { TableLoad } from '../memory/memory-tables.ts';
 import { PackedRows } from '../sql/packed-row.ts';
 import { rowColumns } from '../sql/record-row.ts';
@@ -37,8 +38,8 @@ const keptSpaces = 10_000;
 const pause = 600_000;
 /** Its reads have a turn of their own: they do not wait behind the finds that they are to spare the engine. */
 const readsOfItsOwn = 'preloads';
-/** Bytes that a record takes beside what its map has as text. */
-const recordOverhead = 120;
+/** The size of a space is first estimated from so many of its records. */
+const sampledRecords = 1000;
 /** Milliseconds for which it keeps the event loop from everything else. */
 const busyFor = 2;
 /** Bytes of a record that is not whole yet: a space with such records is not kept. */
@@ -88,11 +89,18 @@ export class SpacePreloads {
   async #preload(space: RecordSpace, misses: Misses): Promise<void> {
     const { tables } = this.#deps.known;
     try {
-      const { records, bytes } = await this.#sizeOf(space);
-      misses.threshold = Math.max(this.#fewest, records / recordsPerMiss);
+      const some = await this.#sizesOf(space, sampledRecords);
+      misses.threshold = Math.max(this.#fewest, some.count / recordsPerMiss);
       if (misses.count < misses.threshold) return;
       misses.count = 0;
-      const fits = tables.hasRoom(space.ownerId, bytes) && (await this.#read(space));
+      const unique = uniqueSlots(space.stored);
+      const hasRoom = (sizes: RowSizes): boolean =>
+        tables.hasRoom(space.ownerId, tables.bytesOf(space.id, unique, sizes));
+      // one that could not end would begin again and again
+      const fits =
+        hasRoom(some) &&
+        (some.count <= sampledRecords || hasRoom(await this.#sizesOf(space))) &&
+        (await this.#read(space));
       if (!fits) misses.notBefore = performance.now() + pause;
     } catch (error) {
       misses.notBefore = performance.now() + pause;
@@ -101,14 +109,11 @@ export class SpacePreloads {
     }
   }
 
-  async #sizeOf({ id }: RecordSpace): Promise<{ records: number; bytes: number }> {
+  /** @param some they are estimated from so many */
+  async #sizesOf({ id }: RecordSpace, some?: number): Promise<RowSizes> {
     const { db, table } = this.#deps;
-    const [row] = await db.rows<{ _rows: number; _length: number }>({
-      ...table.sizeOf(id),
-      account: readsOfItsOwn,
-    });
-    const { _rows: records = 0, _length: length = 0 } = row ?? {};
-    return { records, bytes: records * (length + recordOverhead) };
+    const [sizes] = await db.rows<RowSizes>({ ...table.sizeOf(id, some), account: readsOfItsOwn });
+    return sizes as RowSizes;
   }
 
   /** @returns whether there is room for all records */

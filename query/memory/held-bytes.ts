@@ -1,0 +1,31 @@
+import { RowSlabs } from './row-slabs.ts';
+
+/** Id, times, head and padding of a row, and its place; they may not fill the space that has grown for them. */
+const rowBytes = 75;
+/** An entry of an index whose blocks are half full. */
+const entryBytes = 34;
+/** Of a table, and of each index, with their first blocks. */
+const tableBytes = 8 * 1024;
+const indexBytes = 2 * 1024;
+const mebibyte = 1024 * 1024;
+
+/** Bytes of a row before which as much of a slab may stay free. */
+export const largeRow = 64 * 1024;
+
+/** Of all records of a space. */
+export interface RowSizes {
+  readonly count: number;
+  /** Bytes of all values and their slots; those of rows above `largeRow` twice. */
+  readonly bytes: number;
+  /** Bytes of the values of the largest record. */
+  readonly largest: number;
+}
+
+/** The most that a table in memory takes: a space that may not fit is not to be read. @param indexes that of the ids included */
+export function heldBytes({ count, bytes, largest }: RowSizes, indexes: number): number {
+  if (largest > RowSlabs.largest) return Number.POSITIVE_INFINITY;
+  const rows = (count * rowBytes + bytes) * (1 + largeRow / mebibyte);
+  // the last slab is as large as half of the others at most
+  const lastSlab = Math.min(rows / 2, mebibyte);
+  return tableBytes + rows + lastSlab + indexes * (indexBytes + count * entryBytes);
+}
