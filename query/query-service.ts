@@ -159,9 +159,9 @@ export function queryRoutes(args: QueryDeps): Route[] {
       ttl: config.loginTokenTtl,
     }),
   };
-  const candidates = new Candidates({ store, checks: new HashChecks(args) });
   const { readMaxRows: maxRows = 0, readLimits = readLimitDefaults } = config;
   const cost = { maxRows, timeout: readLimits.timeout };
+  const candidates = new Candidates({ store, checks: new HashChecks(args), cost });
   const reading = {
     ...deps,
     candidates,

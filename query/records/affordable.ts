@@ -2,6 +2,7 @@ import { type ExceededLimit, exceededLimit } from '../../common/clickhouse/excee
 import { queryTooExpensive } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
+import { costSql, countedSettings, countedSql } from '../sql/aggregate-sql.ts';
 import { keysIn } from '../sql/conditions-sql.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
@@ -36,6 +37,31 @@ export async function affordable<Result>(
       error,
     );
   }
+}
+
+/** A read that may be done early: the limit is of records that the engine plans to read, and beyond it of those it reads. */
+export function untilDone<Result>(
+  maxRows: number,
+  read: (limits: { readonly maxRows: number; readonly counted?: string }) => Promise<Result>,
+): Promise<Result> {
+  return read({ maxRows }).catch((error: unknown) => {
+    if (exceededLimit(error)?.of !== 'rows') throw error;
+    return read({ maxRows: 0, counted: countedSql(maxRows) });
+  });
+}
+
+/**
+ * Settings of a statement.
+ * @param limits.maxRows null: there is none
+ * @param space absent: a stream, whose readers may take their time
+ */
+export function costOf(
+  { maxRows, counted }: { readonly maxRows: number | null; readonly counted?: string | undefined },
+  space?: RecordSpace,
+): string {
+  if (maxRows === null) return '';
+  const cost = costSql(maxRows, space?.limits?.timeout);
+  return counted === undefined ? cost : `${cost}, ${countedSettings}`;
 }
 
 function helpFor({ of }: ExceededLimit, { fields }: Structure, conditions: Conditions): string {

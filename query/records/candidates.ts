@@ -8,6 +8,7 @@ import type { StoredRow } from '../sql/stored-row.ts';
 import { valueSql } from '../sql/value-sql.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import { affordable, costFor, costOf, type ReadCost, untilDone } from './affordable.ts';
 import type { Candidate, HashChecks } from './hash-checks.ts';
 
 /** The records, by all conditions but those on hashed fields. */
@@ -20,10 +21,13 @@ const maxCandidates = 10;
 export class Candidates {
   readonly #store: RecordStore;
   readonly #checks: HashChecks;
+  readonly #cost: ReadCost;
 
-  constructor({ store, checks }: { store: RecordStore; checks: HashChecks }) {
+  /** @param args.cost what the search for them may take */
+  constructor({ store, checks, cost }: { store: RecordStore; checks: HashChecks; cost: ReadCost }) {
     this.#store = store;
     this.#checks = checks;
+    this.#cost = cost;
   }
 
   /**
@@ -38,7 +42,7 @@ export class Candidates {
 
   /**
    * Conditions on hashed fields are checked here, and become one on ids. Null: no record meets them. Throws a 400 when
-   * they leave too many.
+   * the others leave too many, and a 422 when their search would cost too much.
    */
   async narrow(space: RecordSpace, conditions: Conditions, signal: AbortSignal): Promise<Narrowed | null> {
     const where = conditionsSql(conditions);
@@ -64,17 +68,19 @@ export class Candidates {
   ): Promise<readonly Candidate[]> {
     const { db, table } = this.#store;
     const hashes = conditions.hashed.map(({ field }) => valueSql(field));
-    const statement = table.select(space.id, {
-      columns: `${rowColumns}, [${hashes.join(', ')}] AS _hashes`,
-      where: conditionsSql(conditions),
-      keyed: keyedConditions(conditions),
-      tail: `ORDER BY _id LIMIT ${limit}`,
-    });
-    const rows = await db.rows<StoredRow & { _hashes: (string | null)[] }>({
-      ...statement,
-      signal,
-      account: space.ownerId,
-    });
+    const cost = costFor(space, this.#cost);
+    const read = (limits: { readonly maxRows: number; readonly counted?: string }) =>
+      db.rows<StoredRow & { _hashes: (string | null)[] }>({
+        ...table.select(space.id, {
+          columns: `${rowColumns}, [${hashes.join(', ')}] AS _hashes`,
+          where: conditionsSql(conditions),
+          keyed: keyedConditions(conditions),
+          ...(limits.counted !== undefined && { counted: limits.counted }),
+          tail: `ORDER BY _id LIMIT ${limit} SETTINGS ${costOf(limits, space)}`,
+        }),
+        ...{ signal, account: space.ownerId },
+      });
+    const rows = await affordable(space, conditions, cost, () => untilDone(cost.maxRows, read));
     return rows.map((row) => ({ row, hashes: row._hashes }));
   }
 }

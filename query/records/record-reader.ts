@@ -1,8 +1,7 @@
-import { exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
 import { type AggregatePlan, aggregateLimits } from '../input/aggregate/aggregate-plan.ts';
 import { allRecords, type Conditions, equals } from '../input/parse-conditions.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
-import { aggregateSql, costSql, countedSettings, countedSql } from '../sql/aggregate-sql.ts';
+import { aggregateSql, costSql } from '../sql/aggregate-sql.ts';
 import { anyOfSql, idsSql } from '../sql/conditions-sql.ts';
 import { rowColumns, storedJson, valueBytes } from '../sql/record-row.ts';
 import type { Selection } from '../sql/records-table.ts';
@@ -15,7 +14,7 @@ import type { StoredValue, Target } from '../structure/field.ts';
 import { type RecordParts, wholeRecord } from '../structure/record-parts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
-import { affordable, costFor, type ReadCost } from './affordable.ts';
+import { affordable, costFor, costOf, type ReadCost, untilDone } from './affordable.ts';
 import type { Candidates, Narrowed } from './candidates.ts';
 import { emptyRow, type GroupRow, groupsJson, wantedRows } from './group-rows.ts';
 import { asJsonArray } from './json-array.ts';
@@ -284,11 +283,8 @@ export class RecordReader {
       alone: async () => {
         const narrowed = await this.#candidates.narrow(space, conditions, signal);
         if (narrowed === null) return shared([]);
-        return alone({ ...narrowed, maxRows }).catch((error: unknown) => {
-          if (!mayEndEarly(plan) || exceededLimit(error)?.of !== 'rows') throw error;
-          // the limit is of records that the engine plans to read: now those are counted that it reads
-          return alone({ ...narrowed, maxRows: 0, counted: countedSql(cost.maxRows) });
-        });
+        if (maxRows === null || !mayEndEarly(plan)) return alone({ ...narrowed, maxRows });
+        return untilDone(maxRows, (limits) => alone({ ...narrowed, ...limits }));
       },
       settings: costOf({ maxRows }),
       timeout: space.limits?.timeout,
@@ -308,13 +304,6 @@ export class RecordReader {
 
 function shownBy({ structure }: RecordSpace, { select }: ReadPlan): RecordParts {
   return select ?? wholeRecord(structure);
-}
-
-/** @param space absent: a stream, whose readers may take their time */
-function costOf({ maxRows, counted }: Pick<Limited, 'maxRows' | 'counted'>, space?: RecordSpace): string {
-  if (maxRows === null) return '';
-  const cost = costSql(maxRows, space?.limits?.timeout);
-  return counted === undefined ? cost : `${cost}, ${countedSettings}`;
 }
 
 const noRecord = Buffer.from('null');

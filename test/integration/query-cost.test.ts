@@ -144,3 +144,31 @@ t.test('keys, and lists of all records, read as they like', async (t) => {
   t.strictSame((await limited.call({ path, structure, body })).body, { deleted: 1 });
   t.strictSame((await many.clear()).body, { deleted: 7999 });
 });
+
+t.test('the records that a hashed value is compared with are searched for within the limit', async (t) => {
+  const fields = structureOf('p', 'hashed', [
+    { name: 'key', type: 'TEXT', unique: true },
+    { name: 'number', type: 'NUMBER' },
+    { name: 'secret', type: 'TEXT', hashed: true },
+  ]);
+  const hashed = spaceOf(limited, 'p', 'hashed', fields);
+  for (const letter of ['a', 'b'])
+    await hashed.insert(
+      Array.from({ length: 4000 }, (_, number) => ({
+        ...{ key: `${letter}${number}`, number },
+        ...(number === 7 && { secret: letter }),
+      })),
+    );
+  const more = {
+    ...refused,
+    problems: [/would read (?:more than 5000|8 thousand) records, and READ_MAX_ROWS allows 5000: with eq/],
+  };
+  const wrong = 'number[gt]=5000&secret=a';
+  t.match(await hashed.find(wrong), more);
+  t.match(await hashed.findOne(wrong), more);
+  t.match(await hashed.updateOne(wrong, { number: 1 }), more);
+  t.match(await limited.call({ path: '/p/hashed/_count_', structure: fields, query: wrong }), more);
+  t.match(await hashed.find('key=b7&secret=b'), { status: 200, body: [{ key: 'b7' }] });
+  // it ends with the first records that are too many to compare
+  t.match(await hashed.find('number[gt]=5&secret=a'), { status: 400, code: 'invalid_condition' });
+});

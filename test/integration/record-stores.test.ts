@@ -75,11 +75,9 @@ class Client {
 
   constructor(store: RecordStore) {
     this.store = store;
-    this.reader = new RecordReader({
-      store,
-      candidates: new Candidates({ store, checks: {} as HashChecks }),
-      cost: { maxRows: 0, timeout: 30_000 },
-    });
+    const cost = { maxRows: 0, timeout: 30_000 };
+    const candidates = new Candidates({ store, checks: {} as HashChecks, cost });
+    this.reader = new RecordReader({ store, candidates, cost });
   }
 
   async insert(
