@@ -1,3 +1,4 @@
+import { largeRow } from '../sql/records-table.ts';
 import { RowSlabs } from './row-slabs.ts';
 
 /** Id, times, head and padding of a row, and its place; they may not fill the space that has grown for them. */
@@ -8,9 +9,6 @@ const entryBytes = 34;
 const tableBytes = 8 * 1024;
 const indexBytes = 2 * 1024;
 const mebibyte = 1024 * 1024;
-
-/** Bytes of a row before which as much of a slab may stay free. */
-export const largeRow = 64 * 1024;
 
 /** Of all records of a space. */
 export interface RowSizes {

@@ -3,7 +3,6 @@ import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { keysTable, recordsTable } from '../../common/metadata/migrations/record-tables.ts';
 import type { Condition } from '../input/parse-conditions.ts';
-import { largeRow } from '../memory/held-bytes.ts';
 import type { StoredValue } from '../structure/field.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Conversion } from './convert-sql.ts';
@@ -46,6 +45,8 @@ export const allSpaces = '*';
 
 /** The most that a slot and the lengths take beside a value of a row in memory. */
 const slotBytes = 9;
+/** Bytes of a row before which as much of a slab may stay free (query/memory/row-slabs.ts). */
+export const largeRow = 64 * 1024;
 
 /** Spaces of one statement: its text holds their ids. */
 const spacesAtOnce = 1000;
