@@ -26,8 +26,8 @@ const { values, positionals } = parseArgs({
 });
 const report = values['reporter-file'] === undefined ? undefined : createWriteStream(values['reporter-file']);
 const importAll = join(import.meta.dirname, 'import-all.mjs');
-const unitsTogether = 12;
 const outcomes: Outcome[] = [];
+const asked = new Set<string>();
 let count = 0;
 const began = performance.now();
 for (const suite of chosen(positionals)) await runSuite(suite);
@@ -49,7 +49,7 @@ function chosen(names: readonly string[]): Suite[] {
 }
 
 async function runSuite(suite: Suite): Promise<void> {
-  const { install, s3 } = suite;
+  const { env, install, s3 } = suite;
   if (install !== undefined && !isInstalled(install)) {
     const { status } = spawnSync('npm', ['ci', '--prefix', install, '--no-audit', '--no-fund'], {
       stdio: 'inherit',
@@ -59,9 +59,12 @@ async function runSuite(suite: Suite): Promise<void> {
   // loaded only where there is a server to start
   const server = s3 && (await (await import('./services/start-s3-server.ts')).startS3Server(s3));
   if (server === null) return;
-  const waiting = processesOf(filesOf(suite));
+  // what an earlier suite ran in the same way
+  const files = filesOf(suite).filter((file) => env !== undefined || s3 !== undefined || !asked.has(file));
+  for (const file of files) asked.add(file);
+  const waiting = processesOf(files);
   const run = {
-    env: { ...process.env, ...suite.env, ...server?.env },
+    env: { ...process.env, ...env, ...server?.env },
     timeout: Number(values.timeout ?? suite.timeout ?? 600),
   };
   const work = async (): Promise<void> => {
@@ -81,14 +84,18 @@ function isInstalled(folder: string): boolean {
   return (found?.mtimeMs ?? 0) > (wanted?.mtimeMs ?? 0);
 }
 
-/** Files that share a process: most unit tests take less time than the start of one. */
+/** Files that share a process: most take less time than its start. Whole servers, and full suites, have one each. */
 function processesOf(files: readonly string[]): (readonly string[])[] {
-  const units = files.filter((file) => file.startsWith('test/unit/'));
-  const shared = Array.from({ length: Math.ceil(units.length / unitsTogether) }, (_, index) =>
-    units.slice(index * unitsTogether, (index + 1) * unitsTogether),
-  );
+  const share = (folder: string, together: number): (readonly string[])[] => {
+    const inFolder = files.filter((file) => file.startsWith(folder) && file.endsWith('.test.ts'));
+    return Array.from({ length: Math.ceil(inFolder.length / together) }, (_, index) =>
+      inFolder.slice(index * together, (index + 1) * together),
+    );
+  };
+  const shared = [...share('test/integration/', 12), ...share('test/unit/', 18)];
+  const together = new Set(shared.flat());
   // the short ones at the end fill what the others leave
-  return [...files.filter((file) => !units.includes(file)).map((file) => [file]), ...shared];
+  return [...files.filter((file) => !together.has(file)).map((file) => [file]), ...shared];
 }
 
 /** @param timeout of a file, in seconds */

@@ -11,11 +11,13 @@ import { temporaryFolder } from './temporary-folder.ts';
 let engine: Promise<Database> | undefined;
 let databases = 0;
 
-/** One engine for all tests of a process: a process can have no second one beside it. */
+/** One engine for all tests of a file: a process can have no second one beside it. */
 async function openEngine(): Promise<Database> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-chdb-'));
   const db = openChdb({ path: join(folder, 'chdb') });
   t.teardown(async () => {
+    engine = undefined;
+    databases = 0;
     await db.close();
     await rm(folder, { recursive: true, force: true });
   });
