@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { ReadLimitsOfToken } from './common/auth/access-tokens.ts';
+import { type ReadLimitsOfToken, readLimitsOf } from './common/auth/access-tokens.ts';
 import { createTokenCommands, type TokenOrder } from './common/auth/issue-token.ts';
 import { type Config, readConfig } from './common/config/read-config.ts';
 import { secretsOf } from './common/config/secrets-of.ts';
@@ -69,8 +69,7 @@ function readLimits(rows: string | undefined, time: string | undefined): ReadLim
   const maxRows = integer('--read-max-rows', undefined, [0, 1e15]).means('').read(rows, problems);
   const timeout = integer('--read-timeout-ms', undefined, [100, 3_600_000]).means('').read(time, problems);
   if (problems.length > 0) throw new Error(problems.join('; '));
-  if (maxRows === undefined && timeout === undefined) return undefined;
-  return { ...(maxRows !== undefined && { maxRows }), ...(timeout !== undefined && { timeout }) };
+  return readLimitsOf(maxRows ?? null, timeout ?? null);
 }
 
 function readDuration(text: string | undefined): number | null {

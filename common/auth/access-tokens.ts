@@ -179,7 +179,7 @@ export class AccessTokens {
       createdAt: new Date(row.created),
       expiresAt: row.expires === null ? null : new Date(row.expires),
       revokedAt: row.revoked === null ? null : new Date(row.revoked),
-      ...limitsOf(row),
+      ...limitsIn(row),
     }));
   }
 
@@ -188,7 +188,13 @@ export class AccessTokens {
   }
 }
 
-function limitsOf({ most_rows: maxRows, timeout }: TokenRow): Pick<AccessToken, 'limits'> {
-  if (maxRows === null && timeout === null) return {};
-  return { limits: { ...(maxRows !== null && { maxRows }), ...(timeout !== null && { timeout }) } };
+function limitsIn({ most_rows: maxRows, timeout }: TokenRow): Pick<AccessToken, 'limits'> {
+  const limits = readLimitsOf(maxRows, timeout);
+  return limits === undefined ? {} : { limits };
+}
+
+/** Those that are given; undefined: none is. */
+export function readLimitsOf(maxRows: number | null, timeout: number | null): ReadLimitsOfToken | undefined {
+  if (maxRows === null && timeout === null) return undefined;
+  return { ...(maxRows !== null && { maxRows }), ...(timeout !== null && { timeout }) };
 }

@@ -1,4 +1,4 @@
-import type { ReadLimitsOfToken } from '../../common/auth/access-tokens.ts';
+import { type ReadLimitsOfToken, readLimitsOf } from '../../common/auth/access-tokens.ts';
 import { invalidBody, quotaExceeded } from '../../common/errors/catalogue.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import { nameProblem } from '../../common/metadata/slug.ts';
@@ -48,30 +48,24 @@ function readToken(body: unknown, most: ConsoleDeps['readLimits']): OrderedToken
   }
   const expiry = expiresAt === null ? null : readExpiry(expiresAt);
   if (typeof expiry === 'string') problems.push(expiry);
-  const limits = {
-    ...readLimit('maxRows', { name: 'readMaxRows', value: readMaxRows, min: 1, max: most.maxRows }, problems),
-    ...readLimit(
-      'timeout',
-      { name: 'readTimeoutMs', value: readTimeoutMs, min: 100, max: most.timeout },
-      problems,
-    ),
-  };
+  const maxRows = readLimit('readMaxRows', readMaxRows, [1, most.maxRows], problems);
+  const timeout = readLimit('readTimeoutMs', readTimeoutMs, [100, most.timeout], problems);
   if (problems.length > 0) throw invalidBody(problems);
-  const isLimited = Object.keys(limits).length > 0;
-  return { name: name as string, expiresAt: expiry as Date | null, limits: isLimited ? limits : undefined };
+  const limits = readLimitsOf(maxRows, timeout);
+  return { name: name as string, expiresAt: expiry as Date | null, limits };
 }
 
 /** None may allow more than the operator does. */
 function readLimit(
-  key: keyof ReadLimitsOfToken,
-  { name, value, min, max }: { name: string; value: unknown; min: number; max: number },
+  name: string,
+  value: unknown,
+  [min, max]: readonly [min: number, max: number],
   problems: string[],
-): ReadLimitsOfToken {
-  if (value === null) return {};
-  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max)
-    return { [key]: value };
+): number | null {
+  if (value === null) return null;
+  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number;
   problems.push(`${name} should be a whole number from ${min} to ${max}, or null`);
-  return {};
+  return null;
 }
 
 /** The time, or its problem. */

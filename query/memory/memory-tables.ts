@@ -104,6 +104,7 @@ export class MemoryTables {
   bytesOf(spaceId: string, unique: readonly string[], sizes: RowSizes): number {
     return heldBytes(sizes, 1 + this.#builds.firstOf(spaceId, unique).length);
   }
+
   /** Whether there is room for a table of this size. */
   hasRoom(account: string, bytes: number): boolean {
     const { bytes: used, share } = this.#shares(account);

@@ -15,6 +15,14 @@ export interface ReadCost {
   readonly timeout: number;
 }
 
+/** The limits of one statement. */
+export interface StatementLimits {
+  /** Records that it may be planned to read; 0: any number; null: it has no limits. */
+  readonly maxRows: number | null;
+  /** A condition that counts the records that it reads. */
+  readonly counted?: string;
+}
+
 /** Of a request: its access token may have limits of its own. */
 export function costFor({ limits }: RecordSpace, usual: ReadCost): ReadCost {
   return { ...usual, ...limits };
@@ -42,7 +50,7 @@ export async function affordable<Result>(
 /** A read that may be done early: the limit is of records that the engine plans to read, and beyond it of those it reads. */
 export function untilDone<Result>(
   maxRows: number,
-  read: (limits: { readonly maxRows: number; readonly counted?: string }) => Promise<Result>,
+  read: (limits: StatementLimits) => Promise<Result>,
 ): Promise<Result> {
   return read({ maxRows }).catch((error: unknown) => {
     if (exceededLimit(error)?.of !== 'rows') throw error;
@@ -50,15 +58,8 @@ export function untilDone<Result>(
   });
 }
 
-/**
- * Settings of a statement.
- * @param limits.maxRows null: there is none
- * @param space absent: a stream, whose readers may take their time
- */
-export function costOf(
-  { maxRows, counted }: { readonly maxRows: number | null; readonly counted?: string | undefined },
-  space?: RecordSpace,
-): string {
+/** Settings of a statement. @param space absent: a stream, whose readers may take their time */
+export function costOf({ maxRows, counted }: StatementLimits, space?: RecordSpace): string {
   if (maxRows === null) return '';
   const cost = costSql(maxRows, space?.limits?.timeout);
   return counted === undefined ? cost : `${cost}, ${countedSettings}`;

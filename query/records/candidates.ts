@@ -8,7 +8,7 @@ import type { StoredRow } from '../sql/stored-row.ts';
 import { valueSql } from '../sql/value-sql.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { affordable, costFor, costOf, type ReadCost, untilDone } from './affordable.ts';
+import { affordable, costFor, costOf, type ReadCost, type StatementLimits, untilDone } from './affordable.ts';
 import type { Candidate, HashChecks } from './hash-checks.ts';
 
 /** The records, by all conditions but those on hashed fields. */
@@ -69,13 +69,13 @@ export class Candidates {
     const { db, table } = this.#store;
     const hashes = conditions.hashed.map(({ field }) => valueSql(field));
     const cost = costFor(space, this.#cost);
-    const read = (limits: { readonly maxRows: number; readonly counted?: string }) =>
+    const read = (limits: StatementLimits) =>
       db.rows<StoredRow & { _hashes: (string | null)[] }>({
         ...table.select(space.id, {
           columns: `${rowColumns}, [${hashes.join(', ')}] AS _hashes`,
           where: conditionsSql(conditions),
           keyed: keyedConditions(conditions),
-          ...(limits.counted !== undefined && { counted: limits.counted }),
+          ...limits,
           tail: `ORDER BY _id LIMIT ${limit} SETTINGS ${costOf(limits, space)}`,
         }),
         ...{ signal, account: space.ownerId },

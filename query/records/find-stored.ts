@@ -2,6 +2,7 @@ import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { Selection } from '../sql/records-table.ts';
 import { valueLiteral, valueSql } from '../sql/value-sql.ts';
+import { addToList } from '../store/add-to-list.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -28,10 +29,7 @@ export async function findStored(
     [...values.values()],
     (unique) => {
       const { field, hash } = unique;
-      if (field.keyed && !store.keys.mayHave(space.id, hash)) return;
-      const list = byField.get(field);
-      if (list === undefined) byField.set(field, [unique]);
-      else list.push(unique);
+      if (!field.keyed || store.keys.mayHave(space.id, hash)) addToList(byField, field, unique);
     },
     signal,
   );

@@ -3,7 +3,7 @@ import { untilAborted } from '../../common/limits/until-aborted.ts';
 import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import type { NewRecord } from '../sql/new-record.ts';
-import type { RecordStore, RecordWrites } from '../store/record-store.ts';
+import type { Changed, RecordStore, RecordWrites } from '../store/record-store.ts';
 import type { StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { firstRecordKey } from '../unique/reservation-keys.ts';
@@ -106,18 +106,17 @@ export function createRecordInserts(deps: {
       throw error;
     }
     // the values stay reserved until the outcome is known, even when the client has gone
-    const settled = outcome.then(
-      async ({ invalidated }) => {
+    const acknowledge = async (): Promise<void> => {
+      let invalidated: Changed['invalidated'];
+      try {
+        ({ invalidated } = await outcome);
         stored = values;
+      } finally {
         await settle();
-        await invalidated;
-      },
-      async (error: unknown) => {
-        await settle();
-        throw error;
-      },
-    );
-    await untilAborted(settled, signal);
+      }
+      await invalidated;
+    };
+    await untilAborted(acknowledge(), signal);
     return { records: made, replayed: false };
   };
 

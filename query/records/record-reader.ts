@@ -14,7 +14,7 @@ import type { StoredValue, Target } from '../structure/field.ts';
 import { type RecordParts, wholeRecord } from '../structure/record-parts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
-import { affordable, costFor, costOf, type ReadCost, untilDone } from './affordable.ts';
+import { affordable, costFor, costOf, type ReadCost, type StatementLimits, untilDone } from './affordable.ts';
 import type { Candidates, Narrowed } from './candidates.ts';
 import { emptyRow, type GroupRow, groupsJson, wantedRows } from './group-rows.ts';
 import { asJsonArray } from './json-array.ts';
@@ -25,7 +25,7 @@ import { firstOf, isSearch, mayEndEarly, tailOf, whereOf } from './plan-sql.ts';
 const fewRecords = 1000;
 
 /** A search for records, with its limit of them: those that are planned to be read, or read. Null: it is no search. */
-type Limited = Narrowed & Pick<Selection, 'counted'> & { readonly maxRows: number | null };
+type Limited = Narrowed & StatementLimits;
 
 export const oldest: ReadPlan = { conditions: allRecords, sort: null, page: null };
 

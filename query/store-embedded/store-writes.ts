@@ -2,6 +2,7 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import { keyLines, recordLines } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
+import { addToList } from '../store/add-to-list.ts';
 import { kindOf } from '../structure/slots.ts';
 import type { RecordWrite } from './known-records.ts';
 
@@ -131,12 +132,7 @@ function asUpdate({ spaceId, id, row, hashes, changed }: Net) {
 /** Those that set the same slots share a statement. */
 function byShape(nets: readonly Net[]): Iterable<readonly Net[]> {
   const shapes = new Map<string, Net[]>();
-  for (const net of nets) {
-    const shape = [...net.changed].sort().join();
-    const same = shapes.get(shape);
-    if (same === undefined) shapes.set(shape, [net]);
-    else same.push(net);
-  }
+  for (const net of nets) addToList(shapes, [...net.changed].sort().join(), net);
   return shapes.values();
 }
 

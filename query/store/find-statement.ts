@@ -21,6 +21,7 @@ import { valueSql } from '../sql/value-sql.ts';
 import type { Field, StoredValue, Target } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
+import { addToList } from './add-to-list.ts';
 import { timeout } from './lookup-statement.ts';
 import { rowTest } from './row-test.ts';
 
@@ -179,11 +180,7 @@ async function readRows(
 
 function findsByForm(finds: readonly Find[]): ReadonlyMap<string, readonly Find[]> {
   const forms = new Map<string, Find[]>();
-  for (const find of finds) {
-    const same = forms.get(find.form);
-    if (same === undefined) forms.set(find.form, [find]);
-    else same.push(find);
-  }
+  for (const find of finds) addToList(forms, find.form, find);
   return forms;
 }
 
@@ -195,11 +192,7 @@ function rowsByValues(
   const found = new Map<string, StoredRow[]>();
   for (const row of rows) {
     const values = fields.map((field) => row._doc[slotOf(field)]);
-    if (values.includes(undefined)) continue;
-    const key = keyOf(values as string[]);
-    const same = found.get(key);
-    if (same === undefined) found.set(key, [row]);
-    else same.push(row);
+    if (!values.includes(undefined)) addToList(found, keyOf(values as string[]), row);
   }
   return found;
 }

@@ -3,6 +3,7 @@ import type { Queued } from '../../common/clickhouse/statement-queues.ts';
 import { rowColumns } from '../sql/record-row.ts';
 import type { RecordsTable, Sql } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
+import { addToList } from './add-to-list.ts';
 import type { LookupKey } from './record-store.ts';
 
 /** One of a record by its id, or of those with a value of a keyed slot. */
@@ -26,16 +27,13 @@ export async function readLookups(
   rows.sort((a, b) => (a._id < b._id ? -1 : 1));
   const slots = new Set(lookups.flatMap(({ wanted }) => ('id' in wanted ? [] : wanted.slot)));
   const found = new Map<string, StoredRow[]>();
-  const add = (key: string, row: StoredRow): void => {
-    const list = found.get(key);
-    if (list === undefined) found.set(key, [row]);
-    else list.push(row);
-  };
   for (const row of rows) {
     const { _space, _id, _doc } = row;
-    add(`${_space} ${_id}`, row);
+    addToList(found, `${_space} ${_id}`, row);
     // a key stands for several values at times: the value of the record decides
-    for (const slot of slots) if (_doc[slot] !== undefined) add(`${_space} ${slot} ${_doc[slot]}`, row);
+    for (const slot of slots) {
+      if (_doc[slot] !== undefined) addToList(found, `${_space} ${slot} ${_doc[slot]}`, row);
+    }
   }
   return ({ spaceId, wanted }) => {
     const key = 'id' in wanted ? wanted.id : `${wanted.slot} ${wanted.value}`;

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
 import { StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
+import { waitAtMost } from '../../common/limits/wait-at-most.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import { RecordsTable } from '../sql/records-table.ts';
@@ -122,13 +122,9 @@ export class SharedReads {
     const [{ queue, form }] = finds as [WaitingFind];
     if (queue === form) return this.#answer(engine, finds);
     if (this.#costly.has(queue)) return this.#sendApart(finds);
-    const answered = this.#answer(engine, finds);
-    const sooner = new AbortController();
-    const late = sleep(patience, true, { signal: sooner.signal }).catch(() => false);
     // those that compare other fields do not wait for what takes long
-    if (await Promise.race([late, answered.then(() => false)]))
+    if (!(await waitAtMost(this.#answer(engine, finds), patience)))
       this.#costly.set(queue, true, { ttl: apartFor });
-    sooner.abort();
   }
 
   async #answer(engine: Engine, finds: readonly WaitingFind[]): Promise<void> {
