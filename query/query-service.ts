@@ -18,7 +18,6 @@ import { createAuthorize } from './login/authorize.ts';
 import { describeOperation } from './openapi/describe-operation.ts';
 import { describeSpace } from './openapi/space-document.ts';
 import { anySpace } from './openapi/space-model.ts';
-import { createAnnounce } from './operations/announce.ts';
 import type { Operation, OperationDeps } from './operations/operation.ts';
 import { operationRoute } from './operations/operation-route.ts';
 import { operations, scopes } from './operations.ts';
@@ -183,7 +182,6 @@ export function queryRoutes(args: QueryDeps): Route[] {
   });
   const operationDeps: OperationDeps = {
     ...reading,
-    announce: createAnnounce(args.events),
     spaces,
     authorize,
     records: createRecordInserts({ ...reading, writes }),

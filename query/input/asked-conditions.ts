@@ -9,48 +9,32 @@ import { noOptions, type Options, parseOptions } from './parse-options.ts';
 import { PartReader } from './part-reader.ts';
 import { requireQueryType } from './query-media-type.ts';
 
-/** Conditions as a request gives them, and a text that only equal ones have. */
+/** The conditions of a read as they came. */
 export interface AskedConditions {
-  /** Throws a 400 for invalid conditions. */
-  read(structure: Structure): Asked;
+  /** The parsed JSON of the body; undefined: all of them are in the query. */
+  readonly body: unknown;
+  /** A text that only equal ones have. */
   readonly key: string;
 }
 
 export interface Asked {
   readonly given: readonly Given[];
-  readonly controls: Controls | null;
+  readonly controls: Controls;
 }
 
 /**
  * The conditions of a read: in the query of a GET, and for those too long for an address in the body of QUERY (RFC 10008)
  * or POST, as JSON.
- * @param body the parsed JSON of the body; called only where there should be one
+ * @param body called only where there should be one
  */
 export function askedConditions(
   request: HttpRequest,
   body: () => Promise<unknown>,
 ): AskedConditions | Promise<AskedConditions> {
   const { method, rawQuery } = request;
-  // methods, because tsx names an arrow function that is a property each time that it is made: 0.3 us
-  if (method === 'GET' || method === 'HEAD')
-    return {
-      read(structure) {
-        return askedInQuery(request.query, structure);
-      },
-      key: `query ${rawQuery}`,
-    };
+  if (method === 'GET' || method === 'HEAD') return { body: undefined, key: `query ${rawQuery}` };
   if (method === 'QUERY') requireQueryType(request);
-  return body().then((parsed) => ({
-    read(structure) {
-      const ofQuery = askedInQuery(request.query, structure);
-      const { conditions, controls } = splitBody(parsed, structure);
-      return {
-        given: [...ofQuery.given, ...givenInBody(conditions, structure)],
-        controls: bothControls(ofQuery.controls, controls),
-      };
-    },
-    key: `body ${rawQuery} ${JSON.stringify(parsed)}`,
-  }));
+  return body().then((parsed) => ({ body: parsed, key: `body ${rawQuery} ${JSON.stringify(parsed)}` }));
 }
 
 interface Parsed {
@@ -59,7 +43,9 @@ interface Parsed {
 }
 
 /** Conditions, and the options that the header and controls say. Throws a 400 that lists the problems of both. */
-export function parseAsked(asked: Asked, request: HttpRequest, structure: Structure): Parsed {
+export function parseAsked({ body }: AskedConditions, request: HttpRequest, structure: Structure): Parsed {
+  const inQuery = askedInQuery(request.query, structure);
+  const asked = body === undefined ? inQuery : withBody(inQuery, body, structure);
   try {
     const options = parseOptions(request.header('options'), structure, asked.controls);
     return { options, conditions: parseConditions(asked.given, structure, options.paramRelationship) };
@@ -90,4 +76,12 @@ export function askedParts(
 export function askedInQuery(query: HttpRequest['query'], structure: Structure): Asked {
   const { conditions, controls } = splitQuery(query, structure);
   return { given: givenInQuery(conditions, structure), controls };
+}
+
+function withBody(inQuery: Asked, body: unknown, structure: Structure): Asked {
+  const { conditions, controls } = splitBody(body, structure);
+  return {
+    given: [...inQuery.given, ...givenInBody(conditions, structure)],
+    controls: bothControls(inQuery.controls, controls),
+  };
 }

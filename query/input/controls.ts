@@ -12,10 +12,12 @@ export type ControlName = (typeof controlNames)[number];
 /** The given values by name, in order: texts of a query, or JSON of a body. */
 export type Controls = ReadonlyMap<ControlName, readonly unknown[]>;
 
+/** As in most requests. */
+export const noControls: Controls = new Map();
+
 interface Split<Conditions> {
   readonly conditions: Conditions;
-  /** Null: there are none, as in most requests. */
-  readonly controls: Controls | null;
+  readonly controls: Controls;
 }
 
 const dollar = 0x24;
@@ -40,7 +42,7 @@ function splitEntries<Entry extends readonly [string, unknown, ...unknown[]]>(
     controls ??= new Map();
     controls.set(name, [...(controls.get(name) ?? []), value]);
   }
-  if (controls === null) return { conditions: entries, controls };
+  if (controls === null) return { conditions: entries, controls: noControls };
   return { conditions: entries.filter(([key]) => controlOf(key, structure) === null), controls };
 }
 
@@ -48,14 +50,13 @@ export const splitQuery: (pairs: QueryPairs, structure: Structure) => Split<Quer
 
 /** The same of the parsed JSON of a body. */
 export function splitBody(body: unknown, structure: Structure): Split<unknown> {
-  if (typeof body !== 'object' || body === null) return { conditions: body, controls: null };
-  const isList = Array.isArray(body);
-  const entries: readonly unknown[] = isList ? body : Object.entries(body);
+  const none = { conditions: body, controls: noControls };
+  if (typeof body !== 'object' || body === null) return none;
+  const entries: readonly unknown[] = Array.isArray(body) ? body : Object.entries(body);
   // what is no entry is refused where conditions are read
-  if (!entries.every(isEntry)) return { conditions: body, controls: null };
-  const { conditions, controls } = splitEntries(entries, structure);
-  if (controls === null) return { conditions: body, controls };
-  return { conditions, controls };
+  if (!entries.every(isEntry)) return none;
+  const split = splitEntries(entries, structure);
+  return split.controls.size === 0 ? none : split;
 }
 
 function isEntry(entry: unknown): entry is readonly [string, unknown] {
@@ -63,8 +64,8 @@ function isEntry(entry: unknown): entry is readonly [string, unknown] {
 }
 
 /** Those of a query and of a body together. */
-export function bothControls(one: Controls | null, other: Controls | null): Controls | null {
-  if (one === null || other === null) return one ?? other;
+export function bothControls(one: Controls, other: Controls): Controls {
+  if (one.size === 0 || other.size === 0) return one.size === 0 ? other : one;
   const names = controlNames.filter((name) => one.has(name) || other.has(name));
   return new Map(names.map((name) => [name, [...(one.get(name) ?? []), ...(other.get(name) ?? [])]]));
 }
@@ -97,8 +98,7 @@ export function withControls(
     if (!isList && values.length > 1) complain(`${name} is given ${values.length} times`);
     if (name === '$sort') input.sort = values.flatMap((value) => sortsIn(value, structure));
     else if (name === '$select') input.select = values.flatMap((value) => selectedIn(value, structure));
-    else if (name === '$count') input.count = values[0];
-    else pages[key] = name === '$after' ? afterIn(values[0], complain) : values[0];
+    else if (isPage) pages[key] = name === '$after' ? afterIn(values[0], complain) : values[0];
     if (isList) labels[key as 'sort' | 'select'] = name;
   }
   if (Object.keys(pages).length > 0) input.pagination = pages;

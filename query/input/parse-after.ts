@@ -22,7 +22,7 @@ export function parseAfter(
   input: unknown,
   sort: Sorts | null,
   complain: Complain,
-  label = 'pagination.after',
+  label: string,
 ): After | null {
   const refuse = (problem: string): null => {
     complain(`${label}${problem}`);

@@ -4,7 +4,7 @@ import { parseExactly, RoundedInteger } from '../../common/http/rounded-integer.
 import { isObject } from '../structure/is-object.ts';
 import type { RecordParts } from '../structure/record-parts.ts';
 import type { Structure } from '../structure/structure.ts';
-import { type Controls, type GivenOptions, withControls } from './controls.ts';
+import { type Controls, type GivenOptions, noControls, withControls } from './controls.ts';
 import type { Complain } from './given-fields.ts';
 import { type After, parseAfter } from './parse-after.ts';
 import { parseSelect } from './parse-select.ts';
@@ -45,10 +45,10 @@ export const noOptions: Options = {
 export function parseOptions(
   header: string | undefined,
   structure: Structure,
-  controls: Controls | null = null,
+  controls = noControls,
 ): Options {
-  if ((header === undefined || header === '') && controls === null) return noOptions;
-  const text = controls === null ? (header as string) : `${header ?? ''}\n${JSON.stringify([...controls])}`;
+  if (!header && controls.size === 0) return noOptions;
+  const text = controls.size === 0 ? (header as string) : `${header ?? ''}\n${JSON.stringify([...controls])}`;
   // requests for a space mostly have those of the one before
   const before = last.get(structure);
   if (before?.text === text) return before.options;
@@ -59,12 +59,7 @@ export function parseOptions(
 
 const last = new WeakMap<Structure, { readonly text: string; readonly options: Options }>();
 
-const ownLabels: GivenOptions['labels'] = {
-  ...{ sort: 'sort', select: 'select' },
-  ...{ limit: 'pagination.limit', page: 'pagination.page', after: 'pagination.after' },
-};
-
-function readOptions(header: string, structure: Structure, controls: Controls | null): Options {
+function readOptions(header: string, structure: Structure, controls: Controls): Options {
   let parsed: unknown;
   try {
     parsed = parseExactly(header);
@@ -75,23 +70,16 @@ function readOptions(header: string, structure: Structure, controls: Controls | 
   if (!isObject(parsed)) throw invalidOptions(['The options header is not a JSON object']);
   const problems: string[] = [];
   const complain: Complain = (problem) => void problems.push(`Options: ${problem}`);
-  const { input, labels } =
-    controls === null
-      ? { input: parsed, labels: ownLabels }
-      : withControls(parsed, controls, structure, complain);
+  const { input, labels } = withControls(parsed, controls, structure, complain);
   const ofSort: string[] = [];
-  const sort = parseSorts(
-    input.sort,
-    structure,
-    (problem) => void ofSort.push(`Options: ${problem}`),
-    labels.sort,
-  );
+  const complainOfSort: Complain = (problem) => void ofSort.push(`Options: ${problem}`);
+  const sort = parseSorts(input.sort, structure, complainOfSort, labels.sort);
   const options: Options = {
     paramRelationship: readRelationship(input.paramRelationship, complain),
     page: readPage(input.pagination, { sort, labels, complain }),
     sort,
     select: parseSelect(input.select, structure, complain, labels.select),
-    count: controls !== null && readCount(input.count, complain),
+    count: readCount(controls.get('$count')?.[0], complain),
   };
   problems.push(...ofSort);
   if (problems.length > 0) throw invalidOptions(problems);

@@ -13,7 +13,7 @@ export function parseSelect(
   value: unknown,
   structure: Structure,
   complain: Complain,
-  label = 'select',
+  label: string,
 ): RecordParts | null {
   if (value === undefined || value === null) return null;
   if (!Array.isArray(value) || value.length === 0) {

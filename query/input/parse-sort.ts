@@ -20,7 +20,7 @@ export function parseSorts(
   value: unknown,
   structure: Structure,
   complain: Complain,
-  label = 'sort',
+  label: string,
 ): Sorts | null {
   if (value === undefined || value === null) return null;
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];

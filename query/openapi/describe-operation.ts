@@ -9,9 +9,9 @@ import {
   headerParameter,
   jsonContent,
 } from '../../common/openapi/api-operation.ts';
-import { nameSchema } from '../../common/openapi/name-schema.ts';
-import { named, type Schema } from '../../common/openapi/schema.ts';
+import type { Schema } from '../../common/openapi/schema.ts';
 import type { OperationIdentity } from '../structure/space-auth.ts';
+import { queryableHeader, timingHeader, timingParameter } from './filter-schemas.ts';
 import { type Sample, sampleText, structureHeader } from './operation-sample.ts';
 import type { SpaceModel } from './space-model.ts';
 
@@ -32,12 +32,13 @@ export interface DescribedOperation extends OperationIdentity {
   readonly options?: true;
   /** Its own. */
   readonly parameters?: (space: SpaceModel) => readonly ApiParameter[];
-  /** Headers of its own. */
-  readonly headers?: readonly ApiParameter[];
+  /** It reads `Sluice-Timing`. */
+  readonly timed?: true;
   /** Absent: it has none. */
   readonly body?: (space: SpaceModel) => ApiMedia;
   /** JSON; or else `answers`. */
   readonly answer?: (space: SpaceModel) => Schema;
+  /** Its own. */
   readonly answerHeaders?: Readonly<Record<string, ApiHeader>>;
   readonly answers?: ApiOperation['answers'];
   /** Its own. */
@@ -73,33 +74,11 @@ export const writeErrors: readonly ErrorCode[] = [
 /** RFC 10008 section 2.1. */
 const queryErrors: readonly ErrorCode[] = ['wrong_content_type', 'unsupported_media_type'];
 
-export const idParameter: ApiParameter = {
-  name: 'id',
-  in: 'query',
-  required: true,
-  description: 'Of the record',
-  schema: { type: 'string' },
-  example: '0197a5c8-7c1e-7d3a-9b52-0c9f6e1d2a34',
-};
-
 /** Of an operation that changes one record. */
 export const changedRecord: Pick<DescribedOperation, 'body' | 'answer'> = {
   body: ({ changes }) => changes,
   answer: ({ record }) => record,
 };
-
-/** The body of an operation that infers a structure. */
-export function sampleRecord(): ApiMedia {
-  return {
-    schema: named('SampleRecord', {
-      type: 'object',
-      minProperties: 1,
-      propertyNames: nameSchema,
-      additionalProperties: true,
-    }),
-    example: { firstName: 'Ada', age: 36 },
-  };
-}
 
 const tags = {
   find: 'Read records',
@@ -121,7 +100,11 @@ export function describeOperation(
   also?: NonNullable<DescribedOperation['also']>[number],
 ): ApiOperation {
   const { name, family, description, spaceHeaders, answer, answers = {}, errors = [], sample } = operation;
-  const { answerHeaders: headers = {} } = operation;
+  const headers = {
+    ...operation.answerHeaders,
+    ...(operation.timed === true ? timingHeader : {}),
+    ...(operation.also === undefined ? {} : queryableHeader),
+  };
   const way = also === undefined ? inQuery : inBody[also.method];
   const ownBody = operation.body?.(space);
   const body = ownBody ?? (also === undefined ? undefined : space.conditionsBody);
@@ -159,7 +142,7 @@ export function describeOperation(
 }
 
 function parametersOf(
-  { family, spaceHeaders, options, parameters, headers = [] }: DescribedOperation,
+  { family, spaceHeaders, options, parameters, timed }: DescribedOperation,
   space: SpaceModel,
   asBody: boolean,
 ): readonly ApiParameter[] {
@@ -168,7 +151,7 @@ function parametersOf(
     ...(asBody ? [] : (parameters?.(space) ?? [])),
     ...(spaceHeaders === undefined ? space.structureHeaders : []),
     ...(options === true ? [space.options] : []),
-    ...headers,
+    ...(timed === true ? [timingParameter] : []),
     ...(family === null ? [] : [loginToken]),
     ...(spaceHeaders === 'none' ? [] : space.creationHeaders),
   ];

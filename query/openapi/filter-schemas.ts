@@ -170,8 +170,8 @@ export const timingParameter: ApiParameter = {
   schema: string,
 };
 
-/** Of answers to reads. */
-const timingHeader: Readonly<Record<string, ApiHeader>> = {
+/** Of answers that can be timed. */
+export const timingHeader: Readonly<Record<string, ApiHeader>> = {
   'Server-Timing': {
     description:
       'With `Sluice-Timing: true`: milliseconds of reading the request, of memory, and of the engine',
@@ -179,9 +179,8 @@ const timingHeader: Readonly<Record<string, ApiHeader>> = {
   },
 };
 
-/** The same where QUERY is a method as well. */
-export const queryableHeaders: Readonly<Record<string, ApiHeader>> = {
-  ...timingHeader,
+/** Where QUERY is a method as well. */
+export const queryableHeader: Readonly<Record<string, ApiHeader>> = {
   'Accept-Query': {
     ...{ description: 'Media types of the body of QUERY (RFC 10008)', always: true },
     schema: { type: 'string', enum: [acceptQuery['accept-query']] },
@@ -191,5 +190,4 @@ export const queryableHeaders: Readonly<Record<string, ApiHeader>> = {
 /** Of answers with records. */
 export const foundHeaders: Readonly<Record<string, ApiHeader>> = {
   'Sluice-Total-Count': { description: 'With `$count=exact`: the records on all pages', schema: string },
-  ...timingHeader,
 };

@@ -1,26 +1,24 @@
-import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
+import type { HttpResponse } from '../../common/http/http-types.ts';
 import { continueWith } from '../../common/limits/continue-with.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
-import type { KeptResults, ReadCache } from '../store/kept-results.ts';
+import type { KeptResults } from '../store/kept-results.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { jsonAnswer, jsonStream } from './json-answer.ts';
+import type { OperationCall, OperationDeps } from './operation.ts';
 import type { Populate } from './populate.ts';
 import type { Timing } from './timing.ts';
 
 export interface CachedCall {
-  readonly cache: ReadCache;
+  readonly call: OperationCall;
+  readonly deps: Pick<OperationDeps, 'store'>;
   readonly space: RecordSpace;
-  readonly request: HttpRequest;
-  /** Null: it was not asked for. */
-  readonly timing: Timing | null;
   /** The operation and its question, as it came. */
   readonly asked: string;
   /** Of the answer. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** How many records there are on all pages. */
-export const totalHeader = 'sluice-total-count';
+const totalHeader = 'sluice-total-count';
 
 /** A request that was read. */
 export interface Reading<Result> {
@@ -35,25 +33,20 @@ export interface Reading<Result> {
   readonly read: () => Promise<Result>;
 }
 
-/** A repeated question is answered without reading the request again: by the texts of its query and options. */
-function requestKey({ request, asked }: CachedCall): string {
-  return `${asked} ${request.header('options') ?? ''}`;
-}
-
 /**
  * A kept answer, or one from rows in memory, or one that is read.
  * @param prepare reads the request; it throws the request's problems
  */
 function answerOf<Result>(
-  call: CachedCall,
+  { call, deps, space, asked, headers }: CachedCall,
   prepare: () => Reading<Result>,
   read: (cache: KeptResults, key: string, reading: Reading<Result>) => Promise<HttpResponse>,
 ): HttpResponse | Promise<HttpResponse> {
-  const { space, headers } = call;
-  const key = requestKey(call);
-  const { timing } = call;
+  const { request, timing } = call;
+  // a repeated question is answered by its text, without reading it again
+  const key = `${asked} ${request.header('options') ?? ''}`;
   timing?.begin();
-  return continueWith(call.cache.at(space.id), (cache) => {
+  return continueWith(deps.store.results.at(space.id), (cache) => {
     const kept = cache.get(space, key);
     timing?.add('cache');
     if (kept !== undefined) return timedBy(timing, jsonAnswer(kept, headers));
@@ -130,29 +123,28 @@ export function cachedList(
     let stream: AsyncIterable<Uint8Array> | null = null;
     const result = await cache.load(space, key, conditions, async () => {
       const begun = await beginning(await read(), cache.largest);
-      if (begun.whole) return begun.bytes;
-      stream = begun.stream;
+      if (begun instanceof Uint8Array) return begun;
+      stream = begun;
       return null;
     });
     return result === null ? jsonStream(stream ?? (await read()), headers) : jsonAnswer(result, headers);
   });
 }
 
-type Beginning =
-  | { readonly whole: true; readonly bytes: Uint8Array }
-  | { readonly whole: false; readonly stream: AsyncIterable<Uint8Array> };
-
-/** Reads a stream as far as it may be kept. */
-async function beginning(stream: AsyncIterable<Uint8Array>, limit: number): Promise<Beginning> {
+/** Reads a stream as far as it may be kept. It answers all of its bytes, or where they are more, the stream again. */
+async function beginning(
+  stream: AsyncIterable<Uint8Array>,
+  limit: number,
+): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   const iterator = stream[Symbol.asyncIterator]();
   for (;;) {
     const next = await iterator.next();
-    if (next.done === true) return { whole: true, bytes: Buffer.concat(chunks) };
+    if (next.done === true) return Buffer.concat(chunks);
     chunks.push(next.value);
     size += next.value.byteLength;
-    if (size > limit) return { whole: false, stream: continued(chunks, iterator) };
+    if (size > limit) return continued(chunks, iterator);
   }
 }
 

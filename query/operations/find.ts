@@ -1,32 +1,30 @@
+import type { HttpResponse } from '../../common/http/http-types.ts';
+import { continueWith } from '../../common/limits/continue-with.ts';
 import { arrayOf } from '../../common/openapi/schema.ts';
+import { askedConditions, parseAsked } from '../input/asked-conditions.ts';
+import type { ReadPlan } from '../input/read-plan.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
-import {
-  controlParameters,
-  foundHeaders,
-  queryableHeaders,
-  timingParameter,
-} from '../openapi/filter-schemas.ts';
-import { answerAsked } from './asked-records.ts';
-import { cachedList } from './cached-answer.ts';
-import type { OperationDefinition } from './operation.ts';
+import { controlParameters, foundHeaders } from '../openapi/filter-schemas.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { type CachedCall, cachedList, cachedRecord, type Reading } from './cached-answer.ts';
+import { queryableJson } from './json-answer.ts';
+import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
+import { preparePopulate } from './populate.ts';
 
 /** How find and findOne are asked, and what their answers have in common. */
-export const foundRecords = {
+const foundRecords = {
   parameters: ({ conditions }) => [...conditions, ...controlParameters],
-  headers: [timingParameter],
+  timed: true,
   options: true,
-  answerHeaders: { ...foundHeaders, ...queryableHeaders },
+  answerHeaders: foundHeaders,
   errors: [...conditionErrors, 'query_too_expensive'],
   sample: { query: '?name=Ada' },
 } satisfies Partial<OperationDefinition>;
 
-/**
- * GET /{project}/{space}: a JSON array of the records that match (interface.md section 4.3). The same with conditions in
- * the body of QUERY, or of POST /{project}/{space}/_find_.
- */
+/** GET /{project}/{space} (interface.md section 4.3). */
 export const find: OperationDefinition = {
   run: (call, deps) =>
-    answerAsked({ operation: 'find', call, deps }, cachedList, (space, plan) => ({
+    answerAsked('find', call, deps, cachedList, (space, plan) => ({
       now() {
         return deps.reader.listNow(space, plan);
       },
@@ -40,3 +38,47 @@ export const find: OperationDefinition = {
   ...foundRecords,
   answer: ({ found }) => arrayOf(found),
 };
+
+/**
+ * GET /{project}/{space}/_single_ (interface.md section 4.4). A page begins where find's would: its limit does not matter,
+ * its offset does.
+ */
+export const findOne: OperationDefinition = {
+  run: (call, deps) =>
+    answerAsked('findOne', call, deps, cachedRecord, (space, plan) => ({
+      now() {
+        return deps.reader.firstNow(space, plan);
+      },
+      read() {
+        return deps.reader.first(space, plan, call.request.signal);
+      },
+    })),
+  summary: 'Find one record',
+  description: 'The first record that matches, or `null`.',
+  ...foundRecords,
+  answer: ({ foundOrNull }) => foundOrNull,
+};
+
+/** @param operation is kept apart from the other one that is asked the same */
+function answerAsked<Result>(
+  operation: string,
+  call: OperationCall,
+  deps: OperationDeps,
+  cached: (call: CachedCall, prepare: () => Reading<Result>) => HttpResponse | Promise<HttpResponse>,
+  read: (space: RecordSpace, plan: ReadPlan) => Pick<Reading<Result>, 'now' | 'read'>,
+): HttpResponse | Promise<HttpResponse> {
+  const { request, body } = call;
+  return continueWith(call.open(), (space) =>
+    continueWith(askedConditions(request, body), (asked) =>
+      // no spreads: they cost a fifth of a kept answer
+      cached({ call, deps, space, asked: `${operation} ${asked.key}`, headers: queryableJson }, () => {
+        const { options, conditions } = parseAsked(asked, request, space.structure);
+        const { sort, page, select, count } = options;
+        const populate = preparePopulate(deps, request, space, select);
+        const plan = { sort, page, select, conditions };
+        const total = count ? () => deps.reader.total(space, plan, request.signal) : null;
+        return { conditions, populate, total, ...read(space, plan) };
+      }),
+    ),
+  );
+}

@@ -2,47 +2,50 @@ import { keyErrors, keyParameter, replayedHeaders } from '../../common/http/idem
 import { arrayOf } from '../../common/openapi/schema.ts';
 import type { AnnouncedRecord } from '../../common/record-events/record-event.ts';
 import { onConflictParameter, parseOnConflict } from '../input/parse-on-conflict.ts';
-import { validateRecords } from '../input/validate-record.ts';
+import { validateRecord, validateRecords } from '../input/validate-record.ts';
 import { writeErrors } from '../openapi/describe-operation.ts';
 import { readInsertKey } from '../records/insert-receipts.ts';
 import { type NewRecord, newRecordJson, newRecordsJson } from '../sql/new-record.ts';
 import type { Structure } from '../structure/structure.ts';
+import { announce } from './announce.ts';
 import { insertAnswer, jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 import { upsert } from './upsert.ts';
 
-/** POST /{project}/{space}: stores an array of records, all or none, and answers them in their order. */
+const inserts = {
+  parameters: () => [keyParameter, onConflictParameter],
+  answerHeaders: replayedHeaders,
+  errors: [...writeErrors, ...keyErrors, 'invalid_options'],
+} satisfies Partial<OperationDefinition>;
+
 export const insert: OperationDefinition = {
   async run(call, deps) {
-    const { request, body } = call;
-    const { records, announce } = deps;
+    const { request } = call;
     const { signal } = request;
     const space = await call.open();
     const { structure } = space;
-    const parsed = await body();
-    const values = await validateRecords(parsed, structure, signal);
+    const given = await call.body();
+    const values = await validateRecords(given, structure, signal);
     const onConflict = parseOnConflict(request.header('options'), structure);
     if (onConflict !== null) {
-      const given = parsed as readonly unknown[];
-      const stored = await upsert(call, deps, { space, onConflict, given, values });
-      return jsonAnswer(`[${stored.join()}]`);
+      const many = { space, onConflict, given: given as readonly unknown[], values };
+      return jsonAnswer(`[${(await upsert(call, deps, many)).join()}]`);
     }
-    const stored = await records.store(space, values, signal, readInsertKey(request, parsed));
-    if (!stored.replayed) await announce(space, 'record.inserted', announced(structure, stored.records));
+    const stored = await deps.records.store(space, values, signal, readInsertKey(request, given));
+    if (!stored.replayed)
+      await announce(deps, space, 'record.inserted', announced(structure, stored.records));
     return insertAnswer(await newRecordsJson(structure, stored.records, signal), stored);
   },
   summary: 'Insert records',
   description:
     'All are stored, or none. They are durable when the answer comes, and every later find sees them.',
   bodyLimit: 'maxRecordsBytes',
-  parameters: () => [keyParameter, onConflictParameter],
+  ...inserts,
   body: ({ newRecord }) => ({
     schema: { ...arrayOf(newRecord.schema), minItems: 1 },
     example: [newRecord.example],
   }),
   answer: ({ record }) => arrayOf(record),
-  answerHeaders: replayedHeaders,
-  errors: [...writeErrors, ...keyErrors, 'invalid_options'],
   sample: {
     body: [
       { name: 'Ada', age: 36 },
@@ -54,3 +57,27 @@ export const insert: OperationDefinition = {
 function* announced(structure: Structure, records: readonly NewRecord[]): Generator<AnnouncedRecord> {
   for (const record of records) yield { id: record.id, json: newRecordJson(structure, record) };
 }
+
+export const insertOne: OperationDefinition = {
+  async run(call, deps) {
+    const { request } = call;
+    const space = await call.open();
+    const given = await call.body();
+    const values = validateRecord(given, space.structure);
+    const onConflict = parseOnConflict(request.header('options'), space.structure);
+    if (onConflict !== null) {
+      const one = { space, onConflict, given: [given], values: [values] };
+      return jsonAnswer((await upsert(call, deps, one))[0] as string);
+    }
+    const stored = await deps.records.store(space, [values], request.signal, readInsertKey(request, given));
+    const record = stored.records[0] as NewRecord;
+    const json = newRecordJson(space.structure, record);
+    if (!stored.replayed) await announce(deps, space, 'record.inserted', [{ id: record.id, json }]);
+    return insertAnswer(json, stored);
+  },
+  summary: 'Insert a record',
+  ...inserts,
+  body: ({ newRecord }) => newRecord,
+  answer: ({ record }) => record,
+  sample: {},
+};

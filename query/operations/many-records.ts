@@ -1,13 +1,92 @@
 import { invalidCondition } from '../../common/errors/catalogue.ts';
+import { count, exactObject } from '../../common/openapi/schema.ts';
+import { manyKeys, readManyChanges, readWhere } from '../input/many-records.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
+import { PartReader } from '../input/part-reader.ts';
+import { conditionErrors, writeErrors } from '../openapi/describe-operation.ts';
+import { makePerson } from '../openapi/operation-sample.ts';
 import type { RecordReader } from '../records/record-reader.ts';
+import { storedJson } from '../sql/record-row.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import { announce } from './announce.ts';
+import { jsonAnswer } from './json-answer.ts';
+import type { OperationDefinition } from './operation.ts';
 
 /** The most that one request may change or delete: records, and bytes of their values. They are in memory, and one write. */
 export const manyLimits = { records: 10_000, bytes: 16 * 1024 * 1024 } as const;
 
+const matched = { ...count, description: 'How many records matched' };
+
+export const updateMany: OperationDefinition = {
+  async run({ request, open, body, wrote }, deps) {
+    const { signal } = request;
+    const space = await open();
+    const { structure } = space;
+    const { where, set, inc } = manyKeys(await body(), ['where', 'set', 'inc']);
+    const parts = new PartReader();
+    const conditions = readWhere(parts, where, request, structure);
+    const wanted = readManyChanges(parts, { set, inc }, structure);
+    parts.check();
+    const added = Buffer.byteLength([...wanted.values()].join(''));
+    const find = () => idsOfMany(deps.reader, { space, conditions, added }, signal);
+    const rows = await deps.changes.changeAll(space, find, wanted, signal);
+    const announced = function* () {
+      for (const row of rows) yield { id: row._id, json: storedJson(structure, row) };
+    };
+    if (rows.length > 0) await announce(deps, space, 'record.updated', announced());
+    wrote(rows.length);
+    return jsonAnswer(JSON.stringify({ updated: rows.length }));
+  },
+  summary: 'Change all records that match',
+  description:
+    'All of them, or none; 10,000 at most. `set` says what fields become, `inc` what is added to them. All records of the space are meant by `{"id": {"exists": true}}` only.',
+  options: true,
+  isRecord: false,
+  body: ({ where, changes }) => ({
+    schema: exactObject(
+      {
+        where,
+        set: changes.schema,
+        inc: { type: 'object', additionalProperties: { type: 'number' } },
+      },
+      { optional: ['where', 'set', 'inc'] },
+    ),
+    example: { where: changes.example, set: changes.example },
+  }),
+  answer: () => exactObject({ updated: matched }),
+  errors: [...conditionErrors, ...writeErrors, 'no_conditions', 'query_too_expensive'],
+  sample: { first: makePerson, body: { where: { name: 'Ada' }, set: { age: 37 } } },
+};
+
+export const deleteMany: OperationDefinition = {
+  async run({ request, open, body, wrote }, { reader, changes }) {
+    const { signal } = request;
+    const space = await open();
+    const { where } = manyKeys(await body(), ['where']);
+    const parts = new PartReader();
+    const conditions = readWhere(parts, where, request, space.structure);
+    parts.check();
+    const find = () => idsOfMany(reader, { space, conditions, added: 0 }, signal);
+    const { length: deleted } = await changes.changeAll(space, find, null, signal);
+    wrote(deleted);
+    return jsonAnswer(JSON.stringify({ deleted }));
+  },
+  summary: 'Delete all records that match',
+  description:
+    'All of them, or none; 10,000 at most. All records of the space are meant by `{"id": {"exists": true}}` only.',
+  options: true,
+  isRecord: false,
+  body: ({ where, changes }) => ({
+    schema: exactObject({ where }, { optional: ['where'] }),
+    example: { where: changes.example },
+  }),
+  answer: () => exactObject({ deleted: matched }),
+  errors: [...conditionErrors, 'no_conditions', 'query_too_expensive', 'unavailable'],
+  sample: { first: makePerson, body: { where: { name: 'Ada' } } },
+};
+
 /** Ids of the records that match. Rejects with a 400 where they are too many. @param added bytes that each may get */
-export async function idsOfMany(
+async function idsOfMany(
   reader: RecordReader,
   { space, conditions, added }: { space: RecordSpace; conditions: Conditions; added: number },
   signal: AbortSignal,

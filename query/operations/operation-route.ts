@@ -4,7 +4,7 @@ import type { Route } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
 import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import type { OpenSpace } from '../space/open-space.ts';
-import { countedWrites } from './counted-writes.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
 import type { Operation, OperationCall, OperationDeps } from './operation.ts';
 import { timingOf } from './timing.ts';
 
@@ -15,23 +15,25 @@ interface OperationRouteDeps {
   readonly usage: Pick<UsageCounts, 'add'>;
 }
 
-/** How a request for an operation is answered. */
+/** How a request for an operation is answered, and counted as the account's use once it has succeeded. */
 export function operationRoute(
   operation: Operation,
   { config, authenticate, openSpace, usage }: OperationRouteDeps,
   deps: OperationDeps,
 ): Route {
-  const { name, method, path, bodyLimit = 'maxRecordBytes' } = operation;
-  const run = countedWrites(operation, usage);
+  const { name, family, method, path, run, body, bodyLimit = 'maxRecordBytes' } = operation;
   // what only reads has no record in its body
-  const { body, readsOnly, isRecord } = operation;
-  const hasRecord = body !== undefined && readsOnly !== true && isRecord !== false;
+  const hasRecord = body !== undefined && operation.readsOnly !== true && operation.isRecord !== false;
+  // how many a clear deletes says nothing of what it takes
+  const isCounted = family !== null && family !== 'find' && name !== 'clear';
   return {
     operation: name,
     method,
     path,
     handler(request) {
       let parsed: Promise<unknown> | undefined;
+      let opened: RecordSpace | Promise<RecordSpace> | undefined;
+      let written: number | undefined;
       const timing = timingOf(request);
       const call: OperationCall = {
         request,
@@ -40,7 +42,8 @@ export function operationRoute(
           await authenticate(request);
         },
         open(reference) {
-          return openSpace(request, operation, reference, hasRecord ? call.body : undefined);
+          opened = openSpace(request, operation, reference, hasRecord ? call.body : undefined);
+          return opened;
         },
         body() {
           if (parsed !== undefined) return parsed;
@@ -49,9 +52,21 @@ export function operationRoute(
           if (timing !== null) parsed = parsed.finally(() => timing.add('parse'));
           return parsed;
         },
-        wrote() {},
+        wrote(records) {
+          written = records;
+        },
       };
-      return run(call, deps);
+      const answered = run(call, deps);
+      if (!isCounted) return answered;
+      return Promise.resolve(answered).then(async (answer) => {
+        const space = await opened;
+        if (space === undefined || answer.headers?.['idempotent-replayed'] !== undefined) return answer;
+        // all of an array, otherwise one
+        const given = family === 'delete' || written !== undefined ? null : await parsed;
+        const recordsWritten = written ?? (Array.isArray(given) ? given.length : 1);
+        usage.add(space.ownerId, request.params.project ?? '', { recordsWritten });
+        return answer;
+      });
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { LoginTokens } from '../../common/auth/login-tokens.ts';
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import type { JsonObject } from '../../common/openapi/components.ts';
+import type { RecordEvents } from '../../common/record-events/record-event.ts';
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { DescribedOperation } from '../openapi/describe-operation.ts';
@@ -11,7 +12,6 @@ import type { RecordReader } from '../records/record-reader.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
-import type { Announce } from './announce.ts';
 import type { PopulateDeps } from './populate.ts';
 import type { Timing } from './timing.ts';
 
@@ -24,7 +24,7 @@ export interface OperationDeps extends PopulateDeps {
   readonly structures: StructureCache;
   readonly loginTokens: LoginTokens;
   readonly candidates: Candidates;
-  readonly announce: Announce;
+  readonly events: RecordEvents;
   /** The OpenAPI document of a space with this structure. */
   readonly describeSpace: (structure: Structure) => JsonObject;
 }

@@ -10,18 +10,14 @@ import { givenInQuery } from '../input/filters/given-in-query.ts';
 import { asFilter, type Conditions } from '../input/parse-conditions.ts';
 import { parseSearch, type Search, searchKeys } from '../input/parse-search.ts';
 import { PartReader } from '../input/part-reader.ts';
-import { controlParameters, foundHeaders, timingParameter } from '../openapi/filter-schemas.ts';
+import { controlParameters, foundHeaders } from '../openapi/filter-schemas.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { cachedList } from './cached-answer.ts';
 import { jsonHeaders } from './json-answer.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 
-/**
- * GET /{project}/{space}/search: a JSON array of the records in which any of the named TEXT fields contains the text,
- * which is taken literally, letter case ignored. The empty text is contained in every value. Other parameters are
- * conditions, as of find.
- */
+/** GET /{project}/{space}/search. The text is taken literally; the empty one is contained in every value. */
 export const search: OperationDefinition = {
   run: (call, deps) => continueWith(call.open(), (space) => answer(call, space, deps)),
   summary: 'Search text fields',
@@ -31,7 +27,7 @@ export const search: OperationDefinition = {
     ...conditions.filter(({ name }) => search.every((parameter) => parameter.name !== name)),
     ...controlParameters,
   ],
-  headers: [timingParameter],
+  timed: true,
   options: true,
   answer: ({ found }) => arrayOf(found),
   answerHeaders: foundHeaders,
@@ -40,54 +36,45 @@ export const search: OperationDefinition = {
 };
 
 function answer(
-  { request, timing }: OperationCall,
+  call: OperationCall,
   space: RecordSpace,
   deps: OperationDeps,
 ): HttpResponse | Promise<HttpResponse> {
-  const { reader, store } = deps;
+  const { request } = call;
+  const { reader } = deps;
   const { structure } = space;
-  const key = `search ${request.rawQuery}`;
-  return cachedList(
-    { cache: store.results, space, request, timing, asked: key, headers: jsonHeaders },
-    () => {
-      const { conditions: all, controls } = splitQuery(request.query, structure);
-      const pairs = all.filter(([key]) => !searchKeys.includes(key));
-      const given = { given: givenInQuery(pairs, structure), controls };
-      const parts = new PartReader();
-      const asked = askedParts(parts, given, request, structure);
-      const { sort, page, select, count } = asked.options;
-      const search = parts.read((): Search => parseSearch(all, structure), {
-        text: '',
-        fields: [],
-      });
-      parts.check();
-      const [hashed] = asked.conditions.hashed;
-      if (hashed !== undefined) {
-        throw invalidCondition([
-          `Query field: ${shownName(hashed.field.name)} is hashed: a search can't compare it`,
-        ]);
-      }
-      const conditions = searched(asked.conditions, search);
-      const plan = { sort, page, select, conditions };
-      return {
-        conditions,
-        populate: preparePopulate(deps, request, space, select),
-        total: count ? () => reader.total(space, plan, request.signal) : null,
-        now: () => reader.listNow(space, plan),
-        read: () => reader.stream(space, plan, request.signal),
-      };
-    },
-  );
+  const asked = `search ${request.rawQuery}`;
+  return cachedList({ call, deps, space, asked, headers: jsonHeaders }, () => {
+    const { conditions: all, controls } = splitQuery(request.query, structure);
+    const pairs = all.filter(([key]) => !searchKeys.includes(key));
+    const parts = new PartReader();
+    const given = { given: givenInQuery(pairs, structure), controls };
+    const { options, conditions: beside } = askedParts(parts, given, request, structure);
+    const search = parts.read((): Search => parseSearch(all, structure), { text: '', fields: [] });
+    parts.check();
+    const [hashed] = beside.hashed;
+    if (hashed !== undefined) {
+      throw invalidCondition([
+        `Query field: ${shownName(hashed.field.name)} is hashed: a search can't compare it`,
+      ]);
+    }
+    const { sort, page, select, count } = options;
+    const conditions = searched(beside, search);
+    const plan = { sort, page, select, conditions };
+    return {
+      conditions,
+      populate: preparePopulate(deps, request, space, select),
+      total: count ? () => reader.total(space, plan, request.signal) : null,
+      now: () => reader.listNow(space, plan),
+      read: () => reader.stream(space, plan, request.signal),
+    };
+  });
 }
 
 /** Conditions with a text that one of some fields contains: it narrows them, also where they are joined by Or. */
 function searched(given: Conditions, { text, fields }: Search): Conditions {
-  const branches = fields.map((target) => ({
-    target,
-    path: [],
-    operator: 'icontains' as const,
-    values: [text],
-  }));
+  const operator = 'icontains' as const;
+  const branches = fields.map((target) => ({ target, path: [], operator, values: [text] }));
   const contains: Filter = { group: 'any', branches };
   const { plain, others, hashed, relationship } = given;
   if (relationship === 'And' || plain.length + others.length === 0)

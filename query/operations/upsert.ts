@@ -14,6 +14,7 @@ import type { StoredRow } from '../sql/stored-row.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
+import { announce } from './announce.ts';
 import { manyLimits } from './many-records.ts';
 import type { OperationCall, OperationDeps } from './operation.ts';
 
@@ -53,8 +54,8 @@ export async function upsert(
     return await upserts.run();
   } finally {
     // what was done before a failure is done
-    if (inserted.length > 0) await deps.announce(space, 'record.inserted', inserted);
-    if (updated.length > 0) await deps.announce(space, 'record.updated', updated);
+    if (inserted.length > 0) await announce(deps, space, 'record.inserted', inserted);
+    if (updated.length > 0) await announce(deps, space, 'record.updated', updated);
     wrote(inserted.length + updated.length);
   }
 }

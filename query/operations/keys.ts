@@ -1,15 +1,34 @@
+import { continueWith } from '../../common/limits/continue-with.ts';
 import type { AnnouncedRecord } from '../../common/record-events/record-event.ts';
 import { type Changes, firstValues, validateChanges } from '../input/validate-changes.ts';
 import { changedRecord, writeErrors } from '../openapi/describe-operation.ts';
+import { oldest } from '../records/record-reader.ts';
 import { newRecordJson } from '../sql/new-record.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { jsonAnswer } from './json-answer.ts';
+import { announce } from './announce.ts';
+import { cachedRecord } from './cached-answer.ts';
+import { jsonAnswer, jsonHeaders } from './json-answer.ts';
 import type { OperationDefinition, OperationDeps } from './operation.ts';
 
-/**
- * POST /{project}/{space}/set-key-values: sets keys of the space's key group, its one record, and answers the group as
- * it is then. The first call makes it; required keys may come later.
- */
+/** A key group is the one record of a space. */
+export const getKeys: OperationDefinition = {
+  run: (call, deps) =>
+    continueWith(call.open(), (space) =>
+      cachedRecord({ call, deps, space, asked: 'getKeys', headers: jsonHeaders }, () => ({
+        conditions: null,
+        populate: null,
+        total: null,
+        now: () => deps.reader.firstNow(space, oldest),
+        read: () => deps.reader.oldest(space, call.request.signal),
+      })),
+    ),
+  summary: 'Get the keys of a key group',
+  description: 'The one record of the space, or `null`.',
+  answer: ({ recordOrNull }) => recordOrNull,
+  sample: {},
+};
+
+/** Required keys may come later than with the first call. */
 export const setKeys: OperationDefinition = {
   async run({ request, open, body }, deps) {
     const { signal } = request;
@@ -30,29 +49,30 @@ export const setKeys: OperationDefinition = {
   sample: { body: { name: 'Ada', age: 36 } },
 };
 
-/** Makes the key group unless there is one by now. */
+/** Null: there is a key group by now. */
 async function make(
-  { records, announce }: OperationDeps,
+  deps: OperationDeps,
   space: RecordSpace,
   wanted: Changes,
   signal: AbortSignal,
 ): Promise<AnnouncedRecord | null> {
-  const stored = await records.storeFirst(space, firstValues(wanted, space.structure), signal);
+  const { structure } = space;
+  const stored = await deps.records.storeFirst(space, firstValues(wanted, structure), signal);
   if (stored === null) return null;
-  const group = { id: stored.id, json: newRecordJson(space.structure, stored) };
-  await announce(space, 'record.inserted', [group]);
+  const group = { id: stored.id, json: newRecordJson(structure, stored) };
+  await announce(deps, space, 'record.inserted', [group]);
   return group;
 }
 
 async function change(
-  { changes, announce }: OperationDeps,
+  deps: OperationDeps,
   space: RecordSpace,
   id: string,
   wanted: Changes,
   signal: AbortSignal,
 ): Promise<AnnouncedRecord | null> {
-  const json = await changes.update(space, { id }, wanted, signal);
+  const json = await deps.changes.update(space, { id }, wanted, signal);
   if (json === null) return null;
-  await announce(space, 'record.updated', [{ id, json }]);
+  await announce(deps, space, 'record.updated', [{ id, json }]);
   return { id, json };
 }

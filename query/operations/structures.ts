@@ -1,9 +1,11 @@
 import { invalidBody, invalidHeader, structureConflict } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
+import type { ApiMedia } from '../../common/openapi/api-operation.ts';
+import { nameSchema } from '../../common/openapi/name-schema.ts';
+import { named } from '../../common/openapi/schema.ts';
 import { readRecordHeaders } from '../input/record-headers.ts';
 import { readPath } from '../input/space-reference.ts';
-import { sampleRecord } from '../openapi/describe-operation.ts';
 import { inferStructure } from '../structure/infer-structure.ts';
 import { isObject } from '../structure/is-object.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -12,7 +14,18 @@ import { storedStructureSchema } from '../structure/structure-schema.ts';
 import { structureAnswer } from './json-answer.ts';
 import type { OperationDefinition, OperationDeps } from './operation.ts';
 
-/** POST /{project}/{space}/set-structure: brings the stored structure to the one of the body, and answers it. */
+function sampleRecord(): ApiMedia {
+  return {
+    schema: named('SampleRecord', {
+      type: 'object',
+      minProperties: 1,
+      propertyNames: nameSchema,
+      additionalProperties: true,
+    }),
+    example: { firstName: 'Ada', age: 36 },
+  };
+}
+
 export const setStructure: OperationDefinition = {
   ...settingStructure((input, path, { structures }) => {
     if (!isObject(input)) throw invalidBody('Request body should be a JSON object: a structure');
@@ -25,7 +38,6 @@ export const setStructure: OperationDefinition = {
   sample: {},
 };
 
-/** POST /{project}/{space}/set-inferred-structure: the same with the structure of a sample record. */
 export const setInferredStructure: OperationDefinition = {
   ...settingStructure(inferStructure),
   summary: 'Set the structure of a sample record',
@@ -34,7 +46,23 @@ export const setInferredStructure: OperationDefinition = {
   sample: { space: 'samples' },
 };
 
-/** @param read the structure that a body asks for */
+export const getInferredStructure: OperationDefinition = {
+  async run({ request, authenticate, body }) {
+    await authenticate();
+    const path = readPath(request.params);
+    return structureAnswer(inferStructure(await body(), path));
+  },
+  tag: 'Structures',
+  summary: 'Get the structure of a sample record',
+  description: 'Nothing is stored.',
+  spaceHeaders: 'none',
+  body: sampleRecord,
+  answer: () => storedStructureSchema,
+  errors: ['invalid_slug', 'invalid_structure', 'invalid_value'],
+  sample: { space: 'samples' },
+};
+
+/** Brings the stored structure to another one, and answers it. @param read the structure that a body asks for */
 function settingStructure(
   read: (body: unknown, path: SpacePath, deps: OperationDeps) => Structure,
 ): Pick<OperationDefinition, 'run' | 'tag' | 'spaceHeaders' | 'answer'> {

@@ -1,0 +1,64 @@
+import { ApiError } from '../../common/errors/api-error.ts';
+import { noMatch } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
+import type { ApiParameter } from '../../common/openapi/api-operation.ts';
+import { string } from '../../common/openapi/schema.ts';
+import { parseId } from '../input/parse-id.ts';
+import { validateChanges } from '../input/validate-changes.ts';
+import { changedRecord, writeErrors } from '../openapi/describe-operation.ts';
+import { idOfNewPerson } from '../openapi/operation-sample.ts';
+import { announce } from './announce.ts';
+import { jsonAnswer } from './json-answer.ts';
+import type { OperationDefinition } from './operation.ts';
+
+const id: ApiParameter = {
+  ...{ name: 'id', in: 'query', required: true, description: 'Of the record', schema: string },
+  example: '0197a5c8-7c1e-7d3a-9b52-0c9f6e1d2a34',
+};
+
+const byId = {
+  parameters: () => [id],
+  sample: { first: idOfNewPerson, query: '?id=$ID' },
+} satisfies Partial<OperationDefinition>;
+
+function noSuchRecord(id: string): Error {
+  return noMatch(`No record has the id ${shownName(id)}`);
+}
+
+export const updateOneById: OperationDefinition = {
+  async run({ request, open, body }, deps) {
+    const { query, signal } = request;
+    const space = await open();
+    const id = parseId(query);
+    const wanted = validateChanges(await body(), space.structure);
+    const record = await deps.changes.update(space, { id }, wanted, signal).catch(async (error: unknown) => {
+      // as updateOne: a missing record is reported before the problems of its new values
+      const taken = error instanceof ApiError && error.code === 'not_unique';
+      if (taken && (await deps.reader.byId(space, id, signal)) === null) return null;
+      throw error;
+    });
+    if (record === null) throw noSuchRecord(id);
+    await announce(deps, space, 'record.updated', [{ id, json: record }]);
+    return jsonAnswer(record);
+  },
+  summary: 'Change the record with an id',
+  ...byId,
+  ...changedRecord,
+  errors: ['invalid_condition', ...writeErrors, 'no_match'],
+};
+
+export const deleteOneById: OperationDefinition = {
+  async run({ request, open }, { changes }) {
+    const { query, signal } = request;
+    const space = await open();
+    const id = parseId(query);
+    const record = await changes.remove(space, id, signal);
+    if (record === null) throw noSuchRecord(id);
+    return jsonAnswer(record);
+  },
+  summary: 'Delete the record with an id',
+  description: 'Answers the record that was deleted.',
+  ...byId,
+  answer: ({ record }) => record,
+  errors: ['invalid_condition', 'no_match', 'unavailable'],
+};
