@@ -1,8 +1,8 @@
 import { invalidOptions } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
+import type { Options } from '../input/parse-options.ts';
 import { type Population, parsePopulate } from '../input/parse-populate.ts';
-import type { ReadPlan } from '../input/read-plan.ts';
 import { findNamed } from '../login/authorize.ts';
 import type { RecordReader } from '../records/record-reader.ts';
 import type { Authorize } from '../space/open-space.ts';
@@ -16,12 +16,6 @@ export interface PopulateDeps {
   readonly spaces: Spaces;
   readonly authorize: Authorize;
   readonly reader: RecordReader;
-}
-
-/** Adds to records what `populate` of the options asks for. */
-export interface Populate {
-  one(record: string | null): Promise<string | null>;
-  list(records: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
 }
 
 type JsonRecord = Record<string, unknown>;
@@ -43,7 +37,7 @@ export function preparePopulate(
   deps: PopulateDeps,
   request: HttpRequest,
   space: RecordSpace,
-  select: ReadPlan['select'] = null,
+  select: Options['select'],
 ): Promise<Populate> | null {
   const populations = parsePopulate(request, space.structure, select);
   return populations.length === 0 ? null : openSources(deps, request, space, populations);
@@ -69,17 +63,7 @@ async function openSources(
       from: from === null ? null : { space: from, target: foreignKeyOf(population, from) },
     });
   }
-  const fill = (records: readonly JsonRecord[]): Promise<void> =>
-    fillAll({ reader, sources, records, signal });
-  return {
-    async one(record) {
-      if (record === null) return null;
-      const parsed = JSON.parse(record) as JsonRecord;
-      await fill([parsed]);
-      return JSON.stringify(parsed);
-    },
-    list: (records) => populatedList(records, fill),
-  };
+  return new Populate(reader, sources, signal);
 }
 
 /** The key by which the other space is searched. Both keys have one type, or no value could match. */
@@ -100,26 +84,62 @@ function typeOf(target: Target): string {
   return typeof target === 'string' ? 'TEXT' : target.type;
 }
 
-async function fillAll(args: {
-  readonly reader: RecordReader;
-  readonly sources: readonly Source[];
-  readonly records: readonly JsonRecord[];
-  readonly signal: AbortSignal;
-}): Promise<void> {
-  const { reader, sources, records, signal } = args;
-  // keys are read before anything is added: a new field may be called like one
-  const keys = sources.map(({ localKey }) => records.map((record) => keyIn(record, localKey)));
-  for (const [index, { from, newField }] of sources.entries()) {
-    const found = new Map<StoredValue, unknown>();
-    const wanted = new Set((keys[index] ?? []).filter((key) => key !== null));
-    if (from !== null && wanted.size > 0) {
-      const rows = await reader.firstByValues(from.space, from.target, [...wanted], signal);
-      for (const [value, row] of rows) found.set(value, JSON.parse(storedJson(from.space.structure, row)));
+/** Adds to records what `populate` of the options asks for. */
+export class Populate {
+  readonly #reader: RecordReader;
+  readonly #sources: readonly Source[];
+  readonly #signal: AbortSignal;
+
+  constructor(reader: RecordReader, sources: readonly Source[], signal: AbortSignal) {
+    this.#reader = reader;
+    this.#sources = sources;
+    this.#signal = signal;
+  }
+
+  async one(record: string | null): Promise<string | null> {
+    return record === null ? null : this.#filled([JSON.parse(record) as JsonRecord]);
+  }
+
+  /** Populates a JSON array block by block, so that memory does not grow with the number of records. */
+  async *list(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let separator = '[';
+    let block: JsonRecord[] = [];
+    let length = 0;
+    const populated = async (): Promise<Uint8Array> => {
+      const bytes = Buffer.from(`${separator}${await this.#filled(block)}`);
+      separator = ',\n';
+      block = [];
+      length = 0;
+      return bytes;
+    };
+    for await (const line of linesOf(chunks)) {
+      // a line has the text before its records, and the last one the text behind them: `[{…}`, `,{…}`, `]`
+      const text = line.slice(1).replace(/\]$/, '');
+      block.push(...(JSON.parse(`[${text}]`) as JsonRecord[]));
+      length += line.length;
+      if (block.length >= blockRecords || length >= blockLength) yield await populated();
     }
-    records.forEach((record, at) => {
-      const key = keys[index]?.[at] ?? null;
-      record[newField] = key === null ? null : (found.get(key) ?? null);
-    });
+    if (block.length > 0) yield await populated();
+    yield Buffer.from(separator === '[' ? '[]' : ']');
+  }
+
+  /** JSON texts of records, with commas between them. */
+  async #filled(records: readonly JsonRecord[]): Promise<string> {
+    // keys are read before anything is added: a new field may be called like one
+    const keys = this.#sources.map(({ localKey }) => records.map((record) => keyIn(record, localKey)));
+    for (const [index, { from, newField }] of this.#sources.entries()) {
+      const found = new Map<StoredValue, unknown>();
+      const wanted = new Set((keys[index] ?? []).filter((key) => key !== null));
+      if (from !== null && wanted.size > 0) {
+        const rows = await this.#reader.firstByValues(from.space, from.target, [...wanted], this.#signal);
+        for (const [value, row] of rows) found.set(value, JSON.parse(storedJson(from.space.structure, row)));
+      }
+      records.forEach((record, at) => {
+        const key = keys[index]?.[at] ?? null;
+        record[newField] = key === null ? null : (found.get(key) ?? null);
+      });
+    }
+    return records.map((record) => JSON.stringify(record)).join(',\n');
   }
 }
 
@@ -130,34 +150,6 @@ function keyIn(record: JsonRecord, localKey: Target): StoredValue | null {
   if (value === null) return null;
   const reading = readFieldValue(localKey.type, value);
   return 'value' in reading ? reading.value : null;
-}
-
-/** Populates a JSON array block by block, so that memory does not grow with the number of records. */
-async function* populatedList(
-  chunks: AsyncIterable<Uint8Array>,
-  fill: (records: readonly JsonRecord[]) => Promise<void>,
-): AsyncGenerator<Uint8Array> {
-  let separator = '[';
-  let block: JsonRecord[] = [];
-  let length = 0;
-  const populated = async (): Promise<Uint8Array> => {
-    await fill(block);
-    const text = block.map((record) => JSON.stringify(record)).join(',\n');
-    const bytes = Buffer.from(`${separator}${text}`);
-    separator = ',\n';
-    block = [];
-    length = 0;
-    return bytes;
-  };
-  for await (const line of linesOf(chunks)) {
-    // a line has the text before its records, and the last one the text behind them: `[{…}`, `,{…}`, `]`
-    const text = line.slice(1).replace(/\]$/, '');
-    block.push(...(JSON.parse(`[${text}]`) as JsonRecord[]));
-    length += line.length;
-    if (block.length >= blockRecords || length >= blockLength) yield await populated();
-  }
-  if (block.length > 0) yield await populated();
-  yield Buffer.from(separator === '[' ? '[]' : ']');
 }
 
 const lineBreak = 10;
