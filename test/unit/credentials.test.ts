@@ -1,21 +1,17 @@
 import t from 'tap';
 import { identityKey, parseCredentials } from '../../query/input/credentials.ts';
-import { parseStructure } from '../../query/structure/parse-structure.ts';
-import type { Structure } from '../../query/structure/structure.ts';
-import { structureOf } from '../services/record-client.ts';
+import { storedStructure } from '../services/stored-structure.ts';
 import { thrownBy } from '../services/thrown-by.ts';
 
-const users = parseStructure(
-  structureOf('p', 'users', [
-    { name: 'email', type: 'TEXT', unique: true },
-    { name: 'firstName', slug: 'first-name', type: 'TEXT' },
-    { name: 'age', type: 'NUMBER' },
-    { name: 'tags', type: 'ARRAY' },
-    { name: 'password', type: 'TEXT', hashed: true },
-    { name: 'pin', type: 'NUMBER', hashed: true },
-    { name: '__proto__', slug: 'proto', type: 'TEXT' },
-  ]),
-).structure as Structure;
+const users = storedStructure([
+  { name: 'email', type: 'TEXT', unique: true },
+  { name: 'firstName', slug: 'first-name', type: 'TEXT' },
+  { name: 'age', type: 'NUMBER' },
+  { name: 'tags', type: 'ARRAY' },
+  { name: 'password', type: 'TEXT', hashed: true },
+  { name: 'pin', type: 'NUMBER', hashed: true },
+  { name: '__proto__', slug: 'proto', type: 'TEXT' },
+]);
 
 t.test('values become conditions by the type of their field', async (t) => {
   t.match(
@@ -69,12 +65,8 @@ t.test('what is no credential is refused, with every problem', async (t) => {
 });
 
 t.test('hashed conditions are few', async (t) => {
-  const many = parseStructure(
-    structureOf('p', 'many', [
-      { name: 'email', type: 'TEXT' },
-      ...Array.from({ length: 6 }, (_, i) => ({ name: `h${i}`, type: 'TEXT', hashed: true })),
-    ]),
-  ).structure as Structure;
+  const hashes = Array.from({ length: 6 }, (_, i) => ({ name: `h${i}`, type: 'TEXT', hashed: true }));
+  const many = storedStructure([{ name: 'email', type: 'TEXT' }, ...hashes]);
   const body = { email: 'a', h0: 'x', h1: 'x', h2: 'x', h3: 'x', h4: 'x' };
   t.equal(parseCredentials(body, many).hashed.length, 5);
   t.match(

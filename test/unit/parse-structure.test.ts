@@ -1,9 +1,8 @@
 import t from 'tap';
-import { ApiError } from '../../common/errors/api-error.ts';
 import { createStructureCache } from '../../query/input/structure-cache.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import { structureText } from '../../query/structure/structure.ts';
-import { thrownBy } from '../services/thrown-by.ts';
+import { problemsOf } from '../services/thrown-by.ts';
 
 const head = { name: 'People', description: 'd', projectSlug: 'p', slug: 's' };
 const field = (more: object = {}) => ({ name: 'a', slug: 'a', type: 'TEXT', ...more });
@@ -29,17 +28,8 @@ t.test('a right structure, with both spellings of its fields', async (t) => {
     t.strictSame(problems, []);
     t.match(structure, { name: 'People', description: 'd', projectSlug: 'p', slug: 's', clear: false });
     t.strictSame(structure?.fields[0], {
-      name: 'a',
-      slug: 'a',
-      type: 'TEXT',
-      required: true,
-      unique: true,
-      hashed: false,
-      description: 'x',
-      comment: 'y',
-      defaultValue: 'z',
-      slot: null,
-      keyed: false,
+      ...{ name: 'a', slug: 'a', type: 'TEXT', required: true, unique: true, hashed: false },
+      ...{ description: 'x', comment: 'y', defaultValue: 'z', slot: null, keyed: false },
     });
     t.match(structure?.fields[1], { required: false, unique: false, hashed: false, defaultValue: 0 });
     t.equal(structure?.fields[2]?.defaultValue, '{"a":2,"b":1}');
@@ -173,20 +163,11 @@ t.test('the cache parses once, compares with the path, and keeps nothing that is
   const path = { projectSlug: 'p', slug: 's' };
   const first = cache.read(text, path);
   t.equal(cache.read(text.slice(), path), first, 'the same object');
-  const problemsOf = (header: string | undefined, where = path): readonly string[] => {
-    const error = thrownBy(() => cache.read(header, where));
-    t.ok(error instanceof ApiError && error.status === 400);
-    return (error as ApiError).problems;
-  };
-  t.match(problemsOf(undefined), ['Please set structure in Request Header']);
-  t.match(problemsOf(''), ['Please set structure in Request Header']);
-  t.match(problemsOf(text, { projectSlug: 'q', slug: 'r' }), [/projectSlug is 'p'.*'q'/, /slug is 's'.*'r'/]);
-  t.match(
-    problemsOf(JSON.stringify({ ...head, recordStructure: [field({ type: 'X' })] }), {
-      projectSlug: 'q',
-      slug: 's',
-    }),
-    [/unknown type/, /projectSlug/],
-  );
+  const problems = (header: string | undefined, where = path) => problemsOf(() => cache.read(header, where));
+  t.match(problems(undefined), ['Please set structure in Request Header']);
+  t.match(problems(''), ['Please set structure in Request Header']);
+  t.match(problems(text, { projectSlug: 'q', slug: 'r' }), [/projectSlug is 'p'.*'q'/, /slug is 's'.*'r'/]);
+  const wrong = JSON.stringify({ ...head, recordStructure: [field({ type: 'X' })] });
+  t.match(problems(wrong, { projectSlug: 'q', slug: 's' }), [/unknown type/, /projectSlug/]);
   t.equal(cache.read(text, path), first);
 });

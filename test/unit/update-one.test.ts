@@ -1,14 +1,11 @@
 import t from 'tap';
 import type { OperationDeps } from '../../query/operations/operation.ts';
 import { updateOne } from '../../query/operations/update-one.ts';
-import { parseStructure } from '../../query/structure/parse-structure.ts';
-import type { RecordSpace } from '../../query/structure/record-space.ts';
-import type { Structure } from '../../query/structure/structure.ts';
 import { fakeRequest } from '../services/fake-request.ts';
-import { structureOf } from '../services/record-client.ts';
+import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 
 t.test('a record that matches and can never be changed keeps nobody from the event loop', async (t) => {
-  const { structure } = parseStructure(structureOf('p', 's', [{ name: 'level', type: 'NUMBER' }]));
+  const space = spaceWith(storedStructure([{ name: 'level', type: 'NUMBER' }]));
   const controller = new AbortController();
   const reason = new Error('the deadline');
   setTimeout(() => controller.abort(reason), 5);
@@ -27,7 +24,7 @@ t.test('a record that matches and can never be changed keeps nobody from the eve
     request,
     timing: null,
     authenticate: async () => {},
-    open: () => ({ structure: structure as Structure }) as RecordSpace,
+    open: () => space,
     body: async () => ({ level: 2 }),
     wrote() {},
   };
