@@ -1,17 +1,14 @@
-import type { Authenticate } from '../common/auth/authenticate.ts';
-import { createHasher, type Hasher } from '../common/auth/hasher.ts';
+import { createHasher } from '../common/auth/hasher.ts';
 import { createLoginTokens } from '../common/auth/login-tokens.ts';
 import { openLoginThrottle } from '../common/auth/open-login-throttle.ts';
 import { createConfiguredKeys, createStoredKeys } from '../common/auth/signing-keys.ts';
 import type { Config } from '../common/config/read-config.ts';
-import { readLimitDefaults } from '../common/config/settings.ts';
 import type { Route } from '../common/http/http-types.ts';
+import type { Examples } from '../common/lifecycle/first-start-text.ts';
 import type { ProcessServices, Service, ServiceFactory } from '../common/lifecycle/service.ts';
 import type { UsageCounts } from '../common/metadata/usage-counts.ts';
 import { createUuidV7 } from '../common/metadata/uuid-v7.ts';
 import type { RecordEvents } from '../common/record-events/record-event.ts';
-import type { Metrics } from '../common/telemetry/create-metrics.ts';
-import { queryExamples } from './examples.ts';
 import { acceptQuery } from './input/query-media-type.ts';
 import { createStructureCache } from './input/structure-cache.ts';
 import { createAuthorize } from './login/authorize.ts';
@@ -40,6 +37,7 @@ import { Spaces } from './space/spaces.ts';
 import { freshnessOf, type SpacesDeps, unannounced } from './space/spaces-deps.ts';
 import type { RecordStore } from './store/record-store.ts';
 import { EmbeddedStore } from './store-embedded/embedded-store.ts';
+import { exampleStructure } from './structure/example-structure.ts';
 import { createLocalReservations, type UniqueReservations } from './unique/unique-reservations.ts';
 import { usageRoutes } from './usage/usage-route.ts';
 
@@ -48,6 +46,13 @@ type OpenEvents = (services: ProcessServices) => Promise<RecordEvents & Pick<Ser
 
 /** How often receipts of inserts are swept. Milliseconds. */
 const sweepEvery = 3_600_000;
+
+const examples: Examples = (curl, baseUrl) => `Insert records:
+${curl} -H 'structure: ${JSON.stringify(exampleStructure)}' -H 'Content-Type: application/json' -d '[{"name":"Ada","age":36},{"name":"Grace","age":45}]' ${baseUrl}/demo/people
+
+Find records:
+${curl} -H 'structure: ${JSON.stringify(exampleStructure)}' '${baseUrl}/demo/people?age=36'
+`;
 
 /** The query service on the stores of its process. @param openEvents what hears of writes */
 export const queryService =
@@ -71,13 +76,14 @@ export const queryService =
         ...queryRoutes({
           ...services,
           ...{ store, catalogue, reservations, throttle, events, hasher: createHasher(), now: Date.now },
+          invalidation: services.invalidation ?? unannounced,
           freshness: freshnessOf(store, services.invalidation),
         }),
         ...events.routes,
       ],
       // not Redis: most requests do without it
       readiness: [],
-      examples: queryExamples,
+      examples,
       started() {
         store.started();
         const sweep = (): Promise<void> => sweepReceipts({ store, log }, closing.signal);
@@ -115,26 +121,23 @@ async function openReservations(
 }
 
 export interface QueryDeps
-  extends Pick<SpacesDeps, 'store' | 'catalogue' | 'projects' | 'log' | 'freshness'> {
-  /** Absent: nothing is announced. */
-  readonly invalidation?: SpacesDeps['invalidation'] | undefined;
+  extends Omit<SpacesDeps, 'newId' | 'writes' | 'maxSpaces'>,
+    Pick<ProcessServices, 'database' | 'authenticate'> {
   readonly config: Pick<
     Config,
     | 'maxSpaces'
     | 'maxRecordBytes'
     | 'maxRecordsBytes'
+    | 'maxStoredRecordBytes'
     | 'allowClearAllSpaces'
     | 'loginTokenSecret'
     | 'loginTokenTtl'
-  > &
-    Partial<Pick<Config, 'publicUrl' | 'maxStoredRecordBytes' | 'readMaxRows' | 'readLimits'>>;
-  /** Name of the database that holds all tables. */
-  readonly database: string;
-  readonly authenticate: Authenticate;
+    | 'publicUrl'
+    | 'readMaxRows'
+    | 'readLimits'
+  >;
   readonly events: RecordEvents;
-  readonly metrics: Pick<Metrics, 'cache'>;
   readonly now: () => number;
-  readonly hasher: Hasher;
   /** Of logins. */
   readonly throttle: Throttle;
   readonly reservations: UniqueReservations;
@@ -146,7 +149,6 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const { config, store } = args;
   const deps = {
     ...args,
-    invalidation: args.invalidation ?? unannounced,
     structures: createStructureCache(scopes, args.metrics.cache('structures')),
     newId: createUuidV7(),
     writes: new InFlightWrites(),
@@ -158,19 +160,13 @@ export function queryRoutes(args: QueryDeps): Route[] {
       ttl: config.loginTokenTtl,
     }),
   };
-  const { readMaxRows: maxRows = 0, readLimits = readLimitDefaults } = config;
-  const cost = { maxRows, timeout: readLimits.timeout };
+  const cost = { maxRows: config.readMaxRows, timeout: config.readLimits.timeout };
   const candidates = new Candidates({ store, checks: new HashChecks(args), cost });
-  const reading = {
-    ...deps,
-    candidates,
-    reader: new RecordReader({ store, candidates, cost }),
-  };
+  const reading = { ...deps, candidates, reader: new RecordReader({ store, candidates, cost }) };
   const spaces = new Spaces({ ...deps, maxSpaces: config.maxSpaces });
-  const { maxStoredRecordBytes: limit = 0 } = config;
+  const { maxStoredRecordBytes: limit } = config;
   const count = (account: string) => countRecordBytes(deps, account);
-  const quota = limit === 0 ? null : new RecordQuota({ limit, count, log: args.log });
-  const counted = quota === null ? store : quotaWrites(store, quota);
+  const counted = limit === 0 ? store : quotaWrites(store, new RecordQuota({ limit, count, log: args.log }));
   const writes = store.alone ? counted : currentWrites(counted, spaces);
   const authorize = createAuthorize({ ...reading, spaces });
   const openSpace = createOpenSpace({

@@ -10,7 +10,6 @@ import type { Authorize } from '../space/open-space.ts';
 import type { Spaces } from '../space/spaces.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { covers, type SpaceAuth } from '../structure/space-auth.ts';
-import { tokenOwner } from './token-owner.ts';
 
 export function createAuthorize(deps: {
   reader: RecordReader;
@@ -74,4 +73,19 @@ function loginTokenOf(request: HttpRequest, { structure }: RecordSpace): string 
   const { token } = unparsedOptions(request);
   if (typeof token === 'string' && token !== '') return token;
   return structure.auth?.token ?? null;
+}
+
+/**
+ * The record of the user whom a login token speaks for, as JSON text. Null when the token is none, has expired, is of
+ * another account, project or space, or when the user is gone.
+ */
+export async function tokenOwner(
+  { reader, loginTokens }: { reader: RecordReader; loginTokens: LoginTokens },
+  users: RecordSpace,
+  token: string,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const claims = await loginTokens.verify(token);
+  if (claims === null || claims.spaceId !== users.id || claims.projectId !== users.projectId) return null;
+  return reader.byId(users, claims.recordId, signal);
 }

@@ -1,6 +1,6 @@
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import { headerParameter } from '../../common/openapi/api-operation.ts';
-import { tokenOwner } from '../login/token-owner.ts';
+import { tokenOwner } from '../login/authorize.ts';
 import { tokenOwnerSample } from '../openapi/operation-sample.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';

@@ -1,4 +1,5 @@
 import type { Database } from '../../common/clickhouse/database.ts';
+import { readLimitDefaults } from '../../common/config/settings.ts';
 import type { Route } from '../../common/http/http-types.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { SharedStore } from '../../query/store-shared/shared-store.ts';
@@ -10,8 +11,16 @@ export function plainStore(db: Database, database = 'sluice'): SharedStore {
   return new SharedStore({ db, database, versions: noVersions, cacheBytes: 0, metrics: unmeasured });
 }
 
+/** Of the query service, without limits that a test would meet. */
+export const queryConfig: QueryDeps['config'] = {
+  ...{ maxSpaces: 10_000, maxRecordBytes: 1024 ** 2, maxRecordsBytes: 16 * 1024 ** 2 },
+  ...{ maxStoredRecordBytes: 0, readMaxRows: 0, readLimits: readLimitDefaults },
+  ...{ allowClearAllSpaces: false, publicUrl: undefined },
+  ...{ loginTokenSecret: undefined, loginTokenTtl: 36 * 3_600_000 },
+};
+
 /** The table of the query service. Nothing of it can be called. */
 export function untouchedQueryRoutes(): Route[] {
-  const deps = { config: {}, store: plainStore({} as never), freshness: {}, metrics: unmeasured };
+  const deps = { config: queryConfig, store: plainStore({} as never), freshness: {}, metrics: unmeasured };
   return queryRoutes(deps as unknown as QueryDeps);
 }

@@ -21,7 +21,7 @@ import { Webhooks, type WebhooksDeps } from '../../events/webhooks.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { LoggedCatalogue } from '../../query/space/logged-catalogue.ts';
-import { freshnessOf } from '../../query/space/spaces-deps.ts';
+import { freshnessOf, unannounced } from '../../query/space/spaces-deps.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import type { RecordStore } from '../../query/store/record-store.ts';
@@ -35,6 +35,7 @@ import { noVersions, type SpaceVersions } from '../../query/store-shared/space-v
 import { createLocalReservations } from '../../query/unique/unique-reservations.ts';
 import { queryContract } from './contract.ts';
 import { fakeRequest, responseBytes } from './fake-request.ts';
+import { queryConfig } from './plain-store.ts';
 import { silentLog } from './silent-log.ts';
 import { guardSpaces } from './space-guard.ts';
 import { type ChdbServer, startChdbServer } from './start-chdb-server.ts';
@@ -170,19 +171,11 @@ export async function openQueryHarness(
     const events = options.webhooks?.(db) ?? testWebhooks({ db: wrap(db), alone });
     return new Router([
       ...queryRoutes({
-        config: {
-          maxSpaces: 10_000,
-          maxRecordBytes: 1024 ** 2,
-          maxRecordsBytes: 16 * 1024 ** 2,
-          allowClearAllSpaces: false,
-          loginTokenSecret: undefined,
-          loginTokenTtl: 36 * 3_600_000,
-          ...options.config,
-        },
+        config: { ...queryConfig, ...options.config },
         database: testDatabase,
         ...{ store: by, catalogue, projects },
         ...{ authenticate, events },
-        ...{ metrics, log, invalidation, throttle: new LoginThrottle() },
+        ...{ metrics, log, invalidation: invalidation ?? unannounced, throttle: new LoginThrottle() },
         hasher: options.hasher ?? createHasher(),
         reservations: options.reservations?.() ?? createLocalReservations(),
         freshness: { ...freshnessOf(by, invalidation), ...options.freshness },

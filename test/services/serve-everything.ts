@@ -35,13 +35,14 @@ import { gatewayRoutes } from '../../gateway/routes.ts';
 import { UploadKeys } from '../../gateway/upload-keys.ts';
 import { UploadLinks } from '../../gateway/upload-links.ts';
 import { queryRoutes } from '../../query/query-service.ts';
-import { freshnessOf } from '../../query/space/spaces-deps.ts';
+import { freshnessOf, unannounced } from '../../query/space/spaces-deps.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { EmbeddedStore } from '../../query/store-embedded/embedded-store.ts';
 import { createLocalReservations } from '../../query/unique/unique-reservations.ts';
 import { fakeRequest } from './fake-request.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
+import { queryConfig } from './plain-store.ts';
 import { noSmallFiles, plentyOfSlots } from './plenty-of-slots.ts';
 import { testWebhooks } from './query-harness.ts';
 import { quickHasher } from './quick-hasher.ts';
@@ -118,18 +119,12 @@ export async function serveEverything(options: {
   const webhooks = testWebhooks({ db, database, alone: true });
   const routes: Route[] = [
     ...queryRoutes({
-      config: {
-        maxSpaces: 10_000,
-        maxRecordBytes: 1024 ** 2,
-        maxRecordsBytes: 16 * 1024 ** 2,
-        allowClearAllSpaces: false,
-        loginTokenSecret: undefined,
-        loginTokenTtl: 3_600_000,
-      },
+      config: queryConfig,
       ...{ store: records, catalogue: new TableCatalogue({ db, database }), database, projects },
       ...{ authenticate, hasher: quickHasher(), events: webhooks, log, metrics: unmeasured },
       ...{ throttle: new LoginThrottle(), reservations: createLocalReservations(), now: Date.now },
-      ...{ freshness: freshnessOf(records, undefined), usage: usage ?? new UsageCounts({ db, database }) },
+      ...{ invalidation: unannounced, freshness: freshnessOf(records, undefined) },
+      ...{ usage: usage ?? new UsageCounts({ db, database }) },
     }),
     ...webhookRoutes({ webhooks, authenticate }),
     ...gatewayRoutes({

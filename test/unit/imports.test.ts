@@ -14,7 +14,7 @@ const rooms = {
   query: [
     ...['structure', 'input', 'sql', 'memory', 'unique', 'store', 'store-embedded', 'store-shared'],
     ...['records', 'space', 'login', 'usage', 'openapi', 'operations'],
-    ...['operations.ts', 'projects', 'examples.ts', 'query-service.ts', 'main.ts'],
+    ...['operations.ts', 'projects', 'query-service.ts', 'main.ts'],
   ],
   gateway: ['digest', 'memory', 'receive', 'multipart', 'download'],
 } as const;

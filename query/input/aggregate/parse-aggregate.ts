@@ -3,19 +3,20 @@ import { invalidBody, invalidCondition } from '../../../common/errors/catalogue.
 import { shownName } from '../../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../../common/http/http-types.ts';
 import { longestName } from '../../../common/metadata/slug.ts';
+import type { Field, FieldType } from '../../structure/field.ts';
 import { isObject } from '../../structure/is-object.ts';
 import type { Structure } from '../../structure/structure.ts';
-import { type Comparison, kindOfValue } from '../filters/filter.ts';
+import { kindOfValue } from '../filters/filter.ts';
+import type { Given } from '../filters/given-filter.ts';
 import { givenInBody } from '../filters/given-in-body.ts';
-import { nameOfSubject, subjectOf, targetOf } from '../filters/names.ts';
+import { nameOfSubject, type Subject, targetOf } from '../filters/names.ts';
 import { kindWords } from '../filters/read-filter.ts';
 import { readWhere } from '../many-records.ts';
 import { allRecords, type Conditions, parseConditions } from '../parse-conditions.ts';
 import { PartReader } from '../part-reader.ts';
-import { unknownCondition } from '../unknown-condition.ts';
+import { SubjectReader } from '../subject-reader.ts';
 import { type AggregatePlan, aggregateLimits, type Group, type Value } from './aggregate-plan.ts';
 import { functions, functionsFor } from './functions.ts';
-import { comparedValues, onlyOfValues } from './having.ts';
 import { readEvery, TimeZone } from './time-bucket.ts';
 
 const parts = ['where', 'groupBy', 'values', 'having', 'sort', 'limit'];
@@ -34,16 +35,15 @@ export function parseAggregate(
   return new AggregateReader(structure).read(body, request);
 }
 
-type Subject = Pick<Comparison, 'target' | 'path'>;
-
 class AggregateReader {
   readonly #structure: Structure;
   readonly #problems: string[] = [];
   readonly #names = new Set<string>();
-  #listed = false;
+  readonly #subjects: SubjectReader;
 
   constructor(structure: Structure) {
     this.#structure = structure;
+    this.#subjects = new SubjectReader(structure, this.#problems);
   }
 
   read(
@@ -206,13 +206,8 @@ class AggregateReader {
   }
 
   #subject(name: string): Subject | null {
-    const found = subjectOf(name, this.#structure);
-    if (found === null) {
-      this.#problems.push(unknownCondition(name, this.#structure, !this.#listed));
-      this.#listed = true;
-      return null;
-    }
-    if (typeof found.target === 'string' || !found.target.hashed) return found;
+    const found = this.#subjects.read(name);
+    if (found === null || typeof found.target === 'string' || !found.target.hashed) return found;
     this.#problems.push(
       `Query field: ${shownName(found.target.name)} is hashed and can be neither grouped nor computed with`,
     );
@@ -230,4 +225,41 @@ class AggregateReader {
     this.#names.add(name);
     return isNew;
   }
+}
+
+/** The values of an aggregation as if they were fields, so that conditions name and compare them; times are not. */
+function comparedValues(values: readonly Value[], structure: Structure): Structure {
+  const fields = values.flatMap((value): Field[] => {
+    const type = typeOf(value);
+    if (type === null) return [];
+    const { name, column: slot } = value;
+    return [
+      {
+        ...{ name, slug: name, type, slot },
+        ...{ required: false, unique: false, hashed: false, keyed: false },
+        ...{ description: '', comment: '', defaultValue: null },
+      },
+    ];
+  });
+  return { ...structure, fields, lookup: new Map(fields.map((field) => [field.name, field])) };
+}
+
+function typeOf({ of }: Value): FieldType | null {
+  if (of === null || functions[of.name]?.result === 'number') return 'NUMBER';
+  const kind = kindOfValue(of);
+  if (kind === 'id' || kind === 'TEXT') return 'TEXT';
+  return kind === 'NUMBER' ? 'NUMBER' : null;
+}
+
+/** Conditions where each on something else than these values is a problem. */
+function onlyOfValues(given: readonly Given[], { fields, lookup }: Structure): readonly Given[] {
+  const known = fields.map(({ name }) => shownName(name)).join(', ') || 'none';
+  const checked = (one: Given): Given => {
+    if ('group' in one) return { ...one, branches: one.branches.map((items) => items.map(checked)) };
+    if ('problem' in one || lookup.has(one.name)) return one;
+    return {
+      problem: `having: ${shownName(one.name)} is not among the values that are numbers or texts: ${known}`,
+    };
+  };
+  return given.map(checked);
 }

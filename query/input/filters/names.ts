@@ -2,13 +2,16 @@ import { isSystemKey, type Target } from '../../structure/field.ts';
 import type { Structure } from '../../structure/structure.ts';
 import type { Comparison } from './filter.ts';
 
+/** What a condition or a function of a group is about. */
+export type Subject = Pick<Comparison, 'target' | 'path'>;
+
 /** A field by its name or slug, or a key that every record has; null: there is none. */
 export function targetOf(name: string, { lookup }: Structure): Target | null {
   return lookup.get(name) ?? (isSystemKey(name) ? name : null);
 }
 
 /** The same, or a path such as `home.city` within an OBJECT. */
-export function subjectOf(name: string, structure: Structure): Pick<Comparison, 'target' | 'path'> | null {
+export function subjectOf(name: string, structure: Structure): Subject | null {
   const whole = targetOf(name, structure);
   if (whole !== null) return { target: whole, path: [] };
   for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
@@ -20,6 +23,6 @@ export function subjectOf(name: string, structure: Structure): Pick<Comparison, 
 }
 
 /** Its name in errors: the field's, in whichever form it was given. */
-export function nameOfSubject({ target, path }: Pick<Comparison, 'target' | 'path'>): string {
+export function nameOfSubject({ target, path }: Subject): string {
   return [typeof target === 'string' ? target : target.name, ...path].join('.');
 }

@@ -5,10 +5,10 @@ import type { StoredValue, Target } from '../../structure/field.ts';
 import { hasLoneSurrogate, readFieldValue } from '../../structure/field-value.ts';
 import type { Structure } from '../../structure/structure.ts';
 import { parseTime } from '../parse-time.ts';
-import { unknownCondition } from '../unknown-condition.ts';
+import { SubjectReader } from '../subject-reader.ts';
 import { type Comparison, type Filter, filterLimits, kindOfValue } from './filter.ts';
 import type { Given, GivenComparison, GivenOperand } from './given-filter.ts';
-import { nameOfSubject, subjectOf } from './names.ts';
+import { nameOfSubject, type Subject } from './names.ts';
 import {
   findOperator,
   type Operand,
@@ -24,12 +24,11 @@ type Reading = { readonly value: StoredValue | Date } | { readonly problem: stri
 /** Reads what a request gives by the structure of the space, and gathers every problem. */
 export class FilterReader {
   readonly problems: string[] = [];
-  readonly #structure: Structure;
-  #listed = false;
+  readonly #subjects: SubjectReader;
   #inLists = 0;
 
   constructor(structure: Structure) {
-    this.#structure = structure;
+    this.#subjects = new SubjectReader(structure, this.problems);
   }
 
   /** Null: there is a problem. */
@@ -47,12 +46,8 @@ export class FilterReader {
   }
 
   #comparison(given: GivenComparison, isInGroup: boolean): Comparison | null {
-    const found = subjectOf(given.name, this.#structure);
-    if (found === null) {
-      this.problems.push(unknownCondition(given.name, this.#structure, !this.#listed));
-      this.#listed = true;
-      return null;
-    }
+    const found = this.#subjects.read(given.name);
+    if (found === null) return null;
     const { operator } = given;
     const { target } = found;
     const isHashed = typeof target !== 'string' && target.hashed;
@@ -74,11 +69,7 @@ export class FilterReader {
     return values === null ? null : { ...found, operator: operator as OperatorName, values };
   }
 
-  #values(
-    given: GivenComparison,
-    found: Pick<Comparison, 'target' | 'path'>,
-    operand: Operand,
-  ): readonly (StoredValue | Date)[] | null {
+  #values(given: GivenComparison, found: Subject, operand: Operand): readonly (StoredValue | Date)[] | null {
     const isList = takesList({ operand });
     const { operator } = given;
     const shown = (): string =>
@@ -129,11 +120,7 @@ function listOf(operand: GivenOperand): readonly GivenOperand[] | null {
   return Array.isArray(operand.json) ? operand.json.map((json) => ({ json })) : null;
 }
 
-function readOperand(
-  given: GivenOperand,
-  { target, path }: Pick<Comparison, 'target' | 'path'>,
-  operand: Operand,
-): Reading {
+function readOperand(given: GivenOperand, { target, path }: Subject, operand: Operand): Reading {
   const text = 'texts' in given ? (given.texts[0] as string) : null;
   const json = 'json' in given ? given.json : undefined;
   if (operand === 'boolean') {

@@ -1,16 +1,37 @@
 import { shownName } from '../../common/errors/shown-name.ts';
 import { systemKeys } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
+import { type Subject, subjectOf } from './filters/names.ts';
 
 /** Names that are listed; the others are counted. */
 const listed = 50;
 
-/** The problem of a condition on an unknown field, with a suggestion. @param first lists the fields that there are */
-export function unknownCondition(key: string, structure: Structure, first: boolean): string {
-  const problem = `Query field: ${shownName(key)} is not in the structure`;
-  const hint = bracketHint(key, structure);
-  if (hint !== null) return `${problem}: ${hint}`;
-  return first ? `${problem}, which has ${namesOf(structure)}` : problem;
+/** Finds what names of a request mean. The first unknown one gets the list of those that there are. */
+export class SubjectReader {
+  readonly #structure: Structure;
+  readonly #problems: string[];
+  #hasListed = false;
+
+  constructor(structure: Structure, problems: string[]) {
+    this.#structure = structure;
+    this.#problems = problems;
+  }
+
+  /** Null: there is none, which is a problem by now. */
+  read(name: string): Subject | null {
+    const found = subjectOf(name, this.#structure);
+    if (found === null) this.#problems.push(this.#unknown(name));
+    return found;
+  }
+
+  #unknown(name: string): string {
+    const problem = `Query field: ${shownName(name)} is not in the structure`;
+    const hint = bracketHint(name, this.#structure);
+    if (hint === null && this.#hasListed) return problem;
+    const text = hint === null ? `, which has ${namesOf(this.#structure)}` : `: ${hint}`;
+    this.#hasListed = true;
+    return problem + text;
+  }
 }
 
 /** Clients write arrays and objects as `tags[]=a` and `home[city]=x`; a condition is one value. */
