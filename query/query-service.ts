@@ -10,7 +10,7 @@ import type { UsageCounts } from '../common/metadata/usage-counts.ts';
 import { createUuidV7 } from '../common/metadata/uuid-v7.ts';
 import type { RecordEvents } from '../common/record-events/record-event.ts';
 import { acceptQuery } from './input/query-media-type.ts';
-import { createStructureCache } from './input/structure-cache.ts';
+import { StructureCache } from './input/structure-cache.ts';
 import { createAuthorize } from './login/authorize.ts';
 import { describeOperation } from './openapi/describe-operation.ts';
 import { describeSpace } from './openapi/space-document.ts';
@@ -149,7 +149,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const { config, store } = args;
   const deps = {
     ...args,
-    structures: createStructureCache(scopes, args.metrics.cache('structures')),
+    structures: new StructureCache(scopes, args.metrics.cache('structures')),
     newId: createUuidV7(),
     writes: new InFlightWrites(),
     loginTokens: createLoginTokens({

@@ -6,6 +6,7 @@ import { isSystemKey, type Target } from '../structure/field.ts';
 import { asObject } from '../structure/is-object.ts';
 import type { RecordParts } from '../structure/record-parts.ts';
 import type { Structure } from '../structure/structure.ts';
+import type { Complain } from './given-fields.ts';
 import { unparsedOptions } from './parse-options.ts';
 
 /** One entry of `populate`: every record gets `newField` with the record of another space that its local key names. */
@@ -39,7 +40,7 @@ export function parsePopulate(
   }
   const problems: string[] = [];
   const populations = (input as readonly unknown[]).flatMap((item, index) => {
-    const complain = (problem: string): void => void problems.push(`Options: populate[${index}]${problem}`);
+    const complain: Complain = (problem) => void problems.push(`Options: populate[${index}]${problem}`);
     const population = readPopulation(item, structure, complain);
     if (population !== null && select !== null && !shows(select, population.localKey))
       complain('.fields.localKey names a field that select leaves out');
@@ -53,11 +54,7 @@ function shows({ parts }: RecordParts, key: Target): boolean {
   return parts.some(({ target, path }) => target === key && path.length === 0);
 }
 
-function readPopulation(
-  input: unknown,
-  structure: Structure,
-  complain: (problem: string) => void,
-): Population | null {
+function readPopulation(input: unknown, structure: Structure, complain: Complain): Population | null {
   const { space, fields } = asObject(input);
   const { from, foreignKey, localKey, newField } = asObject(fields);
   const names = {
@@ -86,11 +83,7 @@ function readPopulation(
   };
 }
 
-function readLocalKey(
-  name: string,
-  structure: Structure,
-  complain: (problem: string) => void,
-): Target | null {
+function readLocalKey(name: string, structure: Structure, complain: Complain): Target | null {
   if (name === 'id') return name;
   const field = structure.lookup.get(name);
   if (field === undefined)

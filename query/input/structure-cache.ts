@@ -9,63 +9,59 @@ import type { SpacePath, Structure } from '../structure/structure.ts';
 const keptCharacters = 16 * 1024 * 1024;
 
 /** Reads `structure` headers; one that was seen before is not parsed again, and gives the same object. */
-export interface StructureCache {
-  /** Throws a 400 that lists every problem, disagreement with the path included. */
-  read(header: string | undefined, path: SpacePath): Structure;
-  /** The same for the parsed JSON of a structure that came another way. @param text that it came in, if it may again */
-  readParsed(input: unknown, path: SpacePath, text?: string): Structure;
-}
-
-/** @param scopes that `authOptions` may name */
-export function createStructureCache(scopes: readonly string[], counts = new CacheCounts()): StructureCache {
-  const known = new LRUCache<string, Structure>({
+export class StructureCache {
+  readonly #scopes: readonly string[];
+  readonly #counts: CacheCounts;
+  readonly #known = new LRUCache<string, Structure>({
     maxSize: keptCharacters,
     sizeCalculation: (_, text) => text.length,
   });
-  // comparing long texts takes a fraction of the time of hashing them
-  const last = new LRUCache<string, { readonly text: string; readonly structure: Structure }>({
+  /** By slug: comparing long texts takes a fraction of the time of hashing them. */
+  readonly #last = new LRUCache<string, { readonly text: string; readonly structure: Structure }>({
     maxSize: keptCharacters / 4,
     sizeCalculation: ({ text }) => text.length,
   });
-  const cachedFor = (key: string, path: SpacePath): Structure | undefined => {
-    const cached = known.get(key);
-    const fits = cached?.projectSlug === path.projectSlug && cached.slug === path.slug;
-    return counts.count(fits ? cached : undefined);
-  };
-  const cachedOr = (key: string, path: SpacePath, parse: () => ParsedStructure): Structure => {
-    const cached = cachedFor(key, path);
-    if (cached !== undefined) return cached;
-    const structure = checked(parse(), path);
-    known.set(key, structure);
+
+  /** @param scopes that `authOptions` may name */
+  constructor(scopes: readonly string[], counts = new CacheCounts()) {
+    this.#scopes = scopes;
+    this.#counts = counts;
+  }
+
+  /** Throws a 400 that lists every problem, disagreement with the path included. */
+  read(header: string | undefined, path: SpacePath): Structure {
+    if (header === undefined || header === '') throw missingStructure();
+    const before = this.#last.get(path.slug);
+    if (before?.text === header && before.structure.projectSlug === path.projectSlug) {
+      return this.#counts.count(before.structure);
+    }
+    const structure = this.#keptOr(header, path, () => checked(parseStructure(header, this.#scopes), path));
+    this.#last.set(path.slug, { text: header, structure });
     return structure;
-  };
-  return {
-    read(header, path) {
-      if (header === undefined || header === '') throw missingStructure();
-      const before = last.get(path.slug);
-      if (before?.text === header && before.structure.projectSlug === path.projectSlug) {
-        return counts.count(before.structure);
-      }
-      const structure = cachedOr(header, path, () => parseStructure(header, scopes));
-      last.set(path.slug, { text: header, structure });
-      return structure;
-    },
-    readParsed(input, path, text) {
-      const parse = (): ParsedStructure => readStructure(input, scopes);
-      if (text === undefined) return checked(parse(), path);
-      // no JSON begins like this, so it is never taken for a header that is a structure itself
-      const key = `in ${text}`;
-      const cached = cachedFor(key, path);
-      if (cached !== undefined) return cached;
+  }
+
+  /** The same for the parsed JSON of a structure that came another way. @param text that it came in, if it may again */
+  readParsed(input: unknown, path: SpacePath, text?: string): Structure {
+    const parse = (): Structure => checked(readStructure(input, this.#scopes), path);
+    if (text === undefined) return parse();
+    // no JSON begins like this, so it is never taken for a header that is a structure itself
+    return this.#keptOr(`in ${text}`, path, () => {
       const parsed = parse();
-      checked(parsed, path);
       // the same object as for a header with this structure, so both share everything that is known of it.
       // Only what has been checked is not too deep to be written as text
-      const structure = cachedOr(JSON.stringify(input), path, () => parsed);
-      known.set(key, structure);
-      return structure;
-    },
-  };
+      return this.#keptOr(JSON.stringify(input), path, () => parsed);
+    });
+  }
+
+  #keptOr(key: string, path: SpacePath, parse: () => Structure): Structure {
+    const kept = this.#known.get(key);
+    const fits = kept?.projectSlug === path.projectSlug && kept.slug === path.slug;
+    const cached = this.#counts.count(fits ? kept : undefined);
+    if (cached !== undefined) return cached;
+    const structure = parse();
+    this.#known.set(key, structure);
+    return structure;
+  }
 }
 
 function checked({ structure, problems, ...slugs }: ParsedStructure, path: SpacePath): Structure {
@@ -78,11 +74,9 @@ function disagreements(
   structure: { readonly projectSlug: string | null; readonly slug: string | null },
   path: SpacePath,
 ): string[] {
-  const problems: string[] = [];
-  for (const key of ['projectSlug', 'slug'] as const) {
+  return (['projectSlug', 'slug'] as const).flatMap((key) => {
     const said = structure[key];
-    if (said === null || said === path[key]) continue;
-    problems.push(`The structure's ${key} is ${shownName(said)}, but the path says ${shownName(path[key])}`);
-  }
-  return problems;
+    if (said === null || said === path[key]) return [];
+    return `The structure's ${key} is ${shownName(said)}, but the path says ${shownName(path[key])}`;
+  });
 }

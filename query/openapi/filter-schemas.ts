@@ -1,4 +1,9 @@
-import type { ApiHeader, ApiParameter } from '../../common/openapi/api-operation.ts';
+import {
+  type ApiHeader,
+  type ApiParameter,
+  headerParameter,
+  queryParameter,
+} from '../../common/openapi/api-operation.ts';
 import {
   arrayOf,
   count,
@@ -62,18 +67,21 @@ export function filterParameters(targets: readonly Target[]): readonly ApiParame
   );
 }
 
+/** Of these types a query has values as JSON. */
+export function isJson(type: FieldType): boolean {
+  return type === 'ARRAY' || type === 'OBJECT';
+}
+
 function filterParameter(target: Target, operator: OperatorName): ApiParameter {
-  const name = typeof target === 'string' ? target : target.slug;
-  const described: Pick<ApiParameter, 'name' | 'in' | 'description'> = {
-    ...{ name: `${name}[${operator}]`, in: 'query' },
-    description: `A condition on ${name}`,
-  };
+  const of = typeof target === 'string' ? target : target.slug;
+  const name = `${of}[${operator}]`;
+  const description = `A condition on ${of}`;
   const schema = operandSchema(target, operator, string);
-  const isJson = typeof target !== 'string' && (target.type === 'ARRAY' || target.type === 'OBJECT');
   const { operand } = operatorOf(operator);
-  if (isJson && operand === 'value') return { ...described, json: schema };
+  const ofJson = typeof target !== 'string' && isJson(target.type);
+  if (ofJson && operand === 'value') return { name, in: 'query', description, json: schema };
   // a list repeats the parameter: each of its values is the JSON of an array
-  return { ...described, schema: isJson && operand === 'values' ? arrayOf(string) : schema };
+  return queryParameter(name, description, ofJson && operand === 'values' ? arrayOf(string) : schema);
 }
 
 const kindNames: Readonly<Record<ValueKind, string>> = {
@@ -118,10 +126,12 @@ const controls = {
 
 /** What the `options` header says as well. */
 export const controlParameters: readonly ApiParameter[] = Object.entries(controls).map(
-  ([name, description]) => ({
-    ...{ name, in: 'query', description },
-    schema: name === '$count' ? exact : name === '$limit' || name === '$page' ? whole : string,
-  }),
+  ([name, description]) =>
+    queryParameter(
+      name,
+      description,
+      name === '$count' ? exact : name === '$limit' || name === '$page' ? whole : string,
+    ),
 );
 
 /** Those that say which record is meant. */
@@ -165,10 +175,7 @@ export function conditionsObject(
 }
 
 /** Asks for `Server-Timing`. */
-export const timingParameter: ApiParameter = {
-  ...{ name: 'sluice-timing', in: 'header', description: '`true` adds the header `Server-Timing`' },
-  schema: string,
-};
+export const timingParameter = headerParameter('sluice-timing', '`true` adds the header `Server-Timing`');
 
 /** Of answers that can be timed. */
 export const timingHeader: Readonly<Record<string, ApiHeader>> = {

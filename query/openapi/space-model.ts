@@ -1,6 +1,11 @@
-import { type ApiMedia, type ApiParameter, headerParameter } from '../../common/openapi/api-operation.ts';
+import {
+  type ApiMedia,
+  type ApiParameter,
+  headerParameter,
+  queryParameter,
+} from '../../common/openapi/api-operation.ts';
 import { nameSchema } from '../../common/openapi/name-schema.ts';
-import { dateTime, named, nullable, resolved, type Schema } from '../../common/openapi/schema.ts';
+import { dateTime, named, nullable, resolved, type Schema, string } from '../../common/openapi/schema.ts';
 import { optionsSchema } from '../input/options-schema.ts';
 import { longestText, maxSearchedFields } from '../input/parse-search.ts';
 import { type Flag, recordFlags } from '../input/record-headers.ts';
@@ -94,21 +99,20 @@ export function conditionsSchema(conditions: Schema): Schema {
 }
 
 export function searchParameters(field: Schema, shown: unknown): readonly ApiParameter[] {
+  const text: Schema = { type: 'string', maxLength: longestText };
+  const fields: Schema = { type: 'array', minItems: 1, maxItems: maxSearchedFields, items: field };
   return [
     {
-      name: 'searchText',
-      in: 'query',
-      required: true,
-      description: 'Taken literally, letter case ignored',
-      schema: { type: 'string', maxLength: longestText },
-      example: 'ada',
+      ...queryParameter('searchText', 'Taken literally, letter case ignored', text),
+      ...{ required: true, example: 'ada' },
     },
     {
-      name: 'searchableFields[]',
-      in: 'query',
+      ...queryParameter(
+        'searchableFields[]',
+        'TEXT fields that are not hashed, by name or slug; also without the brackets',
+        fields,
+      ),
       required: true,
-      description: 'TEXT fields that are not hashed, by name or slug; also without the brackets',
-      schema: { type: 'array', minItems: 1, maxItems: maxSearchedFields, items: field },
       ...(shown === undefined ? {} : { example: shown }),
     },
   ];
@@ -120,11 +124,11 @@ export function optionsParameter(json: Schema, example: unknown): ApiParameter {
 }
 
 const anyConditions: ApiParameter = {
-  name: 'conditions',
-  in: 'query',
-  description:
+  ...queryParameter(
+    'conditions',
     'Conditions: any number, up to 100, of `<field>=<value>` with the name or slug of a field, or `id`, `createdAt`, `updatedAt`. Each value is converted by the type of its field. An operator stands in brackets behind the field, such as `age[gte]=36`; groups are `$or[0][name]=Ada&$or[1][age]=36`',
-  schema: { type: 'object', maxProperties: 100, additionalProperties: { type: 'string' } },
+    { type: 'object', maxProperties: 100, additionalProperties: string },
+  ),
   example: { name: 'Ada' },
 };
 
@@ -161,7 +165,7 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
       groupBy: ['name'],
       values: { people: 'count', oldest: { max: 'age' } },
     }),
-    search: searchParameters({ type: 'string' }, ['name']),
+    search: searchParameters(string, ['name']),
     options: optionsParameter(
       named(
         'Options',

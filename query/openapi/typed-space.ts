@@ -1,4 +1,4 @@
-import type { ApiParameter } from '../../common/openapi/api-operation.ts';
+import { type ApiParameter, headerParameter, queryParameter } from '../../common/openapi/api-operation.ts';
 import { exactObject, named, nullable, type Schema } from '../../common/openapi/schema.ts';
 import { kindOfValue } from '../input/filters/filter.ts';
 import type { ValueKind } from '../input/filters/operators.ts';
@@ -7,7 +7,13 @@ import { type Field, systemKeys } from '../structure/field.ts';
 import { incrementSchema } from '../structure/increment.ts';
 import type { Structure } from '../structure/structure.ts';
 import { aggregateBody } from './aggregate-schema.ts';
-import { conditionsObject, controlProperties, filterParameters, typeSchemas } from './filter-schemas.ts';
+import {
+  conditionsObject,
+  controlProperties,
+  filterParameters,
+  isJson,
+  typeSchemas,
+} from './filter-schemas.ts';
 import {
   clearAllSpaces,
   conditionsSchema,
@@ -32,13 +38,14 @@ const populated: Schema = {
   description: 'What `populate` of the options adds',
 };
 
+const onlyTrue: Schema = { type: 'string', enum: ['true'] };
 const byStoredStructure: ApiParameter = {
-  name: 'use-pre-stored-structure',
-  in: 'header',
-  required: true,
-  description: 'By the stored structure, which this document describes',
-  schema: { type: 'string', enum: ['true'] },
-  example: 'true',
+  ...headerParameter(
+    'use-pre-stored-structure',
+    'By the stored structure, which this document describes',
+    onlyTrue,
+  ),
+  ...{ required: true, example: 'true' },
 };
 
 /** Whether a search may name it. */
@@ -135,23 +142,16 @@ function described({ description, unique, hashed }: Field): Pick<Schema, 'descri
 }
 
 function systemCondition(name: (typeof systemKeys)[number]): ApiParameter {
-  return {
-    name,
-    in: 'query',
-    description: 'A condition that every space has',
-    schema: systemProperties[name],
-  };
+  return queryParameter(name, 'A condition that every space has', systemProperties[name]);
 }
 
 function condition(field: Field): ApiParameter {
-  const { slug, type } = field;
+  const { slug: name, type, hashed } = field;
   const schema = typeSchemas[type];
   const text = described(field).description ?? '';
-  const description = `${text} Records with this value${field.hashed ? '; beside a condition on another field' : ''}.`;
-  return {
-    name: slug,
-    in: 'query',
-    description: description.trim(),
-    ...(type === 'ARRAY' || type === 'OBJECT' ? { json: schema } : { schema }),
-  };
+  const beside = hashed ? '; beside a condition on another field' : '';
+  const description = `${text} Records with this value${beside}.`.trim();
+  return isJson(type)
+    ? { name, in: 'query', description, json: schema }
+    : queryParameter(name, description, schema);
 }

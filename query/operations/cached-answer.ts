@@ -3,7 +3,7 @@ import { continueWith } from '../../common/limits/continue-with.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { KeptResults } from '../store/kept-results.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { jsonAnswer, jsonStream } from './json-answer.ts';
+import { jsonAnswer } from './json-answer.ts';
 import type { OperationCall, OperationDeps } from './operation.ts';
 import type { Populate } from './populate.ts';
 import type { Timing } from './timing.ts';
@@ -146,6 +146,10 @@ async function beginning(
     size += next.value.byteLength;
     if (size > limit) return continued(chunks, iterator);
   }
+}
+
+function jsonStream(chunks: AsyncIterable<Uint8Array>, headers: CachedCall['headers']): HttpResponse {
+  return { status: 200, headers, body: { chunks } };
 }
 
 async function* continued(

@@ -1,14 +1,21 @@
-import { keyErrors, keyParameter, replayedHeaders } from '../../common/http/idempotency-key.ts';
+import type { HttpResponse } from '../../common/http/http-types.ts';
+import {
+  keyErrors,
+  keyParameter,
+  replayedHeader,
+  replayedHeaders,
+} from '../../common/http/idempotency-key.ts';
 import { arrayOf } from '../../common/openapi/schema.ts';
 import type { AnnouncedRecord } from '../../common/record-events/record-event.ts';
 import { onConflictParameter, parseOnConflict } from '../input/parse-on-conflict.ts';
 import { validateRecord, validateRecords } from '../input/validate-record.ts';
 import { writeErrors } from '../openapi/describe-operation.ts';
 import { readInsertKey } from '../records/insert-receipts.ts';
+import type { Inserted } from '../records/insert-records.ts';
 import { type NewRecord, newRecordJson, newRecordsJson } from '../sql/new-record.ts';
 import type { Structure } from '../structure/structure.ts';
 import { announce } from './announce.ts';
-import { insertAnswer, jsonAnswer } from './json-answer.ts';
+import { jsonAnswer, jsonHeaders } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 import { upsert } from './upsert.ts';
 
@@ -81,3 +88,8 @@ export const insertOne: OperationDefinition = {
   answer: ({ record }) => record,
   sample: {},
 };
+
+/** The result of an insert, now or before. */
+function insertAnswer(body: string | Uint8Array, { replayed }: Inserted): HttpResponse {
+  return jsonAnswer(body, replayed ? { ...jsonHeaders, ...replayedHeader } : jsonHeaders);
+}

@@ -1,13 +1,14 @@
 import { unauthorized } from '../../common/errors/catalogue.ts';
+import { headerParameter } from '../../common/openapi/api-operation.ts';
 import { exactObject, named, string } from '../../common/openapi/schema.ts';
 import { parseCredentials } from '../input/credentials.ts';
 import { readFunctionResources } from '../input/function-resources.ts';
-import { credentials, loginSample } from '../openapi/operation-sample.ts';
+import { tokenOwner } from '../login/authorize.ts';
+import { credentials, loginSample, tokenOwnerSample } from '../openapi/operation-sample.ts';
 import { storedJson } from '../sql/record-row.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
-/** POST /{project}/function/login: a login token for the user whose fields have the values of the body. */
 export const login: OperationDefinition = {
   async run({ request, open, body }, { structures, candidates, loginTokens }) {
     const space = await open(() => readFunctionResources(request, structures));
@@ -53,4 +54,23 @@ export const login: OperationDefinition = {
   answer: ({ record }) => named('Login', exactObject({ token: string, user: record })),
   errors: ['invalid_value', 'invalid_condition', 'too_many_attempts'],
   sample: loginSample,
+};
+
+export const getTokenOwner: OperationDefinition = {
+  async run({ request, open }, deps) {
+    const space = await open();
+    const token = request.header('token');
+    if (token === undefined || token === '')
+      throw unauthorized('The header token is missing: send a login token');
+    const user = await tokenOwner(deps, space, token, request.signal);
+    if (user === null)
+      throw unauthorized('The header token holds no login token of a user of this record space');
+    return jsonAnswer(user);
+  },
+  summary: 'Get the user of a login token',
+  parameters: () => [
+    { ...headerParameter('token', 'The login token of a user in this record space'), required: true },
+  ],
+  answer: ({ record }) => record,
+  sample: tokenOwnerSample,
 };

@@ -6,7 +6,7 @@ import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import type { OpenSpace } from '../space/open-space.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Operation, OperationCall, OperationDeps } from './operation.ts';
-import { timingOf } from './timing.ts';
+import { Timing } from './timing.ts';
 
 interface OperationRouteDeps {
   readonly config: Pick<Config, 'maxRecordBytes' | 'maxRecordsBytes'>;
@@ -34,7 +34,7 @@ export function operationRoute(
       let parsed: Promise<unknown> | undefined;
       let opened: RecordSpace | Promise<RecordSpace> | undefined;
       let written: number | undefined;
-      const timing = timingOf(request);
+      const timing = request.header('sluice-timing') === 'true' ? new Timing() : null;
       const call: OperationCall = {
         request,
         timing,

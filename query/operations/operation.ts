@@ -9,14 +9,17 @@ import type { Candidates } from '../records/candidates.ts';
 import type { RecordInserts } from '../records/insert-records.ts';
 import type { RecordChanges } from '../records/record-changes.ts';
 import type { RecordReader } from '../records/record-reader.ts';
+import type { Authorize } from '../space/open-space.ts';
+import type { Spaces } from '../space/spaces.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
-import type { PopulateDeps } from './populate.ts';
 import type { Timing } from './timing.ts';
 
 /** Dependencies of operations. */
-export interface OperationDeps extends PopulateDeps {
+export interface OperationDeps {
+  readonly spaces: Spaces;
+  readonly authorize: Authorize;
   readonly store: RecordStore;
   readonly reader: RecordReader;
   readonly records: RecordInserts;
@@ -48,15 +51,13 @@ export interface OperationCall {
   wrote(records: number): void;
 }
 
-export type RunOperation = (call: OperationCall, deps: OperationDeps) => HttpResponse | Promise<HttpResponse>;
-
 /** A line of the table of operations. */
 export interface Operation extends DescribedOperation {
   /** Which limit a body has; absent: that of one record. */
   readonly bodyLimit?: 'maxRecordsBytes';
   /** No structure can be inferred from its body. */
   readonly isRecord?: false;
-  readonly run: RunOperation;
+  readonly run: (call: OperationCall, deps: OperationDeps) => HttpResponse | Promise<HttpResponse>;
 }
 
 /** The part of an operation in its file: its work and its description. Its address is in the table. */

@@ -5,18 +5,13 @@ import type { Options } from '../input/parse-options.ts';
 import { type Population, parsePopulate } from '../input/parse-populate.ts';
 import { findNamed } from '../login/authorize.ts';
 import type { RecordReader } from '../records/record-reader.ts';
-import type { Authorize } from '../space/open-space.ts';
-import type { Spaces } from '../space/spaces.ts';
 import { storedJson } from '../sql/record-row.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
 import { readFieldValue } from '../structure/field-value.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import type { OperationDeps } from './operation.ts';
 
-export interface PopulateDeps {
-  readonly spaces: Spaces;
-  readonly authorize: Authorize;
-  readonly reader: RecordReader;
-}
+type PopulateDeps = Pick<OperationDeps, 'spaces' | 'authorize' | 'reader'>;
 
 type JsonRecord = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 import { invalidBody, invalidHeader, structureConflict } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
+import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import type { ApiMedia } from '../../common/openapi/api-operation.ts';
 import { nameSchema } from '../../common/openapi/name-schema.ts';
 import { named } from '../../common/openapi/schema.ts';
@@ -9,9 +9,9 @@ import { readPath } from '../input/space-reference.ts';
 import { inferStructure } from '../structure/infer-structure.ts';
 import { isObject } from '../structure/is-object.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import type { SpacePath, Structure } from '../structure/structure.ts';
+import { type SpacePath, type Structure, structureText } from '../structure/structure.ts';
 import { storedStructureSchema } from '../structure/structure-schema.ts';
-import { structureAnswer } from './json-answer.ts';
+import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition, OperationDeps } from './operation.ts';
 
 function sampleRecord(): ApiMedia {
@@ -82,6 +82,12 @@ function settingStructure(
     spaceHeaders: 'creation',
     answer: () => storedStructureSchema,
   };
+}
+
+/** A structure under both names that its list of fields has: clients differ. */
+function structureAnswer(structure: Structure): HttpResponse {
+  const parsed = JSON.parse(structureText(structure)) as { readonly recordStructure: unknown };
+  return jsonAnswer(JSON.stringify({ ...parsed, recordFieldStructures: parsed.recordStructure }));
 }
 
 /** Throws a 400 for a header that asks to keep the structure which the body would change. */

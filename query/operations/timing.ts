@@ -1,5 +1,3 @@
-import type { HttpRequest } from '../../common/http/http-types.ts';
-
 const names = ['parse', 'cache', 'engine'] as const;
 
 /**
@@ -25,9 +23,4 @@ export class Timing {
   get headers(): Readonly<Record<string, string>> {
     return { 'server-timing': names.map((name) => `${name};dur=${this.#spent[name].toFixed(3)}`).join(', ') };
   }
-}
-
-/** Null: it was not asked for. */
-export function timingOf(request: Pick<HttpRequest, 'header'>): Timing | null {
-  return request.header('sluice-timing') === 'true' ? new Timing() : null;
 }

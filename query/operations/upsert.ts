@@ -36,9 +36,10 @@ const atOnce = 100;
 export async function upsert(
   { request, wrote }: OperationCall,
   deps: OperationDeps,
-  { space, onConflict, given, values }: Upsert,
+  upsert: Upsert,
 ): Promise<readonly string[]> {
   const { signal } = request;
+  const { space, onConflict, values } = upsert;
   if (values.length > manyLimits.records)
     throw invalidBody(`Request body has ${values.length} records; onConflict allows ${manyLimits.records}`);
   const operation = {
@@ -48,7 +49,7 @@ export async function upsert(
   // an insert that changes records, or shows them, needs leave to do so
   const asked = { request, space, projectSlug: space.structure.projectSlug };
   await deps.authorize({ ...asked, operation: operation[onConflict.do] });
-  const upserts = new Upserts(deps, { space, onConflict, given, values }, signal);
+  const upserts = new Upserts(deps, upsert, signal);
   const { inserted, updated } = upserts;
   try {
     return await upserts.run();

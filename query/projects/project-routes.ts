@@ -231,8 +231,7 @@ async function getSpace(
   const entry = await catalogue.find(id, request.signal);
   if (entry === null) throw recordSpaceNotFound(slug, '');
   const figures = await sizes.of([entry.recordsId], ownerId, request.signal);
-  const structure = shown(entry);
-  return noStoreJson({ ...listed(entry, figures.get(entry.recordsId), structure), structure });
+  return noStoreJson({ ...listed(entry, figures.get(entry.recordsId)), structure: shown(entry) });
 }
 
 const gone: HttpResponse = { status: 204, headers: { 'cache-control': 'no-store' } };
@@ -262,14 +261,8 @@ function shown({ structure }: CatalogueEntry): ShownStructure {
   return JSON.parse(structureText(structure)) as ShownStructure;
 }
 
-function listed(
-  entry: CatalogueEntry,
-  figures = noFigures,
-  { name, description, recordStructure: fields } = shown(entry),
-) {
+function listed(entry: CatalogueEntry, figures = noFigures) {
+  const { name, description, recordStructure: fields } = shown(entry);
   const { slug } = entry.structure;
-  return {
-    ...{ slug, name, description, fields, createdAt: entry.createdAt.toISOString() },
-    ...figures,
-  };
+  return { slug, name, description, fields, createdAt: entry.createdAt.toISOString(), ...figures };
 }

@@ -16,8 +16,7 @@ import type {
 import { manyRecords } from '../store/statement-writes.ts';
 import { isIncrement } from '../structure/increment.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { kindOf } from '../structure/slots.ts';
-import { uniqueSlots } from '../structure/unique-slots.ts';
+import { kindOf, uniqueSlots } from '../structure/slots.ts';
 import type { RecordWrite } from './known-records.ts';
 import type { PendingRecords, PendingWrite } from './pending-records.ts';
 import type { RecordEffect, ResultCache } from './result-cache.ts';

@@ -8,7 +8,7 @@ import { PackedRows } from '../sql/packed-row.ts';
 import { rowColumns } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { uniqueSlots } from '../structure/unique-slots.ts';
+import { uniqueSlots } from '../structure/slots.ts';
 import type { KnownRecords } from './known-records.ts';
 
 interface Deps {

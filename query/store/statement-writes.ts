@@ -6,7 +6,7 @@ import { idsSql } from '../sql/conditions-sql.ts';
 import { type NewRecord, newCompactLines, newKeyLines, newRecordLines } from '../sql/new-record.ts';
 import { keyLines, recordLines } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
-import { uniqueSlots } from '../structure/unique-slots.ts';
+import { uniqueSlots } from '../structure/slots.ts';
 import { createChangeCommit } from './change-commit.ts';
 import type { Changed, RecordChange, RecordWrites } from './record-store.ts';
 

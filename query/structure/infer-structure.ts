@@ -2,7 +2,7 @@ import { invalidBody, invalidStructure, invalidValue } from '../../common/errors
 import { shownName } from '../../common/errors/shown-name.ts';
 import { type FieldType, isSystemKey } from './field.ts';
 import { isObject } from './is-object.ts';
-import { maxFields, parseStructure } from './parse-structure.ts';
+import { maxFields, readStructure } from './parse-structure.ts';
 import type { SpacePath, Structure } from './structure.ts';
 
 /**
@@ -25,8 +25,7 @@ export function inferStructure(sample: unknown, { projectSlug, slug }: SpacePath
     }
     return { name, slug: trainCase(name), type: type ?? 'TEXT' };
   });
-  const text = JSON.stringify({ projectSlug, slug, recordStructure });
-  const parsed = parseStructure(text);
+  const parsed = readStructure({ projectSlug, slug, recordStructure });
   if (problems.length > 0) throw invalidValue([...problems, ...parsed.problems]);
   if (parsed.structure === null) throw invalidStructure(parsed.problems);
   return parsed.structure;

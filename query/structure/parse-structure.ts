@@ -51,10 +51,10 @@ export function readStructure(input: unknown, scopes: readonly string[] | null =
     return unreadable(`The structure is nested deeper than ${deepest} levels`);
   }
   const problems: string[] = [];
-  const projectSlug = requiredText(input, 'projectSlug', problems);
-  const slug = requiredText(input, 'slug', problems);
-  const name = optionalText(input, 'name', problems);
-  const description = optionalText(input, 'description', problems);
+  const projectSlug = textOf(input, 'projectSlug', problems, true);
+  const slug = textOf(input, 'slug', problems, true);
+  const name = textOf(input, 'name', problems, false);
+  const description = textOf(input, 'description', problems, false);
   const clear = input.clear ?? false;
   if (typeof clear !== 'boolean') problems.push('The structure has a clear that is not true or false');
   const fields = parseFields(input, problems);
@@ -80,26 +80,18 @@ export function readStructure(input: unknown, scopes: readonly string[] | null =
   return { structure, problems, projectSlug, slug };
 }
 
-function requiredText(
+/** Null: it is not said, which is a problem where it has to be, or is no text. */
+function textOf(
   raw: Readonly<Record<string, unknown>>,
   key: string,
   problems: string[],
-): string | null {
-  const value = raw[key];
-  if (value === undefined || value === null || value === '') problems.push(`The structure lacks ${key}`);
-  else if (typeof value === 'string') return value;
-  else problems.push(`The structure has a ${key} that is not text`);
-  return null;
-}
-
-function optionalText(
-  raw: Readonly<Record<string, unknown>>,
-  key: string,
-  problems: string[],
+  isRequired: boolean,
 ): string | null {
   const value = raw[key] ?? null;
-  if (value === null || typeof value === 'string') return value;
-  problems.push(`The structure has a ${key} that is not text`);
+  const isMissing = value === null || (isRequired && value === '');
+  if (isMissing && isRequired) problems.push(`The structure lacks ${key}`);
+  else if (typeof value === 'string') return value;
+  else if (!isMissing) problems.push(`The structure has a ${key} that is not text`);
   return null;
 }
 

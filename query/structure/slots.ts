@@ -33,6 +33,18 @@ export function kindOf(slot: string): SlotKind {
   return slot[0] as SlotKind;
 }
 
+const uniques = new WeakMap<Structure, readonly string[]>();
+
+/** Of the fields whose values have keys in the table of keys. Writes that wait for the table share the list. */
+export function uniqueSlots(structure: Structure): readonly string[] {
+  let slots = uniques.get(structure);
+  if (slots === undefined) {
+    slots = structure.fields.filter(({ unique }) => unique).map(slotOf);
+    uniques.set(structure, slots);
+  }
+  return slots;
+}
+
 /**
  * Fields of a structure that is about to be stored, each with its slot: the one that it has in the structure that is
  * stored, or the first that is free.

@@ -1,8 +1,6 @@
 import t from 'tap';
-import { caseVariants } from '../../query/input/filters/case-variants.ts';
+import { fold, variantsIn } from '../../query/input/filters/case-variants.ts';
 import { full } from '../services/test-size.ts';
-
-const { fold, variantsIn } = caseVariants();
 
 /** Each is compared with all others, which takes its time: all of them in a full test, else each fiftieth. */
 const sample = (some: readonly string[]) => some.filter((_, index) => full || index % 50 === 0);

@@ -1,8 +1,9 @@
 import t from 'tap';
 import { inferStructure } from '../../query/structure/infer-structure.ts';
-import { thrownBy } from '../services/thrown-by.ts';
+import { problemsOf } from '../services/thrown-by.ts';
 
 const path = { projectSlug: 'p', slug: 'people' };
+const problems = (sample: unknown, code: string) => problemsOf(() => inferStructure(sample, path), code);
 
 t.test('a field for every value, with the slug that the published client would make', async (t) => {
   const { fields, ...rest } = inferStructure(
@@ -36,48 +37,18 @@ t.test('the keys of every record are passed over', async (t) => {
 });
 
 t.test('what has no type or no usable name is listed', async (t) => {
-  t.match(
-    thrownBy(() => inferStructure({ a: null, b: 1, c: null, 'd\ne': 1 }, path)),
-    {
-      status: 400,
-      code: 'invalid_value',
-      problems: [/'a' is null/, /'c' is null/, /control/],
-    },
-  );
-  t.match(
-    thrownBy(() =>
-      inferStructure({ ['a'.repeat(201)]: 1, 'b\0': 1, 'a b': 1, 'd`; DROP TABLE x': 1, é: 1 }, path),
-    ),
-    {
-      code: 'invalid_structure',
-      problems: [/more than 200/, /more than 200/, /control/, /control/],
-    },
-  );
-  t.match(
-    thrownBy(() => inferStructure({ aB: 1, 'a-b': 1 }, path)),
-    { problems: [/repeats 'a-b'/] },
-  );
+  const nulls = [/'a' is null/, /'c' is null/, /control/];
+  t.match(problems({ a: null, b: 1, c: null, 'd\ne': 1 }, 'invalid_value'), nulls);
+  const names = { ['a'.repeat(201)]: 1, 'b\0': 1, 'a b': 1, 'd`; DROP TABLE x': 1, é: 1 };
+  t.match(problems(names, 'invalid_structure'), [/more than 200/, /more than 200/, /control/, /control/]);
+  t.match(problems({ aB: 1, 'a-b': 1 }, 'invalid_structure'), [/repeats 'a-b'/]);
   const many = Object.fromEntries(Array.from({ length: 501 }, (_, i) => [`f${i}`, i]));
-  t.match(
-    thrownBy(() => inferStructure(many, path)),
-    { problems: [/501 fields/] },
-  );
-  for (const body of [null, [], [{ a: 1 }], 'x', 1, {}, { id: 'x' }]) {
-    t.match(
-      thrownBy(() => inferStructure(body, path)),
-      { code: 'invalid_body' },
-      JSON.stringify(body),
-    );
-  }
+  t.match(problems(many, 'invalid_body'), [/501 fields/]);
+  for (const body of [null, [], [{ a: 1 }], 'x', 1, {}, { id: 'x' }]) t.ok(problems(body, 'invalid_body'));
 });
 
 t.test('names of parts of an object are names', async (t) => {
   const sample = JSON.parse('{"constructor":1,"toString":"x"}') as unknown;
   t.match(inferStructure(sample, path).fields, [{ name: 'constructor' }, { slug: 'to-string' }]);
-  t.match(
-    thrownBy(() => inferStructure(JSON.parse('{"__proto__":1}'), path)),
-    {
-      problems: [/slug '__proto__'/],
-    },
-  );
+  t.match(problems(JSON.parse('{"__proto__":1}'), 'invalid_structure'), [/slug '__proto__'/]);
 });

@@ -12,9 +12,8 @@ import {
 } from '../../query/sql/new-record.ts';
 import { keyLines, recordLines, storedJson } from '../../query/sql/record-row.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
-import { assignSlots } from '../../query/structure/slots.ts';
+import { assignSlots, uniqueSlots } from '../../query/structure/slots.ts';
 import { createStructure, type Structure } from '../../query/structure/structure.ts';
-import { uniqueSlots } from '../../query/structure/unique-slots.ts';
 import { hostileTexts } from '../services/hostile-texts.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 

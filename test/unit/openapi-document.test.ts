@@ -18,7 +18,7 @@ import {
   queryTable,
 } from '../services/openapi-document.ts';
 import { personFields, structureOf } from '../services/record-client.ts';
-import { thrownBy } from '../services/thrown-by.ts';
+import { problemsIn, thrownBy } from '../services/thrown-by.ts';
 
 const processes = {
   both: [...gatewayTable(), ...queryTable(), ...consoleTable()],
@@ -87,6 +87,8 @@ t.test('each 429 and 503 has Retry-After, and each answer X-Request-Id', async (
 t.test('which version a request asks for', async (t) => {
   const asked = (query: [string, string][], accept?: string) =>
     wantedVersion(fakeRequest({ query, headers: accept === undefined ? {} : { accept } }));
+  const problems = (...versions: string[]) =>
+    problemsIn(thrownBy(() => asked(versions.map((version) => ['version', version]))));
   const type = 'application/vnd.oai.openapi+json';
   t.equal(asked([]), '3.0');
   t.equal(asked([['version', '3.1']]), '3.1');
@@ -96,18 +98,8 @@ t.test('which version a request asks for', async (t) => {
   t.equal(asked([], `text/html, ${type}; version="3.1.0"`), '3.1');
   t.equal(asked([], type), '3.0');
   t.equal(asked([], '*/*'), '3.0');
-  t.match(
-    thrownBy(() => asked([['version', '2.0']])),
-    { status: 400 },
-  );
-  const twice: [string, string][] = [
-    ['version', '3.0'],
-    ['version', '3.1'],
-  ];
-  t.match(
-    thrownBy(() => asked(twice)),
-    { status: 400 },
-  );
+  t.ok(problems('2.0'));
+  t.ok(problems('3.0', '3.1'));
 });
 
 t.test('every limited operation says 429, and functions that are not there 501', async (t) => {
@@ -122,22 +114,24 @@ t.test('every limited operation says 429, and functions that are not there 501',
   }
 });
 
+/** An operation of a described space. */
+// biome-ignore lint/suspicious/noExplicitAny: JSON
+function operationOf(document: ReturnType<typeof describeSpace>, id: string): any {
+  return operationsOf(document).find(({ operation }) => operation.operationId === id)?.operation;
+}
+
+function namesOfParameters(document: ReturnType<typeof describeSpace>, id: string): string[] {
+  return operationOf(document, id).parameters.map(({ name }: { name: string }) => name);
+}
+
 function parsed(fields: Parameters<typeof structureOf>[2], more: object = {}): Structure {
   return parseStructure(structureOf('demo', 'people', fields, more), scopes).structure as Structure;
 }
 
 // `$ref` would be right as well, but validators take it for a reference wherever it stands
 const hostile = [
-  '__proto__',
-  'constructor',
-  'type',
-  'default',
-  'example',
-  'schema',
-  'properties',
-  'a&b=c{d}',
-  'ünï ✓',
-  '/~1',
+  ...['__proto__', 'constructor', 'type', 'default', 'example', 'schema', 'properties'],
+  ...['a&b=c{d}', 'ünï ✓', '/~1'],
 ];
 
 t.test('a space is described with its own fields', async (t) => {
@@ -202,9 +196,9 @@ t.test('types, flags and what is hidden of a typed space', async (t) => {
   t.equal(schemas.Record.additionalProperties, false);
   t.strictSame(schemas.FoundRecord.required, ['id'], 'select may leave out the others');
   t.match(schemas.FoundRecord.additionalProperties, { type: 'object', nullable: true }, 'what populate adds');
-  const find = operationsOf(document).find(({ operation }) => operation.operationId === 'find')?.operation;
+  const { parameters } = operationOf(document, 'find');
   // biome-ignore lint/suspicious/noExplicitAny: JSON
-  const parameter = (name: string): any => find.parameters.find((p: { name: string }) => p.name === name);
+  const parameter = (name: string): any => parameters.find((p: { name: string }) => p.name === name);
   t.strictSame(parameter('age').schema, { type: 'number' });
   t.strictSame(parameter('full-name').schema, { type: 'string' });
   t.strictSame(parameter('tags').content['application/json'].schema.type, 'array');
@@ -237,8 +231,7 @@ t.test('of many fields parameters are for equality alone, and bodies have all op
     const fields = Array.from({ length: count }, (_, at) => ({ name: `f${at}`, type: 'NUMBER' }));
     const document = describeSpace(operations, parsed(fields), '/');
     t.match(JSON.stringify(document.components), '"NumberOperators"');
-    const find = operationsOf(document).find(({ operation }) => operation.operationId === 'find')?.operation;
-    return find.parameters.map(({ name }: { name: string }) => name);
+    return namesOfParameters(document, 'find');
   };
   t.ok(parametersOf(100).includes('f99[gte]'));
   t.notOk(parametersOf(101).some((name) => name.includes('[gte]')));
@@ -246,22 +239,18 @@ t.test('of many fields parameters are for equality alone, and bodies have all op
 });
 
 t.test('an update lists the order that says which record is meant', async (t) => {
-  const found = operationsOf(describeSpace(operations, parsed(personFields), '/'));
-  const update = found.find(({ operation }) => operation.operationId === 'updateOne')?.operation;
-  const names = update.parameters.map(({ name }: { name: string }) => name);
+  const names = namesOfParameters(describeSpace(operations, parsed(personFields), '/'), 'updateOne');
   t.strictSame(
-    names.filter((name: string) => name.startsWith('$')),
+    names.filter((name) => name.startsWith('$')),
     ['$sort', '$limit', '$page', '$after'],
   );
 });
 
 t.test('a space for logged-in users wants a login token where its rule says so', async (t) => {
   const rule = { authOptions: { active: true, space: 'User', scope: ['insert'] } };
-  const found = operationsOf(describeSpace(operations, parsed(personFields, rule), '/'));
+  const document = describeSpace(operations, parsed(personFields, rule), '/');
   const needs = (id: string): boolean =>
-    found
-      .find(({ operation }) => operation.operationId === id)
-      ?.operation.parameters.find((p: { name: string }) => p.name === 'token').required;
+    operationOf(document, id).parameters.find((p: { name: string }) => p.name === 'token').required;
   t.equal(needs('insert'), true);
   t.equal(needs('find'), false);
 });
@@ -278,14 +267,8 @@ t.test('nothing but the listed files is served beside the page', async (t) => {
   const get = (file: string) => route?.handler(fakeRequest({ params: { file } }));
   const script = await get('swagger-ui-bundle.js');
   t.equal(script?.status, 200);
-  for (const file of [
-    '',
-    'package.json',
-    '../package.json',
-    'index.html',
-    '__proto__',
-    'swagger-ui.js.map',
-  ]) {
+  const others = ['', 'package.json', '../package.json', 'index.html', '__proto__', 'swagger-ui.js.map'];
+  for (const file of others) {
     t.match(
       thrownBy(() => get(file)),
       { status: 404 },

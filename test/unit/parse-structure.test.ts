@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createStructureCache } from '../../query/input/structure-cache.ts';
+import { StructureCache } from '../../query/input/structure-cache.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import { structureText } from '../../query/structure/structure.ts';
 import { problemsOf } from '../services/thrown-by.ts';
@@ -158,7 +158,7 @@ t.test('names that every object has are only names', async (t) => {
 });
 
 t.test('the cache parses once, compares with the path, and keeps nothing that is wrong', async (t) => {
-  const cache = createStructureCache([]);
+  const cache = new StructureCache([]);
   const text = JSON.stringify({ ...head, recordStructure: [field()] });
   const path = { projectSlug: 'p', slug: 's' };
   const first = cache.read(text, path);

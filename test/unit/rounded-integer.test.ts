@@ -12,7 +12,7 @@ import { readConditionValue } from '../../query/input/filters/text-value.ts';
 import { readFunctionResources } from '../../query/input/function-resources.ts';
 import { parseConditions } from '../../query/input/parse-conditions.ts';
 import { parseOptions } from '../../query/input/parse-options.ts';
-import { createStructureCache } from '../../query/input/structure-cache.ts';
+import { StructureCache } from '../../query/input/structure-cache.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import { type Structure, structureText } from '../../query/structure/structure.ts';
 import { structureOf } from '../services/record-client.ts';
@@ -122,7 +122,7 @@ t.test('filters, options and controls of a query say it', async (t) => {
 
 t.test('structures say it, and stored ones stay readable', async (t) => {
   const path = { projectSlug: 'p', slug: 's' };
-  const cache = createStructureCache([]);
+  const cache = new StructureCache([]);
   const header = (defaultValue: string, initialData = '[]') =>
     structureOf('p', 's', [{ name: 'n', type: 'NUMBER', defaultValue: 5 }])
       .replace(/"defaultValue":5/, `"defaultValue":${defaultValue}`)

@@ -8,27 +8,16 @@ const parse = (more: object) =>
   parseStructure(structureOf('p', 's', [{ name: 'a', type: 'TEXT' }], more), scopes);
 
 t.test('authOptions', async (t) => {
-  t.equal(parse({}).structure?.auth, null);
-  t.equal(parse({ authOptions: null }).structure?.auth, null);
-  t.strictSame(parse({ authOptions: { active: true, space: 'User', scope: ['find'] } }).structure?.auth, {
-    active: true,
-    space: 'User',
-    scope: ['find'],
-    token: null,
-  });
-  t.strictSame(
-    parse({ authOptions: { space: 'User' } }).structure?.auth,
-    { active: true, space: 'User', scope: ['find', 'insert', 'update', 'delete'], token: null },
-    'what is not said is strict',
-  );
-  t.match(parse({ authOptions: { active: false } }).structure?.auth, { active: false, space: '' });
-  t.match(parse({ authOptions: { space: 'u', scope: [], token: 't' } }).structure?.auth, {
-    scope: [],
-    token: 't',
-  });
-  t.match(parse({ authOptions: { space: 'u', scope: ['updateOneById', 'find', 'find'] } }).structure?.auth, {
-    scope: ['updateOneById', 'find'],
-  });
+  const auth = (authOptions?: unknown) => parse({ authOptions }).structure?.auth;
+  t.equal(auth(), null);
+  t.equal(auth(null), null);
+  const all = { active: true, space: 'User', scope: ['find', 'insert', 'update', 'delete'], token: null };
+  t.strictSame(auth({ active: true, space: 'User', scope: ['find'] }), { ...all, scope: ['find'] });
+  t.strictSame(auth({ space: 'User' }), all, 'what is not said is strict');
+  t.match(auth({ active: false }), { active: false, space: '' });
+  t.match(auth({ space: 'u', scope: [], token: 't' }), { scope: [], token: 't' });
+  const scope = ['updateOneById', 'find'];
+  t.strictSame(auth({ space: 'u', scope: [...scope, 'find'] })?.scope, scope);
 });
 
 t.test('authOptions that make no sense', async (t) => {
@@ -40,13 +29,8 @@ t.test('authOptions that make no sense', async (t) => {
     [{ active: true }, /without space/],
     [{ active: 'yes', space: 'u' }, /active/],
     [{ active: 'yes', space: 1, scope: 'find', token: {} }, /active/, /space/, /scope/, /token/],
-    [
-      { space: 'u', scope: ['find', 'read', 1, 'login', '__proto__'] },
-      /'read'/,
-      /unknown scope:/,
-      /'login'/,
-      /'__proto__'/,
-    ],
+    [{ space: 'u', scope: ['find', 'read', 1] }, /'read'/, /unknown scope:/],
+    [{ space: 'u', scope: ['login', '__proto__'] }, /'login'/, /'__proto__'/],
     [{ space: 'x'.repeat(201) }, /space/],
     [{ space: '\ud800' }, /space/],
   ] as [unknown, ...RegExp[]][]) {
@@ -63,17 +47,10 @@ t.test('webhooks', async (t) => {
     onInsertUrl: 'https://x/y',
     onUpdateUrl: null,
   });
-  for (const webhooks of [
-    'x',
-    [],
-    { onInsertUrl: 'x' },
-    { onInsertUrl: 'file:///etc/passwd' },
-    { onInsertUrl: 'javascript:alert(1)' },
-    { onUpdateUrl: 1 },
-    { onUpdateUrl: `https://x/${'y'.repeat(3000)}` },
-  ]) {
+  const wrong = ['x', 'file:///etc/passwd', 'javascript:alert(1)'].map((onInsertUrl) => ({ onInsertUrl }));
+  const long = { onUpdateUrl: `https://x/${'y'.repeat(3000)}` };
+  for (const webhooks of ['x', [], ...wrong, { onUpdateUrl: 1 }, long])
     t.match(parse({ webhooks }).problems, [/webhooks/], JSON.stringify(webhooks));
-  }
 });
 
 t.test('initialData is an array', async (t) => {

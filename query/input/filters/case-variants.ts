@@ -2,12 +2,6 @@
  * Letters that differ in nothing but case, by Unicode's simple case folding (C and S of CaseFolding.txt), as the flags `i`
  * and `u` of a regular expression compare them. Every code point stands for itself or for one other.
  */
-export interface CaseVariants {
-  /** The text with every letter in the form that stands for all of its forms. */
-  fold(text: string): string;
-  /** Forms other than A to Z that `fold` replaces, with their replacements, for the letters of a folded text. */
-  variantsIn(folded: string): ReadonlyMap<string, string>;
-}
 
 /** No letter beyond these two planes has case. */
 const planes = [
@@ -17,33 +11,30 @@ const planes = [
 const isAscii = /^[\0-\x7f]*$/;
 const cased = /[\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}]/gu;
 
-let known: CaseVariants | null = null;
+let known: ReadonlyMap<string, readonly string[]> | undefined;
 
-/** Made once, when it is first needed: it takes about a tenth of a second. */
-export function caseVariants(): CaseVariants {
-  known ??= createCaseVariants();
-  return known;
+/** The forms of a letter. They are found when the first is needed, which takes about a tenth of a second. */
+function formsOf(char: string): readonly string[] {
+  known ??= equalLetters();
+  return known.get(char) ?? [char];
 }
 
-function createCaseVariants(): CaseVariants {
-  const groups = equalLetters();
-  const standingFor = (char: string): string => {
-    const group = groups.get(char) ?? [char];
-    return group.find((form) => form >= 'a' && form <= 'z') ?? (group[0] as string);
-  };
-  return {
-    // of A to Z the small letters stand for both
-    fold: (text) => (isAscii.test(text) ? text.toLowerCase() : Array.from(text, standingFor).join('')),
-    variantsIn(folded) {
-      const variants = new Map<string, string>();
-      for (const char of folded) {
-        for (const form of groups.get(char) ?? []) {
-          if (form !== char && (form < 'A' || form > 'Z')) variants.set(form, char);
-        }
-      }
-      return variants;
-    },
-  };
+/** The text with every letter in the form that stands for all of its forms: of A to Z the small one. */
+export function fold(text: string): string {
+  if (isAscii.test(text)) return text.toLowerCase();
+  return Array.from(text, (char) => {
+    const forms = formsOf(char);
+    return forms.find((form) => form >= 'a' && form <= 'z') ?? (forms[0] as string);
+  }).join('');
+}
+
+/** Forms other than A to Z that `fold` replaces, with their replacements, for the letters of a folded text. */
+export function variantsIn(folded: string): ReadonlyMap<string, string> {
+  const variants = new Map<string, string>();
+  for (const char of folded)
+    for (const form of formsOf(char))
+      if (form !== char && (form < 'A' || form > 'Z')) variants.set(form, char);
+  return variants;
 }
 
 /** Of each letter with case those that a case-insensitive regular expression can't tell from it. */

@@ -1,6 +1,6 @@
 import { textLiteral } from '../../../common/clickhouse/literal.ts';
 import { canonicalJson } from '../../structure/canonical-json.ts';
-import { caseVariants } from './case-variants.ts';
+import { fold, variantsIn } from './case-variants.ts';
 
 /** Kinds of values that operators distinguish. */
 export type ValueKind = 'TEXT' | 'NUMBER' | 'BOOLEAN' | 'ARRAY' | 'OBJECT' | 'id' | 'time' | 'path';
@@ -68,12 +68,10 @@ const foldedText = (sql: (column: string, literal: string) => string, isMet: Tex
   kinds: ['TEXT'],
   operand: 'value',
   sql(column, { values }) {
-    const { fold, variantsIn } = caseVariants();
     const folded = fold(values[0] as string);
     return sql(foldedColumn(column, variantsIn(folded)), textLiteral(folded));
   },
   test([wanted]) {
-    const { fold } = caseVariants();
     const folded = fold(wanted as string);
     return (value) => isMet(fold(value as string), folded);
   },
