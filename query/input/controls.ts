@@ -84,7 +84,8 @@ export function withControls(
   complain: Complain,
 ): GivenOptions {
   const pagination = isObject(header.pagination) ? header.pagination : {};
-  const labels = { sort: 'sort', select: 'select', ...pageLabels(controls) };
+  const label = (key: string, path = ''): string =>
+    controls.has(`$${key}` as ControlName) ? `$${key}` : path + key;
   const input: Record<string, unknown> = { ...header };
   const pages: Record<string, unknown> = { ...pagination };
   for (const [name, values] of controls) {
@@ -99,7 +100,6 @@ export function withControls(
     if (name === '$sort') input.sort = values.flatMap((value) => sortsIn(value, structure));
     else if (name === '$select') input.select = values.flatMap((value) => selectedIn(value, structure));
     else if (isPage) pages[key] = name === '$after' ? afterIn(values[0], complain) : values[0];
-    if (isList) labels[key as 'sort' | 'select'] = name;
   }
   if (Object.keys(pages).length > 0) input.pagination = pages;
   const isSorted = [input.sort].flat().some((sort) => isObject(sort) && Boolean(sort.by) && sort.by !== 'id');
@@ -107,13 +107,11 @@ export function withControls(
   // an id alone would stand for a record without a value
   if (isSorted && typeof after === 'string' && !after.startsWith('{'))
     complain('$after should be JSON with id and value: records are sorted by a field');
+  const labels = {
+    ...{ sort: label('sort'), select: label('select'), limit: label('limit', 'pagination.') },
+    ...{ page: label('page', 'pagination.'), after: label('after', 'pagination.') },
+  };
   return { input, labels };
-}
-
-function pageLabels(controls: Controls): Pick<GivenOptions['labels'], 'limit' | 'page' | 'after'> {
-  const label = (key: string): string =>
-    controls.has(`$${key}` as ControlName) ? `$${key}` : `pagination.${key}`;
-  return { limit: label('limit'), page: label('page'), after: label('after') };
 }
 
 /** `-age,name`; a list; or as the header has it. */

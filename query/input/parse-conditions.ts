@@ -5,8 +5,7 @@ import type { Structure } from '../structure/structure.ts';
 import { type Filter, filterLimits } from './filters/filter.ts';
 import type { Given } from './filters/given-filter.ts';
 import { targetOf } from './filters/names.ts';
-import { FilterReader, readSystemValue } from './filters/read-filter.ts';
-import { readConditionValue } from './filters/text-value.ts';
+import { FilterReader, readConditionValue, readSystemValue } from './filters/read-filter.ts';
 
 /** A value that records have. */
 export interface Condition {

@@ -1,12 +1,13 @@
 import { ApiError } from '../../common/errors/api-error.ts';
-import { noMatch } from '../../common/errors/catalogue.ts';
+import { invalidCondition, noMatch } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
+import type { QueryPairs } from '../../common/http/http-types.ts';
 import type { ApiParameter } from '../../common/openapi/api-operation.ts';
 import { string } from '../../common/openapi/schema.ts';
-import { parseId } from '../input/parse-id.ts';
 import { validateChanges } from '../input/validate-changes.ts';
 import { changedRecord, writeErrors } from '../openapi/describe-operation.ts';
 import { idOfNewPerson } from '../openapi/operation-sample.ts';
+import { hasLoneSurrogate } from '../structure/field-value.ts';
 import { announce } from './announce.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
@@ -20,6 +21,22 @@ const byId = {
   parameters: () => [id],
   sample: { first: idOfNewPerson, query: '?id=$ID' },
 } satisfies Partial<OperationDefinition>;
+
+/** The id of an operation on one record: `id`, once, and nothing else. Throws a 400 that lists every problem. */
+export function parseId(pairs: QueryPairs): string {
+  const problems: string[] = [];
+  const ids: string[] = [];
+  for (const [key, value] of pairs) {
+    if (key === 'id') ids.push(value);
+    else problems.push(`Query field: ${shownName(key)} is not known here; only 'id' is`);
+  }
+  const id = ids[0];
+  if (id === undefined) problems.push(`Query field: 'id' is missing`);
+  else if (ids.length > 1) problems.push(`Query field: 'id' is given ${ids.length} times`);
+  else if (hasLoneSurrogate(id)) problems.push(`Value for Query field: 'id' should be a valid string`);
+  if (problems.length > 0) throw invalidCondition(problems);
+  return id as string;
+}
 
 function noSuchRecord(id: string): Error {
   return noMatch(`No record has the id ${shownName(id)}`);

@@ -4,8 +4,7 @@ import type { Field } from './field.ts';
 import { asObject, isObject } from './is-object.ts';
 import { parseField } from './parse-field.ts';
 import { parseSpaceAuth } from './space-auth.ts';
-import { createStructure, type Structure } from './structure.ts';
-import { parseWebhooks } from './webhooks.ts';
+import { createStructure, type Structure, type Webhooks } from './structure.ts';
 
 /** A parsed `structure` header. Without problems there is a structure. */
 export interface ParsedStructure {
@@ -17,6 +16,7 @@ export interface ParsedStructure {
 }
 
 export const maxFields = 500;
+export const longestUrl = 2048;
 /** Levels of arrays and objects of a structure: those of a value, and the levels around it. */
 const deepest = 110;
 /** Parameters of login. */
@@ -154,4 +154,24 @@ function parseLoginParams(functionOptions: unknown): readonly string[] {
   if (!Array.isArray(compulsoryParams) || compulsoryParams.length > mostParams) return [];
   const names = (compulsoryParams as readonly unknown[]).filter((name) => typeof name === 'string');
   return names.length === compulsoryParams.length ? [...new Set(names)] : [];
+}
+
+function parseWebhooks(input: unknown, problems: string[]): Webhooks | null {
+  if (input === undefined || input === null) return null;
+  if (!isObject(input)) {
+    problems.push('The structure has webhooks that are not an object');
+    return null;
+  }
+  const url = (key: keyof Webhooks): string | null => {
+    const value = input[key] ?? '';
+    if (value === '') return null;
+    if (typeof value === 'string' && isHttpUrl(value)) return value;
+    problems.push(`The structure has webhooks with an ${key} that is not an http or https address`);
+    return null;
+  };
+  return { onInsertUrl: url('onInsertUrl'), onUpdateUrl: url('onUpdateUrl') };
+}
+
+function isHttpUrl(text: string): boolean {
+  return text.length <= longestUrl && URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }

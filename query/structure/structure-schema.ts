@@ -10,9 +10,8 @@ import {
   string,
 } from '../../common/openapi/schema.ts';
 import { fieldTypes, systemKeys } from './field.ts';
-import { maxFields } from './parse-structure.ts';
+import { longestUrl, maxFields } from './parse-structure.ts';
 import { longestSpace, maxScopes } from './space-auth.ts';
-import { longestUrl } from './webhooks.ts';
 
 /** The input of parseStructure as JSON Schema. test/unit/schemas.test.ts compares the two. */
 

@@ -1,11 +1,16 @@
 import type { Field } from './field.ts';
 import type { SpaceAuth } from './space-auth.ts';
-import type { Webhooks } from './webhooks.ts';
 
 /** Where a record space is in an address. */
 export interface SpacePath {
   readonly projectSlug: string;
   readonly slug: string;
+}
+
+/** `webhooks` of a structure: addresses that writes will call. */
+export interface Webhooks {
+  readonly onInsertUrl: string | null;
+  readonly onUpdateUrl: string | null;
 }
 
 /** The declared structure of a record space. */

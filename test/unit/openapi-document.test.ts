@@ -46,6 +46,15 @@ for (const [name, services] of Object.entries(processes)) {
   }
 }
 
+t.test('every route has the name of an operation, by which it is measured, logged and traced', async (t) => {
+  const routes = processRoutes(processes.both);
+  t.ok(routes.length > 20);
+  for (const { method, path, operation, api } of routes) {
+    t.match(operation, /^[a-zA-Z]+$/, `${method} ${path}`);
+    t.equal(api === undefined, path.startsWith('/_console_'), `${method} ${path} is described`);
+  }
+});
+
 t.test('no enum lists a value twice, and errors are said once', async (t) => {
   const document = await documentOf(processRoutes(processes.both), '3.0');
   const visit = (part: unknown): void => {

@@ -2,6 +2,7 @@ import t from 'tap';
 import { StructureCache } from '../../query/input/structure-cache.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import { structureText } from '../../query/structure/structure.ts';
+import { structureOf } from '../services/record-client.ts';
 import { problemsOf } from '../services/thrown-by.ts';
 
 const head = { name: 'People', description: 'd', projectSlug: 'p', slug: 's' };
@@ -170,4 +171,28 @@ t.test('the cache parses once, compares with the path, and keeps nothing that is
   const wrong = JSON.stringify({ ...head, recordStructure: [field({ type: 'X' })] });
   t.match(problems(wrong, { projectSlug: 'q', slug: 's' }), [/unknown type/, /projectSlug/]);
   t.equal(cache.read(text, path), first);
+});
+
+const cachedPath = { projectSlug: 'p', slug: 's' };
+const cachedText = structureOf('p', 's', [{ name: 'a', type: 'TEXT' }]);
+const resources = `{"mustExistSpaceStructures":[${cachedText}]}`;
+
+t.test('a structure is one object, whether it came by itself or within another header', async (t) => {
+  const first = new StructureCache([]);
+  const within = first.readParsed(JSON.parse(cachedText), cachedPath, resources);
+  t.equal(first.read(cachedText, cachedPath), within);
+  t.equal(first.readParsed(JSON.parse(cachedText), cachedPath, resources), within);
+
+  const second = new StructureCache([]);
+  const header = second.read(cachedText, cachedPath);
+  t.equal(second.readParsed(JSON.parse(cachedText), cachedPath, resources), header);
+});
+
+t.test('one that comes without its text is not kept, and one for another space is refused', async (t) => {
+  const cache = new StructureCache([]);
+  t.not(cache.readParsed(JSON.parse(cachedText), cachedPath), cache.read(cachedText, cachedPath));
+  const other = { projectSlug: 'p', slug: 'other' };
+  t.throws(() => cache.read(cachedText, other), { code: 'invalid_structure' });
+  cache.readParsed(JSON.parse(cachedText), cachedPath, resources);
+  t.throws(() => cache.readParsed(JSON.parse(cachedText), other, resources), { code: 'invalid_structure' });
 });

@@ -1,6 +1,9 @@
 import t from 'tap';
 import { validateRecord, validateRecords } from '../../query/input/validate-record.ts';
 import { canonicalJson, NotCanonicalError } from '../../query/structure/canonical-json.ts';
+import { fieldTypes } from '../../query/structure/field.ts';
+import { isPlainValue, readFieldValue } from '../../query/structure/field-value.ts';
+import { hostileTexts } from '../services/hostile-texts.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 import { problemsIn, problemsOf, thrownBy } from '../services/thrown-by.ts';
@@ -131,4 +134,26 @@ t.test('fields named like parts of an object', async (t) => {
   t.match(refused(JSON.parse('{"__proto__":{}}'), odd), [/__proto__.*string/]);
   t.match(refused(JSON.parse('{"__proto__":"a"}')), [/__proto__/, /fullName/]);
   t.match(refused({ valueOf: 'x' }, odd), [/valueOf/]);
+});
+
+const hostileValues: readonly unknown[] = [
+  ...hostileTexts,
+  ...['', 'text', 'half \ud800', '\udc00', 0, -0, 1, -1.5, 5e-324, 1e308, Number.MAX_SAFE_INTEGER + 2],
+  ...[Number.NaN, Number.POSITIVE_INFINITY, true, false, [], [1], ['\ud800'], {}, { a: 1 }],
+];
+
+t.test('a plain value is the one that is read, and nothing that is refused is plain', async (t) => {
+  let plain = 0;
+  for (const type of fieldTypes) {
+    for (const value of hostileValues) {
+      if (!isPlainValue(type, value)) continue;
+      plain++;
+      t.strictSame(readFieldValue(type, value), { value }, `${type} ${String(value)}`);
+      t.not(Object.is(value, -0), true, '-0 is stored as 0');
+    }
+  }
+  t.ok(plain > 10, `${plain}`);
+  for (const missing of [null, undefined]) {
+    for (const type of fieldTypes) t.equal(isPlainValue(type, missing), false);
+  }
 });

@@ -8,7 +8,7 @@ import { readFilter } from '../../console/web/records/filters.ts';
 import { mapColumns, readRow } from '../../console/web/records/import-rows.ts';
 import { readText } from '../../console/web/records/record-form.ts';
 import { givenInQuery } from '../../query/input/filters/given-in-query.ts';
-import { readConditionValue } from '../../query/input/filters/text-value.ts';
+import { readConditionValue } from '../../query/input/filters/read-filter.ts';
 import { readFunctionResources } from '../../query/input/function-resources.ts';
 import { parseConditions } from '../../query/input/parse-conditions.ts';
 import { parseOptions } from '../../query/input/parse-options.ts';

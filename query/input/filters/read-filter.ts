@@ -1,8 +1,8 @@
 import { shownName } from '../../../common/errors/shown-name.ts';
-import { parseExactly, RoundedInteger } from '../../../common/http/rounded-integer.ts';
+import { isRounded, parseExactly, RoundedInteger } from '../../../common/http/rounded-integer.ts';
 import { canonicalJson, NotCanonicalError } from '../../structure/canonical-json.ts';
-import type { StoredValue, Target } from '../../structure/field.ts';
-import { hasLoneSurrogate, readFieldValue } from '../../structure/field-value.ts';
+import type { FieldType, StoredValue, Target } from '../../structure/field.ts';
+import { hasLoneSurrogate, misfit, readFieldValue, type ValueReading } from '../../structure/field-value.ts';
 import type { Structure } from '../../structure/structure.ts';
 import { parseTime } from '../parse-time.ts';
 import { SubjectReader } from '../subject-reader.ts';
@@ -17,7 +17,6 @@ import {
   takesList,
   type ValueKind,
 } from './operators.ts';
-import { readConditionValue } from './text-value.ts';
 
 type Reading = { readonly value: StoredValue | Date } | { readonly problem: string };
 
@@ -180,4 +179,34 @@ export function readSystemValue(key: Target & string, value: unknown): Reading {
   return time === null
     ? { problem: 'should be a valid time such as 2026-01-31T12:00:00.000Z, or a day such as 2026-01-31' }
     : { value: time };
+}
+
+// as JSON writes numbers, and with a plus sign, leading zeros or without the zero before the point
+const decimal = /^[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+/** Converts the text of a query parameter by the declared type of its field (interface.md section 2.2 rule 1). */
+export function readConditionValue(type: FieldType, text: string): ValueReading {
+  switch (type) {
+    case 'TEXT':
+      return readFieldValue(type, text);
+    case 'NUMBER':
+      if (!decimal.test(text)) return misfit(type);
+      if (isRounded(text)) return misfit(type, 'it has more digits than a NUMBER can hold');
+      return readFieldValue(type, Number(text));
+    case 'BOOLEAN':
+      return text === 'true' || text === 'false' ? { value: text === 'true' } : misfit(type);
+    case 'ARRAY':
+    case 'OBJECT':
+      return readJson(type, text);
+  }
+}
+
+function readJson(type: FieldType, text: string): ValueReading {
+  let value: unknown;
+  try {
+    value = parseExactly(text);
+  } catch (error) {
+    return misfit(type, error instanceof RoundedInteger ? error.message : undefined);
+  }
+  return readFieldValue(type, value);
 }
