@@ -8,7 +8,7 @@ import { forEachAtOnce } from '../../common/limits/for-each-at-once.ts';
 import type { Project, Projects } from '../../common/metadata/projects.ts';
 import type { InFlightWrites } from '../space/in-flight-writes.ts';
 import { clearSlot, deleteDropped, type RemovalDeps } from '../space/removals.ts';
-import { droppedVersion } from '../space/space-generation.ts';
+import { droppedVersion } from '../space/space-catalogue.ts';
 import type { Spaces } from '../space/spaces.ts';
 
 export interface DropDeps extends RemovalDeps {
@@ -26,7 +26,7 @@ const rounds = 5;
 
 /**
  * Drops a space in an order that a kill can cut anywhere: the catalogue says that it is dropped, from which moment its
- * records are found by nobody, also not by a space of the same slug (space-generation.ts); every process learns of it;
+ * records are found by nobody, also not by a space of the same slug (space-catalogue.ts); every process learns of it;
  * the records are deleted. If that is cut off, the next start deletes them.
  */
 export async function dropSpace(

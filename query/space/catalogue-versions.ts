@@ -1,16 +1,15 @@
 import { overloaded } from '../../common/errors/catalogue.ts';
 import type { ReadMoment } from '../../common/redis/freshness.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
-import { addKeys } from './add-keys.ts';
 import { areToBeStored, begun, storeInitialRecords } from './initial-records.ts';
 import type { KnownSpaces } from './known-spaces.ts';
-import { type CatalogueEntry, type RetiredSlot, storedSpace } from './space-catalogue.ts';
-import { generationOf } from './space-generation.ts';
-import { outdatedAfter, type SpacesDeps } from './spaces-deps.ts';
+import { type CatalogueEntry, generationOf, type RetiredSlot, storedSpace } from './space-catalogue.ts';
+import type { SpacesDeps } from './spaces-deps.ts';
 
-interface Deps extends Pick<SpacesDeps, 'store' | 'catalogue' | 'invalidation'> {
+interface Deps extends Pick<SpacesDeps, 'store' | 'catalogue' | 'invalidation' | 'freshness'> {
   readonly known: KnownSpaces;
 }
 
@@ -43,10 +42,9 @@ export class CatalogueVersions {
 
   /** Stores a version that follows the one that is known; null when another process was first. */
   async store(entry: CatalogueEntry, signal: AbortSignal): Promise<RecordSpace | null> {
-    const { store, catalogue } = this.#deps;
     const read = this.#deps.known.begin();
-    const next = store.alone ? await this.#withKeys(entry, signal) : entry;
-    if (!(await catalogue.store(next, signal))) return null;
+    const next = await this.#withKeys(entry, signal);
+    if (!(await this.#deps.catalogue.store(next, signal))) return null;
     await this.announce(entry);
     return this.remember(next, read, signal);
   }
@@ -60,11 +58,9 @@ export class CatalogueVersions {
       return null;
     }
     const known = await this.remember(entry, read, signal);
-    const lacksKeys = entry.structure.fields.some(({ unique, keyed }) => unique && !keyed);
-    if (!lacksKeys || Date.now() - entry.updatedAt.getTime() < outdatedAfter) return known;
-    // by now every process knows of the unique field, and writes its keys
-    const keyed = await this.#withKeys({ ...entry, version: entry.version + 1 }, signal);
-    return (await this.store(keyed, signal)) ?? known;
+    const keyed = await this.#withKeys(entry, signal);
+    if (keyed === entry) return known;
+    return (await this.store({ ...keyed, version: entry.version + 1 }, signal)) ?? known;
   }
 
   /** Takes a space out of the catalogue, which is still to be announced. Null: there is none. */
@@ -122,16 +118,32 @@ export class CatalogueVersions {
   }
 
   /**
-   * The entry with keys for all stored values of its unique fields. Only when nobody writes by a structure in which
-   * a field was not unique yet: its values would have no keys.
+   * The entry with keys for all stored values of its unique fields, or as it is while somebody may still write by a
+   * structure in which a field was not unique yet: such values would have no keys.
    */
   async #withKeys(entry: CatalogueEntry, signal: AbortSignal): Promise<CatalogueEntry> {
-    const fields = [];
-    for (const field of entry.structure.fields) {
-      const needsKeys = field.unique && !field.keyed;
-      if (needsKeys) await addKeys(this.#deps.store, entry.recordsId, slotOf(field), signal);
-      fields.push(needsKeys ? { ...field, keyed: true } : field);
-    }
+    const { store, freshness } = this.#deps;
+    const lacking = entry.structure.fields.filter(({ unique, keyed }) => unique && !keyed);
+    const isNew = Date.now() - entry.updatedAt.getTime() < freshness.others.outdatedAfter;
+    if (lacking.length === 0 || isNew) return entry;
+    for (const field of lacking) await addKeys(store, entry.recordsId, slotOf(field), signal);
+    const fields = entry.structure.fields.map((field) =>
+      lacking.includes(field) ? { ...field, keyed: true } : field,
+    );
     return { ...entry, structure: createStructure({ ...entry.structure, fields }) };
   }
+}
+
+/**
+ * Writes keys for all stored values of a slot. It need not be within `rewrite`: no record changes, and a key says only that
+ * a record may have the value. Those who write meanwhile write their keys themselves, or are within the same `rewrite`.
+ */
+export async function addKeys(
+  { db, table, keys }: RecordStore,
+  recordsId: string,
+  slot: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await db.command({ ...table.addKeys(recordsId, slot), signal });
+  await keys.addSpace(recordsId);
 }

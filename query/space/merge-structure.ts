@@ -12,7 +12,7 @@ import { createStructure, type Structure } from '../structure/structure.ts';
  */
 export function mergeStructure(stored: Structure, requested: Structure, mutate: boolean): Structure {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
-  const problems = requested.fields.flatMap((field) => fieldProblems(bySlug.get(field.slug), field));
+  const problems = requested.fields.flatMap((field) => problemOf(bySlug.get(field.slug), field) ?? []);
   if (problems.length > 0) throw structureConflict(problems);
   if (!mutate) return stored;
   const replaced = new Map(requested.fields.map((field) => [field.slug, field]));
@@ -42,18 +42,14 @@ export function mergeStructure(stored: Structure, requested: Structure, mutate: 
   });
 }
 
-function fieldProblems(stored: Field | undefined, requested: Field): string[] {
+function problemOf(stored: Field | undefined, requested: Field): string | null {
   const name = shownName(requested.name);
-  if (stored === undefined) return [];
-  if (stored.type !== requested.type) {
-    return [`Field ${name} is stored as ${stored.type} and can not become ${requested.type}`];
-  }
-  if (stored.hashed !== requested.hashed) {
-    return [
-      `Field ${name} is stored ${stored.hashed ? '' : 'un'}hashed and can not become ${requested.hashed ? '' : 'un'}hashed`,
-    ];
-  }
-  return [];
+  if (stored === undefined) return null;
+  if (stored.type !== requested.type)
+    return `Field ${name} is stored as ${stored.type} and can not become ${requested.type}`;
+  if (stored.hashed === requested.hashed) return null;
+  const [is, wanted] = [stored, requested].map(({ hashed }) => (hashed ? 'hashed' : 'unhashed'));
+  return `Field ${name} is stored ${is} and can not become ${wanted}`;
 }
 
 /** A field of the request may have the name of a stored one that the request lacks: both would look the same. */

@@ -1,3 +1,4 @@
+import type { ReadLimitsOfToken } from '../../common/auth/access-tokens.ts';
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { clearNotAllowed } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
@@ -10,10 +11,9 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import type { OperationIdentity } from '../structure/space-auth.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import { inferredReference } from './inferred-reference.ts';
-import { LimitedViews } from './limited-views.ts';
 import { clearProject, clearSpace } from './removals.ts';
-import type { SpaceRequest } from './space-request.ts';
 import type { Spaces } from './spaces.ts';
+import type { SpaceRequest } from './spaces-deps.ts';
 import type { TableCatalogue } from './table-catalogue.ts';
 
 /** Throws 401 when a space's `authOptions` want a login token for an operation and the request has no good one. */
@@ -134,4 +134,27 @@ interface Asked {
 
 function hasRules({ stored, structure }: RecordSpace): boolean {
   return stored.auth !== null || structure.auth !== null;
+}
+
+const mostViews = 1000;
+
+/**
+ * Spaces as tokens with limits of their own see them. One object for one view and its limits: what is kept, and what is
+ * read for several requests at once, belongs to a view.
+ */
+export class LimitedViews {
+  readonly #views = new WeakMap<RecordSpace, Map<string, RecordSpace>>();
+
+  of(space: RecordSpace, limits: ReadLimitsOfToken): RecordSpace {
+    const views = this.#views.get(space) ?? new Map<string, RecordSpace>();
+    this.#views.set(space, views);
+    const key = `${limits.maxRows} ${limits.timeout}`;
+    const known = views.get(key);
+    if (known !== undefined) return known;
+    // a user can make and revoke tokens without end
+    if (views.size >= mostViews) views.clear();
+    const view = { ...space, limits };
+    views.set(key, view);
+    return view;
+  }
 }

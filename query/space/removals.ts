@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordStore } from '../store/record-store.ts';
-import type { DroppedSpace, RetiredSlot } from './space-catalogue.ts';
-import { droppedRecordsId } from './space-generation.ts';
+import { type DroppedSpace, droppedRecordsId, type RetiredSlot } from './space-catalogue.ts';
 import { outdatedAfter, type SpacesDeps } from './spaces-deps.ts';
 
 export type RemovalDeps = Pick<SpacesDeps, 'store' | 'catalogue' | 'log'>;

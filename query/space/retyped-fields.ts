@@ -59,7 +59,3 @@ export function endTypeChange(stored: Structure, plan: readonly RetypedField[]):
   ];
   return createStructure({ ...stored, fields, retiredSlots, typeChange: null });
 }
-
-export function cancelTypeChange(stored: Structure): Structure {
-  return createStructure({ ...stored, typeChange: null });
-}

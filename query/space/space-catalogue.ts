@@ -1,3 +1,4 @@
+import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
 
@@ -36,9 +37,6 @@ export interface FoundSpace {
   readonly version: number;
 }
 
-/** Of the row of a space, and of its records. */
-export type SpaceIds = Pick<CatalogueEntry, 'id' | 'recordsId'>;
-
 /** The slot of a field that the space no longer has. Nobody sees its values. */
 export interface RetiredSlot {
   readonly recordsId: string;
@@ -54,12 +52,30 @@ export interface DroppedSpace {
   readonly version: number;
 }
 
-/** Which spaces of a project somebody wants to see. */
-export interface SpaceQuery {
-  readonly projectId: string;
-  readonly limit: number;
-  /** The last slug of the page before. */
-  readonly after?: string | undefined;
-  /** Part of the slug or of the name, in whatever case. */
-  readonly search?: string | undefined;
+/**
+ * A space that is dropped and made again has the same row of the catalogue, and other records: those of each time lie
+ * under an id of their own. So nothing that still goes on for the old one (a write, a row of a log, a kept result, the
+ * key of a unique value, in this process or in another) can ever be seen in the new one. How often a space was dropped
+ * stands in the high bits of its version, which only grows.
+ */
+const perGeneration = 2 ** 32;
+
+/** The id that records of a space have at a version of it: until it is dropped for the first time the space's own. */
+export function recordsIdOf(id: string, version: number): string {
+  const generation = generationOf(version);
+  return generation === 0 ? id : uuidV5(id, String(generation));
+}
+
+export function generationOf(version: number): number {
+  return Math.floor(version / perGeneration);
+}
+
+/** The version that says that a space of this one is dropped. */
+export function droppedVersion(version: number): number {
+  return (generationOf(version) + 1) * perGeneration;
+}
+
+/** Where the records lay of a space that this version says is dropped. */
+export function droppedRecordsId(id: string, dropped: number): string {
+  return recordsIdOf(id, dropped - 1);
 }

@@ -1,7 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { forEachAtOnce } from '../../common/limits/for-each-at-once.ts';
 import { upTo } from '../../common/limits/up-to.ts';
+import { recordOverhead } from '../records/record-quota.ts';
 import type { RecordStore } from '../store/record-store.ts';
+import type { SpacesDeps } from './spaces-deps.ts';
 
 /** How much a space holds. */
 export interface SpaceFigures {
@@ -17,6 +19,8 @@ const knownSpaces = 10_000;
 const knownFor = 600_000;
 /** Spaces that are sampled at once. */
 const samplesAtOnce = 4;
+/** Milliseconds. */
+const countTimeout = 60_000;
 
 /**
  * How much spaces hold: their records are counted in the primary key alone, which the engine reads at a hundred million
@@ -63,4 +67,20 @@ export class SpaceSizes {
     this.#average.set(id, average);
     return average;
   }
+}
+
+/** Asks the store how many bytes of records an account has, in all of its spaces. */
+export async function countRecordBytes(
+  { store: { db, table }, catalogue }: Pick<SpacesDeps, 'store' | 'catalogue'>,
+  account: string,
+): Promise<number> {
+  const signal = AbortSignal.timeout(countTimeout);
+  const spaces = await catalogue.idsOfOwner(account, signal);
+  let sum = 0;
+  for (const ids of table.together(spaces.map(({ recordsId }) => recordsId))) {
+    const statement = table.sumBytes(ids, recordOverhead);
+    const [row] = await db.rows<{ bytes: number }>({ ...statement, signal, account });
+    sum += row?.bytes ?? 0;
+  }
+  return sum;
 }

@@ -3,12 +3,30 @@ import type { Log } from '../../common/log/log.ts';
 import type { Projects } from '../../common/metadata/projects.ts';
 import type { Announcements } from '../../common/redis/freshness.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
+import type { RecordHeaders } from '../input/record-headers.ts';
 import type { RecordStore } from '../store/record-store.ts';
+import type { SpacePath, Structure } from '../structure/structure.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import type { TableCatalogue } from './table-catalogue.ts';
 
+/** Of which space a request speaks, and how. */
+export interface SpaceRequest extends SpacePath {
+  readonly ownerId: string;
+  /** Null: the stored structure is to be used. */
+  readonly structure: Structure | null;
+  readonly headers: RecordHeaders;
+  /** Whether a space that does not exist is made; one that begins with records always is. */
+  readonly makes: boolean;
+  /** Whether it may write values of records. */
+  readonly stores: boolean;
+  /** Called with the space's id in the moment in which it is decided which structure counts. */
+  readonly onOpened?: ((spaceId: string) => void) | undefined;
+}
+
 /** After this no process goes on by a structure that was replaced. Milliseconds. */
 export const outdatedAfter = 120_000;
+/** After this a process that changes the types of fields counts as dead. */
+const abandonedAfter = 75_000;
 
 /** Milliseconds: a structure older than `freshFor` is looked up again, and one older than `staleAfter` is not used. */
 export interface Freshness {
@@ -18,6 +36,8 @@ export interface Freshness {
   readonly heardAfter: number;
   /** When no request that began with a structure goes on any more after it was replaced. */
   readonly outdatedAfter: number;
+  /** The same of the requests of other processes, and when a change of types that one of them began is given up. */
+  readonly others: { readonly outdatedAfter: number; readonly abandonedAfter: number };
 }
 
 /** Nothing is announced: others read the catalogue again once their entry is stale. */
@@ -38,10 +58,14 @@ export function freshnessOf(
 ): Freshness {
   const forever = Number.POSITIVE_INFINITY;
   // nobody else changes the catalogue
-  if (alone) return { freshFor: forever, staleAfter: forever, heardAfter: 0, outdatedAfter };
+  if (alone) {
+    const others = { outdatedAfter: 0, abandonedAfter: 0 };
+    return { freshFor: forever, staleAfter: forever, heardAfter: 0, outdatedAfter, others };
+  }
   const staleAfter = 10_000;
   const heardAfter = announcements === undefined ? staleAfter : announcedAfter;
-  return { freshFor: 5_000, staleAfter, heardAfter, outdatedAfter };
+  const others = { outdatedAfter, abandonedAfter };
+  return { freshFor: 5_000, staleAfter, heardAfter, outdatedAfter, others };
 }
 
 /** Dependencies of everything that finds, makes and changes spaces. */

@@ -1,18 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { deadlineExceeded, overloaded, tooManySpaces } from '../../common/errors/catalogue.ts';
+import {
+  deadlineExceeded,
+  overloaded,
+  projectNotFound,
+  recordSpaceNotFound,
+  tooManySpaces,
+} from '../../common/errors/catalogue.ts';
 import { CountLimit } from '../../common/limits/count-limit.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import { upTo } from '../../common/limits/up-to.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import type { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import { assignSlots } from '../structure/slots.ts';
+import { createStructure, type Structure } from '../structure/structure.ts';
 import { attempts, CatalogueVersions } from './catalogue-versions.ts';
+import { prepareInitialRecords } from './initial-records.ts';
 import { KnownSpaces } from './known-spaces.ts';
-import { findOrAllow, makeSpace, missingSpace } from './new-spaces.ts';
-import type { CatalogueEntry, RetiredSlot } from './space-catalogue.ts';
-import type { SpaceRequest } from './space-request.ts';
-import type { SpacesDeps } from './spaces-deps.ts';
+import {
+  type CatalogueEntry,
+  type FoundSpace,
+  type RetiredSlot,
+  recordsIdOf,
+  storedSpace,
+} from './space-catalogue.ts';
+import type { SpaceRequest, SpacesDeps } from './spaces-deps.ts';
 import { StructureChanges } from './structure-changes.ts';
 import { type HeldUp, TypeChanges } from './type-changes.ts';
 
@@ -54,7 +67,6 @@ export class Spaces {
       ...deps,
       edit: (id, change, signal) => this.#locked(id, (own) => versions.edit(id, change, own), signal),
       untilHeard: (signal) => this.untilHeard(signal),
-      outdatedAfter: freshness.outdatedAfter,
     });
   }
 
@@ -78,13 +90,13 @@ export class Spaces {
       const { began } = this.#known.begin();
       const work = async (own: AbortSignal): Promise<RecordSpace | HeldUp> => {
         const opened = await this.#open(id, request, began, own);
-        if ('id' in opened) request.onOpened?.(opened.id);
+        if (typeof opened === 'object') request.onOpened?.(opened.id);
         return opened;
       };
       const opened = await this.#locked(id, work, signal);
-      if ('id' in opened) return opened;
+      if (typeof opened === 'object') return opened;
       if (patient.aborted) throw overloaded('the type of a field of the record space is being changed');
-      await opened.until(signal);
+      await opened(signal);
     }
   }
 
@@ -167,11 +179,10 @@ export class Spaces {
     if (again !== null) return again;
     for (let attempt = 0; attempt < attempts; attempt++) {
       const read = this.#known.begin();
-      const found = await findOrAllow(this.#deps, id, request, signal);
+      const found = await this.#findOrAllow(id, request, signal);
       if (found.entry === null && !request.makes && request.structure?.initialData.length === 0)
-        return missingSpace(id, request, request.structure);
-      if (found.entry === null) await this.#limit.admit(request.ownerId, signal);
-      const entry = found.entry ?? (await makeSpace(this.#deps, id, request, found.version, signal));
+        return { ...storedSpace(newSpace(id, id, request, request.structure)), missing: true };
+      const entry = found.entry ?? (await this.#make(id, request, found.version, signal));
       if (entry === null) continue;
       const stored = await this.#versions.remember(entry, read, signal);
       const held = this.#types.before(entry, request);
@@ -180,6 +191,40 @@ export class Spaces {
       if (space !== null) return space;
     }
     throw overloaded('the structure of the record space is being changed by many');
+  }
+
+  /** No entry: the request may make the space. Throws 404 where it may not. */
+  async #findOrAllow(
+    id: string,
+    { ownerId, projectSlug, slug, structure, headers }: SpaceRequest,
+    signal: AbortSignal,
+  ): Promise<FoundSpace> {
+    const project = await this.#deps.projects.find(ownerId, projectSlug, signal);
+    if (project === null && !headers.autoCreateProject) throw projectNotFound(projectSlug);
+    const found = await this.#deps.catalogue.look(id, signal);
+    if (found.entry !== null) return found;
+    if (structure === null) throw recordSpaceNotFound(slug, ', so it has no stored structure to use');
+    if (!headers.autoCreateRecordSpace)
+      throw recordSpaceNotFound(slug, ', and auto-create-record-space is false');
+    return found;
+  }
+
+  /** Makes a space, unless another process is first. @param last version: not 0 when it was dropped before */
+  async #make(
+    id: string,
+    request: SpaceRequest,
+    last: number,
+    signal: AbortSignal,
+  ): Promise<CatalogueEntry | null> {
+    const { ownerId, projectSlug, structure } = request;
+    await this.#limit.admit(ownerId, signal);
+    const version = last + 1;
+    const made = newSpace(id, recordsIdOf(id, version), request, structure as Structure);
+    const initialRecords = await prepareInitialRecords(this.#deps, storedSpace(made), signal);
+    await this.#deps.projects.ensure(ownerId, projectSlug, signal);
+    const now = new Date();
+    const entry = { ...made, version, initialRecords, createdAt: now, updatedAt: now };
+    return (await this.#deps.catalogue.store(entry, signal)) ? entry : null;
   }
 
   /** Looks a space up again when it is time, for later requests. */
@@ -208,4 +253,14 @@ async function withDeadline<Result>(work: (signal: AbortSignal) => Promise<Resul
   } catch (error) {
     throw signal.aborted ? deadlineExceeded(deadline) : error;
   }
+}
+
+function newSpace(
+  id: string,
+  recordsId: string,
+  { ownerId, projectSlug }: SpaceRequest,
+  declared: Structure,
+) {
+  const structure = createStructure({ ...declared, fields: assignSlots(declared.fields, []) });
+  return { id, recordsId, ownerId, projectId: uuidV5(ownerId, projectSlug), structure };
 }

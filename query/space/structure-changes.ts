@@ -7,8 +7,7 @@ import { begun, isEmpty, prepareInitialRecords } from './initial-records.ts';
 import type { KnownSpaces } from './known-spaces.ts';
 import { mergeStructure } from './merge-structure.ts';
 import type { CatalogueEntry } from './space-catalogue.ts';
-import type { SpaceRequest } from './space-request.ts';
-import type { SpacesDeps } from './spaces-deps.ts';
+import type { SpaceRequest, SpacesDeps } from './spaces-deps.ts';
 import { agrees, agreesOnAuth, agreesOnTypes } from './structure-view.ts';
 
 interface Deps extends SpacesDeps {

@@ -23,12 +23,15 @@ export function structureView(stored: Structure, requested: Structure): Structur
  */
 export function agrees(stored: Structure, requested: Structure): boolean {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
+  const fieldsAgree = requested.fields.every(({ slug, type, required, unique }) => {
+    const field = bySlug.get(slug);
+    return field?.type === type && field.required === required && field.unique === unique;
+  });
+  const { webhooks } = requested;
   return (
-    requested.fields.every(({ slug }) => bySlug.has(slug)) &&
-    agreesOnTypes(stored, requested) &&
-    agreesOnFlags(stored, requested) &&
+    fieldsAgree &&
     agreesOnAuth(stored, requested) &&
-    (requested.webhooks === null || JSON.stringify(stored.webhooks) === JSON.stringify(requested.webhooks))
+    (webhooks === null || JSON.stringify(stored.webhooks) === JSON.stringify(webhooks))
   );
 }
 
@@ -41,14 +44,6 @@ export function agreesOnAuth(stored: Structure, requested: Structure): boolean {
 export function agreesOnTypes(stored: Structure, requested: Structure): boolean {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
   return requested.fields.every(({ slug, type }) => (bySlug.get(slug)?.type ?? type) === type);
-}
-
-function agreesOnFlags(stored: Structure, requested: Structure): boolean {
-  const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
-  return requested.fields.every(({ slug, required, unique }) => {
-    const field = bySlug.get(slug);
-    return field === undefined || (field.required === required && field.unique === unique);
-  });
 }
 
 function authText({ auth }: Structure): string {

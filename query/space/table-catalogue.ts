@@ -5,15 +5,27 @@ import { timestampText } from '../../common/metadata/row-values.ts';
 import { parseStructure } from '../structure/parse-structure.ts';
 import { retiredPart, slotsText, typeChangeOf, withSlots } from '../structure/slots.ts';
 import { createStructure, structureText } from '../structure/structure.ts';
-import type {
-  CatalogueEntry,
-  DroppedSpace,
-  FoundSpace,
-  RetiredSlot,
-  SpaceIds,
-  SpaceQuery,
+import {
+  type CatalogueEntry,
+  type DroppedSpace,
+  droppedVersion,
+  type FoundSpace,
+  type RetiredSlot,
+  recordsIdOf,
 } from './space-catalogue.ts';
-import { droppedVersion, recordsIdOf } from './space-generation.ts';
+
+/** Which spaces of a project somebody wants to see. */
+interface SpaceQuery {
+  readonly projectId: string;
+  readonly limit: number;
+  /** The last slug of the page before. */
+  readonly after?: string | undefined;
+  /** Part of the slug or of the name, in whatever case. */
+  readonly search?: string | undefined;
+}
+
+/** Of the row of a space, and of its records. */
+type SpaceIds = Pick<CatalogueEntry, 'id' | 'recordsId'>;
 
 /** In place of the records that a space begins with: it was dropped, and its records may be there still. */
 const leftRecords = 'left';
@@ -34,7 +46,7 @@ const selection = `owner_id, project_id, structure, slots, initial_records, toFl
   toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
 
 /** A version of a space by column. Half a surrogate pair is nothing that the engine takes; structures have it escaped. */
-function valuesOf(entry: CatalogueEntry): Readonly<Record<string, string>> {
+function valuesOf(entry: CatalogueEntry) {
   const { structure } = entry;
   return {
     id: entry.id,
@@ -77,9 +89,7 @@ export class TableCatalogue {
    */
   async store(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean> {
     const { id, structure, version } = entry;
-    const unknown = await this.#insert(valuesOf(entry), version, { token: `${id}:${version}`, signal });
-    const row = await this.#newest(id, signal);
-    if (unknown !== null && (row === null || row.version < version)) throw unknown;
+    const row = await this.#insert(valuesOf(entry), version, `${id}:${version}`, signal);
     // equal text: this version is stored, by this process or by another
     return (
       row?.version === version &&
@@ -97,9 +107,7 @@ export class TableCatalogue {
       version: droppedVersion(version),
     };
     const token = `${id}:${dropped.version}`;
-    const unknown = await this.#insert(droppedRow(dropped, leftRecords), dropped.version, { token, signal });
-    const row = await this.#newest(id, signal);
-    if (unknown !== null && (row === null || row.version < dropped.version)) throw unknown;
+    const row = await this.#insert(droppedRow(dropped, leftRecords), dropped.version, token, signal);
     return row?.version === dropped.version;
   }
 
@@ -133,8 +141,7 @@ export class TableCatalogue {
   /** Notes that nothing is left of a space. */
   async swept(dropped: DroppedSpace, signal: AbortSignal): Promise<void> {
     const token = `${dropped.id}:${dropped.version}:swept`;
-    const unknown = await this.#insert(droppedRow(dropped, ''), dropped.version, { token, signal });
-    if (unknown !== null) throw unknown;
+    await this.#insert(droppedRow(dropped, ''), dropped.version, token, signal);
   }
 
   /** Spaces of a project. */
@@ -224,24 +231,26 @@ export class TableCatalogue {
     return rows.map(({ id, version }) => ({ id, recordsId: recordsIdOf(id, version) }));
   }
 
-  /** Resolves when it is durable, or another row with its token was first. Null: its outcome is known. */
+  /** Resolves with the newest row when this one is durable, or another with its token or of a later version was first. */
   async #insert(
-    values: Readonly<Record<string, string>>,
+    values: Readonly<Record<string, string>> & { readonly id: string },
     version: number,
-    { token, signal }: { readonly token: string; readonly signal: AbortSignal },
-  ): Promise<UnknownOutcome | null> {
+    token: string,
+    signal: AbortSignal,
+  ): Promise<Row | null> {
     // of two processes that store the same version of a space only the first one's row is taken: ClickHouse drops
     // a block whose token it has seen (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries)
     const sql = `INSERT INTO ${this.#table} (${Object.keys(values).join(', ')}, version)
        SETTINGS insert_deduplicate = 1, insert_deduplication_token = ${textLiteral(token)}
        VALUES (${Object.values(values).map(textLiteral).join(', ')}, ${version})`;
-    return this.#db.command({ sql, signal }).then(
-      () => null,
-      (error: unknown) => {
-        if (error instanceof UnknownOutcome) return error;
-        throw error;
-      },
-    );
+    let unknown: UnknownOutcome | null = null;
+    await this.#db.command({ sql, signal }).catch((error: unknown) => {
+      if (!(error instanceof UnknownOutcome)) throw error;
+      unknown = error;
+    });
+    const row = await this.#newest(values.id, signal);
+    if (unknown !== null && (row === null || row.version < version)) throw unknown;
+    return row;
   }
 }
 

@@ -5,26 +5,24 @@ import { deadlineExceeded, overloaded, structureConflict } from '../../common/er
 import { untilAborted } from '../../common/limits/until-aborted.ts';
 import { type Conversion, conversionOf } from '../sql/convert-sql.ts';
 import { slotOf } from '../structure/slots.ts';
-import type { Structure } from '../structure/structure.ts';
-import { addKeys } from './add-keys.ts';
+import { createStructure, type Structure } from '../structure/structure.ts';
+import { addKeys } from './catalogue-versions.ts';
 import { ChangeLimit } from './change-limit.ts';
 import { checkRetyped, checkSwitchedOn, refusal } from './check-values.ts';
 import { mergeStructure } from './merge-structure.ts';
 import { clearSlot } from './removals.ts';
 import {
   beginTypeChange,
-  cancelTypeChange,
   endTypeChange,
   type RetypedField,
   retypedFields,
   withStoredTypes,
 } from './retyped-fields.ts';
 import { type CatalogueEntry, storedSpace } from './space-catalogue.ts';
-import type { SpaceRequest } from './space-request.ts';
-import type { SpacesDeps } from './spaces-deps.ts';
+import type { SpaceRequest, SpacesDeps } from './spaces-deps.ts';
 import { agrees } from './structure-view.ts';
 
-export interface TypeChangesDeps extends Pick<SpacesDeps, 'store' | 'writes' | 'log'> {
+export interface TypeChangesDeps extends Pick<SpacesDeps, 'store' | 'writes' | 'log' | 'freshness'> {
   /**
    * Stores the version of a space that `change` makes of the newest one; null: it stays as it is. Resolves with whether
    * it was stored.
@@ -36,18 +34,13 @@ export interface TypeChangesDeps extends Pick<SpacesDeps, 'store' | 'writes' | '
   ) => Promise<boolean>;
   /** Resolves when no process begins anything by an older version. */
   readonly untilHeard: (signal: AbortSignal) => Promise<void>;
-  /** The age at which no request still uses a replaced structure. Milliseconds. */
-  readonly outdatedAfter: number;
 }
 
 /** A request waits for this before it is tried again. */
-export interface HeldUp {
-  readonly until: (signal: AbortSignal) => Promise<void>;
-}
+export type HeldUp = (signal: AbortSignal) => Promise<void>;
 
-/** The longest change, and the time after which its process counts as dead. Milliseconds, as the others. */
+/** The longest change. Milliseconds, as the others. */
 const changeLimit = 60_000;
-const abandonedAfter = 75_000;
 /** How long the writes of this process that began before may take. */
 const idleLimit = 10_000;
 /** How often a waiting request checks whether another process is done. */
@@ -84,7 +77,7 @@ export class TypeChanges {
     const { typeChange } = entry.structure;
     const { structure, headers } = request;
     if (typeChange !== null) {
-      if (this.#isAbandoned(entry)) return { until: (signal) => this.#cancel(entry.id, typeChange, signal) };
+      if (this.#isAbandoned(entry)) return (signal) => this.#cancel(entry.id, typeChange, signal);
       // reads go on as before
       const reads = !request.stores && (structure === null || agrees(entry.structure, structure));
       return reads ? null : this.over(entry.id);
@@ -93,17 +86,17 @@ export class TypeChanges {
     if (structure === null || !headers.mutate || headers.inferStructure) return null;
     const plan = retypedFields(entry.structure, structure);
     if (plan.length === 0) return null;
-    return { until: (signal) => this.#run(entry, structure, plan, signal) };
+    return (signal) => this.#run(entry, structure, plan, signal);
   }
 
   /** Until the change that is under way may be over. */
   over(id: string): HeldUp {
-    return { until: (signal) => untilAborted(this.#mayBeOver(id), signal) };
+    return (signal) => untilAborted(this.#mayBeOver(id), signal);
   }
 
   #isAbandoned({ id, updatedAt }: CatalogueEntry): boolean {
-    if (this.#running.has(id)) return false;
-    return this.#deps.store.alone || Date.now() - updatedAt.getTime() > abandonedAfter;
+    const age = Date.now() - updatedAt.getTime();
+    return !this.#running.has(id) && age >= this.#deps.freshness.others.abandonedAfter;
   }
 
   #mayBeOver(id: string): Promise<void> {
@@ -122,7 +115,7 @@ export class TypeChanges {
     plan: readonly RetypedField[],
     signal: AbortSignal,
   ): Promise<void> {
-    if (this.#running.has(entry.id)) return this.over(entry.id).until(signal);
+    if (this.#running.has(entry.id)) return this.over(entry.id)(signal);
     const change = randomUUID();
     const running = this.#change({ entry, requested, plan, change }).finally(() =>
       this.#running.delete(entry.id),
@@ -152,7 +145,7 @@ export class TypeChanges {
       throw own.aborted ? deadlineExceeded(changeLimit) : error;
     }
     // requests that began before may still read them
-    setTimeout(() => void this.#clearOld(args), this.#deps.outdatedAfter).unref();
+    setTimeout(() => void this.#clearOld(args), this.#deps.freshness.outdatedAfter).unref();
   }
 
   /** Throws a 400 that lists every obstacle, not only those of the types: then nothing is changed. */
@@ -165,8 +158,7 @@ export class TypeChanges {
     if (often) throw structureConflict(plan.map((field) => `${refusal(field)}: ${often}`));
     // each reads all records
     this.#limit.note(id);
-    const problems: string[] = [];
-    problems.push(...(await this.#misfits({ entry, plan }, signal)).problems);
+    const problems = [...(await this.#misfits({ entry, plan }, signal)).problems];
     try {
       const after = mergeStructure(structure, withStoredTypes(requested, structure), true);
       await checkSwitchedOn(this.#deps.store, { space: storedSpace(entry), after }, signal);
@@ -211,7 +203,7 @@ export class TypeChanges {
 
   async #cancel(id: string, change: string, signal: AbortSignal): Promise<void> {
     const cancel = ({ structure }: CatalogueEntry): Structure | null =>
-      structure.typeChange === change ? cancelTypeChange(structure) : null;
+      structure.typeChange === change ? createStructure({ ...structure, typeChange: null }) : null;
     await this.#deps.edit(id, cancel, signal);
   }
 }

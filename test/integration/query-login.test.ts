@@ -3,7 +3,7 @@ import t from 'tap';
 import { createLoginTokens } from '../../common/auth/login-tokens.ts';
 import { createStoredKeys } from '../../common/auth/signing-keys.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { droppedVersion, recordsIdOf } from '../../query/space/space-generation.ts';
+import { droppedVersion, recordsIdOf } from '../../query/space/space-catalogue.ts';
 import { countingHasher } from '../services/counting-hasher.ts';
 import { projectsOf } from '../services/projects-client.ts';
 import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';

@@ -57,7 +57,7 @@ const elsewhere = [
 ];
 /** What is done only by a process that has the store to itself: keys of values that are stored already, and their filter. */
 const onlyAlone = [
-  /space\/add-keys\.ts:\d+/,
+  /space\/catalogue-versions\.ts:\d+ .*table\.addKeys\(/,
   /space\/logged-catalogue\.ts:\d+/,
   /clickhouse\/id-filter\.ts:\d+/,
   /store-embedded\/space-preloads\.ts:\d+/,

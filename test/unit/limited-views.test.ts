@@ -1,5 +1,5 @@
 import t from 'tap';
-import { LimitedViews } from '../../query/space/limited-views.ts';
+import { LimitedViews } from '../../query/space/open-space.ts';
 import type { RecordSpace } from '../../query/structure/record-space.ts';
 
 t.test('tokens with ever new limits do not keep ever more views of a space', async (t) => {

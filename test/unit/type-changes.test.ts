@@ -1,6 +1,7 @@
 import t from 'tap';
 import { beginTypeChange, endTypeChange, retypedFields } from '../../query/space/retyped-fields.ts';
 import type { CatalogueEntry as Entry } from '../../query/space/space-catalogue.ts';
+import { freshnessOf } from '../../query/space/spaces-deps.ts';
 import { TypeChanges, type TypeChangesDeps } from '../../query/space/type-changes.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import { slotsText, typeChangeOf, withSlots } from '../../query/structure/slots.ts';
@@ -25,8 +26,7 @@ function changesOf(alone: boolean) {
   const edits: (Structure | null)[] = [];
   let now = entryOf(stored);
   const deps = {
-    ...{ store: { alone }, writes: {} },
-    ...{ untilHeard: async () => {}, outdatedAfter: 0 },
+    freshness: freshnessOf({ alone }, undefined),
     edit: async (_: string, change: (entry: Entry) => Structure | null) => {
       const structure = change(now);
       edits.push(structure);
@@ -83,7 +83,7 @@ t.test('a change of a process that died is called off', async (t) => {
     [false, entryOf(begun, new Date(Date.now() - 80_000))],
   ] as const) {
     const { before, edits } = changesOf(alone);
-    await before(entry, { structure: null, stores: false })?.until(signal);
+    await before(entry, { structure: null, stores: false })?.(signal);
     t.match(edits, [{ typeChange: null, fields: stored.fields, retiredSlots: ['n0'] }]);
   }
 });
