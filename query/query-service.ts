@@ -22,7 +22,7 @@ import { projectRoutes } from './projects/project-routes.ts';
 import { Candidates } from './records/candidates.ts';
 import { HashChecks, type Throttle } from './records/hash-checks.ts';
 import { sweepReceipts } from './records/insert-receipts.ts';
-import { createRecordInserts } from './records/insert-records.ts';
+import { RecordInserts } from './records/insert-records.ts';
 import { RecordChanges } from './records/record-changes.ts';
 import { quotaWrites, RecordQuota } from './records/record-quota.ts';
 import { RecordReader } from './records/record-reader.ts';
@@ -180,7 +180,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
     ...reading,
     spaces,
     authorize,
-    records: createRecordInserts({ ...reading, writes }),
+    records: new RecordInserts({ ...reading, writes }),
     changes: new RecordChanges({ ...deps, writes }),
     describeSpace: (structure) => describeSpace(operations, structure, config.publicUrl ?? '/'),
   };

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Hasher } from '../../common/auth/hasher.ts';
+import type { LoginThrottle } from '../../common/auth/login-throttle.ts';
 import { identityKeys, recordIdentity } from '../input/credentials.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
@@ -11,14 +12,8 @@ export interface Candidate {
   readonly hashes: readonly (string | null)[];
 }
 
-/** Slows down who guesses; null counts as a failure (common/auth/login-throttle.ts). */
-export interface Throttle {
-  run<Result>(
-    key: string,
-    attempt: () => Promise<Result | null>,
-    signal: AbortSignal,
-  ): Promise<Result | null>;
-}
+/** Slows down who guesses; null counts as a failure. */
+export type Throttle = Pick<LoginThrottle, 'run'>;
 
 /** Of one attempt; the records that are found count beside them, by their ids. */
 const identities = 5;

@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { idempotencyKeyReused } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import {
@@ -10,7 +10,6 @@ import {
 import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { SpacedRow } from '../sql/record-row.ts';
-import type { StoredRow } from '../sql/stored-row.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { createStructure } from '../structure/structure.ts';
@@ -30,7 +29,7 @@ export function readInsertKey(request: HttpRequest, body: unknown): InsertKey | 
 }
 
 /** The result of an insert: the ids of its records count up from the first. */
-export interface Receipt {
+interface Receipt {
   readonly firstId: string;
   /** ISO 8601. */
   readonly createdAt: string;
@@ -46,63 +45,59 @@ const noStructure = createStructure({
 });
 
 /**
- * Receipts of inserts with an `Idempotency-Key`, for a day. A receipt is a row of the records table, in a space of
- * nobody's, and is written together with the records: either is there when the other is. The answer is made again of
- * the request, which is the same.
+ * An insert with an `Idempotency-Key`. Its receipt is kept for a day: a row of the records table, in a space of nobody's,
+ * that is written together with the records, so either is there when the other is. The answer is made again of the request,
+ * which is the same.
  */
-export class InsertReceipts {
-  readonly #store: Pick<RecordStore, 'table' | 'lookUp'>;
-  readonly #now: () => number;
+export class KeyedInsert {
+  readonly #deps: KeyedInsertDeps;
+  readonly #asked: InsertKey;
+  readonly #receipts: RecordSpace;
+  /** Of its receipt, and of the one that it would have had yesterday. */
+  readonly #ids: readonly string[];
+  /** The key that is reserved while it goes on. */
+  readonly reservation: string;
 
-  constructor(store: Pick<RecordStore, 'table' | 'lookUp'>, now: () => number) {
-    this.#store = store;
-    this.#now = now;
+  constructor(deps: KeyedInsertDeps, space: RecordSpace, asked: InsertKey) {
+    this.#deps = deps;
+    this.#asked = asked;
+    const id = deps.store.table.receiptsOf(space.id);
+    const hash = hashOfTexts(space.ownerId, asked.key);
+    // the same for all accounts: an ordinary space, with the share of an account in memory
+    const ids = { id, catalogueId: id, ownerId: id, projectId: '' };
+    this.#receipts = { ...ids, structure: noStructure, stored: noStructure };
+    this.#ids = daysOfKeys(deps.now()).map((day) => `${day}-${hash}`);
+    this.reservation = recordKey(this.#receipts, hash);
   }
 
-  of(space: RecordSpace, { key, request, body }: InsertKey): KeyedInsert {
-    const spaceId = this.#store.table.receiptsOf(space.id);
-    const hash = hashOfTexts(space.ownerId, key);
-    const [today, yesterday] = daysOfKeys(this.#now()).map((day) => `${day}-${hash}`) as [string, string];
-    // the same for all accounts: an ordinary space, with the share of an account in memory
-    const receipts = { id: spaceId, catalogueId: spaceId, ownerId: spaceId, projectId: '' };
-    const receiptSpace = { ...receipts, structure: noStructure, stored: noStructure };
-    return {
-      reservation: recordKey(receiptSpace, hash),
-      find: async (signal) => {
-        const find = (id: string) => this.#store.lookUp(receiptSpace, { id }, signal);
-        const rows = (await Promise.all([find(today), find(yesterday)])).flat();
-        const since = this.#now() - keyLifetime;
-        const row = rows.find(({ _created_at: createdAt }) => Date.parse(createdAt) > since);
-        if (row === undefined) return null;
-        if (row._doc.m0 !== (await digestOf(request, body, signal))) throw idempotencyKeyReused();
-        return { firstId: row._doc.m1 ?? '', createdAt: row._created_at };
-      },
-      row: async ({ firstId, createdAt }, signal) => {
-        const doc = { m0: await digestOf(request, body, signal), m1: firstId };
-        const row: StoredRow = { _id: today, _created_at: createdAt, _updated_at: createdAt, _doc: doc };
-        return { spaceId, row, hashes: {} };
-      },
-    };
+  /** The receipt of the first request with the key; null: this is it. Throws 422 when that was another one. */
+  async find(signal: AbortSignal): Promise<Receipt | null> {
+    const { store, now } = this.#deps;
+    const rows = await Promise.all(this.#ids.map((id) => store.lookUp(this.#receipts, { id }, signal)));
+    const since = now() - keyLifetime;
+    const row = rows.flat().find(({ _created_at: createdAt }) => Date.parse(createdAt) > since);
+    if (row === undefined) return null;
+    if (row._doc.m0 !== (await digestOf(this.#asked, signal))) throw idempotencyKeyReused();
+    return { firstId: row._doc.m1 ?? '', createdAt: row._created_at };
+  }
+
+  /** The row that stores a receipt. */
+  async row({ firstId, createdAt }: Receipt, signal: AbortSignal): Promise<SpacedRow> {
+    const _doc = { m0: await digestOf(this.#asked, signal), m1: firstId };
+    const row = { _id: this.#ids[0] as string, _created_at: createdAt, _updated_at: createdAt, _doc };
+    return { spaceId: this.#receipts.id, row, hashes: {} };
   }
 }
 
-export interface KeyedInsert {
-  /** The key that is reserved while it goes on. */
-  readonly reservation: string;
-  /** Of the first request with the key; null: this is it. Throws 422 when that was another one. */
-  find(signal: AbortSignal): Promise<Receipt | null>;
-  /** The row that stores this one. */
-  row(receipt: Receipt, signal: AbortSignal): Promise<SpacedRow>;
+interface KeyedInsertDeps {
+  readonly store: Pick<RecordStore, 'table' | 'lookUp'>;
+  readonly now: () => number;
 }
 
 /** A digest of everything that makes a request another one. A long array does not hold up the process. */
-async function digestOf(
-  { params }: Pick<HttpRequest, 'params'>,
-  body: unknown,
-  signal: AbortSignal,
-): Promise<string> {
+async function digestOf({ request: { params }, body }: InsertKey, signal: AbortSignal): Promise<string> {
   const isArray = Array.isArray(body);
-  const hash: Hash = createHash('sha256').update(JSON.stringify([params.project, params.space, isArray]));
+  const hash = createHash('sha256').update(JSON.stringify([params.project, params.space, isArray]));
   const items: readonly unknown[] = isArray ? body : [body];
   await forEachYielding(items, (item) => void hash.update(`\n${JSON.stringify(item)}`), signal);
   return hash.digest('base64url');
@@ -127,7 +122,7 @@ export async function sweepReceipts(
     for (const id of table.receiptSpaces) {
       const old = await db.rows({ ...table.select(id, { columns: '1', where, tail: 'LIMIT 1' }), signal });
       if (old.length > 0)
-        await store.rewrite(id, () => db.command({ ...table.clearBefore(id, `${oldest}`), signal }));
+        await store.rewrite(id, () => db.command({ ...table.clear(id, String(oldest)), signal }));
     }
   } catch (err) {
     if (!signal.aborted) log.warn({ err }, 'receipts of inserts are left to the next sweep');

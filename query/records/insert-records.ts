@@ -9,28 +9,9 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { firstRecordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
 import { findStored } from './find-stored.ts';
-import { type InsertKey, InsertReceipts, idsFrom, type KeyedInsert } from './insert-receipts.ts';
+import { type InsertKey, idsFrom, KeyedInsert } from './insert-receipts.ts';
 import type { RecordReader } from './record-reader.ts';
 import { alreadyStored, collectUniqueValues } from './unique-values.ts';
-
-export interface RecordInserts {
-  /**
-   * Stores the records of one request, all or none, in their order. Resolves when they are durable and a find sees
-   * them; throws a 400 when a value of a unique field is taken.
-   * @param key undefined: the request has no `Idempotency-Key`
-   */
-  store(
-    space: RecordSpace,
-    records: readonly RecordValues[],
-    signal: AbortSignal,
-    key: InsertKey | undefined,
-  ): Promise<Inserted>;
-  /**
-   * Stores a record as the first one of its space; null when there is one by now. Of several that are stored at once,
-   * also by other processes that share reservations, one becomes the first.
-   */
-  storeFirst(space: RecordSpace, record: RecordValues, signal: AbortSignal): Promise<NewRecord | null>;
-}
 
 export interface Inserted {
   readonly records: readonly NewRecord[];
@@ -38,25 +19,63 @@ export interface Inserted {
   readonly replayed: boolean;
 }
 
-export function createRecordInserts(deps: {
-  store: RecordStore;
-  reader: RecordReader;
-  hasher: Hasher;
-  reservations: UniqueReservations;
-  writes: RecordWrites;
-  newId: () => string;
-  now: () => number;
-}): RecordInserts {
-  const { store, hasher, reservations, writes, newId, now } = deps;
-  const receipts = new InsertReceipts(store, now);
+/** Of a record that is to be the first of its space. */
+interface First {
+  /** Of its reservation. */
+  readonly key: string;
+  readonly isTaken: () => Promise<boolean>;
+}
+
+interface Deps {
+  readonly store: RecordStore;
+  readonly reader: RecordReader;
+  readonly hasher: Hasher;
+  readonly reservations: UniqueReservations;
+  readonly writes: RecordWrites;
+  readonly newId: () => string;
+  readonly now: () => number;
+}
+
+export class RecordInserts {
+  readonly #deps: Deps;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Stores the records of one request, all or none, in their order. Resolves when they are durable and a find sees
+   * them; throws a 400 when a value of a unique field is taken.
+   * @param key undefined: the request has no `Idempotency-Key`
+   */
+  async store(
+    space: RecordSpace,
+    records: readonly RecordValues[],
+    signal: AbortSignal,
+    key: InsertKey | undefined,
+  ): Promise<Inserted> {
+    const keyed = key && new KeyedInsert(this.#deps, space, key);
+    return (await this.#storeAll(space, records, signal, { keyed })) as Inserted;
+  }
+
+  /**
+   * Stores a record as the first one of its space; null when there is one by now. Of several that are stored at once,
+   * also by other processes that share reservations, one becomes the first.
+   */
+  async storeFirst(space: RecordSpace, record: RecordValues, signal: AbortSignal): Promise<NewRecord | null> {
+    const isTaken = async () => (await this.#deps.reader.oldestId(space, signal)) !== null;
+    const first = { key: firstRecordKey(space), isTaken };
+    return (await this.#storeAll(space, [record], signal, { first }))?.records[0] ?? null;
+  }
 
   /** @param first absent: there may be other records. Answers null when it was given, and there are */
-  const storeAll = async (
+  async #storeAll(
     space: RecordSpace,
     records: readonly RecordValues[],
     signal: AbortSignal,
     { first, keyed }: { readonly first?: First; readonly keyed?: KeyedInsert | undefined },
-  ): Promise<Inserted | null> => {
+  ): Promise<Inserted | null> {
+    const { store, hasher, reservations, writes, newId, now } = this.#deps;
     const unique = await collectUniqueValues(space, records, signal);
     const hashed = await withHashes(hasher, space, records, signal);
     const values = [...unique.keys(), ...(first === undefined ? [] : [first.key])];
@@ -118,24 +137,7 @@ export function createRecordInserts(deps: {
     };
     await untilAborted(acknowledge(), signal);
     return { records: made, replayed: false };
-  };
-
-  return {
-    async store(space, records, signal, key) {
-      const keyed = key && receipts.of(space, key);
-      return (await storeAll(space, records, signal, { keyed })) as Inserted;
-    },
-    async storeFirst(space, record, signal) {
-      const isTaken = async (): Promise<boolean> => (await deps.reader.oldestId(space, signal)) !== null;
-      const first = { key: firstRecordKey(space), isTaken };
-      return (await storeAll(space, [record], signal, { first }))?.records[0] ?? null;
-    },
-  };
-}
-
-interface First {
-  readonly key: string;
-  readonly isTaken: () => Promise<boolean>;
+  }
 }
 
 /** The records with the values of hashed fields replaced by their hashes. */

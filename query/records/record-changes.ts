@@ -33,7 +33,7 @@ interface Counts {
   readonly made: Promise<Outcome>;
 }
 
-export interface UpdateTarget {
+interface UpdateTarget {
   readonly id: string;
   /** Looks again when nobody else can change the record any more; false: leave it alone. */
   readonly stillWanted?: () => Promise<boolean>;
@@ -47,7 +47,7 @@ const { signal: never } = new AbortController();
 /** Milliseconds that a change waits for other processes before it is made without them. */
 const patience = 2000;
 
-export interface RecordChangesDeps {
+interface Deps {
   readonly store: RecordStore;
   readonly hasher: Hasher;
   readonly reservations: UniqueReservations;
@@ -56,13 +56,13 @@ export interface RecordChangesDeps {
 
 /** Changes of stored records. Those of one record are made one after the other. */
 export class RecordChanges {
-  readonly #deps: RecordChangesDeps;
+  readonly #deps: Deps;
   readonly #lock = new KeyedLock();
   /** Changes of single records share a space; one of many has it alone. */
   readonly #spaces = new ReadWriteLock();
   readonly #counts = new Map<string, Counts>();
 
-  constructor(deps: RecordChangesDeps) {
+  constructor(deps: Deps) {
     this.#deps = deps;
   }
 

@@ -114,8 +114,7 @@ export class RecordQuota {
   }
 }
 
-/** Bytes of values that are set. */
-export function assignedBytes(assignments: readonly Assignment[]): number {
+function assignedBytes(assignments: readonly Assignment[]): number {
   let bytes = 0;
   for (const { value } of assignments) if (value !== null) bytes += Buffer.byteLength(String(value));
   return bytes;

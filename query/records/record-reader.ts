@@ -27,6 +27,11 @@ const fewRecords = 1000;
 /** A search for records, with its limit of them: those that are planned to be read, or read. Null: it is no search. */
 type Limited = Narrowed & StatementLimits;
 
+/** From rows that others read, or by a statement of its own. */
+interface Answers<Result> extends Pick<FindAnswers<Result>, 'shared'> {
+  readonly alone: (narrowed: Limited) => Promise<Result>;
+}
+
 export const oldest: ReadPlan = { conditions: allRecords, sort: null, page: null };
 
 /** Reads records of one space, as a request sees it. */
@@ -61,8 +66,9 @@ export class RecordReader {
     const shown = shownBy(space, plan);
     // reading one map costs less than all columns, and more than a few of them
     const columns = plan.select ? `${recordExpression(shown)} AS _record` : rowColumns;
-    const row = await this.#firstRow<StoredRow | { readonly _record: string }>(space, plan, columns, signal);
-    if (row === null) return null;
+    const wanted = { ...plan, page: firstOf(plan) };
+    const [row] = await this.#few<StoredRow | { readonly _record: string }>(space, wanted, columns, signal);
+    if (row === undefined) return null;
     return '_record' in row ? row._record : storedJson(space.structure, row, shown);
   }
 
@@ -77,7 +83,8 @@ export class RecordReader {
 
   /** The id of the record that `first` would answer; null when none matches. */
   async firstId(space: RecordSpace, plan: ReadPlan, signal: AbortSignal): Promise<string | null> {
-    const row = await this.#firstRow<Pick<StoredRow, '_id'>>(space, plan, '_id', signal);
+    const wanted = { ...plan, page: firstOf(plan) };
+    const [row] = await this.#few<Pick<StoredRow, '_id'>>(space, wanted, '_id', signal);
     return row?._id ?? null;
   }
 
@@ -92,17 +99,10 @@ export class RecordReader {
     signal: AbortSignal,
   ): Promise<readonly { readonly _id: string; readonly _bytes: number }[]> {
     const plan: ReadPlan = { ...oldest, conditions, page: { limit, offset: 0 } };
-    const shared = (rows: readonly StoredRow[]) =>
-      rows.map(({ _id, _doc }) => ({ _id, _bytes: Buffer.byteLength(Object.values(_doc).join('')) }));
-    const now = this.#store.findNow(space, plan);
-    if (now !== null) return shared(now.table.rows(now.numbers));
     const columns = `_id, toFloat64(${valueBytes}) AS _bytes`;
-    const alone = (narrowed: Limited) => {
-      const selection = { ...narrowed, where: whereOf(narrowed, plan), columns };
-      const tail = tailOf(plan, costOf(narrowed, space));
-      return this.#rows<{ _id: string; _bytes: number }>(space, { ...selection, tail }, signal);
-    };
-    return this.#read<readonly { _id: string; _bytes: number }[]>(space, plan, signal, { shared, alone });
+    return this.#few(space, plan, columns, signal, ({ _id, _doc }) => {
+      return { _id, _bytes: Buffer.byteLength(Object.values(_doc).join('')) };
+    });
   }
 
   /** Whether the record with an id matches the conditions. */
@@ -125,9 +125,8 @@ export class RecordReader {
     );
     if (narrowed === null) return false;
     const where = [...(narrowed.where ? [narrowed.where] : []), idsSql([id])].join(' AND ');
-    return (
-      (await this.#rows(space, { ...narrowed, where, columns: '1', tail: 'LIMIT 1' }, signal)).length > 0
-    );
+    const found = await this.#rows(space, { ...narrowed, where, columns: '1', tail: 'LIMIT 1' }, signal);
+    return found.length > 0;
   }
 
   /** For each of the values the oldest record that has it, in one statement. Values without one are left out. */
@@ -153,12 +152,11 @@ export class RecordReader {
     const byText = new Map<string | undefined, StoredRow>();
     for (const row of await this.#rows<StoredRow>(space, selection, signal))
       byText.set(typeof target === 'string' ? row._id : row._doc[slotOf(target)], row);
-    return new Map(
-      values.flatMap((value) => {
-        const row = byText.get(String(value));
-        return row === undefined ? [] : [[value, row] as const];
-      }),
-    );
+    for (const value of values) {
+      const row = byText.get(String(value));
+      if (row !== undefined) found.set(value, row);
+    }
+    return found;
   }
 
   /** How many records meet the conditions, if they are in memory; null: they are not. */
@@ -191,11 +189,8 @@ export class RecordReader {
       return groupsJson(plan, wantedRows(plan, plan.groups.length > 0 ? [] : [emptyRow(plan)]));
     const isFilled = plan.groups.some(({ fill }) => fill);
     const cost = costFor(space, this.#cost);
-    const sql = aggregateSql(
-      plan,
-      costSql(cost.maxRows, space.limits?.timeout),
-      isFilled ? aggregateLimits.rows + 1 : null,
-    );
+    const limits = costSql(cost.maxRows, space.limits?.timeout);
+    const sql = aggregateSql(plan, limits, isFilled ? aggregateLimits.rows + 1 : null);
     const rows = await affordable(space, plan.where, cost, () =>
       this.#rows<GroupRow>(space, { ...narrowed, ...sql }, signal),
     );
@@ -236,22 +231,23 @@ export class RecordReader {
     return asJsonArray(await this.#store.db.stream({ ...read, format: 'TSVRaw' }));
   }
 
-  /** @param columns of `Row`, where it is not all of `rowColumns` */
-  async #firstRow<Row>(
+  /**
+   * The records of a plan that wants few.
+   * @param columns of `Row` @param rowOf the same of a whole row, which may have more than that
+   */
+  async #few<Row>(
     space: RecordSpace,
-    { conditions, sort, page }: ReadPlan,
+    plan: ReadPlan,
     columns: string,
     signal: AbortSignal,
-  ): Promise<Row | null> {
-    const plan = { conditions, sort, page: firstOf({ page }) };
-    const shared = (rows: readonly StoredRow[]): Row | null => (rows[0] as Row | undefined) ?? null;
+    rowOf?: (row: StoredRow) => Row,
+  ): Promise<readonly Row[]> {
+    const shared = (rows: readonly StoredRow[]) => (rowOf ? rows.map(rowOf) : (rows as readonly Row[]));
     const now = this.#store.findNow(space, plan);
     if (now !== null) return shared(now.table.rows(now.numbers));
-    const alone = async (narrowed: Limited): Promise<Row | null> => {
+    const alone = (narrowed: Limited): Promise<readonly Row[]> => {
       const tail = tailOf(plan, costOf(narrowed, space));
-      const selection = { ...narrowed, where: whereOf(narrowed, plan), columns, tail };
-      const [row] = await this.#rows<Row>(space, selection, signal);
-      return row ?? null;
+      return this.#rows(space, { ...narrowed, where: whereOf(narrowed, plan), columns, tail }, signal);
     };
     return this.#read(space, plan, signal, { shared, alone });
   }
@@ -261,12 +257,7 @@ export class RecordReader {
     space: RecordSpace,
     plan: ReadPlan,
     signal: AbortSignal,
-    {
-      shared,
-      alone,
-    }: Pick<FindAnswers<Result>, 'shared'> & {
-      readonly alone: (narrowed: Limited) => Promise<Result>;
-    },
+    { shared, alone }: Answers<Result>,
   ): Promise<Result> {
     const { conditions, page } = plan;
     const wanted = page?.after === undefined ? lookupOf(conditions) : null;

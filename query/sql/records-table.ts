@@ -16,16 +16,13 @@ export interface RecordAddress {
   readonly id: string;
 }
 
-/** A value that a record has in a keyed field, or its id. */
-export type KeyedValue = Pick<Condition, 'target' | 'value'>;
-
 /** A SELECT over the records of one space. All texts are SQL. */
 export interface Selection {
   readonly columns: string;
   /** Null: all records of the space. */
   readonly where?: string | null;
   /** Records are among those that have one of these values. */
-  readonly keyed?: readonly KeyedValue[];
+  readonly keyed?: readonly Condition[];
   /** A condition that sees every row that is read, before any other one. */
   readonly counted?: string;
   /** GROUP BY, ORDER BY, LIMIT, SETTINGS. */
@@ -51,8 +48,8 @@ export const largeRow = 64 * 1024;
 /** Spaces of one statement: its text holds their ids. */
 const spacesAtOnce = 1000;
 
-/** Groups of spaces. Each group has its home on one of several servers. */
-const homes = 16;
+/** Homes where there are several servers. */
+const mostHomes = 16;
 
 /**
  * The one place that names the records table and the table of keys (docs/records.md). They hold the rows of all accounts,
@@ -61,20 +58,26 @@ const homes = 16;
 export class RecordsTable {
   readonly #records: string;
   readonly #keys: string;
+  /** Where rows are inserted. */
+  readonly recordRows: { readonly table: string };
+  readonly keyRows: { readonly table: string; readonly columns: readonly string[] };
   readonly #changed: { readonly records: string; readonly keys: string };
-  readonly #severalHomes: boolean;
+  /** Groups of spaces; each has its home on one of several servers. */
+  readonly #homes: number;
 
   constructor(db: Pick<Database, 'cluster' | 'servers'>, database: string) {
     const { rowsEverywhere } = topologyOf(db);
     this.#records = `${database}.${recordsTable}`;
     this.#keys = `${database}.${keysTable}`;
+    this.recordRows = { table: this.#records };
+    this.keyRows = { table: this.#keys, columns: ['space', 'key', '_id'] };
     this.#changed = { records: rowsEverywhere(this.#records), keys: rowsEverywhere(this.#keys) };
-    this.#severalHomes = db.servers > 1;
+    this.#homes = db.servers > 1 ? mostHomes : 1;
   }
 
   /** The key that chooses the server for statements about a space. Spaces of one home share statements. */
   homeOf(spaceId: string): string {
-    return this.#severalHomes ? `records ${Number.parseInt(spaceId.slice(0, 2), 16) % homes}` : 'records';
+    return this.#homes === 1 ? 'records' : `records ${this.#homeNumber(spaceId)}`;
   }
 
   /** Spaces that statements can be about together: those of one home, and so many. */
@@ -91,11 +94,11 @@ export class RecordsTable {
 
   /** The space of the receipts of inserts into a space: it has no owner, and the same home. */
   receiptsOf(spaceId: string): string {
-    return receiptSpace(this.#severalHomes ? Number.parseInt(spaceId.slice(0, 2), 16) % homes : 0);
+    return receiptSpace(this.#homeNumber(spaceId));
   }
 
   get receiptSpaces(): readonly string[] {
-    return Array.from({ length: this.#severalHomes ? homes : 1 }, (_, home) => receiptSpace(home));
+    return Array.from({ length: this.#homes }, (_, home) => receiptSpace(home));
   }
 
   select(spaceId: string, { columns, where = null, keyed = [], counted, tail = '' }: Selection): Sql {
@@ -104,9 +107,8 @@ export class RecordsTable {
     const conditions = [`space = ${textLiteral(spaceId)}`];
     if (keyed.length > 0) conditions.push(this.#byKeys(spaceId, keyed));
     if (where !== null) conditions.push(where);
-    const sql =
-      `SELECT ${columns} FROM ${this.#records} ${clause} ${conditions.join(' AND ')} ${tail}`.trimEnd();
-    return { sql, home: this.homeOf(spaceId), space: spaceId };
+    const sql = `SELECT ${columns} FROM ${this.#records} ${clause} ${conditions.join(' AND ')} ${tail}`;
+    return this.#about(spaceId, sql.trimEnd());
   }
 
   /** Records of any spaces of one home by their ids; the column `_space` has their space. */
@@ -133,8 +135,7 @@ export class RecordsTable {
 
   /** Deletes records of any spaces of one home. */
   remove(records: readonly RecordAddress[]): Sql {
-    const sql = `DELETE FROM ${this.#changed.records} WHERE ${addressesSql(records)} SETTINGS ${deleteSettings}`;
-    return { sql, home: this.#homeOfAll(records) };
+    return { sql: deleteSql(this.#changed.records, addressesSql(records)), home: this.#homeOfAll(records) };
   }
 
   /** Sets values of records of any spaces of one home; all set the same slots. */
@@ -143,24 +144,16 @@ export class RecordsTable {
     return { sql, home: this.#homeOfAll(rows) };
   }
 
-  clear(spaceId: string): Sql {
-    const where = `space = ${textLiteral(spaceId)}`;
-    const sql = `DELETE FROM ${this.#changed.records} WHERE ${where} SETTINGS ${deleteSettings}`;
-    return { sql, home: this.homeOf(spaceId), space: spaceId };
-  }
-
-  /** Deletes records whose ids come before another one. */
-  clearBefore(spaceId: string, id: string): Sql {
-    const where = `space = ${textLiteral(spaceId)} AND _id < ${textLiteral(id)}`;
-    const sql = `DELETE FROM ${this.#changed.records} WHERE ${where} SETTINGS ${deleteSettings}`;
-    return { sql, home: this.homeOf(spaceId), space: spaceId };
+  /** Deletes the records of a space. @param before only those whose ids come before this one */
+  clear(spaceId: string, before?: string): Sql {
+    const older = before === undefined ? '' : ` AND _id < ${textLiteral(before)}`;
+    return this.#about(spaceId, deleteSql(this.#changed.records, `space = ${textLiteral(spaceId)}${older}`));
   }
 
   /** Deletes the keys of a space without records. @param which `old`: a write that another process has begun keeps its own */
   clearKeys(spaceId: string, which: 'all' | 'old'): Sql {
     const old = which === 'old' ? ' AND _written < now() - INTERVAL 1 HOUR' : '';
-    const where = `space = ${textLiteral(spaceId)}${old}`;
-    const sql = `DELETE FROM ${this.#changed.keys} WHERE ${where} SETTINGS ${deleteSettings}`;
+    const sql = deleteSql(this.#changed.keys, `space = ${textLiteral(spaceId)}${old}`);
     return { sql, home: this.homeOf(spaceId) };
   }
 
@@ -183,7 +176,7 @@ export class RecordsTable {
     const sql = `UPDATE ${this.#changed.records} SET ${column}${without}
       WHERE space = ${textLiteral(spaceId)} AND _id > ${textLiteral(after)}
         ${upTo === undefined ? '' : `AND _id <= ${textLiteral(upTo)}`} AND mapContains(${map}, ${textLiteral(slot)})`;
-    return { sql, home: this.homeOf(spaceId), space: spaceId };
+    return this.#about(spaceId, sql);
   }
 
   /**
@@ -198,7 +191,7 @@ export class RecordsTable {
     const doc = `_doc = mapUpdate(_doc, map(${textLiteral(to)}, ${conversion.text}))`;
     const sql = `UPDATE ${this.#changed.records} SET ${column}${doc}
       WHERE space = ${textLiteral(spaceId)} AND mapContains(_doc, ${textLiteral(from)})`;
-    return { sql, home: this.homeOf(spaceId), space: spaceId };
+    return this.#about(spaceId, sql);
   }
 
   /** Bytes of the values of all records, as text. @param overhead what each record counts beside them */
@@ -232,10 +225,10 @@ export class RecordsTable {
     const key = `reinterpretAsUInt64(substring(MD5(concat('${slot}:', _doc['${slot}'])), 1, 8))`;
     const sql = `INSERT INTO ${this.#keys} (space, key, _id) SELECT space, ${key}, _id FROM ${this.#records}
       WHERE space = ${textLiteral(spaceId)} AND mapContains(_doc, '${slot}')`;
-    return { sql, home: this.homeOf(spaceId), space: spaceId };
+    return this.#about(spaceId, sql);
   }
 
-  /** How many keys there are, of all spaces. */
+  /** How many keys all spaces have. */
   countKeys(): Sql {
     const sql = `SELECT toFloat64(count()) AS keys FROM ${this.#keys}`;
     return { sql, home: this.homeOf('0'), space: allSpaces };
@@ -252,15 +245,15 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceId ?? '0'), space: spaceId ?? allSpaces };
   }
 
-  get recordRows(): { readonly table: string } {
-    return { table: this.#records };
+  #homeNumber(spaceId: string): number {
+    return Number.parseInt(spaceId.slice(0, 2), 16) % this.#homes;
   }
 
-  get keyRows(): { readonly table: string; readonly columns: readonly string[] } {
-    return { table: this.#keys, columns: ['space', 'key', '_id'] };
+  #about(spaceId: string, sql: string): Sql {
+    return { sql, home: this.homeOf(spaceId), space: spaceId };
   }
 
-  #byKeys(spaceId: string, keyed: readonly KeyedValue[]): string {
+  #byKeys(spaceId: string, keyed: readonly Condition[]): string {
     const keys: string[] = [];
     const ids: string[] = [];
     for (const { target, value } of keyed)
@@ -279,7 +272,9 @@ export class RecordsTable {
  * The mode is named because the default one is a mutation: it takes longer, and a mutation loses an update that runs
  * beside it (docs/decisions/003-updates.md).
  */
-const deleteSettings = `lightweight_delete_mode = 'lightweight_update_force'`;
+function deleteSql(table: string, where: string): string {
+  return `DELETE FROM ${table} WHERE ${where} SETTINGS lightweight_delete_mode = 'lightweight_update_force'`;
+}
 
 /** UUIDs of version 8: those of record spaces are of version 5. */
 function receiptSpace(home: number): string {

@@ -19,7 +19,7 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { kindOf, uniqueSlots } from '../structure/slots.ts';
 import type { RecordWrite } from './known-records.ts';
 import type { PendingRecords, PendingWrite } from './pending-records.ts';
-import type { RecordEffect, ResultCache } from './result-cache.ts';
+import type { ResultCache } from './result-cache.ts';
 
 const neverAborted = new AbortController().signal;
 const noHashes = Object.freeze({});
@@ -56,7 +56,7 @@ export class LoggedWrites implements RecordWrites {
       before: null,
     }));
     if (receipt !== undefined) writes.push({ write: writeOf(receipt), before: null });
-    const effects = rows.map(({ row }) => effectOf(row));
+    const effects = rows.map(({ row }) => row);
     const seen = (): void => results.begin(space.id, effects)();
     await lock.whenShared(space.id, signal, async () => {
       permit?.check();
@@ -138,16 +138,12 @@ export class LoggedWrites implements RecordWrites {
   }
 }
 
-function effectsOf({ write: { row }, before }: PendingWrite): RecordEffect[] {
-  return [before, row].flatMap((each) => (each === null ? [] : effectOf(each)));
+function effectsOf({ write: { row }, before }: PendingWrite): readonly StoredRow[] {
+  return [before, row].filter((each) => each !== null);
 }
 
 function writeOf({ spaceId, row, hashes }: SpacedRow): RecordWrite {
   return { spaceId, id: row._id, row, hashes, changed: null, unique: [] };
-}
-
-function effectOf({ _id: id, _doc: doc }: StoredRow): RecordEffect {
-  return { id, doc };
 }
 
 /** The record with the values set. The time of its last change always grows, also when the clock stands still or goes back. */

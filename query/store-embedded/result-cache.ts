@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
 import { type KeptResults, ownBytes, type ReadCache } from '../store/kept-results.ts';
 import { RequestKeys } from '../store/request-keys.ts';
 import type { BeginWrite } from '../store/statement-writes.ts';
@@ -8,11 +9,7 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
 
 /** A record that a write makes. */
-export interface RecordEffect {
-  readonly id: string;
-  /** Its values by slot, as text. */
-  readonly doc: Readonly<Record<string, string>>;
-}
+export type RecordEffect = Pick<StoredRow, '_id' | '_doc'>;
 
 /** A write that is under way. Null: it is not known which records it makes, changes or removes. */
 interface Write {
@@ -163,8 +160,8 @@ export class ResultCache implements ReadCache, KeptResults {
     for (const entry of space.others.entries) this.#drop(entry);
     for (const [slots, byValues] of space.byConditions) {
       const names = slots.split(',');
-      for (const { id, doc } of effects) {
-        const values = valuesOf(names, id, doc);
+      for (const effect of effects) {
+        const values = valuesOf(names, effect);
         if (values === null) continue;
         for (const entry of byValues.get(values)?.entries ?? []) this.#drop(entry);
       }
@@ -238,7 +235,7 @@ function concerns(writes: ReadonlySet<Write>, equalities: Equalities): boolean {
   for (const { effects } of writes) {
     if (effects === null || equalities === null) return true;
     const names = equalities.slots.split(',');
-    if (effects.some(({ id, doc }) => valuesOf(names, id, doc) === equalities.values)) return true;
+    if (effects.some((effect) => valuesOf(names, effect) === equalities.values)) return true;
   }
   return false;
 }
@@ -263,10 +260,10 @@ function equalitiesOf({ relationship, plain, others, hashed }: Conditions): Equa
 }
 
 /** Null: the record has no value in one of them, so it meets no condition. */
-function valuesOf(slots: readonly string[], id: string, doc: RecordEffect['doc']): string | null {
+function valuesOf(slots: readonly string[], { _id, _doc }: RecordEffect): string | null {
   const values: string[] = [];
   for (const slot of slots) {
-    const value = slot === 'id' ? id : doc[slot];
+    const value = slot === 'id' ? _id : _doc[slot];
     if (value === undefined) return null;
     values.push(value);
   }

@@ -1,12 +1,12 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
+import type { MemoryTable } from '../memory/memory-table.ts';
 import type { KeyOfRecord, NewRecord } from '../sql/new-record.ts';
 import type { SpacedRow } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { Assignment } from '../sql/update-sql.ts';
-import type { RecordParts } from '../structure/record-parts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { ReadCache } from './kept-results.ts';
 
@@ -64,12 +64,7 @@ export type LookupKey =
 /** Records in memory, until the event loop goes on. */
 export interface FoundNow {
   readonly numbers: readonly number[];
-  readonly table: {
-    /** A JSON array; null: it is too large to be made at once. */
-    list(shown: RecordParts, numbers: readonly number[]): Uint8Array | null;
-    record(shown: RecordParts, number: number): Uint8Array;
-    rows(numbers: readonly number[]): readonly StoredRow[];
-  };
+  readonly table: Pick<MemoryTable, 'list' | 'record' | 'rows'>;
 }
 
 export interface FindAnswers<Result> {

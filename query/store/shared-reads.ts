@@ -98,20 +98,9 @@ export class SharedReads {
       end = resolve;
     });
     try {
-      const waiting = {
-        queue,
-        shape: '',
-        size: 1,
-        account: space.ownerId,
-        signal,
-        space,
-        plan,
-        form,
-        over,
-        settings,
-        timeout,
-      };
-      const rows = await this.#finds.add({ ...waiting, ...compared });
+      const waiting = { queue, shape: '', size: 1, account: space.ownerId, signal };
+      const find = { ...waiting, ...compared, space, plan, form, over, settings, timeout };
+      const rows = await this.#finds.add(find);
       return rows === null ? await alone() : shared(rows);
     } finally {
       end();

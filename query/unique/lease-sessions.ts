@@ -1,23 +1,85 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../common/log/log.ts';
 import { RedisFailure } from '../../common/redis/redis-connection.ts';
-import { currentMoment, LeaseSession, type LeaseTimes, type Moment } from './lease-session.ts';
 import type { ReservationStore } from './reservation-store.ts';
+
+/** Milliseconds. All processes must have the same `lease`: another one needs another `reservationsKey`. */
+export interface LeaseTimes {
+  /** How long a session lasts that is not renewed, by Redis' clock. */
+  readonly lease: number;
+  /** Subtracted by our own clock, because the clocks may run at different speeds. */
+  readonly margin: number;
+  /** The longest write. None begins when less of the lease is left. */
+  readonly writeTime: number;
+  readonly renewEvery: number;
+}
+
+/** Two attempts to renew in a row may fail before writes are held back. */
+export const usualTimes: LeaseTimes = { lease: 15_000, margin: 1500, writeTime: 6000, renewEvery: 2500 };
+
+/** A point in time by two clocks in milliseconds. */
+interface Moment {
+  /** Never set, but stands still while a virtual machine is paused. */
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+function currentMoment(): Moment {
+  return { monotonic: performance.now(), wall: Date.now() };
+}
+
+/** Milliseconds between two points, by the clock that says more: a lease rather ends too early than too late. */
+function elapsed(from: Moment, to: Moment): number {
+  return Math.max(to.monotonic - from.monotonic, to.wall - from.wall);
+}
+
+/** One lease of a process, on everything that its writes hold under its name. */
+export class LeaseSession {
+  readonly id = randomBytes(12).toString('base64url');
+  readonly #times: LeaseTimes;
+  readonly #now: () => Moment;
+  /** When the last command was sent that the lease was given by: it can't have begun earlier. */
+  sent: Moment;
+  /** Redis does not know it any more: nothing may begin under it. */
+  lost = false;
+  /** Writes that hold something, or are about to, and all that there ever were. */
+  held = 0;
+  writes = 0;
+
+  constructor(times: LeaseTimes, now: () => Moment) {
+    this.#times = times;
+    this.#now = now;
+    this.sent = now();
+  }
+
+  /** Whether a write that begins now ends before the lease does. */
+  coversWrite(): boolean {
+    const { lease, margin, writeTime } = this.#times;
+    return !this.lost && elapsed(this.sent, this.#now()) + writeTime <= lease - margin;
+  }
+}
 
 /** For the question whether there ever were reservations. */
 const lookTimeout = 5000;
 /** For writes whose clients have gone, when the process ends. */
 const closeTimeout = 5000;
 
+interface Deps {
+  readonly reservations: ReservationStore;
+  readonly times: LeaseTimes;
+  /** Whether there may have been reservations before those that Redis has. */
+  readonly everUsed: (signal: AbortSignal) => Promise<boolean>;
+  readonly log: Log;
+  readonly now?: () => Moment;
+}
+
 /**
  * The leases of this process. There is a current one for new writes. When an answer was lost, its reservations are
  * unknown, so the next write gets a new lease. The old one lasts until its writes are done, and its reservations end then.
  */
 export class LeaseSessions {
-  readonly #reservations: ReservationStore;
-  readonly #times: LeaseTimes;
-  readonly #everUsed: (signal: AbortSignal) => Promise<boolean>;
-  readonly #log: Log;
+  readonly #deps: Deps;
   readonly #now: () => Moment;
   readonly #sessions = new Set<LeaseSession>();
   readonly #timer: NodeJS.Timeout;
@@ -27,20 +89,10 @@ export class LeaseSessions {
   #sweepCursor = '0';
   #closed = false;
 
-  /** @param args.everUsed whether there may have been reservations before those that Redis has */
-  constructor(args: {
-    reservations: ReservationStore;
-    times: LeaseTimes;
-    everUsed: (signal: AbortSignal) => Promise<boolean>;
-    log: Log;
-    now?: () => Moment;
-  }) {
-    this.#reservations = args.reservations;
-    this.#times = args.times;
-    this.#everUsed = args.everUsed;
-    this.#log = args.log;
-    this.#now = args.now ?? currentMoment;
-    this.#timer = setInterval(() => this.keep(), args.times.renewEvery).unref();
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? currentMoment;
+    this.#timer = setInterval(() => this.keep(), deps.times.renewEvery).unref();
   }
 
   /** The session for a new write, which counts as held by it. Rejects with a RedisFailure. */
@@ -77,7 +129,7 @@ export class LeaseSessions {
     this.#renewing ??= this.#keep()
       // the connection reports its outages; leases that can't be renewed run out, and their writes don't begin
       .catch((error: unknown) => {
-        if (!(error instanceof RedisFailure)) this.#log.error({ err: error }, 'leases were not renewed');
+        if (!(error instanceof RedisFailure)) this.#deps.log.error({ err: error }, 'leases were not renewed');
       })
       .finally(() => {
         this.#renewing = null;
@@ -93,14 +145,14 @@ export class LeaseSessions {
     await this.#renewing;
     const idle = [...this.#sessions].filter(({ held }) => held === 0).map(({ id }) => id);
     this.#sessions.clear();
-    if (idle.length > 0) await this.#reservations.end(idle).catch(() => {});
+    if (idle.length > 0) await this.#deps.reservations.end(idle).catch(() => {});
   }
 
   async #keep(): Promise<void> {
     const sessions = [...this.#sessions];
     if (sessions.length > 0) {
       const sent = this.#now();
-      const goOn = await this.#reservations.renew(sessions.map(({ id }) => id));
+      const goOn = await this.#deps.reservations.renew(sessions.map(({ id }) => id));
       sessions.forEach((session, i) => {
         if (goOn[i] === true) session.sent = sent;
         else this.lose(session);
@@ -108,7 +160,7 @@ export class LeaseSessions {
     }
     // at once, and not with the next write: after a loss, this is when the wait begins
     if (this.#current === null && !this.#closed) await this.#open();
-    this.#sweepCursor = await this.#reservations.sweep(this.#sweepCursor);
+    this.#sweepCursor = await this.#deps.reservations.sweep(this.#sweepCursor);
   }
 
   #open(): Promise<LeaseSession> {
@@ -119,8 +171,8 @@ export class LeaseSessions {
   }
 
   async #begin(): Promise<LeaseSession> {
-    const session = new LeaseSession(this.#times, this.#now);
-    const { began, epoch } = await this.#reservations.open(session.id);
+    const session = new LeaseSession(this.#deps.times, this.#now);
+    const { began, epoch } = await this.#deps.reservations.open(session.id);
     this.#sessions.add(session);
     this.#current = session;
     if (began) await this.#beginEpoch(epoch);
@@ -129,13 +181,13 @@ export class LeaseSessions {
 
   /** A space is in the catalogue before one of its values is reserved: without spaces there were no reservations. */
   async #beginEpoch(epoch: string): Promise<void> {
-    const used = await this.#everUsed(AbortSignal.timeout(lookTimeout)).catch((error: unknown) => {
-      this.#log.warn({ err: error }, 'it is not known whether there were reservations before');
+    const used = await this.#deps.everUsed(AbortSignal.timeout(lookTimeout)).catch((error: unknown) => {
+      this.#deps.log.warn({ err: error }, 'it is not known whether there were reservations before');
       return true;
     });
-    if (!used) return this.#reservations.openEarly(epoch);
-    this.#log.warn(
-      { wait: this.#times.lease },
+    if (!used) return this.#deps.reservations.openEarly(epoch);
+    this.#deps.log.warn(
+      { wait: this.#deps.times.lease },
       'Redis has lost, or never had, the reservations of unique values: writes of such values wait for one lease',
     );
   }
@@ -143,6 +195,6 @@ export class LeaseSessions {
   #end(session: LeaseSession): void {
     if (!this.#sessions.delete(session) || session.lost) return;
     // if this does not arrive, the lease runs out
-    this.#reservations.end([session.id]).catch(() => {});
+    this.#deps.reservations.end([session.id]).catch(() => {});
   }
 }

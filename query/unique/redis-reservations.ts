@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { invalidBody, overloaded, unavailable } from '../../common/errors/catalogue.ts';
 import type { Log } from '../../common/log/log.ts';
 import { type RedisConnection, RedisFailure } from '../../common/redis/redis-connection.ts';
-import { type LeaseSession, type LeaseTimes, usualTimes } from './lease-session.ts';
-import { LeaseSessions } from './lease-sessions.ts';
+import { type LeaseSession, LeaseSessions, type LeaseTimes, usualTimes } from './lease-sessions.ts';
 import { type Claim, digestOf, ReservationStore, type ReserveAnswer } from './reservation-store.ts';
 import {
   createLocalReservations,
+  type LocalLimits,
   type Reservation,
   type UniqueReservations,
+  usualWait,
   waitFor,
 } from './unique-reservations.ts';
 
@@ -20,21 +21,6 @@ const lostProblem = 'reservations of values of unique fields are lost again and 
 /** How often Redis is asked whether another process still holds a value, and for how many values at once. */
 const watchPause = { shortest: 5, longest: 50 };
 const watchLimit = 1000;
-
-export interface RedisReservationsDeps {
-  readonly redis: RedisConnection;
-  readonly log: Log;
-  /** Whether there may have been reservations before Redis knew of any. */
-  readonly everUsed: (signal: AbortSignal) => Promise<boolean>;
-  readonly times?: LeaseTimes;
-  /** Milliseconds. */
-  readonly waitLimit?: number;
-  /** Keys that may be reserved at once by this process. */
-  readonly keyLimit?: number;
-  /** Keys of one call. A script with more would keep others waiting. */
-  readonly requestLimit?: number;
-  readonly reservationsKey?: string;
-}
 
 /** The outcome of one claim. */
 interface Claimed {
@@ -60,13 +46,25 @@ export class RedisReservations implements UniqueReservations {
   /** Of values that other processes hold, and requests of this one wait for: until they are free. */
   readonly #watched = new Map<string, Promise<void>>();
 
-  constructor(deps: RedisReservationsDeps) {
-    const { redis, log, everUsed, times = usualTimes } = deps;
-    const { waitLimit = 15_000, keyLimit = 1_000_000, requestLimit = 50_000, reservationsKey } = deps;
+  /**
+   * @param args.everUsed whether there may have been reservations before Redis knew of any
+   * @param args.requestLimit keys of one call: a script with more would keep others waiting
+   */
+  constructor(
+    args: LocalLimits & {
+      readonly redis: RedisConnection;
+      readonly log: Log;
+      readonly everUsed: (signal: AbortSignal) => Promise<boolean>;
+      readonly times?: LeaseTimes;
+      readonly requestLimit?: number;
+      readonly reservationsKey?: string;
+    },
+  ) {
+    const { redis, log, everUsed, times = usualTimes, requestLimit = 50_000, reservationsKey } = args;
     this.#times = times;
-    this.#waitLimit = waitLimit;
+    this.#waitLimit = args.waitLimit ?? usualWait;
     this.#requestLimit = requestLimit;
-    this.#local = createLocalReservations({ waitLimit, keyLimit });
+    this.#local = createLocalReservations(args);
     this.#reservations = new ReservationStore({ redis, lease: times.lease, key: reservationsKey });
     this.#sessions = new LeaseSessions({ reservations: this.#reservations, times, everUsed, log });
     redis.onConnected(() => this.#sessions.keep());

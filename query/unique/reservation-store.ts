@@ -1,17 +1,162 @@
 import { createHash } from 'node:crypto';
 import type { RedisConnection, RedisScript } from '../../common/redis/redis-connection.ts';
-import {
-  digestLength,
-  endScript,
-  freeScript,
-  openEarlyScript,
-  openScript,
-  releaseScript,
-  renewScript,
-  reservationsKey,
-  reserveScript,
-  sweepScript,
-} from './reservation-scripts.ts';
+import { redisScript } from '../../common/redis/redis-script.ts';
+
+/**
+ * All reservations are one hash, so that whatever removes a reservation that is not over - a flush, an
+ * eviction, a restart - removes the epoch too, and shows (docs/decisions/010-unique-values-between-processes.md):
+ *
+ *   e            <run id of the server>:<opens at>:<session that began it>    reservations before are gone or over
+ *   s<session>   <ends at>                                                    a process's lease on all that it holds
+ *   k<digest>    <session>:<write>                                            a value that a write holds
+ *
+ * Times are milliseconds of the server's clock. A session that is over never comes back.
+ */
+export const reservationsKey = 'sluice:{unique}:1';
+
+/** Characters of a digest; scripts take many as one text. */
+const digestLength = 24;
+
+const prelude = `
+local reservations = KEYS[1]
+local digestLength = ${digestLength}
+-- Lua takes no more than 8000 values as arguments of one call
+local chunk = 2000
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
+if not run then return redis.error_reply('NORUNID this server does not tell its run id') end
+local epoch = redis.call('HGET', reservations, 'e') or ''
+local epochRun, opensAt = string.match(epoch, '^(%w+):(%d+):')
+local sameEpoch = epochRun == run
+opensAt = tonumber(opensAt or 0)
+
+local function whole(number) return string.format('%.0f', number) end
+local known = {}
+local function isAlive(session)
+  if known[session] == nil then
+    local endsAt = redis.call('HGET', reservations, 's' .. session)
+    known[session] = endsAt and tonumber(endsAt) > now or false
+  end
+  return known[session]
+end
+local function sessionOf(owner) return string.match(owner, '^[^:]*') end
+-- calls visit(names, place of the first) for the fields of the digests, some at a time
+local function eachChunk(digests, visit)
+  local count = #digests / digestLength
+  for first = 1, count, chunk do
+    local names = {}
+    for place = first, math.min(first + chunk - 1, count) do
+      names[#names + 1] = 'k' .. string.sub(digests, (place - 1) * digestLength + 1, place * digestLength)
+    end
+    local result = visit(names, first)
+    if result then return result end
+  end
+end
+`;
+
+/**
+ * session, lease. Begins a session, and an epoch when theirs is over: then nothing can be reserved for one
+ * lease, because what was lost may have been given just before. Answers whether it began one, and the epoch.
+ */
+export const openScript = redisScript(`${prelude}
+local began = 0
+if not sameEpoch then
+  redis.call('UNLINK', reservations)
+  epoch = run .. ':' .. whole(now + ARGV[2]) .. ':' .. ARGV[1]
+  redis.call('HSET', reservations, 'e', epoch)
+  began = 1
+end
+redis.call('HSET', reservations, 's' .. ARGV[1], whole(now + ARGV[2]))
+return {began, epoch}
+`);
+
+/** epoch. Lets reservations begin at once, if it is known that none were ever given before that epoch. */
+const openEarlyScript = redisScript(`${prelude}
+if not sameEpoch or epoch ~= ARGV[1] then return 0 end
+redis.call('HSET', reservations, 'e', (string.gsub(epoch, ':%d+:', ':' .. whole(now) .. ':', 1)))
+return 1
+`);
+
+/** lease, sessions. Answers for each whether it goes on. */
+const renewScript = redisScript(`${prelude}
+local result = {}
+for i = 2, #ARGV do
+  result[i - 1] = 0
+  if sameEpoch and isAlive(ARGV[i]) then
+    redis.call('HSET', reservations, 's' .. ARGV[i], whole(now + ARGV[1]))
+    result[i - 1] = 1
+  end
+end
+return result
+`);
+
+/** sessions. Ends them, and with them all that they hold. */
+const endScript = redisScript(`${prelude}
+for i = 1, #ARGV do redis.call('HDEL', reservations, 's' .. ARGV[i]) end
+return 1
+`);
+
+/** session, write, digests. Takes all or none. */
+export const reserveScript = redisScript(`${prelude}
+local session, write, digests = ARGV[1], ARGV[2], ARGV[3]
+if not sameEpoch or not isAlive(session) then return {'lost'} end
+if now < opensAt then return {'closed', opensAt - now} end
+local over = {}
+local held = eachChunk(digests, function(names, first)
+  for i, owner in ipairs(redis.call('HMGET', reservations, unpack(names))) do
+    if owner then
+      local other = sessionOf(owner)
+      if isAlive(other) then return {'held', first + i - 2} end
+      over[other] = true
+    end
+  end
+end)
+if held then return held end
+-- whose value is taken over must not go on, also when the server's clock is put back
+for other in pairs(over) do redis.call('HDEL', reservations, 's' .. other) end
+eachChunk(digests, function(names)
+  local fields = {}
+  for i, name in ipairs(names) do
+    fields[2 * i - 1] = name
+    fields[2 * i] = session .. ':' .. write
+  end
+  redis.call('HSET', reservations, unpack(fields))
+end)
+return {'taken'}
+`);
+
+/** session, write, digests. Gives back those that the write still holds. */
+const releaseScript = redisScript(`${prelude}
+local owner = ARGV[1] .. ':' .. ARGV[2]
+eachChunk(ARGV[3], function(names)
+  local mine = {}
+  for i, holder in ipairs(redis.call('HMGET', reservations, unpack(names))) do
+    if holder == owner then mine[#mine + 1] = names[i] end
+  end
+  if #mine > 0 then redis.call('HDEL', reservations, unpack(mine)) end
+end)
+return 1
+`);
+
+/** digest. Answers 1 when nobody holds it. */
+const freeScript = redisScript(`${prelude}
+local owner = sameEpoch and redis.call('HGET', reservations, 'k' .. ARGV[1])
+return owner and isAlive(sessionOf(owner)) and 0 or 1
+`);
+
+/** cursor, count. Removes what processes left that died; answers the next cursor. */
+const sweepScript = redisScript(`${prelude}
+if not sameEpoch then return '0' end
+local page = redis.call('HSCAN', reservations, ARGV[1], 'COUNT', ARGV[2])
+for i = 1, #page[2], 2 do
+  local name, value = page[2][i], page[2][i + 1]
+  local kind = string.sub(name, 1, 1)
+  local over = kind == 's' and tonumber(value) <= now or kind == 'k' and not isAlive(sessionOf(value))
+  if over then redis.call('HDEL', reservations, name) end
+end
+return page[1]
+`);
 
 /** The reservations of one write: its session, and the digests of its keys. */
 export interface Claim {
@@ -52,7 +197,6 @@ export class ReservationStore {
     await this.#run(openEarlyScript, [epoch]);
   }
 
-  /** Answers for each whether it goes on. */
   async renew(sessions: readonly string[]): Promise<readonly boolean[]> {
     const goOn = (await this.#run(renewScript, [this.#lease, ...sessions])) as number[];
     return goOn.map((one) => one === 1);
@@ -73,12 +217,10 @@ export class ReservationStore {
     await this.#run(releaseScript, [session, write, digests.join('')]);
   }
 
-  /** Whether nobody holds it. */
   async isFree(digest: string): Promise<boolean> {
     return (await this.#run(freeScript, [digest])) === 1;
   }
 
-  /** @param cursor of the page to sweep @returns that of the next */
   async sweep(cursor: string): Promise<string> {
     return (await this.#run(sweepScript, [cursor, sweepCount])) as string;
   }

@@ -35,11 +35,16 @@ interface Holder {
   readonly stored: Set<string>;
 }
 
-/** @param args.waitLimit milliseconds @param args.keyLimit keys that may be reserved at once */
-export function createLocalReservations(
-  args: { waitLimit?: number; keyLimit?: number } = {},
-): UniqueReservations {
-  const { waitLimit = 15_000, keyLimit = 1_000_000 } = args;
+export interface LocalLimits {
+  /** Milliseconds. */
+  readonly waitLimit?: number;
+  /** Keys that may be reserved at once by this process. */
+  readonly keyLimit?: number;
+}
+export const usualWait = 15_000;
+
+export function createLocalReservations(limits: LocalLimits = {}): UniqueReservations {
+  const { waitLimit = usualWait, keyLimit = 1_000_000 } = limits;
   const holders = new Map<string, Holder>();
 
   return {

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
-import type { LeaseTimes } from '../../query/unique/lease-session.ts';
+import type { LeaseTimes } from '../../query/unique/lease-sessions.ts';
 import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import type { UniqueReservations } from '../../query/unique/unique-reservations.ts';
 import { openQueryHarness, type QueryAnswer, spaceOf, testDatabase } from '../services/query-harness.ts';

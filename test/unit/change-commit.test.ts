@@ -4,7 +4,7 @@ import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import type { StoredRow } from '../../query/sql/stored-row.ts';
-import { createChangeCommit as createRealCommit } from '../../query/store/change-commit.ts';
+import { createChangeCommit } from '../../query/store/change-commit.ts';
 import type { ChangeStep, RecordChange } from '../../query/store/record-store.ts';
 import { createStructure } from '../../query/structure/structure.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
@@ -66,11 +66,16 @@ const change = (
   signal,
   ...more,
 });
-/** Of changes of one record each. */
-const createChangeCommit = (args: Omit<Parameters<typeof createRealCommit>[0], 'metrics'>) => {
-  const real = createRealCommit({ ...args, metrics: unmeasured });
-  return { commit: (one: RecordChange) => real.commit(one).then(([row = null]) => row) };
-};
+/** @param more limits that differ from the usual */
+function open(more: Partial<typeof limits> = {}) {
+  const fake = fakeDatabase();
+  const real = createChangeCommit({ db: fake.db, ...limits, ...more, metrics: unmeasured });
+  const commit = async (...changed: Parameters<typeof change>): Promise<StoredRow | null> => {
+    const [row = null] = await real.commit(change(...changed));
+    return row;
+  };
+  return { ...fake, real, commit };
+}
 const addressesOf = (sql: string): { _space: string; _id: string }[] => {
   // those of one space are told by their ids alone
   const [, one, ids] = /space IN \('([\w-]+)'\) AND _id IN \(([^)]*)\)/.exec(sql) ?? [];
@@ -84,18 +89,17 @@ const idsOf = (sql: string): string[] => addressesOf(sql).map(({ _id }) => _id);
 const hasRow = (row: StoredRow | null, id: string): boolean => row?._id === id && row._doc.t0 === 'x';
 
 t.test('what waits for the same slots becomes one statement, of whatever spaces', async (t) => {
-  const fake = fakeDatabase();
-  const commit = createChangeCommit({ db: fake.db, ...limits });
+  const { commit, ...fake } = open();
   fake.block();
   const other = [{ slot: 't1', value: 'x' }];
   const outcomes = Promise.all([
-    commit.commit(change('r1')),
-    commit.commit(change('r2')),
-    commit.commit(change('r3', { assignments: other })),
-    commit.commit(change('r4', { space: sibling })),
-    commit.commit(change('r5', { assignments: null })),
-    commit.commit(change('r6', { assignments: null, space: sibling })),
-    commit.commit(change('r7', { space: elsewhere })),
+    commit('r1'),
+    commit('r2'),
+    commit('r3', { assignments: other }),
+    commit('r4', { space: sibling }),
+    commit('r5', { assignments: null }),
+    commit('r6', { assignments: null, space: sibling }),
+    commit('r7', { space: elsewhere }),
   ]);
   await new Promise(setImmediate);
   t.strictSame(fake.statements.map(idsOf), [['r1'], ['r7']], 'one at a time for each home');
@@ -108,30 +112,49 @@ t.test('what waits for the same slots becomes one statement, of whatever spaces'
   t.strictSame(addressesOf(fake.statements[2] ?? '')[1], { _space: sibling.id, _id: 'r4' });
 });
 
-t.test('one id in two spaces is two records', async (t) => {
-  const fake = fakeDatabase();
-  const commit = createChangeCommit({ db: fake.db, ...limits });
-  fake.block();
-  const all = Promise.all([
-    commit.commit(change('first')),
-    commit.commit(change('r1')),
-    commit.commit(change('r1', { space: sibling, assignments: [{ slot: 't0', value: 'of the sibling' }] })),
-  ]);
-  fake.release();
-  await all;
-  t.strictSame(fake.statements.map(idsOf), [['first'], ['r1'], ['r1']]);
-  for (const sql of fake.statements) {
-    t.equal(addressesOf(sql)[0]?._space === sibling.id, sql.includes('of the sibling'));
-  }
-});
+const large = [{ slot: 't0', value: 'x'.repeat(5000) }];
+const gathered: readonly {
+  readonly name: string;
+  readonly more?: Partial<typeof limits>;
+  readonly changes: readonly Parameters<typeof change>[];
+  readonly statements: readonly (readonly string[])[];
+}[] = [
+  {
+    name: 'a record is not twice in a statement, and keeps its turn',
+    changes: [['r1'], ['r2'], ['r1']],
+    statements: [['r1', 'r2'], ['r1']],
+  },
+  {
+    name: 'one id in two spaces is two records',
+    changes: [['r1'], ['r1', { space: sibling, assignments: [{ slot: 't0', value: 'of the sibling' }] }]],
+    statements: [['r1'], ['r1']],
+  },
+  {
+    name: 'limits of a statement',
+    more: { statementLimit: 3000, recordLimit: 3 },
+    changes: [['r1'], ['r2'], ['r3'], ['r4'], ['r5', { assignments: large }], ['r6']],
+    statements: [['r1', 'r2', 'r3'], ['r4'], ['r5'], ['r6']],
+  },
+];
+for (const { name, more, changes, statements } of gathered) {
+  t.test(name, async (t) => {
+    const { commit, ...fake } = open(more);
+    fake.block();
+    const all = Promise.all([commit('first'), ...changes.map((changed) => commit(...changed))]);
+    fake.release();
+    await all;
+    t.strictSame(fake.statements.map(idsOf), [['first'], ...statements]);
+    for (const sql of fake.statements)
+      t.equal(addressesOf(sql)[0]?._space === sibling.id, sql.includes('of the sibling'));
+  });
+}
 
 t.test('an account that floods does not push back the one change of another', async (t) => {
-  const fake = fakeDatabase();
-  const commit = createRealCommit({ db: fake.db, ...limits, recordLimit: 10, metrics: unmeasured });
+  const { real, ...fake } = open({ recordLimit: 10 });
   fake.block();
-  const flood = Array.from({ length: 500 }, (_, i) => commit.commit(change(`f${i}`)));
+  const flood = Array.from({ length: 500 }, (_, i) => real.commit(change(`f${i}`)));
   const lonely = { ...sibling, ownerId: 'lonely' };
-  const one = commit.commit(change('one', { space: lonely, assignments: null }));
+  const one = real.commit(change('one', { space: lonely, assignments: null }));
   fake.release();
   await one;
   t.ok(fake.statements.length <= 3, `${fake.statements.length} statements`);
@@ -139,48 +162,19 @@ t.test('an account that floods does not push back the one change of another', as
   t.equal(fake.statements.length, 52);
 });
 
-t.test('a record is not twice in a statement, and keeps its turn', async (t) => {
-  const fake = fakeDatabase();
-  const commit = createChangeCommit({ db: fake.db, ...limits });
-  fake.block();
-  const all = Promise.all(['first', 'r1', 'r2', 'r1'].map((id) => commit.commit(change(id))));
-  fake.release();
-  await all;
-  t.strictSame(fake.statements.map(idsOf), [['first'], ['r1', 'r2'], ['r1']]);
-});
-
-t.test('limits of a statement', async (t) => {
-  const fake = fakeDatabase();
-  const commit = createChangeCommit({ db: fake.db, ...limits, statementLimit: 3000, recordLimit: 3 });
-  fake.block();
-  const large = [{ slot: 't0', value: 'x'.repeat(5000) }];
-  const all = Promise.all([
-    ...['first', 'r1', 'r2', 'r3', 'r4'].map((id) => commit.commit(change(id))),
-    commit.commit(change('r5', { assignments: large })),
-    commit.commit(change('r6')),
-  ]);
-  fake.release();
-  await all;
-  t.strictSame(fake.statements.map(idsOf), [['first'], ['r1', 'r2', 'r3'], ['r4'], ['r5'], ['r6']]);
-});
-
 t.test('no such record is null, and no statement is made to remove nothing', async (t) => {
-  const fake = fakeDatabase();
-  const commit = createChangeCommit({ db: fake.db, ...limits });
-  t.equal(await commit.commit(change('none')), null);
+  const { commit, ...fake } = open();
+  t.equal(await commit('none'), null);
   t.equal(fake.statements.length, 1);
-  t.equal(await commit.commit(change('none', { assignments: null })), null);
+  t.equal(await commit('none', { assignments: null }), null);
   t.equal(fake.statements.length, 1);
 });
 
 t.test('one that fails does not fail the others', async (t) => {
-  const fake = fakeDatabase();
-  const commit = createChangeCommit({ db: fake.db, ...limits });
+  const { commit, ...fake } = open();
   fake.failWhen((sql) => (idsOf(sql).includes('bad') ? new Error('no') : null));
   fake.block();
-  const outcomes = Promise.allSettled(
-    ['first', 'r1', 'r2', 'bad', 'r3'].map((id) => commit.commit(change(id))),
-  );
+  const outcomes = Promise.allSettled(['first', 'r1', 'r2', 'bad', 'r3'].map((id) => commit(id)));
   fake.release();
   t.strictSame(
     (await outcomes).map(({ status }) => status),
@@ -189,11 +183,10 @@ t.test('one that fails does not fail the others', async (t) => {
 });
 
 t.test('a refusal is not tried again', async (t) => {
-  const fake = fakeDatabase();
-  const commit = createChangeCommit({ db: fake.db, ...limits });
+  const { commit, ...fake } = open();
   fake.failWhen((sql) => (idsOf(sql)[0] === 'r1' ? overloaded('full') : null));
   fake.block();
-  const outcomes = Promise.allSettled(['first', 'r1', 'r2'].map((id) => commit.commit(change(id))));
+  const outcomes = Promise.allSettled(['first', 'r1', 'r2'].map((id) => commit(id)));
   fake.release();
   t.strictSame(
     (await outcomes).map(({ status }) => status),
@@ -203,14 +196,13 @@ t.test('a refusal is not tried again', async (t) => {
 });
 
 t.test('a removal whose outcome is unknown does not turn into a record that never was', async (t) => {
-  const fake = fakeDatabase();
-  const commit = createChangeCommit({ db: fake.db, ...limits });
+  const { commit, ...fake } = open();
   fake.failWhen((sql) =>
     sql.startsWith('DELETE') ? new UnknownOutcome(new Error('the connection broke')) : null,
   );
   fake.block();
-  const first = commit.commit(change('first'));
-  const removals = ['r1', 'r2'].map((id) => commit.commit(change(id, { assignments: null })));
+  const first = commit('first');
+  const removals = ['r1', 'r2'].map((id) => commit(id, { assignments: null }));
   const outcomes = Promise.allSettled([first, ...removals]);
   fake.release();
   t.match(await outcomes, [
@@ -222,15 +214,10 @@ t.test('a removal whose outcome is unknown does not turn into a record that neve
 });
 
 t.test('who gave up while waiting is left out', async (t) => {
-  const fake = fakeDatabase();
-  const commit = createChangeCommit({ db: fake.db, ...limits });
+  const { commit, ...fake } = open();
   fake.block();
   const gone = new AbortController();
-  const outcomes = Promise.allSettled([
-    commit.commit(change('first')),
-    commit.commit(change('r1', { signal: gone.signal })),
-    commit.commit(change('r2')),
-  ]);
+  const outcomes = Promise.allSettled([commit('first'), commit('r1', { signal: gone.signal }), commit('r2')]);
   gone.abort(new Error('gone'));
   fake.release();
   t.match(await outcomes, [
@@ -242,26 +229,20 @@ t.test('who gave up while waiting is left out', async (t) => {
 });
 
 t.test('too much that waits is 503, and one that is larger than the limit goes alone', async (t) => {
-  const fake = fakeDatabase();
-  const commit = createChangeCommit({ db: fake.db, ...limits, pendingLimit: 2000 });
+  const { commit, ...fake } = open({ pendingLimit: 2000 });
   fake.block();
-  const large = commit.commit(change('large', { assignments: [{ slot: 't0', value: 'x'.repeat(5000) }] }));
-  await t.rejects(commit.commit(change('r1')), { status: 503, code: 'overloaded' });
+  const first = commit('large', { assignments: large });
+  await t.rejects(commit('r1'), { status: 503, code: 'overloaded' });
   fake.release();
-  t.ok(hasRow(await large, 'large'));
-  t.ok(hasRow(await commit.commit(change('r1')), 'r1'));
+  t.ok(hasRow(await first, 'large'));
+  t.ok(hasRow(await commit('r1'), 'r1'));
 });
 
 t.test('requests with other structures get their own fields, by one look', async (t) => {
-  const fake = fakeDatabase();
-  const commit = createChangeCommit({ db: fake.db, ...limits });
+  const { commit, ...fake } = open();
   fake.block();
   const narrow = { ...space, structure: createStructure({ ...structure, fields: [] }) };
-  const all = Promise.all([
-    commit.commit(change('first')),
-    commit.commit(change('r1')),
-    commit.commit(change('r2', { space: narrow })),
-  ]);
+  const all = Promise.all([commit('first'), commit('r1'), commit('r2', { space: narrow })]);
   fake.release();
   const [, r1, r2] = await all;
   t.strictSame(fake.statements.map(idsOf), [['first'], ['r1', 'r2']]);

@@ -67,12 +67,7 @@ function spaces() {
   });
   const stored = structure([a]);
   const space: RecordSpace = {
-    id: 's',
-    catalogueId: 's',
-    ownerId: 'o',
-    projectId: 'p',
-    structure: stored,
-    stored,
+    ...{ id: 's', catalogueId: 's', ownerId: 'o', projectId: 'p', structure: stored, stored },
   };
   return { clock, known, space };
 }
@@ -126,6 +121,19 @@ t.test('nobody gets a space that is closed, except to read', async (t) => {
   t.equal(known.stored('s'), space);
   await t.rejects(known.whileClosed('s', () => Promise.reject(new Error('no'))));
   t.equal(known.stored('s'), space);
+});
+
+t.test('an account with many spaces does not push out those of another', async (t) => {
+  const { known, space } = spaces();
+  const stored = createStructure({ ...space.stored, description: 'x'.repeat(2000) });
+  const remember = (id: string, ownerId: string): void => {
+    known.remember({ ...space, id, catalogueId: id, ownerId, stored }, 1, known.begin());
+  };
+  remember('small', 'small');
+  for (let i = 0; i < 10_000; i++) remember(`big ${i}`, 'big');
+  t.ok(known.stored('small'));
+  t.notOk(known.stored('big 0'));
+  t.ok(known.stored('big 9999'));
 });
 
 t.test('the changes of a space are counted by the minute', async (t) => {

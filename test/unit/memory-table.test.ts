@@ -32,6 +32,12 @@ const fields = [
 const structure = createStructure({
   ...{ name: 'people', description: '', projectSlug: 'demo', slug: 'people', clear: false, fields },
 });
+const epoch = new Date(0).toISOString();
+const anyRecord: ReadPlan['conditions'] = { relationship: 'And', plain: [], others: [], hashed: [] };
+const planOf = (others: readonly Filter[], more: Partial<ReadPlan> = {}): ReadPlan => ({
+  ...{ conditions: { ...anyRecord, others }, sort: null, page: null },
+  ...more,
+});
 const targets: readonly Target[] = [...fields, 'id', 'createdAt', 'updatedAt'];
 
 // few values, so that many rows have the same; texts that are equal in their first bytes, or nearly
@@ -93,13 +99,8 @@ const bounded: fc.Arbitrary<readonly Filter[]> = fc
   .chain((target) => {
     const isText = typeof target !== 'string' && target.type === 'TEXT';
     const value = isText ? fc.constantFrom(...texts, 'ab', 'abcdefgh') : anyValueOf(target);
-    const bound = fc.constantFrom<OperatorName>(
-      'gt',
-      'gte',
-      'lt',
-      'lte',
-      ...(isText ? (['startsWith'] as const) : []),
-    );
+    const bounds: OperatorName[] = ['gt', 'gte', 'lt', 'lte'];
+    const bound = fc.constantFrom(...bounds, ...(isText ? (['startsWith'] as const) : []));
     const one = (operator: OperatorName, values: readonly (StoredValue | Date)[]): Filter => ({
       ...{ target, path: [], operator, values },
     });
@@ -254,18 +255,12 @@ function expected(rows: readonly StoredRow[], { conditions, sort, page }: ReadPl
     .sort((a, b) => compareRows(sort, sortKey(a), sortKey(b)));
   if (page === null) return found.map(({ _id }) => _id);
   const { after, offset, limit } = page;
-  const behind =
-    after === undefined
-      ? found
-      : found.filter(
-          (of) =>
-            compareRows(sort, sortKey(of), [
-              (sort ?? []).map(({ target }, at) =>
-                target === 'id' ? after.id : (after.values[at] as Value),
-              ),
-              after.id,
-            ]) > 0,
-        );
+  const valueAfter = ({ target }: Sort, at: number): Value =>
+    target === 'id' ? (after?.id as string) : (after?.values[at] as Value);
+  const behind = found.filter(
+    (of) =>
+      after === undefined || compareRows(sort, sortKey(of), [(sort ?? []).map(valueAfter), after.id]) > 0,
+  );
   return behind.slice(offset, offset + limit).map(({ _id }) => _id);
 }
 
@@ -354,7 +349,7 @@ t.test('an index of many rows stays in order while rows come, change and go', as
   }
   for (const text of [null, ...texts.slice(0, 3)]) {
     const plain = text === null ? [] : [{ target: fields[0] as Field, value: text }];
-    const conditions = { relationship: 'And' as const, plain, others: [], hashed: [] };
+    const conditions = { ...anyRecord, plain };
     const sort: Sorts = [{ target: fields[1] as Field, descending: true }];
     for (const offset of [0, 7, 600, 5000]) {
       const page = { limit: 500, offset };
@@ -381,29 +376,20 @@ t.test('a page behind a record that stands in front of a text’s beginning begi
   const sort: Sorts = [{ target: name, descending: false }];
   table.beginIndex({ slots: [], order: orderOf(sort) });
   table.continueIndex(0);
-  const time = new Date(0).toISOString();
   for (const [at, text] of ['a', 'b', 'ca', 'cb', 'cc', 'd'].entries())
-    table.put({ _id: ids[at] as string, _created_at: time, _updated_at: time, _doc: { t0: text } });
+    table.put({ _id: ids[at] as string, _created_at: epoch, _updated_at: epoch, _doc: { t0: text } });
   const others = [{ target: name, path: [], operator: 'startsWith' as const, values: ['c'] }];
   const page = { limit: 2, offset: 0, after: { id: ids[0] as string, values: ['a'] } };
-  const found = table.find({
-    conditions: { relationship: 'And', plain: [], others, hashed: [] },
-    ...{ sort, page },
-  });
+  const found = table.find(planOf(others, { sort, page }));
   t.strictSame(found && table.rows(found).map(({ _doc }) => _doc.t0), ['ca', 'cb']);
 });
 
 t.test('a long list of values is not looked up on the event loop, whatever it finds', async (t) => {
   const table = new MemoryTable(key, 0);
-  const time = new Date(0).toISOString();
-  table.put({ _id: ids[0] as string, _created_at: time, _updated_at: time, _doc: {} });
+  table.put({ _id: ids[0] as string, _created_at: epoch, _updated_at: epoch, _doc: {} });
   const find = (many: number) => {
     const values = Array.from({ length: many }, newId);
-    const others = [{ target: 'id' as const, path: [], operator: 'in' as const, values }];
-    return table.find({
-      conditions: { relationship: 'And', plain: [], others, hashed: [] },
-      ...{ sort: null, page: null },
-    });
+    return table.find(planOf([{ target: 'id', path: [], operator: 'in', values }]));
   };
   t.strictSame(find(500), []);
   t.equal(find(501), null);
@@ -411,16 +397,10 @@ t.test('a long list of values is not looked up on the event loop, whatever it fi
 
 t.test('a long text is compared with few bytes on the event loop: the rest is the engine’s', async (t) => {
   const table = new MemoryTable(key);
-  const times = { _created_at: new Date(0).toISOString(), _updated_at: new Date(0).toISOString() };
+  const times = { _created_at: epoch, _updated_at: epoch };
   for (let i = 0; i < 100; i++) table.put({ _id: newId(), ...times, _doc: { t0: 'x'.repeat(5000) } });
-  const find = (text: string) => {
-    const others = [{ target: fields[0] as Field, path: [], operator: 'contains' as const, values: [text] }];
-    return table.find({
-      conditions: { relationship: 'And', plain: [], others, hashed: [] },
-      sort: null,
-      page: null,
-    });
-  };
+  const find = (text: string) =>
+    table.find(planOf([{ target: name, path: [], operator: 'contains', values: [text] }]));
   t.strictSame(find('y'), []);
   t.equal(find('y'.repeat(1000)), null);
 });
@@ -429,13 +409,10 @@ t.test('records whose names are longer than their values fit into the buffer of 
   const wide = Array.from({ length: 400 }, (_, at) => field(`${'n'.repeat(30)}${at}`, 'TEXT', `m${at}`));
   const shown = wholeRecord(createStructure({ ...structure, fields: wide }));
   const last = wide[399]?.name as string;
-  const time = new Date(0).toISOString();
   for (let length = 100; length < 3000; length += 29) {
     const _doc = { m399: 'x'.repeat(length) };
-    const row = new RowWriter().write(
-      { _id: ids[0] as string, _created_at: time, _updated_at: time, _doc },
-      1e6,
-    );
+    const stored = { _id: ids[0] as string, _created_at: epoch, _updated_at: epoch, _doc };
+    const row = new RowWriter().write(stored, 1e6);
     // a new one, whose buffer has yet to grow
     const json = new RowJson();
     json.begin();
@@ -454,12 +431,7 @@ t.test('a record shows what is selected of it', async (t) => {
   const [home, tags] = [field('home', 'OBJECT', 't1'), field('tags', 'ARRAY', 't2')];
   const table = new MemoryTable(key);
   const _doc = { t1: '{"a.b":1,"city":"Paris","zip":{"code":"é","none":null}}', t2: '[1]', t0: 'x' };
-  table.put({
-    _id: ids[1] as string,
-    _created_at: '2026-01-01T00:00:00.000Z',
-    _updated_at: '2026-01-02T00:00:00.000Z',
-    _doc,
-  });
+  table.put({ _id: ids[1] as string, _created_at: epoch, _updated_at: '2026-01-02T00:00:00.000Z', _doc });
   const whole = { target: home, path: [] };
   const path = (...keys: string[]) => ({ target: home, path: keys });
   const show = (...of: Parameters<typeof recordParts>[0]) =>

@@ -121,7 +121,7 @@ t.test('0 keeps nothing', async (t) => {
 });
 
 t.test('a result that was read while a write that it may show was under way is not kept', async (t) => {
-  for (const effects of [[{ id: '1', doc: {} }], null]) {
+  for (const effects of [[{ _id: '1', _doc: {} }], null]) {
     const cache = new ResultCache(limit);
     const load = (request: string, conditions: Conditions | null) =>
       cache.load(one, request, conditions, async () => Buffer.from('[]'));
@@ -145,7 +145,7 @@ t.test('a result from memory is kept until a write that it may show begins', (t)
     return cache.get(one, 'find') !== undefined;
   };
   t.ok(keep());
-  const end = cache.begin(one.id, [{ id: '1', doc: {} }]);
+  const end = cache.begin(one.id, [{ _id: '1', _doc: {} }]);
   t.equal(cache.get(one, 'find'), undefined);
   t.notOk(keep(), 'nor one that is made meanwhile');
   end();
@@ -171,7 +171,7 @@ t.test('a result that is still read when a write begins is neither kept nor shar
   const cache = new ResultCache(limit);
   let answer = (_: Buffer): void => {};
   const early = cache.load(one, 'find', byId('1'), () => new Promise((resolve) => (answer = resolve)));
-  cache.begin(one.id, [{ id: '1', doc: {} }])();
+  cache.begin(one.id, [{ _id: '1', _doc: {} }])();
   const late = await cache.load(one, 'find', byId('1'), async () => Buffer.from('new'));
   answer(Buffer.from('old'));
   t.equal(`${await early}`, 'old', 'it was asked before');
